@@ -1,0 +1,228 @@
+//! [`RayonBackend`] of [polysort](https://docs.rs/polysort): a stable radix sort on all cores, the reference of the other backends
+//! and what they fall back to.
+//!
+//! It runs in the current [rayon] thread pool and keeps the memory it worked in for the next call; see [`RayonBackend`].
+//!
+//! The order of the modules is that of reading: `sort` (which way suits), `columns` (the caller's slices as records),
+//! `msd`, `partition` and `scatter` (one parallel partition), `lsd` (passes in cache), and the special cases `small`, `presorted`,
+//! `counting`, `segments`, `top_k`. Numbers are in `tuning`.
+#![deny(unsafe_code)]
+
+mod columns;
+mod counting;
+mod lsd;
+mod msd;
+mod partition;
+mod presorted;
+mod record;
+mod scatter;
+mod scratch;
+mod segments;
+mod small;
+mod sort;
+mod top_k;
+mod tuning;
+mod window;
+
+use bytemuck::Pod;
+use columns::{Indices, Keys, Pairs};
+use polysort_core::{Backend, Error, Limits, Segments, Spec, Word, permutation, sort_pairs_by_argsort};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::Arc;
+use window::Window;
+
+/// Runs a block with `values` seen as plain bytes of one of the sizes that move with the key; goes on if theirs is another.
+macro_rules! native_payload {
+    ($value:ty, |$values:ident| $body:block) => {
+        match size_of::<$value>() {
+            4 => {
+                let $values: &mut [[u8; 4]] = bytemuck::cast_slice_mut($values);
+                $body
+            }
+            8 => {
+                let $values: &mut [[u8; 8]] = bytemuck::cast_slice_mut($values);
+                $body
+            }
+            12 => {
+                let $values: &mut [[u8; 12]] = bytemuck::cast_slice_mut($values);
+                $body
+            }
+            16 => {
+                let $values: &mut [[u8; 16]] = bytemuck::cast_slice_mut($values);
+                $body
+            }
+            _ => {}
+        }
+    };
+}
+
+/// Sorts on the CPU, on all threads of a rayon pool.
+///
+/// As it comes from [`open`](Backend::open) it uses the pool that it is called in, as rayon itself does: the global one, or the one
+/// of [`ThreadPool::install`]. [`in_pool`](RayonBackend::in_pool) and [`with_threads`](RayonBackend::with_threads) bind it to another.
+/// Short slices are sorted on the calling thread.
+///
+/// Memory: up to one record (key, or key and value) of scratch for each key, more only for very uneven keys. It is kept for the
+/// next call; [`release_scratch`](RayonBackend::release_scratch) gives it back.
+///
+/// ```
+/// use polysort_core::{Backend, Sort};
+/// use polysort_rayon::RayonBackend;
+///
+/// let mut keys = [3.5_f32, -1.0, f32::NAN, -0.0];
+/// RayonBackend::global()?.sort(&mut keys)?;
+/// assert_eq!(keys[..3], [-1.0, -0.0, 3.5]);
+/// # Ok::<(), polysort_core::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct RayonBackend {
+    pool: Option<Arc<ThreadPool>>,
+}
+
+impl RayonBackend {
+    /// A backend that works in `pool`, wherever it is called.
+    pub fn in_pool(pool: Arc<ThreadPool>) -> Self {
+        Self { pool: Some(pool) }
+    }
+
+    /// A backend with a pool of its own.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if the system gives no threads.
+    pub fn with_threads(threads: usize) -> Result<Self, Error> {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        let unavailable = |error: rayon::ThreadPoolBuildError| Error::Unavailable {
+            backend: "rayon".into(),
+            why: format!("no pool of {threads} threads could be started"),
+            source: Some(Arc::new(error)),
+        };
+        Ok(Self::in_pool(Arc::new(pool.map_err(unavailable)?)))
+    }
+
+    /// The number of threads that a long sort uses when called from here.
+    pub fn threads(&self) -> usize {
+        self.pool.as_ref().map_or_else(rayon::current_num_threads, |pool| pool.current_num_threads())
+    }
+
+    /// Bytes of scratch that are kept for the next call, by all `RayonBackend`s of the process together.
+    pub fn scratch_bytes() -> usize {
+        scratch::pooled_bytes()
+    }
+
+    /// Gives the scratch that no call is using back to the allocator.
+    pub fn release_scratch() {
+        scratch::release();
+    }
+
+    /// Runs `work` where this backend's threads are, unless it touches so few bytes that one thread will do.
+    fn run(&self, bytes: usize, work: impl FnOnce() + Send) {
+        match &self.pool {
+            Some(pool) if bytes >= tuning::PARALLEL_BYTES => pool.install(work),
+            _ => work(),
+        }
+    }
+}
+
+impl Backend for RayonBackend {
+    fn open() -> Result<Self, Error> {
+        Ok(Self::default())
+    }
+
+    fn name(&self) -> String {
+        match self.threads() {
+            1 => "rayon, 1 thread".into(),
+            threads => format!("rayon, {threads} threads"),
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    fn global() -> Result<Self, Error> {
+        Self::open()
+    }
+
+    fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
+        spec.check::<W>()?;
+        self.run(size_of_val(keys), || sort::sort_keys(keys, spec));
+        Ok(())
+    }
+
+    fn sort_pairs_bits<W: Word, V: Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
+        spec.check_pairs::<W>(keys.len(), values.len())?;
+        native_payload!(V, |values| {
+            self.run(size_of_val(keys) + size_of_val(values), || {
+                sort::sort(Pairs { keys, values, masks: spec.masks }, Window::of(spec), false);
+            });
+            return Ok(());
+        });
+        sort_pairs_by_argsort(self, keys, values, spec)
+    }
+
+    fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
+        spec.check::<W>()?;
+        let mut indices = permutation::identity(keys.len())?;
+        self.run(size_of_val(keys) + size_of_val(&*indices), || {
+            sort::sort(Indices { keys, indices: &mut indices, masks: spec.masks }, Window::of(spec), false);
+        });
+        Ok(indices)
+    }
+
+    fn sort_segments_bits<W: Word>(&self, keys: &mut [W], segments: Segments<'_>, spec: Spec) -> Result<(), Error> {
+        spec.check::<W>()?;
+        segments.check(keys.len())?;
+        self.run(size_of_val(keys), || {
+            let whole = spec.width() == W::BITS;
+            segments::sort_segments(Keys { keys, masks: spec.masks }, segments, Window::of(spec), whole);
+        });
+        Ok(())
+    }
+
+    fn sort_pairs_segments_bits<W: Word, V: Pod>(
+        &self,
+        keys: &mut [W],
+        values: &mut [V],
+        segments: Segments<'_>,
+        spec: Spec,
+    ) -> Result<(), Error> {
+        spec.check_pairs::<W>(keys.len(), values.len())?;
+        segments.check(keys.len())?;
+        native_payload!(V, |values| {
+            self.run(size_of_val(keys) + size_of_val(values), || {
+                segments::sort_segments(Pairs { keys, values, masks: spec.masks }, segments, Window::of(spec), false);
+            });
+            return Ok(());
+        });
+        let order = self.argsort_segments_bits(keys, segments, spec)?;
+        permutation::gather_pairs(keys, values, &order);
+        Ok(())
+    }
+
+    fn argsort_segments_bits<W: Word>(&self, keys: &[W], segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
+        spec.check::<W>()?;
+        segments.check(keys.len())?;
+        let mut indices = permutation::identity(keys.len())?;
+        self.run(size_of_val(keys) + size_of_val(&*indices), || {
+            let columns = Indices { keys, indices: &mut indices, masks: spec.masks };
+            segments::sort_segments(columns, segments, Window::of(spec), false);
+        });
+        Ok(indices)
+    }
+
+    fn top_k_bits<W: Word>(&self, keys: &[W], k: usize, spec: Spec) -> Result<Vec<u32>, Error> {
+        spec.check::<W>()?;
+        if k == 0 {
+            return Ok(vec![]);
+        }
+        if k >= keys.len() / tuning::SELECT_FRACTION {
+            let mut indices = self.argsort_bits(keys, spec)?;
+            indices.truncate(k);
+            return Ok(indices);
+        }
+        permutation::check_len(keys.len())?;
+        let mut indices = vec![];
+        self.run(size_of_val(keys), || indices = top_k::top_k(keys, k, spec));
+        Ok(indices)
+    }
+}

@@ -1,0 +1,37 @@
+//! What moves: an ordered key, alone or with its payload.
+
+use bytemuck::{Pod, Zeroable};
+use polysort_core::Word;
+
+/// One record of a sort: a key whose unsigned order is the order asked for, and what belongs to it.
+pub(crate) trait Record: Pod + Send + Sync {
+    type Key: Word;
+
+    fn key(self) -> Self::Key;
+}
+
+impl<W: Word> Record for W {
+    type Key = W;
+
+    #[inline(always)]
+    fn key(self) -> W {
+        self
+    }
+}
+
+/// A key and its payload side by side, without padding.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, packed)]
+pub(crate) struct Pair<W, V> {
+    pub(crate) key: W,
+    pub(crate) value: V,
+}
+
+impl<W: Word, V: Pod + Send + Sync> Record for Pair<W, V> {
+    type Key = W;
+
+    #[inline(always)]
+    fn key(self) -> W {
+        self.key
+    }
+}

@@ -1,0 +1,56 @@
+//! Many lists in one array: the pool takes them in tasks of about equal length, and a long one gets all threads.
+
+use crate::columns::Columns;
+use crate::sort::{sort, threads_for};
+use crate::tuning::TASK;
+use crate::window::Window;
+use polysort_core::Segments;
+
+/// Sorts each of `segments`, which have been checked, stably by `window`; `whole` as in [`small::sort`](crate::small::sort).
+pub(crate) fn sort_segments<C: Columns>(columns: C, segments: Segments<'_>, window: Window, whole: bool) {
+    let tasks = Tasks { segments, window, whole };
+    if threads_for(columns.len() * size_of::<C::Record>()) == 1 {
+        tasks.run_all(columns, 0, 0..segments.len());
+    } else {
+        rayon::scope(|_| tasks.split(columns, 0, 0..segments.len()));
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Tasks<'a> {
+    segments: Segments<'a>,
+    window: Window,
+    whole: bool,
+}
+
+impl Tasks<'_> {
+    /// Halves a range of segments until it is one task. `columns` start at position `start`.
+    fn split<C: Columns>(self, columns: C, start: usize, range: core::ops::Range<usize>) {
+        if range.len() <= 1 || columns.len() <= TASK {
+            return self.run_all(columns, start, range);
+        }
+        // Cut where half of the records lie on each side, but leave both a segment.
+        let middle = start + columns.len() / 2;
+        let (mut low, mut high) = (range.start + 1, range.end - 1);
+        while low < high {
+            let at = (low + high) / 2;
+            if self.segments.range(at).start < middle { low = at + 1 } else { high = at }
+        }
+        let cut = self.segments.range(low).start;
+        let (left, right) = columns.split_at(cut - start);
+        rayon::join(|| self.split(left, start, range.start..low), || self.split(right, cut, low..range.end));
+    }
+
+    fn run_all<C: Columns>(self, columns: C, start: usize, range: core::ops::Range<usize>) {
+        let (mut columns, mut at) = (columns, start);
+        for segment in range {
+            let segment = self.segments.range(segment);
+            let (_, rest) = columns.split_at(segment.start - at);
+            let (own, rest) = rest.split_at(segment.len());
+            if segment.len() > 1 {
+                sort(own, self.window, self.whole);
+            }
+            (columns, at) = (rest, segment.end);
+        }
+    }
+}

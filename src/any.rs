@@ -1,0 +1,117 @@
+//! A backend chosen at run time.
+
+use crate::{Backend, Error, Limits, RayonBackend, Segments, Spec, Word};
+use bytemuck::Pod;
+
+/// Any of this build's backends: the choice at run time that generic methods do not give a `dyn Backend`.
+///
+/// ```
+/// use polysort::{AnyBackend, Sort};
+/// let backend = AnyBackend::by_name("rayon")?;
+/// let mut keys = [2_u8, 1];
+/// backend.sort(&mut keys)?;
+/// assert_eq!(keys, [1, 2]);
+/// # Ok::<(), polysort::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum AnyBackend {
+    /// All cores.
+    Rayon(RayonBackend),
+}
+
+impl AnyBackend {
+    /// The names of the backends that this build knows, the ones that `Auto` prefers first.
+    pub const NAMES: &'static [&'static str] = &["rayon"];
+
+    /// The shared device of the backend with one of [`NAMES`](AnyBackend::NAMES).
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if there is no such backend in this build, or no device for it on this machine.
+    pub fn by_name(name: &str) -> Result<Self, Error> {
+        match name {
+            "rayon" => Ok(Self::Rayon(RayonBackend::global()?)),
+            _ => Err(Error::Unavailable {
+                backend: name.into(),
+                why: format!("this build has {}", Self::NAMES.join(", ")),
+                source: None,
+            }),
+        }
+    }
+
+    /// Which of [`NAMES`](AnyBackend::NAMES) this is.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Rayon(_) => "rayon",
+        }
+    }
+}
+
+/// The same expression on whichever backend it is.
+macro_rules! on {
+    ($any:expr, $backend:ident => $call:expr) => {
+        match $any {
+            AnyBackend::Rayon($backend) => $call,
+        }
+    };
+}
+
+impl Backend for AnyBackend {
+    /// The first backend of [`NAMES`](AnyBackend::NAMES) that opens.
+    fn open() -> Result<Self, Error> {
+        let mut failure = None;
+        for name in Self::NAMES {
+            match Self::by_name(name) {
+                Ok(backend) => return Ok(backend),
+                Err(error) => failure = Some(error),
+            }
+        }
+        Err(failure.expect("a build has a backend"))
+    }
+
+    fn name(&self) -> String {
+        on!(self, backend => backend.name())
+    }
+
+    fn limits(&self) -> Limits {
+        on!(self, backend => backend.limits())
+    }
+
+    fn is_lost(&self) -> bool {
+        on!(self, backend => backend.is_lost())
+    }
+
+    fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
+        on!(self, backend => backend.sort_bits(keys, spec))
+    }
+
+    fn sort_pairs_bits<W: Word, V: Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
+        on!(self, backend => backend.sort_pairs_bits(keys, values, spec))
+    }
+
+    fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
+        on!(self, backend => backend.argsort_bits(keys, spec))
+    }
+
+    fn sort_segments_bits<W: Word>(&self, keys: &mut [W], segments: Segments<'_>, spec: Spec) -> Result<(), Error> {
+        on!(self, backend => backend.sort_segments_bits(keys, segments, spec))
+    }
+
+    fn sort_pairs_segments_bits<W: Word, V: Pod>(
+        &self,
+        keys: &mut [W],
+        values: &mut [V],
+        segments: Segments<'_>,
+        spec: Spec,
+    ) -> Result<(), Error> {
+        on!(self, backend => backend.sort_pairs_segments_bits(keys, values, segments, spec))
+    }
+
+    fn argsort_segments_bits<W: Word>(&self, keys: &[W], segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
+        on!(self, backend => backend.argsort_segments_bits(keys, segments, spec))
+    }
+
+    fn top_k_bits<W: Word>(&self, keys: &[W], k: usize, spec: Spec) -> Result<Vec<u32>, Error> {
+        on!(self, backend => backend.top_k_bits(keys, k, spec))
+    }
+}

@@ -1,0 +1,292 @@
+//! The checks: one for each operation and key type.
+
+use crate::case::{Case, Plan, mix};
+use crate::keys::{Custom, TestKey};
+use crate::oracle::Oracle;
+use bytemuck::Pod;
+use core::cmp::Reverse;
+use core::fmt::Debug;
+use core::ops::Range;
+use half::{bf16, f16};
+use polysort_core::{Backend, Error, Segments, Sort, permutation};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+/// A property of a backend: one operation on one key type.
+pub struct Check<B> {
+    /// `f32 sort_pairs`.
+    pub name: String,
+    /// Runs all cases of a plan and gives how many there were, or the first failure.
+    pub run: fn(&B, &Plan) -> Result<usize, String>,
+}
+
+/// Every operation on every key type.
+pub fn checks<B: Backend>() -> Vec<Check<B>> {
+    let mut checks = vec![];
+    macro_rules! enter {
+        ($($key:ty)*) => {$( checks.extend(checks_of::<B, $key>()); )*};
+    }
+    enter!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f16 bf16 f32 f64 bool char Custom);
+    enter!(Reverse<f32> Reverse<char> (u16, i32) (bool, f32) (i8, char, Reverse<u16>));
+    checks
+}
+
+/// Every operation on one key type.
+pub fn checks_of<B: Backend, K: TestKey>() -> Vec<Check<B>> {
+    type Run<B> = fn(&B, &Plan) -> Result<usize, String>;
+    let operations: [(&str, Run<B>); 9] = [
+        ("sort", |b, p| each::<B, K>(b, p, 0, sort)),
+        ("sort_pairs", |b, p| each::<B, K>(b, p, 1, sort_pairs)),
+        ("sort_by_key", |b, p| each::<B, K>(b, p, 2, sort_by_key)),
+        ("argsort", |b, p| each::<B, K>(b, p, 3, argsort)),
+        ("sort_segments", |b, p| each::<B, K>(b, p, 4, sort_segments)),
+        ("sort_pairs_segments", |b, p| each::<B, K>(b, p, 5, sort_pairs_segments)),
+        ("argsort_segments", |b, p| each::<B, K>(b, p, 6, argsort_segments)),
+        ("top_k", |b, p| each::<B, K>(b, p, 7, top_k)),
+        ("misuse", |b, p| each::<B, K>(b, p, 8, misuse)),
+    ];
+    operations.map(|(name, run)| Check { name: format!("{} {name}", K::NAME), run }).into()
+}
+
+/// Runs one operation on all its cases.
+fn each<B: Backend, K: TestKey>(
+    backend: &B,
+    plan: &Plan,
+    salt: u64,
+    operation: fn(&B, &[K], Case) -> Result<(), String>,
+) -> Result<usize, String> {
+    let cases = plan.cases::<K>(salt);
+    for &case in &cases {
+        let keys = case.pattern.keys::<K>(case.len, case.seed);
+        operation(backend, &keys, case).map_err(|what| format!("{what}\n    in {case:?}"))?;
+    }
+    Ok(cases.len())
+}
+
+fn sort<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+    let mut sorted = keys.to_vec();
+    backend.sort_with(&mut sorted, case.options).map_err(failed)?;
+    same_keys("keys", &sorted, &permutation::gather(keys, &Oracle::new(keys, case).permutation()))
+}
+
+fn sort_pairs<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+    // Payloads that are moved natively, and others.
+    match case.seed % 8 {
+        0 => pairs_of::<B, K, u64>(backend, keys, case, |i| u64::from(i) << 32 | u64::from(!i)),
+        1 => pairs_of::<B, K, [u32; 3]>(backend, keys, case, |i| [i, !i, i ^ 0x5555]),
+        2 => pairs_of::<B, K, u128>(backend, keys, case, |i| u128::from(i) << 96 | u128::from(!i)),
+        3 => pairs_of::<B, K, [u8; 5]>(backend, keys, case, |i| [i as u8, (i >> 8) as u8, (i >> 16) as u8, (i >> 24) as u8, 7]),
+        4 => pairs_of::<B, K, [u16; 10]>(backend, keys, case, |i| [(i >> 16) as u16, i as u16, 1, 2, 3, 4, 5, 6, 7, 8]),
+        5 => pairs_of::<B, K, [u8; 4]>(backend, keys, case, u32::to_le_bytes),
+        _ => pairs_of::<B, K, u32>(backend, keys, case, |i| i),
+    }
+}
+
+fn pairs_of<B: Backend, K: TestKey, V: Pod + Debug + PartialEq>(
+    backend: &B,
+    keys: &[K],
+    case: Case,
+    value: fn(u32) -> V,
+) -> Result<(), String> {
+    let mut values: Vec<V> = (0..keys.len() as u32).map(value).collect();
+    let mut sorted = keys.to_vec();
+    let permutation = Oracle::new(keys, case).permutation();
+    let moved = permutation::gather(&values, &permutation);
+    backend.sort_pairs_with(&mut sorted, &mut values, case.options).map_err(failed)?;
+    same_keys("keys", &sorted, &permutation::gather(keys, &permutation))?;
+    same(&format!("values of {} bytes", size_of::<V>()), &values, &moved)
+}
+
+fn sort_by_key<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+    // Elements that are not Copy.
+    let mut items: Vec<(Box<usize>, K)> = keys.iter().enumerate().map(|(i, &key)| (Box::new(i), key)).collect();
+    backend.sort_by_key_with(&mut items, |item| item.1, case.options).map_err(failed)?;
+    let order: Vec<u32> = items.iter().map(|item| *item.0 as u32).collect();
+    same("order of the items", &order, &Oracle::new(keys, case).permutation())
+}
+
+fn argsort<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+    let permutation = backend.argsort_with(keys, case.options).map_err(failed)?;
+    same("permutation", &permutation, &Oracle::new(keys, case).permutation())
+}
+
+fn sort_segments<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+    let lists = Lists::of(case);
+    let mut sorted = keys.to_vec();
+    backend.sort_segments_with(&mut sorted, lists.segments(), case.options).map_err(failed)?;
+    let permutation = Oracle::new(keys, case).segments_permutation(lists.segments().ranges());
+    same_keys(&format!("keys in {lists:?}"), &sorted, &permutation::gather(keys, &permutation))
+}
+
+fn sort_pairs_segments<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+    fn with_values<B: Backend, K: TestKey, V: Pod + Debug + PartialEq>(
+        backend: &B,
+        keys: &[K],
+        case: Case,
+        value: fn(u32) -> V,
+    ) -> Result<(), String> {
+        let lists = Lists::of(case);
+        let (mut sorted, mut values) = (keys.to_vec(), (0..keys.len() as u32).map(value).collect::<Vec<V>>());
+        let permutation = Oracle::new(keys, case).segments_permutation(lists.segments().ranges());
+        let moved = permutation::gather(&values, &permutation);
+        backend.sort_pairs_segments_with(&mut sorted, &mut values, lists.segments(), case.options).map_err(failed)?;
+        same_keys(&format!("keys in {lists:?}"), &sorted, &permutation::gather(keys, &permutation))?;
+        same(&format!("values of {} bytes in {lists:?}", size_of::<V>()), &values, &moved)
+    }
+    match case.seed % 3 {
+        0 => with_values::<B, K, u64>(backend, keys, case, |i| u64::from(i) << 7),
+        1 => with_values::<B, K, [u8; 3]>(backend, keys, case, |i| [i as u8, (i >> 8) as u8, (i >> 16) as u8]),
+        _ => with_values::<B, K, u32>(backend, keys, case, |i| i),
+    }
+}
+
+fn argsort_segments<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+    let lists = Lists::of(case);
+    let permutation = backend.argsort_segments_with(keys, lists.segments(), case.options).map_err(failed)?;
+    let expected = Oracle::new(keys, case).segments_permutation(lists.segments().ranges());
+    same(&format!("permutation in {lists:?}"), &permutation, &expected)
+}
+
+fn top_k<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+    let len = keys.len();
+    let ks = [0, 1, 10, len / 100, len / 3, len.saturating_sub(1), len, len + 5];
+    let k = ks[(case.seed >> 8) as usize % ks.len()];
+    let best = backend.top_k_with(keys, k, case.options).map_err(failed)?;
+    let mut expected = Oracle::new(keys, case).permutation();
+    expected.truncate(k);
+    same(&format!("indices for k = {k}"), &best.indices, &expected)?;
+    same_keys(&format!("keys for k = {k}"), &best.keys, &permutation::gather(keys, &expected))
+}
+
+/// What must be refused, each with the slices as they were.
+fn misuse<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+    let len = keys.len();
+    let (mut sorted, mut values) = (keys.to_vec(), (0..len as u32 + 1).collect::<Vec<_>>());
+    let untouched = values.clone();
+    let refused = [
+        (
+            "a length mismatch",
+            matches!(
+                backend.sort_pairs_with(&mut sorted, &mut values, case.options),
+                Err(Error::LengthMismatch { left_len, right_len, .. }) if (left_len, right_len) == (len, len + 1)
+            ),
+        ),
+        (
+            "a window past the key",
+            matches!(
+                backend.sort_with(&mut sorted, case.options.bits(0..K::WIDTH + 1)),
+                Err(Error::InvalidRange { end, width, .. }) if (end, width) == (K::WIDTH + 1, K::WIDTH)
+            ),
+        ),
+        ("a window that ends before it begins", {
+            let mut options = case.options;
+            options.window = Some((1, 0));
+            matches!(
+                backend.sort_pairs_with(&mut sorted, &mut values[..len], options),
+                Err(Error::InvalidRange { begin: 1, end: 0, .. })
+            )
+        }),
+        (
+            "offsets that descend",
+            matches!(
+                backend.sort_segments_with(&mut sorted, &[0, len, len.saturating_sub(1), len + 1], case.options),
+                Err(Error::InvalidOffsets { index, .. }) if index == if len == 0 { 2 } else { 1 }
+            ),
+        ),
+        (
+            "segments past the end",
+            matches!(
+                backend.sort_pairs_segments_with(&mut sorted, &mut values[..len], &[0, len + 1], case.options),
+                Err(Error::InvalidOffsets { index: 0, end, keys, .. }) if (end, keys) == (len + 1, len)
+            ),
+        ),
+        ("segments that overlap", {
+            let ranges = Segments::Ranges { begins: &[0, 0], ends: &[len, len] };
+            len == 0
+                || matches!(
+                    backend.argsort_segments_with(keys, ranges, case.options),
+                    Err(Error::InvalidOffsets { index: 1, .. })
+                )
+        }),
+        ("more begins than ends", {
+            let ranges = Segments::Ranges { begins: &[0, 0], ends: &[0] };
+            matches!(backend.sort_segments_with(&mut sorted, ranges, case.options), Err(Error::LengthMismatch { .. }))
+        }),
+    ];
+    if let Some((what, _)) = refused.iter().find(|(_, refused)| !refused) {
+        return Err(format!("{what} was not refused as it should be"));
+    }
+    same_keys("keys after refusals", &sorted, keys)?;
+    same("values after refusals", &values, &untouched)
+}
+
+/// Segments for a case: tiny ones, large ones, empty ones, a mixture; as offsets, or with gaps.
+#[derive(Debug)]
+enum Lists {
+    Offsets(Vec<usize>),
+    Ranges(Vec<usize>, Vec<usize>),
+}
+
+impl Lists {
+    fn of(case: Case) -> Self {
+        let mut rng = SmallRng::seed_from_u64(mix(case.seed, 1));
+        let longest = [1, 3, 40, 700, 20_000, usize::MAX][(case.seed >> 4) as usize % 6];
+        let gaps = case.seed >> 16 & 1 == 1;
+        let (mut begins, mut ends, mut at) = (vec![], vec![], 0);
+        while at < case.len {
+            if gaps {
+                at = rng.random_range(at..(at + 3).min(case.len));
+            }
+            // One list in four is short whatever the others are.
+            let short = rng.random_range(0..4) == 0;
+            let len = rng.random_range(0..=if short { longest.min(2) } else { longest }.min(case.len - at));
+            begins.push(at);
+            at += len;
+            ends.push(at);
+        }
+        if gaps {
+            return Self::Ranges(begins, ends);
+        }
+        begins.push(at);
+        Self::Offsets(begins)
+    }
+
+    fn segments(&self) -> Segments<'_> {
+        match self {
+            Self::Offsets(offsets) => Segments::Offsets(offsets),
+            Self::Ranges(begins, ends) => Segments::Ranges { begins, ends },
+        }
+    }
+}
+
+/// The first place where two lists of keys differ, bit for bit.
+fn same_keys<K: TestKey>(what: &str, got: &[K], expected: &[K]) -> Result<(), String> {
+    let raws = |keys: &[K]| keys.iter().map(|key| key.raw()).collect::<Vec<_>>();
+    if got.len() == expected.len() && got.iter().zip(expected).all(|(a, b)| a.raw() == b.raw()) {
+        return Ok(());
+    }
+    same(what, &raws(got), &raws(expected))
+}
+
+fn same<T: PartialEq + Debug>(what: &str, got: &[T], expected: &[T]) -> Result<(), String> {
+    if got == expected {
+        return Ok(());
+    }
+    if got.len() != expected.len() {
+        return Err(format!("{} {what} instead of {}", got.len(), expected.len()));
+    }
+    let wrong: Vec<usize> = (0..got.len()).filter(|&i| got[i] != expected[i]).collect();
+    let at = wrong[0];
+    let around: Range<usize> = at.saturating_sub(2)..(at + 3).min(got.len());
+    Err(format!(
+        "{} of {} {what} are wrong, the first at {at}: got {:x?}, expected {:x?}",
+        wrong.len(),
+        got.len(),
+        &got[around.clone()],
+        &expected[around]
+    ))
+}
+
+fn failed(error: Error) -> String {
+    format!("the backend failed: {error}")
+}

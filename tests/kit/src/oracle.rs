@@ -1,0 +1,85 @@
+//! The answers, from `std`'s stable sort.
+
+use crate::case::Case;
+use crate::keys::TestKey;
+use core::cmp::Ordering;
+use core::ops::Range;
+use polysort_core::{Backend, Error, Limits, Order, Spec, Word};
+
+/// What the answer must be for some keys and options.
+pub struct Oracle<'a, K> {
+    keys: &'a [K],
+    order: Order,
+    /// For each key the bits of the window, if there is one. They come from `to_bits`, which the laws of the key prove separately.
+    windows: Option<Vec<u128>>,
+}
+
+impl<'a, K: TestKey> Oracle<'a, K> {
+    /// The oracle of `keys` for the options of `case`.
+    pub fn new(keys: &'a [K], case: Case) -> Self {
+        let windows = case.options.window.map(|(begin, end)| {
+            let ones = if begin == end { 0 } else { u128::MAX >> (128 - (end - begin)) };
+            keys.iter().map(|key| if ones == 0 { 0 } else { key.to_bits().widen() >> begin & ones }).collect()
+        });
+        Self { keys, order: case.options.order, windows }
+    }
+
+    /// The stable sorting permutation.
+    pub fn permutation(&self) -> Vec<u32> {
+        self.segments_permutation(std::iter::once(0..self.keys.len()))
+    }
+
+    /// The permutation that sorts each segment by itself.
+    pub fn segments_permutation(&self, segments: impl IntoIterator<Item = Range<usize>>) -> Vec<u32> {
+        let mut permutation: Vec<u32> = (0..self.keys.len() as u32).collect();
+        for segment in segments {
+            permutation[segment].sort_by(|&a, &b| self.compare(a as usize, b as usize));
+        }
+        permutation
+    }
+
+    fn compare(&self, a: usize, b: usize) -> Ordering {
+        let ascending = match &self.windows {
+            None => self.keys[a].compare(&self.keys[b]),
+            Some(windows) => windows[a].cmp(&windows[b]),
+        };
+        match self.order {
+            Order::Ascending => ascending,
+            Order::Descending => ascending.reverse(),
+        }
+    }
+}
+
+/// A backend of the two required methods, on `std`'s stable sort: the suite's own tests run on it, as it is and with planted bugs.
+#[derive(Clone, Copy, Debug)]
+pub struct StdBackend;
+
+impl Backend for StdBackend {
+    fn open() -> Result<Self, Error> {
+        Ok(StdBackend)
+    }
+
+    fn name(&self) -> String {
+        "std".into()
+    }
+
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
+        spec.check::<W>()?;
+        keys.sort_by_key(|&key| spec.rank(key));
+        Ok(())
+    }
+
+    fn sort_pairs_bits<W: Word, V: bytemuck::Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
+        spec.check_pairs::<W>(keys.len(), values.len())?;
+        let mut pairs: Vec<(W, V)> = keys.iter().copied().zip(values.iter().copied()).collect();
+        pairs.sort_by_key(|&(key, _)| spec.rank(key));
+        for ((key, value), pair) in keys.iter_mut().zip(values).zip(pairs) {
+            (*key, *value) = pair;
+        }
+        Ok(())
+    }
+}

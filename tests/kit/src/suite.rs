@@ -1,0 +1,65 @@
+//! The suite as a program.
+
+use crate::case::Plan;
+use crate::ops::checks;
+use libtest_mimic::{Arguments, Failed, Trial};
+use polysort_core::{Backend, Error};
+use std::sync::{Arc, OnceLock};
+
+/// Backends and their trials, run by the arguments of a libtest binary, and `--full`.
+pub struct Suite {
+    arguments: Arguments,
+    full: bool,
+    trials: Vec<Trial>,
+}
+
+impl Suite {
+    /// A suite for the arguments that the program was started with. `--full`, or the environment variable `POLYSORT_FULL=1`, runs the
+    /// whole product of cases.
+    pub fn from_args() -> Self {
+        let (full, rest): (Vec<String>, Vec<String>) = std::env::args().partition(|argument| argument == "--full");
+        let full = !full.is_empty() || std::env::var_os("POLYSORT_FULL").is_some_and(|value| value == "1");
+        Self { arguments: Arguments::from_iter(rest), full, trials: vec![] }
+    }
+
+    /// Enters a backend, with lengths up to 300 000 (3 million in full).
+    pub fn enter<B: Backend>(&mut self, name: &str, open: impl Fn() -> Result<B, Error> + Send + Sync + 'static) {
+        let plan = Plan::up_to(if self.full { 3_000_000 } else { 300_000 }, self.full);
+        self.enter_with(name, plan, open);
+    }
+
+    /// Whether the whole product of cases was asked for.
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// Enters a backend with a plan of its own.
+    pub fn enter_with<B: Backend>(
+        &mut self,
+        name: &str,
+        plan: Plan,
+        open: impl Fn() -> Result<B, Error> + Send + Sync + 'static,
+    ) {
+        let shared = Arc::new((open, OnceLock::<Result<B, Error>>::new(), plan));
+        for check in checks::<B>() {
+            let shared = shared.clone();
+            self.trials.push(Trial::test(format!("[{name}] {}", check.name), move || {
+                let (open, opened, plan) = &*shared;
+                let backend = opened.get_or_init(open).as_ref().map_err(|error| Failed::from(error.to_string()))?;
+                let cases = (check.run)(backend, plan)?;
+                println!("{cases} cases on {}", backend.name());
+                Ok(())
+            }));
+        }
+    }
+
+    /// Adds one more trial.
+    pub fn add(&mut self, trial: Trial) {
+        self.trials.push(trial);
+    }
+
+    /// Runs what the arguments ask for, and ends the program.
+    pub fn run(self) -> ! {
+        libtest_mimic::run(&self.arguments, self.trials).exit()
+    }
+}
