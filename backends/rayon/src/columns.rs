@@ -23,6 +23,9 @@ pub(crate) trait Source: Sync {
     /// Hands the records at `range`, keys mapped to ordered bits, to `read`, some at a time and in order.
     fn read(&self, range: Range<usize>, read: impl FnMut(&[Self::Record]));
 
+    /// As [`read`](Source::read), the keys alone.
+    fn read_keys(&self, range: Range<usize>, read: impl FnMut(&[Key<Self>]));
+
     /// The first record. There is one.
     fn first(&self) -> Self::Record {
         let mut first = Self::Record::zeroed();
@@ -30,10 +33,11 @@ pub(crate) trait Source: Sync {
         first
     }
 
-    /// Copies all records to `target`.
-    fn copy_to(&self, target: &mut [Self::Record]) {
+    /// Copies the records from `start` on to `target`, as many as it takes.
+    fn copy_to(&self, start: usize, target: &mut [Self::Record]) {
+        let range = start..start + target.len();
         let mut rest = target;
-        self.read(0..self.len(), |records| {
+        self.read(range, |records| {
             let (place, others) = std::mem::take(&mut rest).split_at_mut(records.len());
             place.copy_from_slice(records);
             rest = others;
@@ -50,6 +54,16 @@ impl<R: Record> Source for [R] {
 
     fn read(&self, range: Range<usize>, mut read: impl FnMut(&[R])) {
         read(&self[range]);
+    }
+
+    fn read_keys(&self, range: Range<usize>, mut read: impl FnMut(&[R::Key])) {
+        let mut keys = [R::Key::zeroed(); BLOCK];
+        for records in self[range].chunks(BLOCK) {
+            for (key, record) in keys.iter_mut().zip(records) {
+                *key = record.key();
+            }
+            read(&keys[..records.len()]);
+        }
     }
 }
 
@@ -68,7 +82,7 @@ pub(crate) trait Columns: Source + Sized + Send {
     fn sort_small(&mut self, window: Window, whole: bool) {
         let mut records = [Self::Record::zeroed(); SMALL];
         let records = &mut records[..self.len()];
-        self.copy_to(records);
+        self.copy_to(0, records);
         small::sort(records, window, whole);
         self.write(records);
     }
@@ -87,14 +101,12 @@ impl<W: Word> Source for Keys<'_, W> {
         self.keys.len()
     }
 
-    fn read(&self, range: Range<usize>, mut read: impl FnMut(&[W])) {
-        let mut ordered = [W::zero(); BLOCK];
-        for keys in self.keys[range].chunks(BLOCK) {
-            for (ordered, &raw) in ordered.iter_mut().zip(keys) {
-                *ordered = self.masks.apply(raw);
-            }
-            read(&ordered[..keys.len()]);
-        }
+    fn read(&self, range: Range<usize>, read: impl FnMut(&[W])) {
+        read_ordered(&self.keys[range], self.masks, read);
+    }
+
+    fn read_keys(&self, range: Range<usize>, read: impl FnMut(&[W])) {
+        read_ordered(&self.keys[range], self.masks, read);
     }
 }
 
@@ -144,6 +156,10 @@ impl<W: Word, V: Pod + Send + Sync> Source for Pairs<'_, W, V> {
     fn read(&self, range: Range<usize>, read: impl FnMut(&[Self::Record])) {
         read_pairs(&self.keys[range.clone()], &self.values[range], self.masks, read);
     }
+
+    fn read_keys(&self, range: Range<usize>, read: impl FnMut(&[W])) {
+        read_ordered(&self.keys[range], self.masks, read);
+    }
 }
 
 impl<W: Word, V: Pod + Send + Sync> Columns for Pairs<'_, W, V> {
@@ -162,6 +178,20 @@ impl<W: Word, V: Pod + Send + Sync> Columns for Pairs<'_, W, V> {
     fn reverse(&mut self, range: Range<usize>) {
         self.keys[range.clone()].reverse();
         self.values[range].reverse();
+    }
+}
+
+/// Hands the ordered bits of raw keys to `read`, some at a time.
+fn read_ordered<W: Word>(keys: &[W], masks: Masks, mut read: impl FnMut(&[W])) {
+    if masks.is_identity::<W>() {
+        return read(keys);
+    }
+    let mut ordered = [W::zero(); BLOCK];
+    for keys in keys.chunks(BLOCK) {
+        for (ordered, &raw) in ordered.iter_mut().zip(keys) {
+            *ordered = masks.apply(raw);
+        }
+        read(&ordered[..keys.len()]);
     }
 }
 
@@ -192,6 +222,10 @@ impl<W: Word> Source for Indices<'_, W> {
 
     fn read(&self, range: Range<usize>, read: impl FnMut(&[Self::Record])) {
         read_pairs(&self.keys[range.clone()], &self.indices[range], self.masks, read);
+    }
+
+    fn read_keys(&self, range: Range<usize>, read: impl FnMut(&[W])) {
+        read_ordered(&self.keys[range], self.masks, read);
     }
 }
 

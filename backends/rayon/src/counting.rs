@@ -1,49 +1,62 @@
-//! Keys of so few bits that counting them all is the sort: the output is written without looking at the input again.
+//! Keys alone of so few values that counting them all is the sort: the output is written without looking at the input again.
+//!
+//! All values of 8 or 16 bits have a counter each. Wider keys that a sample shows to have few values are counted by a dictionary: a
+//! table without collisions, found by trying multipliers. Keys that are not in it are set aside and merged in.
 
 use crate::sort::threads_for;
+use crate::tuning::{COUNTED_SAMPLES, DICTIONARY, FIRST_SAMPLES};
+use core::ops::Range;
 use polysort_core::{Masks, Word};
 use rayon::prelude::*;
 
 /// Counters of each kind that neighbouring keys take in turn, so that equal ones do not wait for one another.
 const WAYS: usize = 4;
 
+/// Up to so many values are counted by comparing.
+const COMPARED: usize = 4;
+
+/// Keys that a dictionary counts at a time.
+const PART: usize = 4096;
+
 /// Sorts keys of 8 or 16 bits by all their bits.
 pub(crate) fn sort<W: Word>(keys: &mut [W], masks: Masks) {
+    let count = |range: Range<usize>| Some(counted(&keys[range], masks));
+    let counts = in_stretches(keys, count).expect("counting always works").into_iter().reduce(add).unwrap_or_default();
+    // A key's place in the order is its ordered bits.
+    fill(keys, &ends(&counts), |ordered| masks.invert(W::truncate(ordered as u128)));
+}
+
+/// Sorts keys by all their bits if they are found to have few values, and says whether they have.
+pub(crate) fn sort_few<W: Word>(keys: &mut [W], masks: Masks) -> bool {
+    let Some(dictionary) = Dictionary::of(keys) else { return false };
+    let Some(stretches) = in_stretches(keys, |range| dictionary.counted(&keys[range])) else { return false };
+    let (counts, others): (Vec<_>, Vec<_>) = stretches.into_iter().unzip();
+    let counts = counts.into_iter().reduce(add).unwrap_or_default();
+    let known = dictionary.slots.iter().zip(counts).filter(|&(_, count)| count > 0);
+    let mut runs: Vec<(W, usize)> = known.map(|(&key, count)| (masks.apply(key), count)).collect();
+    runs.extend(others.into_iter().flatten().map(|key| (masks.apply(key), 1)));
+    runs.sort_unstable_by_key(|&(ordered, _)| ordered);
+    let counts: Vec<usize> = runs.iter().map(|&(_, count)| count).collect();
+    fill(keys, &ends(&counts), |run| masks.invert(runs[run].0));
+    true
+}
+
+/// What `count` gives for each core's share of the keys, or `None` if it gave up on any.
+fn in_stretches<W: Word, R: Send>(keys: &[W], count: impl Fn(Range<usize>) -> Option<R> + Sync) -> Option<Vec<R>> {
     let threads = threads_for(size_of_val(keys));
-    let share = keys.len().div_ceil(threads).max(1);
-    let counts = match threads {
-        1 => counted(keys, masks),
-        _ => keys.par_chunks(share).map(|keys| counted(keys, masks)).reduce(Vec::new, add),
-    };
-    // The key's place in the order is its ordered bits: `ends[o]` is where the keys up to `o` end.
-    let ends: Vec<usize> = counts
-        .iter()
-        .scan(0, |sum, &count| {
-            *sum += count;
-            Some(*sum)
-        })
-        .collect();
-    let fill = |(index, part): (usize, &mut [W])| {
-        let (mut at, mut rest) = (index * share, part);
-        let mut ordered = ends.partition_point(|&end| end <= at);
-        while !rest.is_empty() {
-            let run = (ends[ordered] - at).min(rest.len());
-            let (run, others) = rest.split_at_mut(run);
-            run.fill(masks.invert(W::truncate(ordered as u128)));
-            at += run.len();
-            ordered += 1;
-            rest = others;
-        }
-    };
+    let share = |thread: usize| keys.len() * thread / threads..keys.len() * (thread + 1) / threads;
     match threads {
-        1 => fill((0, keys)),
-        _ => keys.par_chunks_mut(share).enumerate().for_each(fill),
+        1 => Some(vec![count(share(0))?]),
+        _ => (0..threads).into_par_iter().map(|thread| count(share(thread))).collect(),
     }
 }
 
 /// How often each value comes, by its ordered bits.
 fn counted<W: Word>(keys: &[W], masks: Masks) -> Vec<usize> {
     let values = 1 << W::BITS;
+    // Keys that differ by a power of two have counters that differ in their low address bits all the same: a processor that takes the
+    // like of these for one another stalls. The swap of bits is its own inverse.
+    let counter = |raw: usize| raw ^ raw >> 8;
     let mut ways = vec![0u32; WAYS * values];
     let mut counts = vec![0; values];
     // In parts, so that no counter overflows.
@@ -52,24 +65,153 @@ fn counted<W: Word>(keys: &[W], masks: Masks) -> Vec<usize> {
         let mut groups = keys.chunks_exact(WAYS);
         for group in &mut groups {
             for (way, key) in group.iter().enumerate() {
-                ways[way * values + key.index()] += 1;
+                ways[way * values + counter(key.index())] += 1;
             }
         }
         for key in groups.remainder() {
-            ways[key.index()] += 1;
+            ways[counter(key.index())] += 1;
         }
         for (at, &count) in ways.iter().enumerate() {
-            let raw = W::truncate((at % values) as u128);
+            let raw = W::truncate(counter(at % values) as u128);
             counts[masks.apply(raw).index()] += count as usize;
         }
     }
     counts
 }
 
-fn add(mut left: Vec<usize>, right: Vec<usize>) -> Vec<usize> {
-    if left.is_empty() {
-        return right;
+/// A few raw keys, each in the slot of a table that it hashes to.
+struct Dictionary<W> {
+    multiplier: u64,
+    shift: u32,
+    /// Slots without a key of their own hold one of another slot, which is never looked for there.
+    slots: Vec<W>,
+    /// The keys that are in it.
+    few: Vec<W>,
+}
+
+impl<W: Word> Dictionary<W> {
+    /// The values of the keys, if a sample shows that they are few.
+    fn of(keys: &[W]) -> Option<Self> {
+        // First a look that costs next to nothing, as most keys are not like that.
+        let values = distinct(keys, FIRST_SAMPLES);
+        if values.len() > FIRST_SAMPLES * 3 / 4 {
+            return None;
+        }
+        let values = distinct(keys, COUNTED_SAMPLES);
+        if values.len() > DICTIONARY {
+            return None;
+        }
+        // At least one multiplier in a hundred has no collision.
+        let bits = (values.len() * values.len() / 8).next_power_of_two().ilog2().max(4);
+        let multipliers = (1..1000_u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut dictionary = Self { multiplier: 0, shift: 64 - bits, slots: vec![values[0]; 1 << bits], few: values };
+        'next: for multiplier in multipliers {
+            dictionary.multiplier = multiplier;
+            let mut taken = vec![false; 1 << bits];
+            for &value in &dictionary.few {
+                if std::mem::replace(&mut taken[dictionary.slot(value)], true) {
+                    continue 'next;
+                }
+            }
+            for at in 0..dictionary.few.len() {
+                let (value, slot) = (dictionary.few[at], dictionary.slot(dictionary.few[at]));
+                dictionary.slots[slot] = value;
+            }
+            return Some(dictionary);
+        }
+        None
     }
+
+    #[inline(always)]
+    fn slot(&self, key: W) -> usize {
+        let (low, high) = (key.widen() as u64, (key.widen() >> 64) as u64);
+        // Both halves of a wide key must count, whichever bits they differ in.
+        let high = high.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        ((low ^ high ^ high >> 32).wrapping_mul(self.multiplier) >> self.shift) as usize
+    }
+
+    /// How often the key of each slot comes, and the keys of none; `None` if these are many.
+    fn counted(&self, keys: &[W]) -> Option<(Vec<usize>, Vec<W>)> {
+        let most_others = keys.len() / 64;
+        let (mut counts, mut others) = (vec![0; WAYS * self.slots.len()], vec![]);
+        for keys in keys.chunks(PART) {
+            if !(self.few.len() <= COMPARED && self.count_by_comparing(keys, &mut counts)) {
+                self.count_by_slot(keys, &mut counts, &mut others);
+            }
+            if others.len() > most_others {
+                return None;
+            }
+        }
+        let counts = counts.chunks(self.slots.len()).map(<[usize]>::to_vec).reduce(add).unwrap_or_default();
+        Some((counts, others))
+    }
+
+    fn count_by_slot(&self, keys: &[W], counts: &mut [usize], others: &mut Vec<W>) {
+        for (at, &key) in keys.iter().enumerate() {
+            let slot = self.slot(key);
+            if self.slots[slot] == key {
+                counts[at % WAYS * self.slots.len() + slot] += 1;
+            } else {
+                others.push(key);
+            }
+        }
+    }
+
+    /// Compares each of very few values with all keys, which is vector code; counts nothing and says so if there are other keys.
+    fn count_by_comparing(&self, keys: &[W], counts: &mut [usize]) -> bool {
+        let mut equal = [0; COMPARED];
+        for (equal, &value) in equal.iter_mut().zip(&self.few) {
+            // A part has so few keys that this needs no wider counter.
+            *equal = keys.iter().fold(0_u16, |equal, &key| equal + u16::from(key == value));
+        }
+        let complete = equal.iter().map(|&equal| usize::from(equal)).sum::<usize>() == keys.len();
+        for (&value, equal) in self.few.iter().zip(equal).filter(|_| complete) {
+            counts[self.slot(value)] += usize::from(equal);
+        }
+        complete
+    }
+}
+
+/// The different keys among `samples` of them, spread evenly.
+fn distinct<W: Word>(keys: &[W], samples: usize) -> Vec<W> {
+    let step = (keys.len() / samples).max(1);
+    let mut values: Vec<W> = keys.iter().step_by(step).copied().collect();
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+fn add(mut left: Vec<usize>, right: Vec<usize>) -> Vec<usize> {
     left.iter_mut().zip(right).for_each(|(left, right)| *left += right);
     left
+}
+
+/// The sums of the counts up to each, inclusive.
+fn ends(counts: &[usize]) -> Vec<usize> {
+    let add = |sum: &mut usize, &count: &usize| {
+        *sum += count;
+        Some(*sum)
+    };
+    counts.iter().scan(0, add).collect()
+}
+
+/// Overwrites the keys by runs: up to `ends[0]` by `value(0)`, from there up to `ends[1]` by `value(1)`, and so on.
+fn fill<W: Word>(keys: &mut [W], ends: &[usize], value: impl Fn(usize) -> W + Sync) {
+    let threads = threads_for(size_of_val(keys));
+    let share = keys.len().div_ceil(threads).max(1);
+    let fill = |(part, keys): (usize, &mut [W])| {
+        let (mut at, mut rest) = (part * share, keys);
+        let mut run = ends.partition_point(|&end| end <= at);
+        while !rest.is_empty() {
+            let (own, others) = rest.split_at_mut((ends[run] - at).min(rest.len()));
+            own.fill(value(run));
+            at += own.len();
+            run += 1;
+            rest = others;
+        }
+    };
+    match threads {
+        1 => fill((0, keys)),
+        _ => keys.par_chunks_mut(share).enumerate().for_each(fill),
+    }
 }

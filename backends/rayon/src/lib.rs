@@ -4,13 +4,14 @@
 //! It runs in the current [rayon] thread pool and keeps the memory it worked in for the next call; see [`RayonBackend`].
 //!
 //! The order of the modules is that of reading: `sort` (which way suits), `columns` (the caller's slices as records),
-//! `msd`, `partition` and `scatter` (one parallel partition), `lsd` (passes in cache), and the special cases `small`, `presorted`,
+//! `msd`, `partition` and `scatter` (one parallel partition), `lsd` (passes in cache), and the special cases `small`, `presorted` and `merge`,
 //! `counting`, `segments`, `top_k`. Numbers are in `tuning`.
 #![deny(unsafe_code)]
 
 mod columns;
 mod counting;
 mod lsd;
+mod merge;
 mod msd;
 mod partition;
 mod presorted;

@@ -201,7 +201,8 @@ impl Plan {
         if below.is_empty() {
             return;
         }
-        let tied = |a: &R, b: &R| self.top.mask(a.key() ^ b.key()).is_zero();
+        let ones = self.top.ones::<R::Key>();
+        let tied = |a: &R, b: &R| ((a.key() ^ b.key()) & ones).is_zero();
         let mut at = 0;
         while let Some(tie) = first_tie(&sorted[at..], &tied) {
             let start = at + tie;

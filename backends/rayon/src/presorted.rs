@@ -1,86 +1,155 @@
-//! Input that is in order already, or in the opposite one.
+//! Input that is in order already, or in the opposite one, or two such runs: what appending to a sorted list makes.
 
-use crate::columns::{Columns, Source};
-use crate::record::Record;
+use crate::columns::{Columns, Key};
+use crate::merge;
 use crate::sort::threads_for;
 use crate::window::Window;
 use core::ops::Range;
-use num_traits::Zero;
+use num_traits::{Bounded, Zero};
 use rayon::prelude::*;
 
-/// Records that one look covers. The first look ends the search for nearly all input that is not sorted.
+/// Keys that one look covers. The first look ends the search for nearly all input that is not sorted.
 const LOOK: usize = 64;
 const LONG_LOOK: usize = 16 << 10;
 
-/// Sorts `columns` if they are in ascending or descending order by `window`, and says whether they were.
-pub(crate) fn settle<C: Columns>(columns: &mut C, window: Window, whole: bool) -> bool {
-    if holds_throughout(columns, window, |before, after| before <= after) {
-        return true;
-    }
-    if !holds_throughout(columns, window, |before, after| before >= after) {
-        return false;
-    }
-    let ties = if whole { vec![] } else { runs_of_ties(columns, window) };
+/// The least share of the records that the first of two runs must have: shorter ones are likely chance.
+const RUN_SHARE: usize = 8;
+
+/// Sorts `columns` if they are one or two runs, ascending or descending by `window`, else gives them back. `whole` as in
+/// [`small::sort`](crate::small::sort).
+pub(crate) fn settle<C: Columns>(mut columns: C, window: Window, whole: bool) -> Option<C> {
     let len = columns.len();
-    columns.reverse(0..len);
-    // Equal records are in the opposite order now, and get their own back.
-    for tie in ties {
-        columns.reverse(len - tie.end..len - tie.start);
+    let ones = window.ones::<Key<C>>();
+    let (first, descends) = run(&columns, 0, ones);
+    if first == len {
+        if descends {
+            reverse(&mut columns, ones, whole);
+        }
+        return None;
     }
-    true
+    if first < len / RUN_SHARE {
+        return Some(columns);
+    }
+    // A descending run is reversed before the merge, so it must not have ties, unless no one can tell.
+    let (second, second_descends) = run(&columns, first, ones);
+    let sortable = |range: Range<usize>, descends: bool| !descends || whole || !has_ties(&columns, range, ones);
+    if second < len || !sortable(0..first, descends) || !sortable(first..len, second_descends) {
+        return Some(columns);
+    }
+    for (range, descends) in [(0..first, descends), (first..len, second_descends)] {
+        if descends {
+            columns.reverse(range);
+        }
+    }
+    merge::merge_halves(columns, first, ones);
+    None
 }
 
-/// Whether `ordered` holds for the ranks of all neighbours.
-fn holds_throughout<C: Columns>(columns: &C, window: Window, ordered: impl Fn(Rank<C>, Rank<C>) -> bool + Copy + Sync) -> bool {
-    let len = columns.len();
-    // Looks overlap by a record, so that none misses a neighbour.
-    let look = |start: usize, length: usize| holds(columns, start..(start + length + 1).min(len), window, ordered);
-    if !look(0, LOOK) || !look(LOOK.min(len), LONG_LOOK) {
-        return false;
+/// The end of the run that starts at `start`, and whether it descends.
+fn run<C: Columns>(columns: &C, start: usize, ones: Key<C>) -> (usize, bool) {
+    let ascending = end_of_run(columns, start, ones, |before, after| before <= after);
+    if ascending > start + 1 {
+        // Equal keys to begin with can start either.
+        let flat = ascending < columns.len() && rank(columns, start, ones) == rank(columns, ascending - 1, ones);
+        if !flat {
+            return (ascending, false);
+        }
     }
-    let rest = (LOOK + LONG_LOOK).min(len)..len;
-    if threads_for(len * size_of::<C::Record>()) == 1 {
-        rest.step_by(LONG_LOOK).all(|start| look(start, LONG_LOOK))
-    } else {
-        rest.into_par_iter().step_by(LONG_LOOK).all(|start| look(start, LONG_LOOK))
-    }
+    (end_of_run(columns, start, ones, |before, after| before >= after), true)
 }
 
-type Rank<C> = <<C as Source>::Record as Record>::Key;
+fn rank<C: Columns>(columns: &C, at: usize, ones: Key<C>) -> Key<C> {
+    let mut rank = Key::<C>::zero();
+    columns.read_keys(at..at + 1, |keys| rank = keys[0] & ones);
+    rank
+}
+
+/// The first position after `start` whose key is not `ordered` with its predecessor's.
+fn end_of_run<C: Columns>(
+    columns: &C,
+    start: usize,
+    ones: Key<C>,
+    ordered: impl Fn(Key<C>, Key<C>) -> bool + Copy + Sync,
+) -> usize {
+    let len = columns.len();
+    // A look overlaps the next by a key, so that none misses a neighbour.
+    let holds_for = |from: usize, length: usize| holds(columns, from..(from + length + 1).min(len), ones, ordered);
+    let (mut at, mut length) = (start, LOOK);
+    loop {
+        if at + 1 >= len {
+            return len;
+        }
+        if !holds_for(at, length) {
+            return at + first_breach(columns, at..(at + length + 1).min(len), ones, ordered);
+        }
+        at += length;
+        length = LONG_LOOK;
+        // A run that got this far may go on: all threads look ahead, each from where the others do not.
+        let threads = threads_for(len.saturating_sub(at) * size_of::<C::Record>());
+        if threads > 1 {
+            let looks = len.saturating_sub(at + 1).div_ceil(LONG_LOOK);
+            let good = |look: &usize| holds_for(at + look * LONG_LOOK, LONG_LOOK);
+            let bad = (0..looks).into_par_iter().by_exponential_blocks().find_first(|look| !good(look));
+            at += bad.unwrap_or(looks) * LONG_LOOK;
+        }
+    }
+}
 
 /// Whether `ordered` holds for the ranks of all neighbours in `range`.
-fn holds<C: Columns>(columns: &C, range: Range<usize>, window: Window, ordered: impl Fn(Rank<C>, Rank<C>) -> bool) -> bool {
+fn holds<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>, ordered: impl Fn(Key<C>, Key<C>) -> bool) -> bool {
     let (mut all, mut last) = (true, None);
-    columns.read(range, |records| {
-        let [first, .., end] = records else {
-            // One record: it only has a neighbour before it.
-            let rank = window.mask(records[0].key());
-            all &= last.is_none_or(|last| ordered(last, rank));
-            last = Some(rank);
-            return;
+    columns.read_keys(range, |keys| {
+        all &= last.is_none_or(|last| ordered(last, keys[0] & ones));
+        all &= match ones == Key::<C>::max_value() {
+            true => keys.is_sorted_by(|&a, &b| ordered(a, b)),
+            false => keys.is_sorted_by(|&a, &b| ordered(a & ones, b & ones)),
         };
-        all &= last.is_none_or(|last| ordered(last, window.mask(first.key())));
-        let neighbours = records.iter().zip(&records[1..]);
-        all &= neighbours.fold(true, |all, (a, b)| all & ordered(window.mask(a.key()), window.mask(b.key())));
-        last = Some(window.mask(end.key()));
+        last = keys.last().map(|&key| key & ones);
     });
     all
 }
 
-/// The stretches of more than one record that are equal in `window`.
-fn runs_of_ties<C: Columns>(columns: &C, window: Window) -> Vec<Range<usize>> {
+/// How many keys of `range` come before the first that is not ordered. There is one.
+fn first_breach<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>, ordered: impl Fn(Key<C>, Key<C>) -> bool) -> usize {
+    let (mut at, mut breach, mut last) = (0, None, None);
+    columns.read_keys(range, |keys| {
+        for &key in keys {
+            if breach.is_none() && last.is_some_and(|last| !ordered(last, key & ones)) {
+                breach = Some(at);
+            }
+            (at, last) = (at + 1, Some(key & ones));
+        }
+    });
+    breach.unwrap_or(at)
+}
+
+fn has_ties<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>) -> bool {
+    !holds(columns, range, ones, |before, after| before != after)
+}
+
+/// Reverses records in descending order. Equal ones get their own order back, unless no one can tell.
+fn reverse<C: Columns>(columns: &mut C, ones: Key<C>, whole: bool) {
+    let len = columns.len();
+    let ties = if whole { vec![] } else { runs_of_ties(columns, ones) };
+    columns.reverse(0..len);
+    for tie in ties {
+        columns.reverse(len - tie.end..len - tie.start);
+    }
+}
+
+/// The stretches of more than one record whose ranks are equal.
+fn runs_of_ties<C: Columns>(columns: &C, ones: Key<C>) -> Vec<Range<usize>> {
     let mut ties: Vec<Range<usize>> = vec![];
     let (mut at, mut last) = (0, None);
-    columns.read(0..columns.len(), |records| {
-        for record in records {
-            if last.is_some_and(|last: Rank<C>| window.mask(last ^ record.key()).is_zero()) {
+    columns.read_keys(0..columns.len(), |keys| {
+        for &key in keys {
+            if last.is_some_and(|last: Key<C>| ((last ^ key) & ones).is_zero()) {
                 match ties.last_mut() {
                     Some(tie) if tie.end == at => tie.end = at + 1,
                     _ => ties.push(at - 1..at + 1),
                 }
             }
-            last = Some(record.key());
-            at += 1;
+            (at, last) = (at + 1, Some(key));
         }
     });
     ties

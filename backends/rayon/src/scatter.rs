@@ -73,7 +73,7 @@ impl<'a, R: Record> Shared<'a, R> {
     fn lead(&self) -> Option<usize> {
         let block = const { block::<R>() };
         let phase = self.start.align_offset(BLOCK_BYTES);
-        (cfg!(target_arch = "x86_64") && phase < block).then_some((block - phase) % block)
+        (cfg!(target_arch = "x86_64") && phase < block).then(|| (block - phase) % block)
     }
 
     /// # Safety
@@ -198,5 +198,89 @@ impl<'a, 'b, R: Record> BlockWriter<'a, 'b, R> {
         unsafe {
             core::arch::x86_64::_mm_sfence();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::partition::Bucket;
+    use crate::record::Pair;
+    use crate::window::Window;
+
+    /// Keys of which the low 7 bits are to be sorted by, crowded at the low end.
+    fn keys(len: usize) -> Vec<u32> {
+        (0..len as u32).map(|i| i.wrapping_mul(0x9e37_79b9) >> 7 & (i.wrapping_mul(77) | 3) & 0x7f | i << 7).collect()
+    }
+
+    /// Scatters to a target that starts `offset` records into a buffer, and checks it, and what lies around it, against a stable sort
+    /// by bucket.
+    fn check<R: Record + PartialEq + core::fmt::Debug>(records: &[R], threads: usize, stream: bool, offset: usize) {
+        let window = Window { low: 0, high: 7 };
+        let partition = Partition::of(records, window, threads).expect("keys that differ");
+        let mut expected = records.to_vec();
+        expected.sort_by_key(|&record| partition.bucket(record));
+        let guard = R::zeroed();
+        let mut buffer = vec![guard; records.len() + 2 * offset];
+        let target = &mut buffer[offset..offset + records.len()];
+        scatter(records, &partition, target, stream);
+        assert!(target == expected, "{threads} threads, stream {stream}, offset {offset}, {} records", records.len());
+        assert!(buffer[..offset].iter().chain(&buffer[offset + records.len()..]).all(|&record| record == guard));
+        let lens = partition.buckets.iter().map(|&Bucket { len, .. }| len);
+        assert_eq!(lens.sum::<usize>(), records.len());
+    }
+
+    fn check_all<R: Record + PartialEq + core::fmt::Debug>(record: fn(u32) -> R) {
+        for len in [2, 15, 64, 1000, 4099] {
+            let records: Vec<R> = keys(len).into_iter().map(record).collect();
+            for threads in [1, 2, 3] {
+                for offset in [0, 1, 3, 16] {
+                    check(&records, threads, false, offset);
+                    check(&records, threads, true, offset);
+                }
+            }
+        }
+    }
+
+    impl<W: PartialEq + Copy, V: PartialEq + Copy> PartialEq for Pair<W, V> {
+        fn eq(&self, other: &Self) -> bool {
+            ({ self.key }, { self.value }) == ({ other.key }, { other.value })
+        }
+    }
+
+    impl<W: core::fmt::Debug + Copy, V: core::fmt::Debug + Copy> core::fmt::Debug for Pair<W, V> {
+        fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+            ({ self.key }, { self.value }).fmt(f)
+        }
+    }
+
+    #[test]
+    fn keys_of_every_width() {
+        check_all::<u8>(|key| key as u8);
+        check_all::<u16>(|key| key as u16);
+        check_all::<u32>(|key| key);
+        check_all::<u64>(|key| u64::from(key) << 40 | u64::from(key));
+        check_all::<u128>(|key| u128::from(key) << 90 | u128::from(key));
+    }
+
+    #[test]
+    fn pairs_whose_size_divides_no_line() {
+        check_all::<Pair<u32, u32>>(|key| Pair { key, value: !key });
+        check_all::<Pair<u64, [u8; 4]>>(|key| Pair { key: u64::from(key), value: key.to_le_bytes() });
+        check_all::<Pair<u8, [u8; 4]>>(|key| Pair { key: key as u8, value: key.to_le_bytes() });
+        check_all::<Pair<u16, [u8; 12]>>(|key| Pair { key: key as u16, value: [key as u8; 12] });
+        check_all::<Pair<u128, [u8; 16]>>(|key| Pair { key: u128::from(key), value: [key as u8; 16] });
+    }
+
+    #[test]
+    fn blocks_are_whole_lines_and_leave_room_for_buckets() {
+        fn facts<R: Record>() -> (usize, usize) {
+            assert_eq!(block::<R>() * size_of::<R>() % BLOCK_BYTES, 0);
+            (block::<R>(), max_buckets::<R>())
+        }
+        assert_eq!(facts::<u32>(), (32, 512));
+        assert_eq!(facts::<u128>(), (8, 512));
+        assert_eq!(facts::<Pair<u64, [u8; 4]>>(), (32, 170));
+        assert_eq!(facts::<Pair<u8, [u8; 4]>>(), (128, 102));
     }
 }

@@ -18,12 +18,13 @@ pub(crate) fn sort<R: Record>(records: &mut [R], window: Window, whole: bool) {
     if whole {
         return records.sort_unstable_by_key(|record| record.key());
     }
+    let ones = window.ones::<R::Key>();
     // The rank above the position: all distinct, so the fastest sort there is also gives the stable order.
     if <R::Key as Word>::BITS <= 32 {
         let mut tickets = [0; SMALL];
         let tickets = &mut tickets[..records.len()];
         for (at, (ticket, record)) in tickets.iter_mut().zip(&*records).enumerate() {
-            *ticket = (window.mask(record.key()).index() as u64) << 32 | at as u64;
+            *ticket = ((record.key() & ones).index() as u64) << 32 | at as u64;
         }
         tickets.sort_unstable();
         gather(records, tickets.iter().map(|&ticket| ticket as u32 as usize));
@@ -31,7 +32,7 @@ pub(crate) fn sort<R: Record>(records: &mut [R], window: Window, whole: bool) {
         let mut tickets = [(R::Key::zeroed(), 0); SMALL];
         let tickets = &mut tickets[..records.len()];
         for (at, (ticket, record)) in tickets.iter_mut().zip(&*records).enumerate() {
-            *ticket = (window.mask(record.key()), at as u32);
+            *ticket = (record.key() & ones, at as u32);
         }
         tickets.sort_unstable();
         gather(records, tickets.iter().map(|&(_, at)| at as usize));
@@ -50,10 +51,11 @@ fn gather<R: Record>(records: &mut [R], order: impl Iterator<Item = usize>) {
 
 /// Sorts a few `records` stably by `window`.
 pub(crate) fn insertion_sort<R: Record>(records: &mut [R], window: Window) {
+    let ones = window.ones::<R::Key>();
     for end in 1..records.len() {
         let record = records[end];
         let mut hole = end;
-        while hole > 0 && window.mask(records[hole - 1].key()) > window.mask(record.key()) {
+        while hole > 0 && records[hole - 1].key() & ones > record.key() & ones {
             records[hole] = records[hole - 1];
             hole -= 1;
         }

@@ -10,7 +10,7 @@
 
 use crate::columns::{Columns, Keys};
 use crate::scratch::Scratch;
-use crate::tuning::{COUNT_16, PARALLEL_BYTES, SERIAL_BYTES};
+use crate::tuning::{COUNT_16, COUNT_FEW, PARALLEL_BYTES, SERIAL_BYTES};
 use crate::window::Window;
 use crate::{counting, lsd, msd, presorted, small};
 use polysort_core::{Spec, Word};
@@ -18,15 +18,18 @@ use polysort_core::{Spec, Word};
 /// Sorts keys alone.
 pub(crate) fn sort_keys<W: Word>(keys: &mut [W], spec: Spec) {
     let (window, whole) = (Window::of(spec), spec.width() == W::BITS);
-    let mut columns = Keys { keys, masks: spec.masks };
-    let counts = whole && (W::BITS == 8 || W::BITS == 16 && columns.keys.len() >= COUNT_16);
-    if counts && !small::suits::<W>(columns.keys.len(), whole) {
-        if !presorted::settle(&mut columns, window, whole) {
-            counting::sort(columns.keys, spec.masks);
-        }
+    let (len, columns) = (keys.len(), Keys { keys, masks: spec.masks });
+    if !whole || small::suits::<W>(len, whole) {
+        return sort(columns, window, whole);
+    }
+    let Some(columns) = presorted::settle(columns, window, whole) else { return };
+    if len >= COUNT_FEW && counting::sort_few(columns.keys, spec.masks) {
         return;
     }
-    sort(columns, window, whole);
+    if W::BITS == 8 || W::BITS == 16 && len >= COUNT_16 {
+        return counting::sort(columns.keys, spec.masks);
+    }
+    sort_unordered(columns, window, whole);
 }
 
 /// Sorts `columns`, stably by `window`; `whole` as in [`small::sort`].
@@ -35,15 +38,20 @@ pub(crate) fn sort<C: Columns>(mut columns: C, window: Window, whole: bool) {
     if small::suits::<C::Record>(len, whole) {
         return columns.sort_small(window, whole);
     }
-    if presorted::settle(&mut columns, window, whole) {
-        return;
+    if let Some(columns) = presorted::settle(columns, window, whole) {
+        sort_unordered(columns, window, whole);
     }
+}
+
+/// Sorts `columns`, of which there is nothing more to be known.
+fn sort_unordered<C: Columns>(mut columns: C, window: Window, whole: bool) {
+    let len = columns.len();
     let bytes = len * size_of::<C::Record>();
     match threads_for(bytes) {
         1 if bytes <= SERIAL_BYTES => {
             let mut scratch = Scratch::of::<C::Record>(len);
             let records = scratch.records(len);
-            columns.copy_to(records);
+            columns.copy_to(0, records);
             lsd::sort(records, window, whole);
             columns.write(records);
         }

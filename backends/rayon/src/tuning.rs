@@ -53,6 +53,16 @@ pub(crate) const SAMPLES: usize = 128;
 /// From this many 16-bit keys on, alone, counting all 65 536 values beats two passes.
 pub(crate) const COUNT_16: usize = 1 << 18;
 
+/// Values that a dictionary counts, at most, and the keys that it is made from.
+pub(crate) const DICTIONARY: usize = 256;
+pub(crate) const COUNTED_SAMPLES: usize = 8192;
+
+/// The keys that show whether it is worth making one.
+pub(crate) const FIRST_SAMPLES: usize = 128;
+
+/// From this many keys alone on, a look is taken whether they have few values.
+pub(crate) const COUNT_FEW: usize = 1 << 15;
+
 /// Records of a segmented sort that are one task of the pool.
 pub(crate) const TASK: usize = 32 << 10;
 

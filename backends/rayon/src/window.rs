@@ -24,7 +24,7 @@ impl Window {
 
     /// The window without the bits at its ends in which no two keys differ. `varying` has a bit set where keys differ.
     pub(crate) fn narrowed<W: Word>(self, varying: W) -> Self {
-        let varying = self.mask(varying);
+        let varying = varying & self.ones();
         if varying.is_zero() {
             return Self { low: self.low, high: self.low };
         }
@@ -41,13 +41,13 @@ impl Window {
         Self { low: self.low, high: top.low }
     }
 
-    /// The bits of `word` that lie in the window, where they are.
-    pub(crate) fn mask<W: Word>(self, word: W) -> W {
+    /// A word with the bits of the window set.
+    pub(crate) fn ones<W: Word>(self) -> W {
         if self.is_empty() {
             return W::zero();
         }
         let above = (W::BITS - self.high) as usize;
-        ((word << above) >> (above + self.low as usize)) << self.low as usize
+        ((W::max_value() << above) >> (above + self.low as usize)) << self.low as usize
     }
 
     /// The bits of `word` in the window, as a number. The window has at most 16 bits.

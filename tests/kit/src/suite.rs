@@ -22,10 +22,14 @@ impl Suite {
         Self { arguments: Arguments::from_iter(rest), full, trials: vec![] }
     }
 
-    /// Enters a backend, with lengths up to 300 000 (3 million in full).
+    /// Enters a backend, with lengths up to 300 000 (3 million in full), or what the environment variable `POLYSORT_LONGEST` says.
+    ///
+    /// # Panics
+    /// If that variable is no number.
     pub fn enter<B: Backend>(&mut self, name: &str, open: impl Fn() -> Result<B, Error> + Send + Sync + 'static) {
-        let plan = Plan::up_to(if self.full { 3_000_000 } else { 300_000 }, self.full);
-        self.enter_with(name, plan, open);
+        let longest = std::env::var("POLYSORT_LONGEST").ok().map(|value| value.parse().expect("POLYSORT_LONGEST is a length"));
+        let longest = longest.unwrap_or(if self.full { 3_000_000 } else { 300_000 });
+        self.enter_with(name, Plan::up_to(longest, self.full), open);
     }
 
     /// Whether the whole product of cases was asked for.

@@ -1,0 +1,115 @@
+//! Merging two sorted halves, on all cores.
+//!
+//! Each task owns a stretch of the output. Where its inputs start follows from the output position alone: of the first `k` records of
+//! the merge, `i` come from the left half if the left's `i`-th is not after the right's `k − i`-th, found by bisection (merge path:
+//! Odeh, Green et al., "Merge Path", IPDPSW 2012).
+
+use crate::columns::{Columns, Key};
+use crate::record::Record;
+use crate::scratch::Scratch;
+use crate::sort::threads_for;
+use crate::tuning::TASK;
+use rayon::prelude::*;
+
+/// Merges the records before and after `middle`, both in ascending order of the bits in `ones`, stably.
+pub(crate) fn merge_halves<C: Columns>(columns: C, middle: usize, ones: Key<C>) {
+    let len = columns.len();
+    let mut scratch = Scratch::of::<C::Record>(len);
+    let records = scratch.records(len);
+    let threads = threads_for(size_of_val(records));
+    let copy = |(task, part): (usize, &mut [C::Record])| columns.copy_to(task * TASK, part);
+    if threads == 1 {
+        records.chunks_mut(TASK).enumerate().for_each(copy);
+    } else {
+        records.par_chunks_mut(TASK).enumerate().for_each(copy);
+    }
+    let (left, right) = records.split_at(middle);
+    let merge = |(task, mut part): (usize, C)| {
+        let (start, end) = (task * TASK, task * TASK + part.len());
+        let (from, to) = (taken_from_left(left, right, start, ones), taken_from_left(left, right, end, ones));
+        let mut buffer = Scratch::of::<C::Record>(end - start);
+        let merged = buffer.records(end - start);
+        merge_into(&left[from..to], &right[start - from..end - to], merged, ones);
+        part.write(merged);
+    };
+    let (mut parts, mut rest) = (vec![], columns);
+    while rest.len() > TASK {
+        let (part, others) = rest.split_at(TASK);
+        parts.push(part);
+        rest = others;
+    }
+    parts.push(rest);
+    if threads == 1 {
+        parts.into_iter().enumerate().for_each(merge);
+    } else {
+        parts.into_par_iter().enumerate().for_each(merge);
+    }
+}
+
+/// How many of the first `taken` records of the merge come from the left.
+fn taken_from_left<R: Record>(left: &[R], right: &[R], taken: usize, ones: R::Key) -> usize {
+    let (mut low, mut high) = (taken.saturating_sub(right.len()), taken.min(left.len()));
+    while low < high {
+        let middle = (low + high) / 2;
+        // The left one comes first if they are equal.
+        if left[middle].key() & ones <= right[taken - middle - 1].key() & ones { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+/// Merges two sorted slices into one of their joint length, stably.
+///
+/// From both ends at once: two chains of comparisons that do not wait for each other, with no branch on their outcome.
+fn merge_into<R: Record>(left: &[R], right: &[R], merged: &mut [R], ones: R::Key) {
+    let len = merged.len();
+    let left_first = |a: &R, b: &R| a.key() & ones <= b.key() & ones;
+    // Neither slice runs out in as many steps from either end as the shorter has records.
+    let steps = left.len().min(right.len());
+    let (mut i, mut j, mut i_end, mut j_end) = (0, 0, left.len(), right.len());
+    for step in 0..steps {
+        let (a, b) = (left[i], right[j]);
+        let take_left = left_first(&a, &b);
+        merged[step] = if take_left { a } else { b };
+        i += usize::from(take_left);
+        j += usize::from(!take_left);
+
+        let (a, b) = (left[i_end - 1], right[j_end - 1]);
+        let take_right = left_first(&a, &b);
+        merged[len - 1 - step] = if take_right { b } else { a };
+        i_end -= usize::from(!take_right);
+        j_end -= usize::from(take_right);
+    }
+    for place in &mut merged[steps..len - steps] {
+        let take_left = j == j_end || i < i_end && left_first(&left[i], &right[j]);
+        *place = if take_left { left[i] } else { right[j] };
+        i += usize::from(take_left);
+        j += usize::from(!take_left);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Pair;
+
+    #[test]
+    fn merges_are_stable_wherever_they_are_cut() {
+        let run = |len: u32, step: u32, first: u32| -> Vec<Pair<u32, u32>> {
+            (0..len).map(|i| Pair { key: i / step | 0x8000_0000 * (i & 1), value: first + i }).collect()
+        };
+        for (left, right) in [(run(10, 3, 0), run(13, 2, 100)), (run(0, 1, 0), run(5, 2, 100)), (run(40, 9, 0), run(2, 1, 100))] {
+            // The top bit is not to be sorted by.
+            let ones = 0x7fff_ffff;
+            let mut expected: Vec<_> = left.iter().chain(&right).copied().collect();
+            expected.sort_by_key(|pair| pair.key & ones);
+            for cut in 0..=expected.len() {
+                let from_left = taken_from_left(&left, &right, cut, ones);
+                let mut merged = expected.clone();
+                let (low, high) = merged.split_at_mut(cut);
+                merge_into(&left[..from_left], &right[..cut - from_left], low, ones);
+                merge_into(&left[from_left..], &right[cut - from_left..], high, ones);
+                assert!(merged.iter().zip(&expected).all(|(a, b)| { a.value } == { b.value }), "cut at {cut}");
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What is particular to `RayonBackend`: long slices, pools, scratch.
+
+use polysort_core::{Backend, Error, Options, Order, Sort, permutation};
+use polysort_rayon::RayonBackend;
+use std::sync::Arc;
+
+/// A pseudo-random walk through 64 bits.
+fn random(len: usize) -> impl Iterator<Item = u64> {
+    let step = |state: &mut u64| {
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (*state ^ *state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        Some(z ^ z >> 29)
+    };
+    let mut state = len as u64;
+    std::iter::from_fn(move || step(&mut state)).take(len)
+}
+
+/// Longer than any threshold: streamed partitions, buckets that are partitioned again, all threads.
+#[test]
+fn long_slices_of_every_distribution() {
+    let len = 3_000_017;
+    let distributions: [(&str, fn(u64) -> u64); 6] = [
+        ("uniform", |r| r),
+        ("one top byte", |r| r >> 8),
+        ("a power law", |r| r >> (r & 63)),
+        ("two heaps", |r| if r & 1 == 0 { r >> 20 } else { !(r >> 20) }),
+        ("few values", |r| (r & 7) << 50 | (r >> 3 & 1)),
+        ("top bits of one key alone", |r| if r % 3_000_017 == 0 { r } else { r >> 24 }),
+    ];
+    for threads in [1, 2, 5] {
+        let backend = RayonBackend::with_threads(threads).unwrap();
+        for (name, distribution) in distributions {
+            let keys: Vec<u64> = random(len).map(distribution).collect();
+            let mut sorted = keys.clone();
+            backend.sort(&mut sorted).unwrap();
+            let mut expected = keys.clone();
+            expected.sort_unstable();
+            assert!(sorted == expected, "u64, {name}, {threads} threads");
+
+            let narrow: Vec<i32> = keys.iter().map(|&key| (key >> 32) as i32).collect();
+            let mut order: Vec<u32> = (0..len as u32).collect();
+            order.sort_by_key(|&i| std::cmp::Reverse(narrow[i as usize]));
+            assert!(backend.argsort_with(&narrow, Options::descending()).unwrap() == order, "argsort, {name}, {threads} threads");
+
+            let (mut pair_keys, mut values) = (narrow.clone(), (0..len as u64).collect::<Vec<_>>());
+            backend.sort_pairs_with(&mut pair_keys, &mut values, Options::descending()).unwrap();
+            assert!(values.iter().zip(&order).all(|(&value, &i)| value == u64::from(i)), "values, {name}, {threads} threads");
+            assert!(pair_keys == permutation::gather(&narrow, &order), "keys, {name}, {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn long_slices_that_are_in_order_already() {
+    let backend = RayonBackend::with_threads(2).unwrap();
+    let len = 2_000_003;
+    for order in [Order::Ascending, Order::Descending] {
+        // Pairs of equal keys, so that a reversal has to put them right.
+        let keys: Vec<u32> = (0..len).map(|i| i / 2).collect();
+        let (mut sorted, mut values) = (keys.clone(), (0..len).collect::<Vec<_>>());
+        backend.sort_pairs_with(&mut sorted, &mut values, Options::ordered(order)).unwrap();
+        let mut expected: Vec<u32> = (0..len).collect();
+        if order == Order::Descending {
+            expected.sort_by_key(|&i| std::cmp::Reverse(i / 2));
+        }
+        assert!(values == expected);
+        assert!(sorted == permutation::gather(&keys, &expected));
+        // One key out of place, at the very end.
+        let mut keys: Vec<u32> = (1..len).chain([0]).collect();
+        backend.sort_with(&mut keys, Options::ordered(order)).unwrap();
+        assert!(keys.is_sorted_by(|a, b| if order == Order::Ascending { a <= b } else { a >= b }));
+    }
+}
+
+#[test]
+fn counting_sorts_of_long_slices_in_both_orders() {
+    let backend = RayonBackend::with_threads(2).unwrap();
+    for options in [Options::ascending(), Options::descending()] {
+        let descending = options.order == Order::Descending;
+        let mut bytes: Vec<i8> = random(2_000_001).map(|r| r as i8).collect();
+        let mut expected = bytes.clone();
+        expected.sort_unstable_by(|a, b| if descending { b.cmp(a) } else { a.cmp(b) });
+        backend.sort_with(&mut bytes, options).unwrap();
+        assert!(bytes == expected);
+
+        let mut halves: Vec<half::f16> = random(1_500_001).map(|r| half::f16::from_bits(r as u16)).collect();
+        let mut expected = halves.clone();
+        expected.sort_unstable_by(|a, b| if descending { b.total_cmp(a) } else { a.total_cmp(b) });
+        backend.sort_with(&mut halves, options).unwrap();
+        assert!(halves.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()));
+    }
+}
+
+#[test]
+fn selection_from_long_slices() {
+    for threads in [1, 2] {
+        let backend = RayonBackend::with_threads(threads).unwrap();
+        let few: Vec<u32> = random(1_000_003).map(|r| (r % 50) as u32).collect();
+        let rising: Vec<u32> = (0..1_000_003).collect();
+        for keys in [&few, &rising] {
+            let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+            order.sort_by_key(|&i| std::cmp::Reverse(keys[i as usize]));
+            for k in [1, 10, 1000, 100_000] {
+                assert!(backend.top_k(keys, k).unwrap().indices == order[..k], "{k} of {threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn many_segments_and_a_few_long_ones() {
+    let backend = RayonBackend::with_threads(2).unwrap();
+    let keys: Vec<f32> = random(1_500_000).map(|r| f32::from_bits(r as u32)).collect();
+    let mut offsets = vec![0, 600_000];
+    while offsets[offsets.len() - 1] < 900_000 {
+        let last = offsets[offsets.len() - 1];
+        offsets.push(last + last % 9);
+        offsets.push(last + 12);
+    }
+    offsets.extend([1_200_000, 1_200_000, 1_500_000]);
+    offsets.sort_unstable();
+    let mut sorted = keys.clone();
+    backend.sort_segments(&mut sorted, &offsets).unwrap();
+    let mut expected = keys;
+    offsets.windows(2).for_each(|ends| expected[ends[0]..ends[1]].sort_by(f32::total_cmp));
+    assert!(sorted.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()));
+}
+
+#[test]
+fn it_works_in_the_pool_it_is_called_in_or_bound_to() {
+    let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap());
+    assert_eq!(pool.install(|| RayonBackend::global().unwrap().threads()), 3);
+    assert_eq!(RayonBackend::in_pool(pool).threads(), 3);
+    let one = RayonBackend::with_threads(1).unwrap();
+    assert_eq!((one.threads(), one.name().as_str()), (1, "rayon, 1 thread"));
+}
+
+#[test]
+fn scratch_is_kept_and_released() {
+    let backend = RayonBackend::with_threads(1).unwrap();
+    let sort = || {
+        let mut keys: Vec<u64> = random(1_000_000).collect();
+        backend.sort(&mut keys).unwrap();
+    };
+    sort();
+    let kept = RayonBackend::scratch_bytes();
+    assert!(kept >= 8_000_000, "{kept}");
+    RayonBackend::release_scratch();
+    // Other tests may hold scratch of their own at the same time, but not this.
+    assert!(RayonBackend::scratch_bytes() < kept);
+}
+
+#[test]
+fn misuse_is_refused_before_anything_moves() {
+    let backend = RayonBackend::open().unwrap();
+    let mut keys = [2_u32, 1];
+    let refused = backend.sort_pairs(&mut keys, &mut [1_u8]);
+    assert!(matches!(refused, Err(Error::LengthMismatch { left_len: 2, right_len: 1, .. })));
+    assert_eq!(keys, [2, 1]);
+}

@@ -1,0 +1,144 @@
+//! The others: what users of std and rayon write for the same.
+//!
+//! Floats go by `total_cmp`, as ours do. The direction is a const parameter, so that nobody pays for it in every comparison. Pairs that
+//! std sorts stably come from rayon's unstable sort as well, which has less to do.
+
+use super::input::TOP_K;
+use super::systems::{RAYON, Run, STD, System};
+use super::{Case, Op, Payload};
+use crate::dtype::Key;
+use core::cmp::Ordering;
+use rayon::prelude::*;
+
+/// The fewest keys that a thread selects from.
+const SELECT_KEYS: usize = 1 << 14;
+
+/// std and rayon for a case.
+pub(crate) fn peers<K: Key, const DESCENDING: bool>(case: &Case) -> Vec<System<K>> {
+    let sort_unstable: fn(&mut [K]) = |keys| keys.sort_unstable_by(by::<K, DESCENDING>);
+    match (case.op, case.payload) {
+        (Op::Sort, _) => vec![
+            std("sort_unstable", on_all(sort_unstable)),
+            std("sort", on_all(|keys| keys.sort_by(by::<K, DESCENDING>))),
+            rayon("par_sort_unstable", on_all(|keys| keys.par_sort_unstable_by(by::<K, DESCENDING>))),
+        ],
+        (Op::SortSegments, _) => vec![
+            std("sort_unstable", on_lists(move |lists| lists.into_iter().for_each(sort_unstable))),
+            rayon("sort_unstable", on_lists(move |lists| lists.into_par_iter().for_each(sort_unstable))),
+        ],
+        (Op::SortPairs, Payload::U64) => vec![
+            std("sort_by_key", Run::Pairs64(|pairs| pairs.sort_by(by_key::<K, u64, DESCENDING>))),
+            rayon("par_sort_unstable_by_key", Run::Pairs64(|pairs| pairs.par_sort_unstable_by(by_key::<K, u64, DESCENDING>))),
+        ],
+        (Op::SortPairs, _) => vec![
+            std("sort_by_key", Run::Pairs32(sort_pairs::<K, DESCENDING>)),
+            rayon("par_sort_unstable_by_key", Run::Pairs32(par_sort_pairs::<K, DESCENDING>)),
+        ],
+        // Sorted beside their keys, indices are sorted faster than by looking their keys up.
+        (Op::Argsort, _) => vec![
+            std("sort_by_key", on_indexed(sort_pairs::<K, DESCENDING>)),
+            rayon("par_sort_unstable_by_key", on_indexed(par_sort_pairs::<K, DESCENDING>)),
+        ],
+        (Op::TopK, _) => vec![
+            std("threshold", Run::Shared(Box::new(|keys| Ok(indices(&first::<K, DESCENDING>(keys, 0)))))),
+            rayon("threshold", Run::Shared(Box::new(|keys| Ok(indices(&par_first::<K, DESCENDING>(keys)))))),
+        ],
+    }
+}
+
+fn std<K>(backend: &'static str, run: Run<K>) -> System<K> {
+    System { system: STD, backend, run }
+}
+
+fn rayon<K>(backend: &'static str, run: Run<K>) -> System<K> {
+    System { system: RAYON, backend, run }
+}
+
+fn on_all<K: Key>(sort: fn(&mut [K])) -> Run<K> {
+    Run::Keys(Box::new(move |keys, _| {
+        sort(keys);
+        Ok(())
+    }))
+}
+
+fn on_lists<K: Key>(sort: impl Fn(Vec<&mut [K]>) + 'static) -> Run<K> {
+    Run::Keys(Box::new(move |mut keys, offsets| {
+        let mut lists = Vec::with_capacity(offsets.len());
+        for list in offsets.windows(2) {
+            let (head, tail) = keys.split_at_mut(list[1] - list[0]);
+            lists.push(head);
+            keys = tail;
+        }
+        sort(lists);
+        Ok(())
+    }))
+}
+
+fn on_indexed<K: Key>(sort: fn(&mut [(K, u32)])) -> Run<K> {
+    Run::Shared(Box::new(move |keys| {
+        let mut pairs: Vec<(K, u32)> = keys.iter().copied().zip(0..).collect();
+        sort(&mut pairs);
+        Ok(indices(&pairs))
+    }))
+}
+
+/// The order of the keys.
+#[inline]
+pub(crate) fn by<K: Key, const DESCENDING: bool>(a: &K, b: &K) -> Ordering {
+    if DESCENDING { b.compare(a) } else { a.compare(b) }
+}
+
+#[inline]
+fn by_key<K: Key, V, const DESCENDING: bool>(a: &(K, V), b: &(K, V)) -> Ordering {
+    by::<K, DESCENDING>(&a.0, &b.0)
+}
+
+/// Sorts pairs by their keys, stably.
+pub(crate) fn sort_pairs<K: Key, const DESCENDING: bool>(pairs: &mut [(K, u32)]) {
+    pairs.sort_by(by_key::<K, u32, DESCENDING>);
+}
+
+fn par_sort_pairs<K: Key, const DESCENDING: bool>(pairs: &mut [(K, u32)]) {
+    pairs.par_sort_unstable_by(by_key::<K, u32, DESCENDING>);
+}
+
+fn indices<K>(pairs: &[(K, u32)]) -> Vec<u32> {
+    pairs.iter().map(|pair| pair.1).collect()
+}
+
+/// The first [`TOP_K`] keys of the order: candidates are kept, and thrown away but for the first when there are twice as many.
+///
+/// All but a few keys meet one comparison, with the last of the candidates. Those are in their order when they are sorted, so that a
+/// stable sort leaves equal ones by lowest index.
+fn first<K: Key, const DESCENDING: bool>(keys: &[K], first_index: u32) -> Vec<(K, u32)> {
+    let mut best: Vec<(K, u32)> = Vec::with_capacity(2 * TOP_K);
+    let mut last: Option<K> = None;
+    for (key, index) in keys.iter().zip(first_index..) {
+        if last.is_none_or(|last| by::<K, DESCENDING>(key, &last).is_lt()) {
+            best.push((*key, index));
+            if best.len() == 2 * TOP_K {
+                sort_pairs::<K, DESCENDING>(&mut best);
+                best.truncate(TOP_K);
+                last = best.last().map(|pair| pair.0);
+            }
+        }
+    }
+    sort_pairs::<K, DESCENDING>(&mut best);
+    best.truncate(TOP_K);
+    best
+}
+
+/// The same of a part of the keys on each thread, and then of what these found.
+fn par_first<K: Key, const DESCENDING: bool>(keys: &[K]) -> Vec<(K, u32)> {
+    let share = keys.len().div_ceil(rayon::current_num_threads()).max(SELECT_KEYS);
+    let mut parts: Vec<Vec<(K, u32)>> = vec![vec![]; keys.len().div_ceil(share)];
+    rayon::scope(|scope| {
+        for ((part, keys), found) in keys.chunks(share).enumerate().zip(&mut parts) {
+            scope.spawn(move |_| *found = first::<K, DESCENDING>(keys, (part * share) as u32));
+        }
+    });
+    let mut best = parts.concat();
+    sort_pairs::<K, DESCENDING>(&mut best);
+    best.truncate(TOP_K);
+    best
+}

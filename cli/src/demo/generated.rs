@@ -1,0 +1,61 @@
+//! Generated keys of several types, with the speed beside that of std.
+
+use crate::Outcome;
+use crate::args::Direction;
+use crate::bench::{Case, Measured, OURS, Op, Pattern, Payload, Rounds, STD, Verdict, measure, speed, systems};
+use crate::dtype::{Dtype, with_key};
+use crate::progress::spin;
+use anyhow::Result;
+use polysort::AnyBackend;
+use std::io::Write;
+
+/// What is sorted.
+const CASES: [(&str, Op, Dtype, Payload); 8] = [
+    ("u32", Op::Sort, Dtype::U32, Payload::None),
+    ("f32", Op::Sort, Dtype::F32, Payload::None),
+    ("u64", Op::Sort, Dtype::U64, Payload::None),
+    ("i64", Op::Sort, Dtype::I64, Payload::None),
+    ("f64", Op::Sort, Dtype::F64, Payload::None),
+    ("u16", Op::Sort, Dtype::U16, Payload::None),
+    ("u32 with u32", Op::SortPairs, Dtype::U32, Payload::U32),
+    ("argsort f32", Op::Argsort, Dtype::F32, Payload::None),
+];
+
+/// Sorts every case on every backend and prints a line for each.
+pub(crate) fn show(out: &mut dyn Write, backends: &[AnyBackend], quick: bool) -> Result<Outcome> {
+    // Enough runs to see, not to quote: `bench` is for that.
+    let (len, reps) = if quick { (1 << 20, 7) } else { (1 << 24, 2) };
+    let (rounds, mut outcome) = (Rounds { warmups: 1, reps, seeds: 1 }, Outcome::Fine);
+    writeln!(out, "\n{len} generated keys, every bit random, beside the fastest of std's sorts\n")?;
+    write!(out, "{:<14}{:>18}", "", "std")?;
+    backends.iter().try_for_each(|backend| write!(out, "{:>26}", backend.kind()))?;
+    writeln!(out)?;
+    for (name, op, dtype, payload) in CASES {
+        let case = Case { op, dtype, payload, pattern: Pattern::Uniform, direction: Direction::Asc, len };
+        let measured = with_key!(dtype, K => {
+            let mut systems = systems::<K>(&case, backends);
+            systems.retain(|of| [OURS, STD].contains(&of.system));
+            spin(case.to_string(), || measure(&case, &systems, rounds))
+        });
+        let (ours, std): (Vec<_>, Vec<_>) = measured.into_iter().partition(|of| of.system == OURS);
+        let std = std.iter().map(Measured::median).min().expect("std sorts everything");
+        write!(out, "{name:<14}{}", speed(len, std))?;
+        for of in &ours {
+            write!(out, "{:>26}", shown(of, len, std))?;
+            if of.verdict != Verdict::Verified {
+                outcome = Outcome::Failed;
+            }
+        }
+        writeln!(out)?;
+    }
+    Ok(outcome)
+}
+
+/// A cell of the table: the speed, and how much faster than std that is.
+fn shown(of: &Measured, len: usize, std: u64) -> String {
+    match &of.verdict {
+        Verdict::Verified => format!("{}{:>7.1}x", speed(len, of.median()), std as f64 / of.median().max(1) as f64),
+        Verdict::Wrong => "WRONG ANSWER".into(),
+        Verdict::Failed(why) => format!("  failed: {why}"),
+    }
+}

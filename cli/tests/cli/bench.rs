@@ -1,0 +1,78 @@
+//! `bench`: the records that it writes, in the project's format, and the table.
+
+use crate::tool::Place;
+use std::collections::BTreeSet;
+
+const HEADER: &str =
+    "run,system,backend,algorithm,op,key,payload,pattern,order,n,scope,median_ns,p5_ns,p95_ns,min_ns,max_ns,reps,verified";
+
+/// The rows of a record, split in fields, each checked for what holds of all.
+fn rows(record: &str) -> Vec<Vec<&str>> {
+    let mut lines = record.lines();
+    assert_eq!(lines.next(), Some(HEADER));
+    let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    for row in &rows {
+        assert_eq!(row.len(), 18, "{row:?}");
+        assert_eq!((row[0], row[3], row[10], row[17]), (rows[0][0], "auto", "end_to_end", "true"), "{row:?}");
+        let [median, p5, p95, min, max] = [11, 12, 13, 14, 15].map(|at| row[at].parse::<u64>().expect("nanoseconds"));
+        assert!(min > 0 && min <= p5 && p5 <= median && median <= p95 && p95 <= max, "{row:?}");
+    }
+    rows
+}
+
+fn opened() -> Vec<&'static str> {
+    polysort::AnyBackend::NAMES.iter().copied().filter(|name| polysort::AnyBackend::by_name(name).is_ok()).collect()
+}
+
+#[test]
+fn a_record_has_a_row_for_each_system_and_case() {
+    let place = Place::new();
+    let table = place
+        .run("bench --keys u32,f32 --ops sort --sizes 10,2^10,70_000 --orders asc,desc --reps 2 --seeds 2 --csv r.csv")
+        .text();
+    let record = String::from_utf8(place.read("r.csv")).expect("text");
+    let rows = rows(&record);
+    assert_eq!(rows.len(), 2 * 3 * 2 * (opened().len() + 3));
+    let column = |at: usize| rows.iter().map(|row| row[at]).collect::<BTreeSet<_>>();
+    assert_eq!(column(1), BTreeSet::from(["polysort", "rayon", "std"]));
+    assert_eq!(column(5), BTreeSet::from(["u32", "f32"]));
+    assert_eq!(column(8), BTreeSet::from(["asc", "desc"]));
+    assert_eq!(column(9), BTreeSet::from(["10", "1024", "70000"]));
+    // Two runs on each of two data sets.
+    assert_eq!(column(16), BTreeSet::from(["4"]));
+    assert!(table.contains("sort f32 uniform desc 2^10\n  polysort "), "{table}");
+    // The fastest of std and rayon is the measure of each case.
+    assert!(table.matches(" 1.00x\n").count() >= 12, "{table}");
+    assert_eq!(place.files().len(), 1);
+}
+
+#[test]
+fn every_operation_pattern_and_payload_is_verified() {
+    let args = "bench --keys u8,f16,i64 --ops sort,sort_pairs,argsort,top_k,sort_segments --payloads u32,u64 --orders asc,desc \
+        --patterns uniform,sorted,reversed,equal,few-unique,organ-pipe,nearly-sorted,skewed-top,zipf --sizes 3000 --reps 1 --seeds 1 --csv -";
+    let record = Place::new().run(args).text();
+    let rows = rows(&record);
+    let cases: BTreeSet<_> = rows.iter().map(|row| row[4..10].to_vec()).collect();
+    assert_eq!(cases.len(), 3 * 9 * 2 * 6);
+    let payloads: BTreeSet<_> = rows.iter().map(|row| (row[4], row[6])).collect();
+    let expected = [
+        ("argsort", "none"),
+        ("sort", "none"),
+        ("sort_pairs", "u32"),
+        ("sort_pairs", "u64"),
+        ("sort_segments", "none"),
+        ("top_k", "none"),
+    ];
+    assert_eq!(payloads, BTreeSet::from(expected));
+    for case in &cases {
+        let systems: BTreeSet<_> = rows.iter().filter(|row| row[4..10] == case[..]).map(|row| (row[1], row[2])).collect();
+        assert!(opened().iter().all(|name| systems.contains(&("polysort", *name))), "{case:?}: {systems:?}");
+        assert!(["std", "rayon"].iter().all(|peer| systems.iter().any(|system| system.0 == *peer)), "{case:?}: {systems:?}");
+    }
+}
+
+#[test]
+fn in_a_pool_of_its_own() {
+    let record = Place::new().run("bench --threads 1 --keys u64 --ops sort --sizes 200000 --reps 1 --seeds 1 --csv -").text();
+    assert_eq!(rows(&record).len(), opened().len() + 3);
+}
