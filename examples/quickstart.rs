@@ -15,7 +15,7 @@ fn main() -> Result<(), Error> {
 
     // Elements that are not plain: by a key that is taken once of each.
     let mut words = vec!["violet".to_string(), "red".into(), "green".into(), "blue".into()];
-    polysort::sort_by_key::<String, usize, Auto>(&mut words, |word| word.len())?;
+    polysort::sort_by_key::<String, usize, Auto>(&mut words, String::len)?;
     println!("by key          {words:?}");
 
     // Argsort: the permutation alone.

@@ -7,8 +7,8 @@ use criterion::{BatchSize, BenchmarkGroup, BenchmarkId, Criterion, Throughput, c
 use polysort::{RayonBackend, Sort};
 use polysort_kit::{Pattern, TestKey};
 use rayon::prelude::*;
-use rdst::{RadixKey, RadixSort};
-use voracious_radix_sort::{RadixSort as _, Radixable};
+use rdst::RadixKey;
+use voracious_radix_sort::Radixable;
 
 const LENGTHS: [usize; 5] = [1 << 6, 1 << 10, 1 << 14, 1 << 18, 1 << 22];
 const PATTERNS: [Pattern; 4] = [Pattern::Uniform, Pattern::NearlySorted, Pattern::FewUnique, Pattern::PowerLaw];

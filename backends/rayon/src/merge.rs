@@ -11,8 +11,9 @@ use crate::sort::threads_for;
 use crate::tuning::TASK;
 use rayon::prelude::*;
 
-/// Merges the records before and after `middle`, both in ascending order of the bits in `ones`, stably.
-pub(crate) fn merge_halves<C: Columns>(columns: C, middle: usize, ones: Key<C>) {
+/// Merges the records before and after `middle` stably, each in ascending order of the bits in `ones`, or in the opposite one where
+/// `descends` says so.
+pub(crate) fn merge_halves<C: Columns>(columns: C, middle: usize, descends: [bool; 2], ones: Key<C>) {
     let len = columns.len();
     let mut scratch = Scratch::of::<C::Record>(len);
     let records = scratch.records(len);
@@ -23,7 +24,13 @@ pub(crate) fn merge_halves<C: Columns>(columns: C, middle: usize, ones: Key<C>) 
     } else {
         records.par_chunks_mut(TASK).enumerate().for_each(copy);
     }
-    let (left, right) = records.split_at(middle);
+    let (left, right) = records.split_at_mut(middle);
+    for (half, descends) in [&mut *left, &mut *right].into_iter().zip(descends) {
+        if descends {
+            half.reverse();
+        }
+    }
+    let (left, right) = (&*left, &*right);
     let merge = |(task, mut part): (usize, C)| {
         let (start, end) = (task * TASK, task * TASK + part.len());
         let (from, to) = (taken_from_left(left, right, start, ones), taken_from_left(left, right, end, ones));

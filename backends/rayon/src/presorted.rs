@@ -36,12 +36,7 @@ pub(crate) fn settle<C: Columns>(mut columns: C, window: Window, whole: bool) ->
     if second < len || !sortable(0..first, descends) || !sortable(first..len, second_descends) {
         return Some(columns);
     }
-    for (range, descends) in [(0..first, descends), (first..len, second_descends)] {
-        if descends {
-            columns.reverse(range);
-        }
-    }
-    merge::merge_halves(columns, first, ones);
+    merge::merge_halves(columns, first, [descends, second_descends], ones);
     None
 }
 

@@ -19,7 +19,8 @@ fn random(len: usize) -> impl Iterator<Item = u64> {
 #[test]
 fn long_slices_of_every_distribution() {
     let len = 3_000_017;
-    let distributions: [(&str, fn(u64) -> u64); 6] = [
+    type Distribution = fn(u64) -> u64;
+    let distributions: [(&str, Distribution); 6] = [
         ("uniform", |r| r),
         ("one top byte", |r| r >> 8),
         ("a power law", |r| r >> (r & 63)),

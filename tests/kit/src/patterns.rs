@@ -91,9 +91,10 @@ impl Pattern {
                 raws(&mut |_, rng| few[rng.random_range(0..few.len())])
             }
             Self::OrganPipe => {
-                let mut keys = sorted(raws(&mut |_, rng| any(rng)));
-                keys[len / 2..].reverse();
-                keys
+                // Every other key on the way up, the rest on the way down: the two interleave in the output.
+                let keys = sorted(raws(&mut |_, rng| any(rng)));
+                let (up, down) = (keys.iter().step_by(2), keys.iter().skip(1).step_by(2).rev());
+                up.chain(down).copied().collect()
             }
             Self::NearlySorted => {
                 let mut keys = sorted(raws(&mut |_, rng| any(rng)));
