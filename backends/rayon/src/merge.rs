@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn merges_are_stable_wherever_they_are_cut() {
         let run = |len: u32, step: u32, first: u32| -> Vec<Pair<u32, u32>> {
-            (0..len).map(|i| Pair { key: i / step | 0x8000_0000 * (i & 1), value: first + i }).collect()
+            (0..len).map(|i| Pair { key: (i / step) | (0x8000_0000 * (i & 1)), value: first + i }).collect()
         };
         for (left, right) in [(run(10, 3, 0), run(13, 2, 100)), (run(0, 1, 0), run(5, 2, 100)), (run(40, 9, 0), run(2, 1, 100))] {
             // The top bit is not to be sorted by.

@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn buckets_grow_when_they_are_too_many() {
         let census = Census { digit: Window { low: 0, high: 3 }, counts: vec![vec![5; 8]] };
-        let partition = census.partition(Window { low: 0, high: 3 }, 1, 4, vec![0..40]);
+        let partition = census.partition(Window { low: 0, high: 3 }, 1, 4, std::iter::once(0..40).collect());
         assert_eq!(partition.buckets.len(), 4);
     }
 }
