@@ -2,11 +2,13 @@
 
 use crate::record::{Pair, Record};
 use crate::small;
-use crate::tuning::SMALL;
+use crate::sort::threads_for;
+use crate::tuning::{SMALL, TASK};
 use crate::window::Window;
 use bytemuck::{Pod, Zeroable};
 use core::ops::Range;
 use polysort_core::{Masks, Word};
+use rayon::prelude::*;
 
 /// Records that are mapped at a time: enough for vector code, few enough for the L1.
 const BLOCK: usize = 128;
@@ -123,11 +125,15 @@ impl<W: Word> Columns for Keys<'_, W> {
     }
 
     fn reverse(&mut self, range: Range<usize>) {
-        self.keys[range].reverse();
+        reverse(&mut self.keys[range]);
     }
 
     /// In place, without a copy: it shows at a few dozen keys.
     fn sort_small(&mut self, window: Window, whole: bool) {
+        if whole && self.masks == Masks::UNSIGNED.reversed(W::BITS) {
+            small::sort(self.keys, window, whole);
+            return self.keys.reverse();
+        }
         let mapped = !self.masks.is_identity::<W>();
         if mapped {
             self.keys.iter_mut().for_each(|key| *key = self.masks.apply(*key));
@@ -176,9 +182,22 @@ impl<W: Word, V: Pod + Send + Sync> Columns for Pairs<'_, W, V> {
     }
 
     fn reverse(&mut self, range: Range<usize>) {
-        self.keys[range.clone()].reverse();
-        self.values[range].reverse();
+        reverse(&mut self.keys[range.clone()]);
+        reverse(&mut self.values[range]);
     }
+}
+
+/// Puts a slice in the opposite order, on all threads if it is long.
+fn reverse<T: Send>(slice: &mut [T]) {
+    if threads_for(size_of_val(slice)) == 1 {
+        return slice.reverse();
+    }
+    let half = slice.len() / 2;
+    let (head, rest) = slice.split_at_mut(half);
+    let tail = rest.len() - half;
+    head.par_chunks_mut(TASK).zip(rest[tail..].par_rchunks_mut(TASK)).for_each(|(head, tail)| {
+        head.iter_mut().zip(tail.iter_mut().rev()).for_each(|(a, b)| core::mem::swap(a, b));
+    });
 }
 
 /// Hands the ordered bits of raw keys to `read`, some at a time.
@@ -242,6 +261,6 @@ impl<W: Word> Columns for Indices<'_, W> {
     }
 
     fn reverse(&mut self, range: Range<usize>) {
-        self.indices[range].reverse();
+        reverse(&mut self.indices[range]);
     }
 }

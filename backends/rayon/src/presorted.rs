@@ -119,7 +119,13 @@ fn first_breach<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>, orde
 }
 
 fn has_ties<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>) -> bool {
-    !holds(columns, range, ones, |before, after| before != after)
+    let looks = range.len().div_ceil(LONG_LOOK);
+    let start = |look: usize| range.start + look * LONG_LOOK;
+    let has = |look: usize| {
+        let within = start(look)..(start(look) + LONG_LOOK + 1).min(range.end);
+        !holds(columns, within, ones, |before, after| before != after)
+    };
+    (0..looks).into_par_iter().by_exponential_blocks().any(has)
 }
 
 /// Reverses records in descending order. Equal ones get their own order back, unless no one can tell.
@@ -134,9 +140,28 @@ fn reverse<C: Columns>(columns: &mut C, ones: Key<C>, whole: bool) {
 
 /// The stretches of more than one record whose ranks are equal.
 fn runs_of_ties<C: Columns>(columns: &C, ones: Key<C>) -> Vec<Range<usize>> {
+    let len = columns.len();
+    if !has_ties(columns, 0..len, ones) {
+        return vec![];
+    }
+    let looks = len.div_ceil(LONG_LOOK);
+    let look = |look: usize| ties_within(columns, look * LONG_LOOK..(look * LONG_LOOK + LONG_LOOK + 1).min(len), ones);
+    let found: Vec<_> = (0..looks).into_par_iter().map(look).collect();
     let mut ties: Vec<Range<usize>> = vec![];
-    let (mut at, mut last) = (0, None);
-    columns.read_keys(0..columns.len(), |keys| {
+    for tie in found.into_iter().flatten() {
+        match ties.last_mut() {
+            // Neighbouring looks share a key.
+            Some(last) if last.end > tie.start => last.end = tie.end,
+            _ => ties.push(tie),
+        }
+    }
+    ties
+}
+
+fn ties_within<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>) -> Vec<Range<usize>> {
+    let mut ties: Vec<Range<usize>> = vec![];
+    let (mut at, mut last) = (range.start, None);
+    columns.read_keys(range, |keys| {
         for &key in keys {
             if last.is_some_and(|last: Key<C>| ((last ^ key) & ones).is_zero()) {
                 match ties.last_mut() {

@@ -137,21 +137,6 @@ fn it_works_in_the_pool_it_is_called_in_or_bound_to() {
 }
 
 #[test]
-fn scratch_is_kept_and_released() {
-    let backend = RayonBackend::with_threads(1).unwrap();
-    let sort = || {
-        let mut keys: Vec<u64> = random(1_000_000).collect();
-        backend.sort(&mut keys).unwrap();
-    };
-    sort();
-    let kept = RayonBackend::scratch_bytes();
-    assert!(kept >= 8_000_000, "{kept}");
-    RayonBackend::release_scratch();
-    // Other tests may hold scratch of their own at the same time, but not this.
-    assert!(RayonBackend::scratch_bytes() < kept);
-}
-
-#[test]
 fn misuse_is_refused_before_anything_moves() {
     let backend = RayonBackend::open().unwrap();
     let mut keys = [2_u32, 1];
