@@ -23,6 +23,7 @@ mod key;
 pub mod laws;
 mod masks;
 pub mod permutation;
+pub mod plan;
 mod segments;
 mod sort;
 mod spec;

@@ -1,0 +1,382 @@
+//! The command list of a plan: what an executor launches, in order.
+
+use super::shape::{Kernel, Shapes, Variant};
+use super::tuning::{COPY_TILE, HISTOGRAM_TILE};
+use super::{Algorithm, MAX_DIGITS, Payload, RADIX, SortPlan};
+use crate::Error;
+
+/// Words of the state before the histogram.
+pub const STATE_HEADER: u32 = 32;
+
+/// A buffer, by what it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Buffer {
+    /// The table of numbers, as a uniform at the dynamic offset of the next of the command's numbers.
+    Number,
+    /// What the sort is, as a uniform.
+    Sort,
+    /// Where the number of keys lies, if it is on the device; else anything that can be read.
+    Count,
+    /// Count, schedule, tickets and histogram of the sort.
+    State,
+    /// Counts of tiles.
+    Status,
+    /// The caller's keys.
+    Keys,
+    /// Keys after an odd number of passes.
+    Scratch,
+    /// Keys after an even number of passes, where these are not the caller's.
+    Spare,
+    /// The caller's values, or where the indices go.
+    Values,
+    /// Values after an odd number of passes.
+    ValuesScratch,
+    /// Values after an even number of passes, where these are not the caller's.
+    ValuesSpare,
+}
+
+/// A number that a command is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Number {
+    /// This one.
+    Is(u32),
+    /// A digit of ten bits of the number of keys, 0 the lowest; of a count on the device, the highest one says so.
+    CountDigit(u32),
+}
+
+/// When a copy is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum When {
+    /// After an odd number of passes.
+    Odd = 0,
+    /// After an even one, none included.
+    Even = 1,
+    /// In any case.
+    Always = 2,
+}
+
+/// How many groups a command launches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Groups {
+    /// So many.
+    Fixed(u32),
+    /// One for each `of` units, rounded up, if a key has `units`.
+    Each {
+        /// Units of a key.
+        units: u32,
+        /// Units of a group.
+        of: u32,
+    },
+}
+
+impl Groups {
+    /// The number of groups for `count` keys.
+    pub fn for_keys(self, count: u64) -> u64 {
+        match self {
+            Groups::Fixed(groups) => groups.into(),
+            Groups::Each { units, of } => (count * u64::from(units)).div_ceil(of.into()),
+        }
+    }
+}
+
+/// One launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// The kernel.
+    pub variant: Variant,
+    /// What is bound, in the order of the bindings from 0 on.
+    pub bindings: Vec<Buffer>,
+    /// The numbers, in the order of the bindings that are [`Buffer::Number`].
+    pub numbers: Vec<Number>,
+    /// The groups.
+    pub groups: Groups,
+}
+
+impl core::fmt::Display for Command {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Variant { kernel, group, keys, tile, .. } = self.variant;
+        write!(f, "{:<12}{group:>4} × {keys:<3} tile {tile:<6}", kernel.name())?;
+        match self.groups {
+            Groups::Fixed(groups) => write!(f, "groups {groups:<14}")?,
+            Groups::Each { units: 1, of } => write!(f, "groups n/{of:<12}")?,
+            Groups::Each { units, of } => write!(f, "groups {units}n/{of:<11}")?,
+        }
+        let mut numbers = self.numbers.iter();
+        for binding in &self.bindings {
+            match binding {
+                Buffer::Number => match numbers.next() {
+                    Some(Number::Is(number)) => write!(f, " {number}")?,
+                    Some(Number::CountDigit(digit)) => write!(f, " n.{digit}")?,
+                    None => write!(f, " ?")?,
+                },
+                buffer => write!(f, " {buffer:?}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl core::fmt::Display for SortPlan {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Self { request, algorithm, digits, single_tile, .. } = self;
+        let (key, payload, max) = (request.key_bits, request.payload, request.max);
+        writeln!(f, "{algorithm:?}: up to {max} keys of {key} bits, payload {payload:?}, {} digits", digits.len())?;
+        for (buffer, bytes) in &self.scratch {
+            writeln!(f, "  {buffer:?}: {bytes} bytes")?;
+        }
+        if *single_tile > 0 {
+            writeln!(f, "up to {single_tile} keys:")?;
+            self.short.iter().try_for_each(|command| writeln!(f, "  {command}"))?;
+        }
+        writeln!(f, "more:")?;
+        self.long.iter().try_for_each(|command| writeln!(f, "  {command}"))
+    }
+}
+
+/// What a builder returns: commands, and the scratch that they need.
+type Built = (Vec<Command>, Vec<(Buffer, u64)>);
+
+/// Puts the commands of a plan together.
+pub(super) struct Builder<'a> {
+    plan: &'a SortPlan,
+    shapes: &'a Shapes,
+    commands: Vec<Command>,
+    /// Where the first pass reads keys, and where they are after an even number of passes.
+    source: Buffer,
+    home: Buffer,
+    values_home: Buffer,
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn new(plan: &'a SortPlan, shapes: &'a Shapes) -> Self {
+        let (request, indexed) = (&plan.request, plan.request.payload == Payload::Indices);
+        let source = if plan.keys_move() || request.is_packed() { Buffer::Spare } else { Buffer::Keys };
+        let home = if indexed { Buffer::Spare } else { source };
+        let values_home = if plan.values_move() { Buffer::ValuesSpare } else { Buffer::Values };
+        Self { plan, shapes, commands: vec![], source, home, values_home }
+    }
+
+    /// The commands of a sort of any length.
+    pub(super) fn long(&mut self) {
+        let plan = self.plan;
+        let indexed = plan.request.payload == Payload::Indices;
+        let packed = plan.request.is_packed();
+        self.begin();
+        self.move_in();
+        if !plan.digits.is_empty() {
+            self.histogram();
+            if plan.algorithm == Algorithm::Counting {
+                self.push(self.packed(Kernel::Fill), [Buffer::Sort, Buffer::State, Buffer::Keys], [], self.words_of_keys());
+                return;
+            }
+            if packed {
+                let bindings = [Buffer::Sort, Buffer::State, Buffer::Keys, Buffer::Spare];
+                self.push(self.packed(Kernel::Widen), bindings, [], each(1, COPY_TILE));
+            }
+            for slot in 0..plan.digits.len() as u32 {
+                self.pass(slot);
+            }
+        }
+        if indexed {
+            let identity = self.shapes.copying(Kernel::Identity);
+            self.push(identity, [Buffer::Sort, Buffer::State, self.values_home], [], each(1, COPY_TILE));
+        } else if packed {
+            if !plan.digits.is_empty() {
+                let bindings = [Buffer::Sort, Buffer::State, Buffer::Spare, Buffer::Scratch, Buffer::Keys];
+                self.push(self.packed(Kernel::Narrow), bindings, [], self.words_of_keys());
+            }
+        } else {
+            self.bring_home(self.home, Buffer::Scratch, Buffer::Keys, plan.request.key_words(), plan.request.keys.first);
+        }
+        if plan.request.payload != Payload::None {
+            let words = plan.request.payload.words();
+            self.bring_home(self.values_home, Buffer::ValuesScratch, Buffer::Values, words, plan.request.values.first);
+        }
+    }
+
+    /// The commands of a sort that fits one tile.
+    pub(super) fn short(mut self) -> Vec<Command> {
+        let (plan, single) = (self.plan, self.shapes.single);
+        let moves = plan.keys_move() || plan.values_move();
+        if moves {
+            self.begin();
+            self.move_in();
+        }
+        let keys = if plan.keys_move() { Buffer::Spare } else { Buffer::Keys };
+        let mut bindings = vec![Buffer::Number, Buffer::Number, Buffer::Number, Buffer::Sort, Buffer::Count, keys];
+        if plan.request.payload != Payload::None {
+            bindings.push(self.values_home);
+        }
+        self.push(single, bindings, COUNT_DIGITS, Groups::Fixed(1));
+        let Payload::Indices = plan.request.payload else {
+            if plan.keys_move() {
+                self.copy(When::Always, plan.request.key_words(), (Buffer::Spare, 0), (Buffer::Keys, plan.request.keys.first));
+            }
+            if plan.values_move() {
+                let to = (Buffer::Values, plan.request.values.first);
+                self.copy(When::Always, plan.request.payload.words(), (Buffer::ValuesSpare, 0), to);
+            }
+            return self.commands;
+        };
+        self.commands
+    }
+
+    /// The commands, and the scratch that they need.
+    pub(super) fn finish(self) -> Built {
+        let (request, plan) = (&self.plan.request, self.plan);
+        let (keys, values) = (4 * u64::from(request.key_words()), 4 * u64::from(request.payload.words()));
+        let tiles = request.max.div_ceil(plan.tile.max(1).into()).max(1);
+        let status = match plan.algorithm {
+            Algorithm::OneSweep => 2 * tiles,
+            _ => tiles,
+        };
+        let bytes = |buffer: Buffer| match buffer {
+            Buffer::State => 4 * u64::from(STATE_HEADER + MAX_DIGITS * RADIX),
+            Buffer::Status => 4 * u64::from(RADIX) * status,
+            Buffer::Scratch | Buffer::Spare => keys * request.max.max(1),
+            Buffer::ValuesScratch | Buffer::ValuesSpare => values * request.max.max(1),
+            Buffer::Number | Buffer::Sort | Buffer::Count | Buffer::Keys | Buffer::Values => 0,
+        };
+        let mut used: Vec<Buffer> = self.commands.iter().flat_map(|command| command.bindings.iter().copied()).collect();
+        used.sort_unstable();
+        used.dedup();
+        let scratch = used.into_iter().map(|buffer| (buffer, bytes(buffer))).filter(|&(_, bytes)| bytes > 0).collect();
+        (self.commands, scratch)
+    }
+
+    fn begin(&mut self) {
+        let bindings = [Buffer::Number, Buffer::Number, Buffer::Number, Buffer::Sort, Buffer::Count, Buffer::State];
+        self.push(Variant { kernel: Kernel::Begin, ..self.shapes.plain }, bindings, COUNT_DIGITS, Groups::Fixed(1));
+    }
+
+    /// Copies what no binding can address as it lies.
+    fn move_in(&mut self) {
+        let request = &self.plan.request;
+        if self.plan.keys_move() {
+            self.copy(When::Always, request.key_words(), (Buffer::Keys, request.keys.first), (Buffer::Spare, 0));
+        }
+        if self.plan.values_move() && request.payload != Payload::Indices {
+            self.copy(When::Always, request.payload.words(), (Buffer::Values, request.values.first), (Buffer::ValuesSpare, 0));
+        }
+    }
+
+    fn histogram(&mut self) {
+        let plan = self.plan;
+        let look_back = plan.algorithm == Algorithm::OneSweep;
+        let packed = plan.request.is_packed();
+        let plain = self.shapes.plain;
+        let shape = Variant { kernel: Kernel::Histogram, key_bits: plan.request.key_bits, packed, look_back, ..plain };
+        let shape = Variant { tile: if look_back { plan.tile } else { 0 }, ..shape };
+        let source = if packed { Buffer::Keys } else { self.source };
+        let mut bindings = vec![Buffer::Sort, Buffer::State, source];
+        if look_back {
+            bindings.push(Buffer::Status);
+        }
+        self.push(shape, bindings, [], each(1, HISTOGRAM_TILE));
+        let scan = Variant { kernel: Kernel::Scan, group: RADIX, ..plain };
+        self.push(scan, [Buffer::Sort, Buffer::State], [], Groups::Fixed(plan.digits.len() as u32));
+    }
+
+    fn pass(&mut self, slot: u32) {
+        let (from, to) = match slot {
+            0 => (self.source, Buffer::Scratch),
+            slot if slot % 2 == 1 => (Buffer::Scratch, self.home),
+            _ => (self.home, Buffer::Scratch),
+        };
+        let values = match slot % 2 {
+            0 => [self.values_home, Buffer::ValuesScratch],
+            _ => [Buffer::ValuesScratch, self.values_home],
+        };
+        let number = [Number::Is(slot)];
+        let mut bindings = vec![Buffer::Number, Buffer::Sort, Buffer::State, Buffer::Status, from];
+        let tiles = each(1, self.plan.tile);
+        let moving = match (self.plan.algorithm, self.shapes.onesweep) {
+            (Algorithm::OneSweep, Some(onesweep)) => onesweep,
+            _ => {
+                let downsweep = self.shapes.downsweep;
+                let plain = Variant { value_words: 0, indexed: false, ranking: None, keys: 0, ..downsweep };
+                self.push(Variant { kernel: Kernel::Upsweep, ..plain }, bindings.clone(), number, tiles);
+                let spine = [Buffer::Number, Buffer::State, Buffer::Status];
+                let shape = Variant { kernel: Kernel::Spine, key_bits: 32, ..plain };
+                self.push(shape, spine, number, Groups::Fixed(RADIX));
+                downsweep
+            }
+        };
+        bindings.push(to);
+        if self.plan.request.payload != Payload::None {
+            bindings.extend(values);
+        }
+        self.push(moving, bindings, number, tiles);
+    }
+
+    /// Copies what an odd number of passes left in the scratch, and what is not where the caller wants it.
+    fn bring_home(&mut self, home: Buffer, scratch: Buffer, callers: Buffer, width: u32, first: u32) {
+        let passes = !self.plan.digits.is_empty();
+        if passes {
+            self.copy(When::Odd, width, (scratch, 0), (callers, first));
+        }
+        if home != callers {
+            self.copy(When::Even, width, (home, 0), (callers, first));
+        }
+    }
+
+    fn copy(&mut self, when: When, width: u32, from: (Buffer, u32), to: (Buffer, u32)) {
+        let numbers = [when as u32, width, from.1, to.1].map(Number::Is);
+        let bindings = [Buffer::Number, Buffer::Number, Buffer::Number, Buffer::Number, Buffer::State, from.0, to.0];
+        self.push(self.shapes.copying(Kernel::Copy), bindings, numbers, each(width, COPY_TILE));
+    }
+
+    fn packed(&self, kernel: Kernel) -> Variant {
+        Variant { key_bits: self.plan.request.key_bits, packed: true, ..self.shapes.copying(kernel) }
+    }
+
+    fn words_of_keys(&self) -> Groups {
+        each(1, COPY_TILE * 32 / self.plan.request.key_bits)
+    }
+
+    fn push(
+        &mut self,
+        variant: Variant,
+        bindings: impl Into<Vec<Buffer>>,
+        numbers: impl IntoIterator<Item = Number>,
+        groups: Groups,
+    ) {
+        let numbers = numbers.into_iter().collect();
+        self.commands.push(Command { variant, bindings: bindings.into(), numbers, groups });
+    }
+}
+
+const COUNT_DIGITS: [Number; 3] = [Number::CountDigit(0), Number::CountDigit(1), Number::CountDigit(2)];
+
+fn each(units: u32, of: u32) -> Groups {
+    Groups::Each { units, of }
+}
+
+impl SortPlan {
+    /// Whether the keys have to be copied, because no binding addresses them as they lie.
+    pub fn keys_move(&self) -> bool {
+        !self.request.is_packed() && !self.request.keys.first.is_multiple_of(self.request.key_words())
+    }
+
+    /// Whether the values have to be copied, because no binding addresses them as they lie.
+    pub fn values_move(&self) -> bool {
+        let words = self.request.payload.words();
+        words > 0 && !self.request.values.first.is_multiple_of(words)
+    }
+
+    /// Groups for a count of keys, in the two dimensions of a launch.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] if they are more than `max_groups` in each dimension.
+    pub fn grid(&self, groups: Groups, count: Option<u64>, max_groups: u32) -> Result<(u32, u32), Error> {
+        let count = count.unwrap_or(self.request.max);
+        let groups = groups.for_keys(count);
+        let rows = groups.div_ceil(max_groups.into()).max(1);
+        let too_long = || Error::TooLong { what: "the device".into(), asked: count, limit: self.request.max };
+        let columns = u32::try_from(groups.div_ceil(rows)).map_err(|_| too_long())?;
+        if rows > u64::from(max_groups) {
+            return Err(too_long());
+        }
+        Ok((columns, rows as u32))
+    }
+}

@@ -1,0 +1,304 @@
+//! How a GPU sorts: planned here, without a GPU, and executed elsewhere.
+//!
+//! ```text
+//! Request + Facts ──SortPlan::new──▶ SortPlan ──commands──▶ [Command]   kernel, bindings, numbers, groups
+//!                                                             │
+//!                            encoded by wgpu, or run by any other executor
+//! ```
+//!
+//! Both steps are pure; plans print, compare and are kept as snapshots. An executor decides nothing.
+
+mod command;
+mod shape;
+pub mod tuning;
+
+pub use command::{Buffer, Command, Groups, Number, STATE_HEADER, When};
+pub use shape::{Blocked, Facts, Kernel, Ranking, Variant};
+
+use crate::{Error, Limits, Masks, Spec};
+use command::Builder;
+use shape::Shapes;
+
+/// Bits of a digit.
+pub const RADIX_BITS: u32 = 8;
+
+/// Values of a digit.
+pub const RADIX: u32 = 1 << RADIX_BITS;
+
+/// The most digits of a key: 128 bits of them.
+pub const MAX_DIGITS: u32 = 16;
+
+/// The most keys of one sort: a status word counts to 2³⁰.
+pub const MAX_KEYS: u64 = (1 << 30) - 1;
+
+/// A way to sort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// Least significant digit first, one read and one write a digit, by decoupled look-back (Adinets and Merrill, "Onesweep", 2022).
+    OneSweep,
+    /// Least significant digit first, in three steps a digit that wait for no other group (Merrill and Grimshaw, 2011).
+    ReduceThenScan,
+    /// The histogram alone tells the sorted keys: for keys of 8 bits without payload.
+    Counting,
+}
+
+/// What moves besides the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Payload {
+    /// Nothing.
+    None,
+    /// Values of so many words of 32 bits, 1 to 4.
+    Words(u32),
+    /// The keys' positions, which are the result; the keys stay as they are.
+    Indices,
+}
+
+impl Payload {
+    /// Words of 32 bits of each value.
+    pub fn words(self) -> u32 {
+        match self {
+            Payload::None => 0,
+            Payload::Words(words) => words,
+            Payload::Indices => 1,
+        }
+    }
+}
+
+/// A part of a device buffer that a caller gave: what of it a binding covers, and where the elements start in that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Words of 32 bits from the start of the binding to the first element.
+    pub first: u32,
+}
+
+/// What to sort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Bits of a key: 8, 16, 32, 64 or 128.
+    pub key_bits: u32,
+    /// What moves besides.
+    pub payload: Payload,
+    /// The order.
+    pub spec: Spec,
+    /// The most keys that there can be.
+    pub max: u64,
+    /// Where the keys start.
+    pub keys: Place,
+    /// Where the values, or the indices, start.
+    pub values: Place,
+    /// The way to sort, if it is to be this one; what fits one tile is then not sorted in one launch either.
+    pub algorithm: Option<Algorithm>,
+    /// Tiles that publish nothing, so that others have to count them: for tests.
+    pub blocked: Blocked,
+}
+
+impl Request {
+    /// Sorts `max` keys of `key_bits` bits, without more ado.
+    pub fn keys(key_bits: u32, spec: Spec, max: u64) -> Self {
+        Self {
+            key_bits,
+            payload: Payload::None,
+            spec,
+            max,
+            keys: Place::default(),
+            values: Place::default(),
+            algorithm: None,
+            blocked: Blocked::NONE,
+        }
+    }
+
+    /// With values of `words` words of 32 bits, 1 to 4.
+    #[must_use]
+    pub fn with_values(self, words: u32) -> Self {
+        Self { payload: Payload::Words(words), ..self }
+    }
+
+    /// For the indices alone.
+    #[must_use]
+    pub fn for_indices(self) -> Self {
+        Self { payload: Payload::Indices, ..self }
+    }
+
+    /// Words of 32 bits of a key while it is sorted.
+    pub fn key_words(&self) -> u32 {
+        self.key_bits.div_ceil(32)
+    }
+
+    /// Whether keys lie packed in words.
+    pub fn is_packed(&self) -> bool {
+        self.key_bits < 32
+    }
+}
+
+/// A digit of a key: `bits` bits from `shift` on of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Digit {
+    /// The word, 0 the least significant.
+    pub word: u32,
+    /// The lowest bit in it.
+    pub shift: u32,
+    /// The number of bits, 1 to 8.
+    pub bits: u32,
+}
+
+/// Which commands of a plan a sort takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// None: there is nothing to sort.
+    Nothing,
+    /// Those for what fits one tile.
+    Short,
+    /// Those for any length.
+    Long,
+}
+
+/// How a request is sorted on a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SortPlan {
+    /// What was asked for.
+    pub request: Request,
+    /// The way to sort what does not fit one tile.
+    pub algorithm: Algorithm,
+    /// The digits, least significant first: a pass each, unless all keys share it.
+    pub digits: Vec<Digit>,
+    /// Masks and window in the bits of the words that kernels see, where a key of 8 or 16 bits is the top of one.
+    pub masks: Masks,
+    /// First and end bit of the window there.
+    pub window: (u32, u32),
+    /// Keys of a tile.
+    pub tile: u32,
+    /// The most keys that one launch sorts; 0 if that is not wanted.
+    pub single_tile: u32,
+    /// Bytes of each buffer that the sort needs of its own.
+    pub scratch: Vec<(Buffer, u64)>,
+    /// The kernels of a long sort, in order.
+    long: Vec<Command>,
+    /// The kernels of a short one.
+    short: Vec<Command>,
+}
+
+impl SortPlan {
+    /// Plans `request` for a device.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRange`] or [`Error::Unsupported`] for a spec that does not suit the keys, [`Error::TooLong`] for more keys than a
+    /// binding holds, [`Error::Unsupported`] for an algorithm that cannot do this here.
+    pub fn new(request: Request, facts: &Facts) -> Result<Self, Error> {
+        check_spec(&request)?;
+        let limits = facts.limits(request.payload.words());
+        limits.check(
+            "the device",
+            request.max as usize,
+            request.key_bits.div_ceil(8).max(if request.is_packed() { 4 } else { 1 }) as usize,
+        )?;
+        let shapes = Shapes::new(&request, facts)?;
+        let algorithm = algorithm(&request, facts)?;
+        let up = request.key_words() * 32 - request.key_bits;
+        let masks = Masks { clear: request.spec.masks.clear << up, set: request.spec.masks.set << up };
+        let window = (request.spec.begin + up, request.spec.end + up);
+        let digits = digits(window.0, window.1);
+        let mut plan = Self {
+            request,
+            algorithm,
+            digits,
+            masks,
+            window,
+            tile: shapes.pass_tile(algorithm),
+            single_tile: if request.algorithm.is_some() { 0 } else { shapes.single.tile },
+            scratch: vec![],
+            long: vec![],
+            short: vec![],
+        };
+        let mut builder = Builder::new(&plan, &shapes);
+        builder.long();
+        let (long, scratch) = builder.finish();
+        let short = if plan.single_tile > 0 { Builder::new(&plan, &shapes).short() } else { vec![] };
+        (plan.long, plan.scratch, plan.short) = (long, scratch, short);
+        Ok(plan)
+    }
+
+    /// Which commands sort a count of keys that is known when they are recorded, or else as many as the buffers hold.
+    pub fn length(&self, count: Option<u64>) -> Length {
+        match count {
+            Some(0) => Length::Nothing,
+            Some(1) if self.request.payload != Payload::Indices => Length::Nothing,
+            count if count.unwrap_or(self.request.max) <= u64::from(self.single_tile) => Length::Short,
+            _ => Length::Long,
+        }
+    }
+
+    /// The commands of a sort of any length.
+    pub fn long_commands(&self) -> &[Command] {
+        &self.long
+    }
+
+    /// The commands of a sort that fits one tile.
+    pub fn short_commands(&self) -> &[Command] {
+        &self.short
+    }
+
+    /// Bytes of scratch in all.
+    pub fn scratch_bytes(&self) -> u64 {
+        self.scratch.iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    /// Every command of the plan.
+    pub fn all_commands(&self) -> impl Iterator<Item = &Command> {
+        self.long.iter().chain(&self.short)
+    }
+}
+
+fn check_spec(request: &Request) -> Result<(), Error> {
+    match request.key_bits {
+        8 => request.spec.check::<u8>(),
+        16 => request.spec.check::<u16>(),
+        32 => request.spec.check::<u32>(),
+        64 => request.spec.check::<u64>(),
+        128 => request.spec.check::<u128>(),
+        bits => Err(Error::Unsupported { what: format!("keys of {bits} bits; there are 8, 16, 32, 64 and 128") }),
+    }?;
+    match request.payload {
+        Payload::Words(words) if !(1..=4).contains(&words) => {
+            Err(Error::Unsupported { what: format!("values of {words} words of 32 bits; there are 1 to 4") })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn algorithm(request: &Request, facts: &Facts) -> Result<Algorithm, Error> {
+    let counts = request.key_bits == 8 && request.payload == Payload::None && request.spec.width() == 8;
+    let sweeps = facts.ballot().is_some();
+    match request.algorithm {
+        None if counts => Ok(Algorithm::Counting),
+        None if sweeps => Ok(Algorithm::OneSweep),
+        None => Ok(Algorithm::ReduceThenScan),
+        Some(Algorithm::Counting) if !counts => {
+            Err(Error::Unsupported { what: "a counting sort of anything but all of keys of 8 bits without values".into() })
+        }
+        Some(Algorithm::OneSweep) if !sweeps => {
+            Err(Error::Unsupported { what: "OneSweep on a device without subgroups of a suitable size".into() })
+        }
+        Some(wanted) => Ok(wanted),
+    }
+}
+
+/// The digits of bits `begin` to `end`, least significant first. None crosses a word.
+fn digits(begin: u32, end: u32) -> Vec<Digit> {
+    let mut digits = vec![];
+    let mut at = begin;
+    while at < end {
+        let bits = RADIX_BITS.min(end - at).min(32 - at % 32);
+        digits.push(Digit { word: at / 32, shift: at % 32, bits });
+        at += bits;
+    }
+    digits
+}
+
+impl Facts {
+    /// What one sort can take: keys, and values of `value_words` words of 32 bits if there are any.
+    pub fn limits(&self, value_words: u32) -> Limits {
+        let max_len = if value_words == 0 { MAX_KEYS } else { MAX_KEYS.min(self.max_binding / (4 * u64::from(value_words))) };
+        Limits { max_len, max_bytes: self.max_binding }
+    }
+}

@@ -1,0 +1,271 @@
+//! Kernels, and the shape that each has on a device.
+
+use super::tuning::{COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, GROUP, HISTOGRAM_TILE, PASS_KEYS, SINGLE_KEYS};
+use super::{Algorithm, Payload, RADIX, Request};
+use crate::Error;
+
+/// What a plan must know of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The smallest and the largest subgroup that a kernel may run with; none if it has no subgroup operations.
+    pub subgroups: Option<(u32, u32)>,
+    /// Bytes of workgroup memory.
+    pub workgroup_bytes: u32,
+    /// Threads of a group, at most.
+    pub max_group: u32,
+    /// Groups in each dimension of a launch, at most.
+    pub max_groups: u32,
+    /// Bytes of a binding, at most.
+    pub max_binding: u64,
+}
+
+impl Facts {
+    /// The group and the ranking by ballots, if a group exists that is a multiple of every subgroup and has memory for a row of counters of
+    /// each of the smallest.
+    pub(super) fn ballot(&self) -> Option<(u32, Ranking)> {
+        let (least, most) = self.subgroups?;
+        let mut group = GROUP.min(self.max_group);
+        // Half of the memory, or less, so that tiles are not too small.
+        while group > most.max(32) && group / least * RADIX * 4 > self.workgroup_bytes / 2 {
+            group /= 2;
+        }
+        let rows = group / least.max(1);
+        let fits = group >= most && rows * RADIX * 4 <= self.workgroup_bytes * 3 / 4;
+        fits.then_some((group, Ranking::Ballot { rows, wide: most > 32 }))
+    }
+}
+
+/// How the keys of a tile are ranked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ranking {
+    /// By ballots of subgroups, which count in so many rows at most.
+    Ballot {
+        /// Subgroups of a group, at most.
+        rows: u32,
+        /// Whether subgroups can have more than 32 lanes.
+        wide: bool,
+    },
+    /// By counters of each thread.
+    Counters,
+}
+
+/// Tiles that publish nothing, so that others have to count them: what a device does that lets a group starve. Those from `from` to
+/// before `until` of which `every`-th ones, counted from tile `phase`, are blocked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Blocked {
+    /// The first tile that may be.
+    pub from: u32,
+    /// The end of those that may be.
+    pub until: u32,
+    /// One of so many is; at least 1.
+    pub every: u32,
+    /// The remainder of the number of a blocked tile by `every`.
+    pub phase: u32,
+}
+
+impl Blocked {
+    /// No tile.
+    pub const NONE: Self = Self { from: 0, until: 0, every: 1, phase: 0 };
+
+    /// All tiles from `from` to before `until`.
+    pub const fn run(from: u32, until: u32) -> Self {
+        Self { from, until, every: 1, phase: 0 }
+    }
+
+    /// One tile of `every`.
+    pub const fn one_of(every: u32) -> Self {
+        Self { from: 0, until: u32::MAX, every, phase: every / 2 }
+    }
+
+    /// Whether a tile is.
+    pub fn contains(&self, tile: u32) -> bool {
+        (self.from..self.until).contains(&tile) && tile % self.every == self.phase
+    }
+}
+
+impl Default for Blocked {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+/// A kernel: a file of the shader crate, its entry point and its label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the files say what they do")]
+pub enum Kernel {
+    Begin,
+    Histogram,
+    Scan,
+    Onesweep,
+    Upsweep,
+    Spine,
+    Downsweep,
+    SingleTile,
+    Copy,
+    Identity,
+    Widen,
+    Narrow,
+    Fill,
+}
+
+impl Kernel {
+    /// All kernels.
+    pub const ALL: [Self; 13] = [
+        Self::Begin,
+        Self::Histogram,
+        Self::Scan,
+        Self::Onesweep,
+        Self::Upsweep,
+        Self::Spine,
+        Self::Downsweep,
+        Self::SingleTile,
+        Self::Copy,
+        Self::Identity,
+        Self::Widen,
+        Self::Narrow,
+        Self::Fill,
+    ];
+
+    /// The name of file, entry point and label.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Begin => "begin",
+            Self::Histogram => "histogram",
+            Self::Scan => "scan",
+            Self::Onesweep => "onesweep",
+            Self::Upsweep => "upsweep",
+            Self::Spine => "spine",
+            Self::Downsweep => "downsweep",
+            Self::SingleTile => "single_tile",
+            Self::Copy => "copy",
+            Self::Identity => "identity",
+            Self::Widen => "widen",
+            Self::Narrow => "narrow",
+            Self::Fill => "fill",
+        }
+    }
+}
+
+/// A kernel with all that its text depends on. What a kernel does not depend on is 0, so that equal texts have equal variants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Variant {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Bits of a key as it lies in the caller's buffer.
+    pub key_bits: u32,
+    /// Whether the kernel reads or writes the caller's keys of 8 or 16 bits, packed in words.
+    pub packed: bool,
+    /// Words of a value.
+    pub value_words: u32,
+    /// Whether the values are the keys' positions.
+    pub indexed: bool,
+    /// Threads of a group.
+    pub group: u32,
+    /// Keys that a thread holds.
+    pub keys: u32,
+    /// Keys of a tile.
+    pub tile: u32,
+    /// How a tile is ranked.
+    pub ranking: Option<Ranking>,
+    /// Whether it clears, or uses, status words of look-back.
+    pub look_back: bool,
+}
+
+impl Variant {
+    /// Words of a key while it is sorted.
+    pub fn key_words(&self) -> u32 {
+        self.key_bits.div_ceil(32)
+    }
+
+    /// Words of workgroup memory that a tile is worked on.
+    pub fn board_words(&self) -> u32 {
+        let counters = match self.ranking {
+            Some(Ranking::Ballot { rows, .. }) => rows * RADIX,
+            Some(Ranking::Counters) => 8 * self.group + self.tile,
+            None => 0,
+        };
+        // One launch that sorts everything moves positions alone, and these have an array of their own.
+        if self.kernel == Kernel::SingleTile {
+            counters
+        } else {
+            counters.max(self.tile * self.key_words().max(self.value_words))
+        }
+    }
+
+    /// Bytes of workgroup memory of all arrays and variables, each rounded up to 16.
+    pub fn workgroup_bytes(&self) -> u32 {
+        let ranking = match self.ranking {
+            Some(Ranking::Ballot { rows, .. }) => rows,
+            Some(Ranking::Counters) => self.group + RADIX + 4,
+            None => 0,
+        };
+        let own = match self.kernel {
+            Kernel::Onesweep => 2 * RADIX + 8,
+            Kernel::Downsweep => RADIX + 4,
+            Kernel::SingleTile => self.tile + 4,
+            _ => 0,
+        };
+        4 * (self.board_words() + ranking.next_multiple_of(4) + own)
+    }
+}
+
+/// The shapes of the kernels of one sort.
+pub(super) struct Shapes {
+    pub(super) onesweep: Option<Variant>,
+    pub(super) downsweep: Variant,
+    pub(super) single: Variant,
+    pub(super) plain: Variant,
+}
+
+impl Shapes {
+    pub(super) fn new(request: &Request, facts: &Facts) -> Result<Self, Error> {
+        let wide = request.key_words().max(request.payload.words());
+        let (counters_group, counters) = (COUNTER_GROUP.min(facts.max_group), Ranking::Counters);
+        let base = Variant {
+            kernel: Kernel::Begin,
+            key_bits: request.key_bits,
+            packed: false,
+            value_words: request.payload.words(),
+            indexed: request.payload == Payload::Indices,
+            group: 0,
+            keys: 0,
+            tile: 0,
+            ranking: None,
+            look_back: false,
+        };
+        let ballot = facts.ballot();
+        let onesweep = ballot.map(|(group, ranking)| {
+            let shape = Variant { kernel: Kernel::Onesweep, look_back: true, ..base };
+            fitted(shape, group, PASS_KEYS[wide as usize - 1], ranking, facts)
+        });
+        let downsweep = fitted(Variant { kernel: Kernel::Downsweep, ..base }, counters_group, COUNTER_KEYS, counters, facts)?;
+        let (group, ranking) = ballot.unwrap_or((counters_group, counters));
+        let single = Variant { kernel: Kernel::SingleTile, packed: request.is_packed(), ..base };
+        let single = fitted(single, group, SINGLE_KEYS, ranking, facts)?;
+        let plain = Variant { key_bits: 32, value_words: 0, indexed: false, group: GROUP.min(facts.max_group), ..base };
+        Ok(Self { onesweep: onesweep.transpose()?, downsweep, single, plain })
+    }
+
+    /// Keys of a tile of the passes.
+    pub(super) fn pass_tile(&self, algorithm: Algorithm) -> u32 {
+        match (algorithm, &self.onesweep) {
+            (Algorithm::OneSweep, Some(onesweep)) => onesweep.tile,
+            (Algorithm::ReduceThenScan | Algorithm::OneSweep, _) => self.downsweep.tile,
+            (Algorithm::Counting, _) => HISTOGRAM_TILE,
+        }
+    }
+
+    /// A kernel that copies.
+    pub(super) fn copying(&self, kernel: Kernel) -> Variant {
+        Variant { kernel, tile: COPY_TILE, ..self.plain }
+    }
+}
+
+/// The shape with as many keys a thread as are wanted, or as fit.
+fn fitted(shape: Variant, group: u32, keys: u32, ranking: Ranking, facts: &Facts) -> Result<Variant, Error> {
+    (1..=keys)
+        .rev()
+        .map(|keys| Variant { group, keys, tile: group * keys, ranking: Some(ranking), ..shape })
+        .find(|shape| shape.workgroup_bytes() <= facts.workgroup_bytes)
+        .ok_or_else(|| Error::Unsupported { what: format!("a device with {} bytes of workgroup memory", facts.workgroup_bytes) })
+}

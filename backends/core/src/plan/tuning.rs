@@ -1,0 +1,27 @@
+//! The numbers of the plan, and why they are what they are.
+
+/// Keys that a thread of a pass holds, by the words of the larger of key and value. On an H200, 256 threads of 20 keys of one word
+/// were the fastest of all tried: fewer cost more status words a key, more cost occupancy.
+pub const PASS_KEYS: [u32; 4] = [20, 10, 6, 5];
+
+/// Threads of a group, if the device's subgroups are large enough that their counters fit.
+pub const GROUP: u32 = 256;
+
+/// Keys that a thread of a pass holds without subgroup operations.
+pub const COUNTER_KEYS: u32 = 16;
+
+/// Threads of a group without subgroup operations: the counters of all of them must fit the least workgroup memory, 16 KiB.
+pub const COUNTER_GROUP: u32 = 128;
+
+/// Keys that a thread holds when one group sorts everything.
+pub const SINGLE_KEYS: u32 = 16;
+
+/// Keys whose digits one group counts: so many that adding its counts up is small beside reading them.
+pub const HISTOGRAM_TILE: u32 = 1 << 14;
+
+/// Words, or keys, that one group of a copying kernel handles.
+pub const COPY_TILE: u32 = 4096;
+
+/// Looks at a status word in vain before a tile is counted on behalf of others. Some 100 µs on a fast device: longer than any tile takes
+/// that is being worked on.
+pub const SPIN_LIMIT: u32 = 512;

@@ -1,0 +1,149 @@
+//! `WgpuBackend`: the engine behind the contract of all backends.
+
+use crate::engine::{Data, Engine};
+use crate::gpu::{Allowed, Gpu};
+use bytemuck::Pod;
+use polysort_core::plan::{Algorithm, Blocked, Payload, Request};
+use polysort_core::{Backend, Error, Limits, Spec, Word, permutation, sort_pairs_by_argsort};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Sorts on a GPU.
+///
+/// Keys of 8 to 128 bits, and payloads of 4, 8, 12 and 16 bytes, move on the device; other payloads by an argsort there and a gather
+/// here. Device memory is kept for the next call; [`release`](WgpuBackend::release) gives it back. One call runs at a time; others
+/// wait.
+#[derive(Clone)]
+pub struct WgpuBackend {
+    gpu: Arc<Gpu>,
+    engine: Arc<Mutex<Engine>>,
+}
+
+/// How to open a [`WgpuBackend`]. The default takes the best real GPU, and all that it can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Config {
+    /// Whether an adapter that runs on the CPU will do: for tests.
+    pub software: bool,
+    /// Whether subgroup operations may be used.
+    pub subgroups: bool,
+    /// The way to sort, where not the planner is to choose.
+    pub algorithm: Option<Algorithm>,
+    /// Tiles that are made to starve: for tests of what then happens.
+    pub blocked: Blocked,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { software: false, subgroups: true, algorithm: None, blocked: Blocked::NONE }
+    }
+}
+
+impl WgpuBackend {
+    /// Opens a device of its own.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if there is no such adapter.
+    pub fn open_with(config: Config) -> Result<Self, Error> {
+        pollster::block_on(Self::open_async(config))
+    }
+
+    /// As [`open_with`](WgpuBackend::open_with), without blocking.
+    ///
+    /// # Errors
+    /// As [`open_with`](WgpuBackend::open_with).
+    pub async fn open_async(config: Config) -> Result<Self, Error> {
+        let gpu = Arc::new(Gpu::open(Allowed { software: config.software, subgroups: config.subgroups }).await?);
+        tracing::info!(device = gpu.name(), "opened");
+        let mut engine = Engine::new(gpu.clone());
+        (engine.algorithm, engine.blocked) = (config.algorithm, config.blocked);
+        Ok(Self { gpu, engine: Arc::new(Mutex::new(engine)) })
+    }
+
+    /// Bytes of device memory, and of host memory that the device sees, that are kept for the next call.
+    pub fn scratch_bytes(&self) -> u64 {
+        self.engine().bytes()
+    }
+
+    /// Gives that memory back.
+    pub fn release(&self) {
+        self.engine().release();
+    }
+
+    /// How many tiles the last sort counted on behalf of groups that had not come so far.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn recounts(&self) -> Result<u32, Error> {
+        self.engine().recounts()
+    }
+
+    /// What the device is, as wgpu knows it.
+    pub fn info(&self) -> &wgpu::AdapterInfo {
+        &self.gpu.info
+    }
+
+    fn engine(&self) -> MutexGuard<'_, Engine> {
+        // A panic in the middle of a call leaves buffers that the next call fills again.
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sort_words<W: Word>(&self, count: usize, payload: Payload, data: Data<'_>, spec: Spec) -> Result<(), Error> {
+        self.gpu.facts.limits(payload.words()).check("the GPU", count, size_of::<W>())?;
+        self.engine().sort(Request { payload, ..Request::keys(W::BITS, spec, count as u64) }, data)
+    }
+}
+
+impl Backend for WgpuBackend {
+    /// The best real GPU; with the environment variable `POLYSORT_SOFTWARE_GPU=1`, one that runs on the CPU as well.
+    fn open() -> Result<Self, Error> {
+        let software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some_and(|value| value == "1");
+        Self::open_with(Config { software, ..Config::default() })
+    }
+
+    fn name(&self) -> String {
+        self.gpu.name()
+    }
+
+    fn limits(&self) -> Limits {
+        self.gpu.facts.limits(0)
+    }
+
+    fn is_lost(&self) -> bool {
+        self.gpu.lost().is_some()
+    }
+
+    fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
+        spec.check::<W>()?;
+        if keys.len() < 2 || spec.width() == 0 {
+            return Ok(());
+        }
+        self.sort_words::<W>(keys.len(), Payload::None, Data::Keys(bytemuck::cast_slice_mut(keys)), spec)
+    }
+
+    fn sort_pairs_bits<W: Word, V: Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
+        spec.check_pairs::<W>(keys.len(), values.len())?;
+        if keys.len() < 2 || spec.width() == 0 || size_of::<V>() == 0 {
+            return self.sort_bits(keys, spec);
+        }
+        let count = keys.len();
+        match size_of::<V>() {
+            4 | 8 | 12 | 16 => {
+                let payload = Payload::Words(size_of::<V>() as u32 / 4);
+                let data = Data::Pairs(bytemuck::cast_slice_mut(keys), bytemuck::cast_slice_mut(values));
+                self.sort_words::<W>(count, payload, data, spec)
+            }
+            _ => sort_pairs_by_argsort(self, keys, values, spec),
+        }
+    }
+
+    fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
+        spec.check::<W>()?;
+        if keys.len() < 2 || spec.width() == 0 {
+            return permutation::identity(keys.len());
+        }
+        let mut indices = vec![0_u32; keys.len()];
+        let data = Data::Indices(bytemuck::cast_slice(keys), bytemuck::cast_slice_mut(&mut indices));
+        self.sort_words::<W>(keys.len(), Payload::Indices, data, spec)?;
+        Ok(indices)
+    }
+}

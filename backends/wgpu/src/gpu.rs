@@ -1,0 +1,286 @@
+//! A device: what it can do, how its errors are told, and the pipelines that it has compiled.
+
+use polysort_core::plan::{Facts, Kernel, Variant};
+use polysort_core::{Cause, Error};
+use polysort_shaders::{abi, prelude};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use wgpu::{
+    Adapter, AdapterInfo, Backend, Backends, BindGroupLayout, BindGroupLayoutDescriptor, BindGroupLayoutEntry, BindingType,
+    Buffer, BufferBindingType, BufferDescriptor, BufferSize, BufferUsages, ComputePipeline, ComputePipelineDescriptor, Device,
+    DeviceDescriptor, DeviceType, ErrorFilter, Features, Instance, InstanceDescriptor, InstanceFlags, MemoryHints,
+    PipelineCompilationOptions, PipelineLayoutDescriptor, Queue, ShaderModuleDescriptor, ShaderRuntimeChecks, ShaderSource,
+    ShaderStages,
+};
+
+/// The name by which errors call the backend.
+pub(crate) const NAME: &str = "wgpu";
+
+/// What a device must have for a fast sort; with less it sorts more slowly.
+pub(crate) const WANTED: Features = Features::SUBGROUP.union(Features::SUBGROUP_BARRIER).union(Features::TIMESTAMP_QUERY);
+
+/// A device and what was made on it.
+pub(crate) struct Gpu {
+    pub(crate) device: Device,
+    pub(crate) queue: Queue,
+    pub(crate) info: AdapterInfo,
+    pub(crate) facts: Facts,
+    /// The table that numbers are bound from.
+    pub(crate) numbers: Buffer,
+    pipelines: Mutex<HashMap<Variant, Arc<Pipeline>>>,
+    /// Why the device is gone, if it is.
+    lost: Arc<Mutex<Option<String>>>,
+}
+
+/// A compiled kernel.
+pub(crate) struct Pipeline {
+    pub(crate) pipeline: ComputePipeline,
+    pub(crate) layout: BindGroupLayout,
+}
+
+/// The adapters that may be opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Allowed {
+    /// Those that run on the CPU as well.
+    pub(crate) software: bool,
+    /// Subgroup operations.
+    pub(crate) subgroups: bool,
+}
+
+/// All adapters of this machine, the most capable kinds first.
+pub(crate) async fn adapters() -> Vec<Adapter> {
+    if Instance::enabled_backend_features().is_empty() {
+        return vec![];
+    }
+    let backends = Backends::VULKAN | Backends::METAL | Backends::DX12 | Backends::BROWSER_WEBGPU;
+    // No checks of indirect launches, which there are none of: they cost a limit of 4 GiB a buffer.
+    let flags = InstanceFlags::empty();
+    let instance = Instance::new(InstanceDescriptor { backends, flags, ..InstanceDescriptor::new_without_display_handle() });
+    let mut adapters = instance.enumerate_adapters(backends).await;
+    adapters.sort_by_key(|adapter| {
+        let info = adapter.get_info();
+        let kind = match info.device_type {
+            DeviceType::DiscreteGpu => 0,
+            DeviceType::IntegratedGpu => 1,
+            DeviceType::VirtualGpu => 2,
+            DeviceType::Other => 3,
+            DeviceType::Cpu => 4,
+        };
+        // Where two drivers reach the same device, Vulkan's compiler and Metal's are the better ones.
+        (kind, info.backend == Backend::Dx12)
+    });
+    adapters
+}
+
+impl Gpu {
+    /// Opens the best adapter that is allowed.
+    pub(crate) async fn open(allowed: Allowed) -> Result<Self, Error> {
+        let unavailable = |why: String, source| Error::Unavailable { backend: NAME.into(), why, source };
+        let adapters = adapters().await;
+        let found = adapters.iter().map(|adapter| adapter.get_info().name).collect::<Vec<_>>().join(", ");
+        let Some(adapter) = adapters.iter().find(|a| allowed.software || a.get_info().device_type != DeviceType::Cpu) else {
+            let why = match adapters.len() {
+                0 => "no adapter was found; is a driver for Vulkan, Metal or DX12 installed?".into(),
+                _ => format!("there are only adapters that run on the CPU ({found}), which the CPU backend outruns"),
+            };
+            return Err(unavailable(why, None));
+        };
+        let mut wanted = adapter.features() & WANTED;
+        if !allowed.subgroups {
+            wanted.remove(Features::SUBGROUP | Features::SUBGROUP_BARRIER);
+        }
+        let descriptor = DeviceDescriptor {
+            label: Some("polysort"),
+            required_features: wanted,
+            required_limits: adapter.limits(),
+            memory_hints: MemoryHints::Performance,
+            ..Default::default()
+        };
+        let opened = adapter.request_device(&descriptor).await;
+        let (device, queue) = opened.map_err(|error| unavailable(error.to_string(), Some(Arc::new(error) as Cause)))?;
+        let lost = Arc::new(Mutex::new(None));
+        let noted = lost.clone();
+        device.set_device_lost_callback(move |reason, message| {
+            *noted.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("{reason:?}: {message}"));
+        });
+        Self::on(device, queue, lost)
+    }
+
+    /// Wraps a device that is open.
+    pub(crate) fn on(device: Device, queue: Queue, lost: Arc<Mutex<Option<String>>>) -> Result<Self, Error> {
+        let info = device.adapter_info();
+        let facts = facts(&device, &info);
+        let numbers = guarded(&device, || {
+            let table = device.create_buffer(&BufferDescriptor {
+                label: Some("polysort numbers"),
+                size: u64::from(abi::NUMBERS * abi::NUMBER_STRIDE),
+                usage: BufferUsages::UNIFORM | BufferUsages::STORAGE | BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            });
+            let mut words = vec![0_u32; (abi::NUMBERS * abi::NUMBER_STRIDE / 4) as usize];
+            for (number, entry) in (0..).zip(words.chunks_exact_mut(abi::NUMBER_STRIDE as usize / 4)) {
+                entry[0] = number;
+            }
+            queue.write_buffer(&table, 0, bytemuck::cast_slice(&words));
+            table
+        })?;
+        Ok(Self { device, queue, info, facts, numbers, pipelines: Mutex::default(), lost })
+    }
+
+    /// What the device is called, for people.
+    pub(crate) fn name(&self) -> String {
+        let lanes = match self.facts.subgroups {
+            None => "no subgroups".into(),
+            Some((least, most)) if least == most => format!("{least} lanes"),
+            Some((least, most)) => format!("{least} to {most} lanes"),
+        };
+        format!("{} ({:?}, {lanes})", self.info.name, self.info.backend)
+    }
+
+    /// The error of a device that is gone, if it is.
+    pub(crate) fn lost(&self) -> Option<Error> {
+        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        lost.clone().map(|why| Error::DeviceLost { backend: NAME.into(), why, source: None })
+    }
+
+    /// Notes that the device does not answer any more.
+    pub(crate) fn give_up(&self, why: &str) -> Error {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        let why = lost.get_or_insert_with(|| why.into()).clone();
+        Error::DeviceLost { backend: NAME.into(), why, source: None }
+    }
+
+    /// Runs `work` on the device and tells its errors, none of which reaches the device's own handler.
+    pub(crate) fn guarded<T>(&self, work: impl FnOnce() -> T) -> Result<T, Error> {
+        let result = guarded(&self.device, work);
+        self.lost().map_or(result, Err)
+    }
+
+    /// A buffer of `bytes` bytes, rounded up to whole words.
+    pub(crate) fn buffer(&self, label: &str, bytes: u64, usage: BufferUsages) -> Result<Buffer, Error> {
+        let size = bytes.next_multiple_of(16).max(16);
+        let limit = self.device.limits().max_buffer_size;
+        if size > limit {
+            return Err(Error::OutOfMemory { asked: size, limit: Some(limit) });
+        }
+        let create =
+            || self.device.create_buffer(&BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false });
+        self.guarded(create).map_err(|error| match error {
+            Error::OutOfMemory { limit, .. } => Error::OutOfMemory { asked: size, limit },
+            other => other,
+        })
+    }
+
+    /// The compiled kernel of a variant, compiled at the first call.
+    pub(crate) fn pipeline(&self, variant: &Variant, bindings: &[Slot]) -> Result<Arc<Pipeline>, Error> {
+        let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = pipelines.get(variant) {
+            return Ok(pipeline.clone());
+        }
+        let started = std::time::Instant::now();
+        let pipeline = Arc::new(self.guarded(|| compile(&self.device, variant, bindings))?);
+        tracing::debug!(kernel = variant.kernel.name(), ms = started.elapsed().as_millis() as u64, "compiled");
+        pipelines.insert(*variant, pipeline.clone());
+        Ok(pipeline)
+    }
+}
+
+/// How a binding is declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// A uniform at a dynamic offset.
+    Number,
+    /// The uniform of the sort.
+    Sort,
+    /// A storage buffer that the kernel writes, or not.
+    Storage {
+        /// Whether it does.
+        writes: bool,
+    },
+}
+
+fn compile(device: &Device, variant: &Variant, bindings: &[Slot]) -> Pipeline {
+    let entry = |(binding, slot): (usize, &Slot)| {
+        let (ty, size) = match slot {
+            Slot::Number => (BufferBindingType::Uniform, BufferSize::new(4)),
+            Slot::Sort => (BufferBindingType::Uniform, BufferSize::new(size_of::<abi::Sort>() as u64)),
+            Slot::Storage { writes } => (BufferBindingType::Storage { read_only: !writes }, None),
+        };
+        let has_dynamic_offset = *slot == Slot::Number;
+        BindGroupLayoutEntry {
+            binding: binding as u32,
+            visibility: ShaderStages::COMPUTE,
+            ty: BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: size },
+            count: None,
+        }
+    };
+    let label = Some(variant.kernel.name());
+    let entries: Vec<_> = bindings.iter().enumerate().map(entry).collect();
+    let layout = device.create_bind_group_layout(&BindGroupLayoutDescriptor { label, entries: &entries });
+    let pipeline_layout = device.create_pipeline_layout(&PipelineLayoutDescriptor {
+        label,
+        bind_group_layouts: &[Some(&layout)],
+        immediate_size: 0,
+    });
+    let text = prelude::wgsl(variant);
+    let descriptor = ShaderModuleDescriptor { label, source: ShaderSource::Wgsl(text.into()) };
+    let module = trusted(device, descriptor);
+    let pipeline = device.create_compute_pipeline(&ComputePipelineDescriptor {
+        label,
+        layout: Some(&pipeline_layout),
+        module: &module,
+        entry_point: label,
+        // Every kernel clears what it reads.
+        compilation_options: PipelineCompilationOptions { constants: &[], zero_initialize_workgroup_memory: false },
+        cache: None,
+    });
+    Pipeline { pipeline, layout }
+}
+
+/// A module without the run-time checks that wgpu would weave into it.
+#[allow(unsafe_code, reason = "unchecked modules are unsafe to make")]
+fn trusted(device: &Device, descriptor: ShaderModuleDescriptor<'_>) -> wgpu::ShaderModule {
+    // SAFETY: our kernels index storage below the count of keys, which the host checks against each binding, and workgroup memory below
+    // its declared size; their loops end: they are bounded by the tile, or by SPIN_LIMIT and the number of tiles. The one index that
+    // comes from data is the caller's count on the device, and that is limited by the capacity of the bindings.
+    unsafe { device.create_shader_module_trusted(descriptor, ShaderRuntimeChecks::unchecked()) }
+}
+
+/// The declarations of a kernel's bindings.
+pub(crate) fn slots(kernel: Kernel, bindings: &[polysort_core::plan::Buffer]) -> Vec<Slot> {
+    use polysort_core::plan::Buffer as Role;
+    let slot = |(index, role): (usize, &Role)| match role {
+        Role::Number => Slot::Number,
+        Role::Sort => Slot::Sort,
+        _ => Slot::Storage { writes: prelude::writes(kernel, index) },
+    };
+    bindings.iter().enumerate().map(slot).collect()
+}
+
+fn facts(device: &Device, info: &AdapterInfo) -> Facts {
+    let (limits, features) = (device.limits(), device.features());
+    let has_subgroups = features.contains(Features::SUBGROUP | Features::SUBGROUP_BARRIER);
+    // What wgpu says of Metal is a guess; Apple's own GPUs have 32 lanes.
+    let apple = info.backend == Backend::Metal && info.name.starts_with("Apple");
+    let sizes = if apple { (32, 32) } else { (info.subgroup_min_size, info.subgroup_max_size) };
+    Facts {
+        subgroups: (has_subgroups && sizes.0 > 0).then_some(sizes),
+        workgroup_bytes: limits.max_compute_workgroup_storage_size,
+        max_group: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
+        max_groups: limits.max_compute_workgroups_per_dimension,
+        max_binding: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size),
+    }
+}
+
+fn guarded<T>(device: &Device, work: impl FnOnce() -> T) -> Result<T, Error> {
+    let memory = device.push_error_scope(ErrorFilter::OutOfMemory);
+    let internal = device.push_error_scope(ErrorFilter::Internal);
+    let validation = device.push_error_scope(ErrorFilter::Validation);
+    let value = work();
+    let (validation, internal, memory) = (validation.pop(), internal.pop(), memory.pop());
+    match pollster::block_on(async { validation.await.or(internal.await).or(memory.await) }) {
+        None => Ok(value),
+        Some(wgpu::Error::OutOfMemory { .. }) => Err(Error::OutOfMemory { asked: 0, limit: None }),
+        Some(error) => Err(Error::Backend { backend: NAME.into(), why: error.to_string(), source: Some(Arc::new(error)) }),
+    }
+}

@@ -1,0 +1,159 @@
+//! Encodes the commands of a plan: the executor of `polysort_core::plan` on wgpu.
+
+use crate::gpu::{Gpu, Pipeline, slots};
+use polysort_core::Error;
+use polysort_core::plan::{self, Command, Groups, Number, SortPlan};
+use polysort_shaders::abi;
+use std::sync::Arc;
+use wgpu::{BindGroup, BindGroupDescriptor, BindGroupEntry, BindingResource, Buffer, BufferBinding, BufferSize, ComputePass};
+
+/// How many keys a recorded sort sorts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// So many.
+    Fixed(u32),
+    /// As many as the count buffer that the sort was prepared with says when it runs; at most as many as it was prepared for.
+    OnDevice,
+}
+
+/// A part of a buffer, as it is bound.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    pub(crate) buffer: Buffer,
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+}
+
+impl Bound {
+    /// All of a buffer.
+    pub(crate) fn whole(buffer: &Buffer) -> Self {
+        Self { buffer: buffer.clone(), offset: 0, size: buffer.size() }
+    }
+
+    /// The start of it, if it is longer than `limit` bytes.
+    pub(crate) fn at_most(self, limit: u64) -> Self {
+        Self { size: self.size.min(limit & !15), ..self }
+    }
+}
+
+/// The launches of a plan, with everything bound.
+pub(crate) struct Launches {
+    gpu: Arc<Gpu>,
+    plan: SortPlan,
+    long: Vec<Launch>,
+    short: Vec<Launch>,
+}
+
+struct Launch {
+    pipeline: Arc<Pipeline>,
+    group: BindGroup,
+    numbers: Vec<Number>,
+    groups: Groups,
+    kernel: plan::Kernel,
+}
+
+impl Launches {
+    /// Compiles and binds what the plan needs. `bound` gives the buffers, but for the numbers.
+    pub(crate) fn new(gpu: &Arc<Gpu>, plan: SortPlan, bound: impl Fn(plan::Buffer) -> Bound) -> Result<Self, Error> {
+        let bind = |commands: &[Command]| {
+            commands.iter().map(|command| Launch::new(gpu, command, &bound)).collect::<Result<Vec<_>, _>>()
+        };
+        let long = bind(plan.long_commands())?;
+        let short = bind(plan.short_commands())?;
+        Ok(Self { gpu: gpu.clone(), plan, long, short })
+    }
+
+    pub(crate) fn plan(&self) -> &SortPlan {
+        &self.plan
+    }
+
+    /// Records the sort of `count` keys. Makes no object of wgpu, and submits nothing.
+    pub(crate) fn record(&self, pass: &mut ComputePass<'_>, count: Count) -> Result<(), Error> {
+        self.each(count, |launch, grid| launch.record(pass, count, grid))
+    }
+
+    /// Hands each launch of a sort of `count` keys, with its grid, to `launched`.
+    fn each(&self, count: Count, mut launched: impl FnMut(&Launch, (u32, u32))) -> Result<(), Error> {
+        let keys = match count {
+            Count::Fixed(keys) if u64::from(keys) > self.plan.request.max => {
+                let what = "what this sort was prepared for".into();
+                return Err(Error::TooLong { what, asked: keys.into(), limit: self.plan.request.max });
+            }
+            Count::Fixed(keys) => Some(u64::from(keys)),
+            Count::OnDevice => None,
+        };
+        let launches = match self.plan.length(keys) {
+            plan::Length::Nothing => return Ok(()),
+            plan::Length::Short => &self.short,
+            plan::Length::Long => &self.long,
+        };
+        for launch in launches {
+            let grid = self.plan.grid(launch.groups, keys, self.gpu.facts.max_groups)?;
+            launched(launch, grid);
+        }
+        Ok(())
+    }
+
+    /// Records each launch in a pass of its own, which `begin` makes for the kernel of that name.
+    pub(crate) fn record_apart<'a>(
+        &self,
+        count: Count,
+        mut begin: impl FnMut(&'static str) -> ComputePass<'a>,
+    ) -> Result<(), Error> {
+        self.each(count, |launch, grid| launch.record(&mut begin(launch.kernel.name()), count, grid))
+    }
+}
+
+impl Launch {
+    fn new(gpu: &Gpu, command: &Command, bound: &impl Fn(plan::Buffer) -> Bound) -> Result<Self, Error> {
+        let kernel = command.variant.kernel;
+        let pipeline = gpu.pipeline(&command.variant, &slots(kernel, &command.bindings))?;
+        let parts: Vec<Bound> = command
+            .bindings
+            .iter()
+            .map(|&role| match role {
+                plan::Buffer::Number => Bound { buffer: gpu.numbers.clone(), offset: 0, size: 4 },
+                role => bound(role),
+            })
+            .collect();
+        let entry = |(binding, part): (usize, &'_ Bound)| {
+            let Bound { offset, size, .. } = *part;
+            (binding as u32, offset, BufferSize::new(size))
+        };
+        let entries: Vec<_> = parts
+            .iter()
+            .enumerate()
+            .map(|(index, part)| {
+                let (binding, offset, size) = entry((index, part));
+                BindGroupEntry {
+                    binding,
+                    resource: BindingResource::Buffer(BufferBinding { buffer: &part.buffer, offset, size }),
+                }
+            })
+            .collect();
+        let descriptor = BindGroupDescriptor { label: Some(kernel.name()), layout: &pipeline.layout, entries: &entries };
+        let group = gpu.guarded(|| gpu.device.create_bind_group(&descriptor))?;
+        Ok(Self { pipeline, group, numbers: command.numbers.clone(), groups: command.groups, kernel })
+    }
+
+    fn record(&self, pass: &mut ComputePass<'_>, count: Count, (columns, rows): (u32, u32)) {
+        let mut offsets = [0; 4];
+        for (offset, number) in offsets.iter_mut().zip(&self.numbers) {
+            *offset = abi::NUMBER_STRIDE * value(*number, count);
+        }
+        pass.set_pipeline(&self.pipeline.pipeline);
+        pass.set_bind_group(0, &self.group, &offsets[..self.numbers.len()]);
+        pass.dispatch_workgroups(columns, rows, 1);
+    }
+}
+
+fn value(number: Number, count: Count) -> u32 {
+    match (number, count) {
+        (Number::Is(number), _) => number,
+        (Number::CountDigit(digit), Count::Fixed(keys)) => {
+            keys >> (abi::COUNT_DIGIT_BITS * digit) & ((1 << abi::COUNT_DIGIT_BITS) - 1)
+        }
+        (Number::CountDigit(2), Count::OnDevice) => abi::COUNT_ON_DEVICE,
+        (Number::CountDigit(_), Count::OnDevice) => 0,
+    }
+}

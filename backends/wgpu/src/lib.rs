@@ -1,0 +1,25 @@
+//! The GPU backend of [polysort](https://docs.rs/polysort): one engine for Vulkan, Metal, DX12 and WebGPU, through wgpu.
+//!
+//! ```no_run
+//! use polysort_core::{Backend, Sort};
+//! use polysort_wgpu::WgpuBackend;
+//!
+//! let mut keys = [3.5_f32, -1.0, f32::NAN, -0.0];
+//! WgpuBackend::global()?.sort(&mut keys)?;
+//! assert_eq!(keys[..3], [-1.0, -0.0, 3.5]);
+//! # Ok::<(), polysort_core::Error>(())
+//! ```
+//!
+//! A sort is planned by [`polysort_core::plan`], without a GPU; this crate encodes the plan's commands, and moves the data.
+#![deny(unsafe_code)]
+
+mod backend;
+mod engine;
+mod gpu;
+mod launch;
+mod self_test;
+mod staging;
+
+pub use backend::{Config, WgpuBackend};
+pub use launch::Count;
+pub use wgpu;

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Software Vulkan for GPU tests on Debian 12: lavapipe 25 (4, 8 or 16 lanes) and SwiftShader (4 lanes).
+#
+#   scripts/software-vulkan.sh install             once; into target/vulkan, and the shared libraries by apt
+#   scripts/software-vulkan.sh run DEVICE COMMAND  with DEVICE one of lavapipe-4, lavapipe-8, lavapipe-16, swiftshader
+#
+# Debian's own lavapipe (22) must not be used: it ends loops after 65 535 iterations, silently. The one from backports is
+# unpacked beside it, into a folder of its own. SwiftShader comes inside Debian's chromium.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+prefix=$PWD/target/vulkan
+libraries=$prefix/usr/lib/x86_64-linux-gnu
+
+install() {
+    [ -e "$libraries/libvulkan_lvp.so" ] && [ -e /usr/lib/chromium/vk_swiftshader_icd.json ] && return
+    local root=() work mirror options
+    [ "$(id -u)" = 0 ] || root=(sudo)
+    export DEBIAN_FRONTEND=noninteractive
+    "${root[@]}" apt-get -qq update
+    # The driver of the distribution is there for the libraries that it depends on.
+    "${root[@]}" apt-get -qq install -y --no-install-recommends libvulkan1 mesa-vulkan-drivers chromium >/dev/null
+    work=$(mktemp -d)
+    mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$prefix"
+    mirror=$(find /etc/apt -name '*.list' -o -name '*.sources' | xargs grep -hoE 'https?://[^ ]+/debian/?( |$)' | sed q) || true
+    [ -n "$mirror" ] || { echo "no Debian mirror in /etc/apt: the driver cannot be fetched" >&2; return 1; }
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror% } bookworm-backports main" >"$work/list"
+    options=(-qq -o "Dir::Etc::sourcelist=$work/list" -o Dir::Etc::sourceparts=/dev/null -o "Dir::State::lists=$work/lists"
+        -o "Dir::Cache=$work/cache" -o APT::Sandbox::User=root)
+    apt-get "${options[@]}" update
+    (
+        cd "$work"
+        apt-get "${options[@]}" download {mesa-vulkan-drivers,libdrm2,libdrm-amdgpu1}/bookworm-backports
+        for package in *.deb; do dpkg -x "$package" "$prefix"; done
+    )
+    sed -i "s#\"library_path\": \".*\"#\"library_path\": \"$libraries/libvulkan_lvp.so\"#" "$prefix"/usr/share/vulkan/icd.d/lvp_icd*.json
+    rm -rf "$work"
+}
+
+run() {
+    local device=$1 driver
+    shift
+    case $device in
+    lavapipe-4 | lavapipe-8 | lavapipe-16)
+        driver=$(ls "$prefix"/usr/share/vulkan/icd.d/lvp_icd*.json)
+        export LD_LIBRARY_PATH=$libraries LP_NUM_THREADS=4 LP_NATIVE_VECTOR_WIDTH=$((${device#lavapipe-} * 32))
+        ;;
+    swiftshader) driver=/usr/lib/chromium/vk_swiftshader_icd.json ;;
+    *) echo "no such device: $device" >&2 && return 2 ;;
+    esac
+    # Two names of the same variable: the loader's version decides. The last two silence a layer of Mesa.
+    export VK_DRIVER_FILES=$driver VK_ICD_FILENAMES=$driver NODEVICE_SELECT=1 XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-${TMPDIR:-/var/tmp}}
+    exec "$@"
+}
+
+"$@"

@@ -1,0 +1,176 @@
+//! The text of a kernel: constants of its variant, the parts that it needs, and its file.
+//!
+//! WGSL has neither includes nor conditions, so that lines `#if FLAG`, `#else` and `#endif` are taken out here, with what they exclude.
+
+use crate::abi;
+use core::fmt::Write;
+use polysort_core::plan::{Kernel, MAX_DIGITS, RADIX, RADIX_BITS, Ranking, Variant, When, tuning};
+
+/// The WGSL of a kernel.
+pub fn wgsl(variant: &Variant) -> String {
+    let mut text = constants(variant);
+    for part in parts(variant).into_iter().chain([file(variant.kernel)]) {
+        text.push('\n');
+        text += &chosen(part, &|flag| is_set(variant, flag));
+    }
+    text
+}
+
+/// A file of `wgsl/`.
+macro_rules! part {
+    ($name:literal) => {
+        include_str!(concat!("../wgsl/parts/", $name, ".wgsl"))
+    };
+}
+
+/// The file of a kernel.
+pub fn file(kernel: Kernel) -> &'static str {
+    match kernel {
+        Kernel::Begin => include_str!("../wgsl/begin.wgsl"),
+        Kernel::Histogram => include_str!("../wgsl/histogram.wgsl"),
+        Kernel::Scan => include_str!("../wgsl/scan.wgsl"),
+        Kernel::Onesweep => include_str!("../wgsl/onesweep.wgsl"),
+        Kernel::Upsweep => include_str!("../wgsl/upsweep.wgsl"),
+        Kernel::Spine => include_str!("../wgsl/spine.wgsl"),
+        Kernel::Downsweep => include_str!("../wgsl/downsweep.wgsl"),
+        Kernel::SingleTile => include_str!("../wgsl/single_tile.wgsl"),
+        Kernel::Copy => include_str!("../wgsl/copy.wgsl"),
+        Kernel::Identity => include_str!("../wgsl/identity.wgsl"),
+        Kernel::Widen => include_str!("../wgsl/widen.wgsl"),
+        Kernel::Narrow => include_str!("../wgsl/narrow.wgsl"),
+        Kernel::Fill => include_str!("../wgsl/fill.wgsl"),
+    }
+}
+
+fn parts(variant: &Variant) -> Vec<&'static str> {
+    let (key, sort, schedule) = (part!("key"), part!("sort"), part!("schedule"));
+    let ranking = match variant.ranking {
+        Some(Ranking::Ballot { .. }) => vec![part!("threads"), part!("lanes"), part!("rank_by_ballot")],
+        Some(Ranking::Counters) => vec![part!("threads"), part!("rank_by_counters")],
+        None => vec![],
+    };
+    let moving = [part!("value"), part!("board"), part!("places"), part!("move_tile")];
+    let mut parts = vec![];
+    match variant.kernel {
+        Kernel::Begin => parts.extend([key, sort, part!("call")]),
+        Kernel::Histogram => parts.extend([key, sort, part!("source")]),
+        Kernel::Scan => parts.extend([key, sort]),
+        Kernel::Onesweep => parts.extend([key, sort, schedule].into_iter().chain(moving).chain(ranking)),
+        Kernel::Upsweep => parts.extend([key, sort, schedule, part!("pass"), part!("places")]),
+        Kernel::Spine => parts.extend([schedule, part!("pass")]),
+        Kernel::Downsweep => parts.extend([key, sort, schedule, part!("pass")].into_iter().chain(moving).chain(ranking)),
+        Kernel::SingleTile => {
+            parts.extend([key, sort, part!("call"), part!("source"), part!("value"), part!("board")].into_iter().chain(ranking));
+        }
+        Kernel::Copy => parts.extend([part!("number"), schedule, part!("due")]),
+        Kernel::Identity => parts.extend([key, sort, schedule]),
+        Kernel::Widen => parts.extend([key, sort, part!("source")]),
+        Kernel::Narrow | Kernel::Fill => parts.extend([key, sort, schedule]),
+    }
+    if !parts.contains(&part!("number")) {
+        parts.insert(0, part!("number"));
+    }
+    parts
+}
+
+/// What `#if` asks for.
+fn is_set(variant: &Variant, flag: &str) -> bool {
+    match flag {
+        "KEY_1" => variant.key_words() == 1,
+        "KEY_2" => variant.key_words() == 2,
+        "KEY_4" => variant.key_words() == 4,
+        "VALUES" => variant.value_words > 0,
+        "VALUE_1" => variant.value_words == 1,
+        "VALUE_2" => variant.value_words == 2,
+        "VALUE_3" => variant.value_words == 3,
+        "VALUE_4" => variant.value_words == 4,
+        "INDEXED" => variant.indexed,
+        "PACKED" => variant.packed,
+        "STATUS" => variant.look_back,
+        "SUBGROUPS" => matches!(variant.ranking, Some(Ranking::Ballot { .. })),
+        "BALLOT_1" => matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })),
+        _ => unreachable!("no flag {flag}"),
+    }
+}
+
+fn constants(variant: &Variant) -> String {
+    let Variant { group, keys, tile, .. } = *variant;
+    let rows = match variant.ranking {
+        Some(Ranking::Ballot { rows, .. }) => rows,
+        _ => 1,
+    };
+    let table = [
+        ("RADIX_BITS", RADIX_BITS),
+        ("RADIX", RADIX),
+        ("MAX_DIGITS", MAX_DIGITS),
+        ("MAX_DIGITS_OF_KEY", variant.key_bits.div_ceil(RADIX_BITS)),
+        ("STATE_COUNT", abi::STATE_COUNT),
+        ("STATE_DESCENTS", abi::STATE_DESCENTS),
+        ("STATE_VARIES", abi::STATE_VARIES),
+        ("STATE_RECOUNTS", abi::STATE_RECOUNTS),
+        ("STATE_TICKETS", abi::STATE_TICKETS),
+        ("STATE_HISTOGRAM", abi::STATE_HISTOGRAM),
+        ("STATE_WORDS", abi::STATE_WORDS),
+        ("COUNT_DIGIT_BITS", abi::COUNT_DIGIT_BITS),
+        ("COUNT_ON_DEVICE", abi::COUNT_ON_DEVICE),
+        ("COPY_ODD", When::Odd as u32),
+        ("COPY_EVEN", When::Even as u32),
+        ("COPY_ALWAYS", When::Always as u32),
+        ("HISTOGRAM_TILE", tuning::HISTOGRAM_TILE),
+        ("COPY_TILE", tuning::COPY_TILE),
+        ("SPIN_LIMIT", tuning::SPIN_LIMIT),
+        ("KEY_BITS", variant.key_bits),
+        ("KEY_WORDS", variant.key_words()),
+        ("KEYS_PER_WORD", (32 / variant.key_bits).max(1)),
+        ("GROUP", group),
+        ("KEYS", keys),
+        ("TILE", tile),
+        ("ROWS", rows),
+        ("DIGITS", RADIX / group.clamp(1, RADIX)),
+        ("BOARD", variant.board_words()),
+    ];
+    let mut text = String::new();
+    for (name, value) in table {
+        writeln!(text, "const {name}: u32 = {value}u;").expect("a string takes all");
+    }
+    text
+}
+
+/// The lines that the conditions let through.
+fn chosen(text: &str, is_set: &dyn Fn(&str) -> bool) -> String {
+    let mut open: Vec<bool> = vec![];
+    let mut chosen = String::with_capacity(text.len());
+    for line in text.lines() {
+        if let Some(flag) = line.strip_prefix("#if ") {
+            open.push(is_set(flag));
+        } else if line == "#else" {
+            let last = open.last_mut().expect("an #else has an #if");
+            *last = !*last;
+        } else if line == "#endif" {
+            open.pop().expect("an #endif has an #if");
+        } else if open.iter().all(|&open| open) {
+            chosen += line;
+            chosen.push('\n');
+        }
+    }
+    assert!(open.is_empty(), "an #if has an #endif");
+    chosen
+}
+
+/// Whether a kernel writes what is bound at `binding`: it is a storage buffer that can be written.
+pub fn writes(kernel: Kernel, binding: usize) -> bool {
+    let written: &[usize] = match kernel {
+        Kernel::Begin => &[5],
+        Kernel::Histogram => &[1, 3],
+        Kernel::Scan => &[1],
+        Kernel::Onesweep | Kernel::Downsweep => &[2, 3, 5, 7],
+        Kernel::Upsweep => &[2, 3],
+        Kernel::Spine => &[1, 2],
+        Kernel::SingleTile => &[5, 6],
+        Kernel::Copy => &[4, 6],
+        Kernel::Identity | Kernel::Fill => &[1, 2],
+        Kernel::Widen => &[1, 3],
+        Kernel::Narrow => &[1, 4],
+    };
+    written.contains(&binding)
+}

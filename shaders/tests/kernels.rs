@@ -1,0 +1,150 @@
+//! Proves with naga, without a GPU, that every kernel of every plan is valid WGSL and matches what Rust says of it.
+
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+use naga::{AddressSpace, Module, StorageAccess, TypeInner};
+use polysort_core::plan::{Algorithm, Buffer, Command, Facts, Kernel, Request, SortPlan, Variant};
+use polysort_core::{Options, Spec};
+use polysort_shaders::{abi, prelude};
+use std::collections::{BTreeSet, HashMap};
+
+/// Devices that differ in what matters: lanes, and memory.
+fn devices() -> Vec<(&'static str, Facts)> {
+    let facts = |subgroups, workgroup_bytes, max_group| Facts {
+        subgroups,
+        workgroup_bytes,
+        max_group,
+        max_groups: 65_535,
+        max_binding: 1 << 31,
+    };
+    vec![
+        ("4 lanes", facts(Some((4, 4)), 32 << 10, 1024)),
+        ("8 lanes", facts(Some((8, 8)), 32 << 10, 1024)),
+        ("16 lanes", facts(Some((16, 16)), 32 << 10, 1024)),
+        ("32 lanes", facts(Some((32, 32)), 48 << 10, 1024)),
+        ("8 to 32 lanes", facts(Some((8, 32)), 32 << 10, 1024)),
+        ("32 to 64 lanes", facts(Some((32, 64)), 32 << 10, 1024)),
+        ("128 lanes", facts(Some((128, 128)), 32 << 10, 1024)),
+        ("no subgroups", facts(None, 16 << 10, 256)),
+    ]
+}
+
+fn requests() -> Vec<Request> {
+    let mut requests = vec![];
+    for key_bits in [8, 16, 32, 64, 128] {
+        let spec = match key_bits {
+            8 => Spec::of::<u8>(Options::ascending()),
+            16 => Spec::of::<u16>(Options::ascending()),
+            32 => Spec::of::<f32>(Options::ascending()),
+            64 => Spec::of::<i64>(Options::descending()),
+            _ => Spec::of::<u128>(Options::ascending().bits(3..125)),
+        };
+        let keys = Request::keys(key_bits, spec.unwrap(), 100_000);
+        requests.extend([keys, keys.for_indices()]);
+        requests.extend((1..=4).map(|words| keys.with_values(words)));
+    }
+    // Nothing of this can be bound as it lies.
+    let odd = Request::keys(64, Spec::of::<u64>(Options::ascending()).unwrap(), 1000).with_values(3);
+    let one = polysort_core::plan::Place { first: 1 };
+    requests.push(Request { keys: one, values: one, ..odd });
+    requests
+}
+
+/// Each variant of each plan, with a command that launches it, and the device.
+fn launches() -> Vec<(&'static str, Facts, Command)> {
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    let mut launches = vec![];
+    for (name, facts) in devices() {
+        for request in requests() {
+            for algorithm in [None, Some(Algorithm::ReduceThenScan)] {
+                let plan = SortPlan::new(Request { algorithm, ..request }, &facts).unwrap();
+                for command in plan.all_commands() {
+                    if seen.insert(format!("{:?} {:?}", command.variant, command.bindings)) {
+                        launches.push((name, facts, command.clone()));
+                    }
+                }
+            }
+        }
+    }
+    launches
+}
+
+fn module(variant: &Variant) -> Module {
+    let text = prelude::wgsl(variant);
+    naga::front::wgsl::parse_str(&text).unwrap_or_else(|error| panic!("{variant:?}: {}", error.emit_to_string(&text)))
+}
+
+#[test]
+fn every_variant_is_valid_with_the_capabilities_that_it_says() {
+    let mut kernels = BTreeSet::new();
+    for (device, facts, command) in launches() {
+        let variant = command.variant;
+        kernels.insert(variant.kernel);
+        // Without subgroups nothing of them may be used.
+        let subgroups = Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER;
+        let capabilities = if facts.subgroups.is_some() { subgroups } else { Capabilities::empty() };
+        let mut validator = Validator::new(ValidationFlags::all(), capabilities);
+        let module = module(&variant);
+        validator.validate(&module).unwrap_or_else(|error| panic!("{device}: {variant:?}: {error:?}"));
+        let entry = &module.entry_points[0];
+        assert_eq!((module.entry_points.len(), entry.name.as_str()), (1, variant.kernel.name()));
+        assert_eq!(entry.workgroup_size, [variant.group, 1, 1], "{variant:?}");
+    }
+    assert_eq!(kernels.len(), Kernel::ALL.len(), "a kernel is in no plan");
+}
+
+#[test]
+fn bindings_are_those_of_the_commands() {
+    for (_, _, command) in launches() {
+        let module = module(&command.variant);
+        let mut found = HashMap::new();
+        for (_, global) in module.global_variables.iter() {
+            if let Some(binding) = &global.binding {
+                assert_eq!(binding.group, 0);
+                found.insert(binding.binding as usize, global.space);
+            }
+        }
+        assert_eq!(found.len(), command.bindings.len(), "{command}");
+        assert_eq!(command.numbers.len(), command.bindings.iter().filter(|&&b| b == Buffer::Number).count(), "{command}");
+        for (index, buffer) in command.bindings.iter().enumerate() {
+            let space = found.get(&index).unwrap_or_else(|| panic!("no binding {index}: {command}"));
+            let uniform = matches!(buffer, Buffer::Number | Buffer::Sort);
+            assert_eq!(*space == AddressSpace::Uniform, uniform, "binding {index} of {command}");
+            let writes = prelude::writes(command.variant.kernel, index);
+            let stores = matches!(space, AddressSpace::Storage { access } if access.contains(StorageAccess::STORE));
+            assert_eq!(stores, writes, "binding {index} of {command}");
+        }
+    }
+}
+
+#[test]
+fn workgroup_memory_is_what_the_plan_says_and_fits() {
+    for (device, facts, command) in launches() {
+        let variant = command.variant;
+        let module = module(&variant);
+        let mut layouter = naga::proc::Layouter::default();
+        layouter.update(module.to_ctx()).unwrap();
+        let shared = module.global_variables.iter().filter(|(_, global)| global.space == AddressSpace::WorkGroup);
+        let bytes: u32 = shared.map(|(_, global)| layouter[global.ty].size.next_multiple_of(16)).sum();
+        assert!(bytes <= facts.workgroup_bytes, "{bytes} bytes on {device}: {variant:?}");
+        if variant.ranking.is_some() {
+            assert_eq!(bytes, variant.workgroup_bytes(), "{variant:?}");
+        }
+    }
+}
+
+#[test]
+fn structures_are_laid_out_as_in_rust() {
+    let plan = SortPlan::new(requests()[12], &devices()[3].1).unwrap();
+    let module = module(&plan.all_commands().find(|command| command.variant.kernel == Kernel::Onesweep).unwrap().variant);
+    let (_, structure) = module.types.iter().find(|(_, ty)| ty.name.as_deref() == Some("Sort")).unwrap();
+    let TypeInner::Struct { members, span } = &structure.inner else { panic!("Sort is a structure") };
+    assert_eq!(*span as usize, size_of::<abi::Sort>());
+    macro_rules! offsets {
+        ($($field:ident)*) => { [$((stringify!($field), std::mem::offset_of!(abi::Sort, $field))),*] };
+    }
+    let expected = offsets!(clear flip window digits digit_count max count_index packed_first keys_source keys_home values_home padding blocked);
+    assert_eq!(members.len(), expected.len());
+    for (member, (name, at)) in members.iter().zip(expected) {
+        assert_eq!((member.name.as_deref(), member.offset as usize), (Some(name), at));
+    }
+}

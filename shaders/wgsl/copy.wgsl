@@ -1,0 +1,30 @@
+// Copies words, if the schedule asks for it.
+//
+// in       when: COPY_ODD after an odd number of passes, COPY_EVEN after an even one, COPY_ALWAYS; width: words of an element;
+//          from_first, to_first: where the elements start, in words; state: count and schedule; words_from
+// out      words_to
+// launch   groups of COPY_TILE words each, at least as many as that takes
+
+@group(0) @binding(0) var<uniform> when: Number;
+@group(0) @binding(1) var<uniform> width: Number;
+@group(0) @binding(2) var<uniform> from_first: Number;
+@group(0) @binding(3) var<uniform> to_first: Number;
+@group(0) @binding(4) var<storage, read_write> state: array<atomic<u32>>;
+@group(0) @binding(5) var<storage, read> words_from: array<u32>;
+@group(0) @binding(6) var<storage, read_write> words_to: array<u32>;
+
+@compute @workgroup_size(GROUP)
+fn copy(
+    @builtin(local_invocation_index) thread: u32,
+    @builtin(workgroup_id) group_id: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+) {
+    if (!is_due(when.value)) {
+        return;
+    }
+    let words = atomicLoad(&state[STATE_COUNT]) * width.value;
+    let first = (group_id.y * groups.x + group_id.x) * COPY_TILE;
+    for (var i = first + thread; i < min(words, first + COPY_TILE); i += GROUP) {
+        words_to[to_first.value + i] = words_from[from_first.value + i];
+    }
+}

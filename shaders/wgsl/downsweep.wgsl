@@ -1,0 +1,66 @@
+// Moves the keys of each tile to their places.
+//
+// in       slot: which pass this is; sort; state: the schedule; status: where each tile's keys of each digit go; keys_from, values_from
+// out      keys_to, values_to
+// launch   at least as many groups as tiles; groups of passes that are not scheduled, and of tiles beyond the last, leave at once
+// does     The third step of a pass: see upsweep.
+
+@group(0) @binding(0) var<uniform> slot: Number;
+@group(0) @binding(1) var<uniform> sort: Sort;
+@group(0) @binding(2) var<storage, read_write> state: array<atomic<u32>>;
+@group(0) @binding(3) var<storage, read_write> status: array<u32>;
+@group(0) @binding(4) var<storage, read> keys_from: array<Key>;
+@group(0) @binding(5) var<storage, read_write> keys_to: array<Key>;
+#if VALUES
+@group(0) @binding(6) var<storage, read> values_from: array<Value>;
+@group(0) @binding(7) var<storage, read_write> values_to: array<Value>;
+#endif
+
+// Keys, digit, whether there is anything to do.
+var<workgroup> work: vec3<u32>;
+
+var<private> tile: u32;
+var<private> tiles: u32;
+
+@compute @workgroup_size(GROUP)
+fn downsweep(
+    @builtin(local_invocation_index) thread_id: u32,
+    @builtin(workgroup_id) group_id: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+) {
+    thread = thread_id;
+    tile = group_id.y * groups.x + group_id.x;
+    if (thread == 0u) {
+        work = pass_work(tile);
+    }
+    let todo = workgroupUniformLoad(&work);
+    if (todo.z == 0u) {
+        return;
+    }
+    tiles = (todo.x + TILE - 1u) / TILE;
+    let digit = sort.digits[todo.y];
+    let first = tile * TILE;
+    let present = min(todo.x - first, TILE);
+    let source = keys_from_first() + first;
+
+    var items: array<u32, KEYS>;
+    for (var item = 0u; item < KEYS; item++) {
+        let index = item_index(item);
+        if (index < present) {
+            items[item] = digit_of(keys_from[source + index], digit);
+        }
+    }
+    rank_tile(&items, present);
+    for (var item = 0u; item < KEYS; item++) {
+        let index = item_index(item);
+        if (index < present) {
+            put_key(items[item], keys_from[source + index]);
+        }
+    }
+    workgroupBarrier();
+    move_tile(&items, digit, first, present);
+}
+
+fn counted(i: u32, digit: u32, start: u32, total: u32) {
+    offsets[digit] = status[digit * tiles + tile] - start;
+}

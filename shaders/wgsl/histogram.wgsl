@@ -1,0 +1,89 @@
+// Counts the keys of each value of every digit, in one read, and finds out whether they are in order already.
+//
+// in       sort; keys_from: the source
+// in, out  state: its histogram grows, DESCENTS is set if any key is smaller than the one before it
+// out      status: zero, in the half of the first pass
+// launch   groups of HISTOGRAM_TILE keys each, at least as many as that takes
+
+@group(0) @binding(0) var<uniform> sort: Sort;
+@group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
+#if PACKED
+@group(0) @binding(2) var<storage, read> keys_from: array<u32>;
+#else
+@group(0) @binding(2) var<storage, read> keys_from: array<Key>;
+#endif
+#if STATUS
+@group(0) @binding(3) var<storage, read_write> status: array<atomic<u32>>;
+#endif
+
+const SLOTS: u32 = MAX_DIGITS_OF_KEY * RADIX;
+
+var<workgroup> counts: array<atomic<u32>, SLOTS>;
+var<workgroup> descents: atomic<u32>;
+var<workgroup> keys_there: u32;
+
+@compute @workgroup_size(GROUP)
+fn histogram(
+    @builtin(local_invocation_index) thread: u32,
+    @builtin(workgroup_id) group_id: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+) {
+    let group = group_id.y * groups.x + group_id.x;
+    if (thread == 0u) {
+        keys_there = atomicLoad(&state[STATE_COUNT]);
+        atomicStore(&descents, 0u);
+    }
+    for (var i = thread; i < SLOTS; i += GROUP) {
+        atomicStore(&counts[i], 0u);
+    }
+    let keys = workgroupUniformLoad(&keys_there);
+    let first = group * HISTOGRAM_TILE;
+    if (first >= keys) {
+        return;
+    }
+#if STATUS
+    // The groups share out the tiles.
+    let tiles = (keys + TILE - 1u) / TILE;
+    let sharers = (keys + HISTOGRAM_TILE - 1u) / HISTOGRAM_TILE;
+    for (var i = group * GROUP + thread; i < tiles * RADIX; i += sharers * GROUP) {
+        atomicStore(&status[i], 0u);
+    }
+#endif
+
+    let end = min(keys - first, HISTOGRAM_TILE);
+    var descends = false;
+    for (var i = thread; i < end; i += GROUP) {
+        let index = first + i;
+        let key = source_key(index);
+        for (var d = 0u; d < sort.digit_count; d++) {
+            atomicAdd(&counts[d * RADIX + digit_of(key, sort.digits[d])], 1u);
+        }
+        if (index > 0u) {
+            descends = descends || is_before(key, source_key(index - 1u));
+        }
+    }
+    if (descends) {
+        atomicStore(&descents, 1u);
+    }
+    workgroupBarrier();
+    for (var i = thread; i < sort.digit_count * RADIX; i += GROUP) {
+        let found = atomicLoad(&counts[i]);
+        if (found > 0u) {
+            atomicAdd(&state[STATE_HISTOGRAM + i], found);
+        }
+    }
+    if (thread == 0u && atomicLoad(&descents) != 0u) {
+        atomicStore(&state[STATE_DESCENTS], 1u);
+    }
+}
+
+// Whether one key sorts before another.
+fn is_before(one: Key, other: Key) -> bool {
+    var before = false;
+    for (var word = 0u; word < KEY_WORDS; word++) {
+        let a = ordered_word(one, word) & sort.window[word];
+        let b = ordered_word(other, word) & sort.window[word];
+        before = a < b || (a == b && before);
+    }
+    return before;
+}

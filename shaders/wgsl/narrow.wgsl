@@ -1,0 +1,41 @@
+// Packs keys of 8 or 16 bits again, from the top bits of a word each. Bytes past the last key stay as they are.
+//
+// in       sort; state: count and schedule; even: the keys after an even number of passes; odd: after an odd one
+// out      keys_to: packed
+// launch   groups of COPY_TILE words each, at least as many as that takes
+
+@group(0) @binding(0) var<uniform> sort: Sort;
+@group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
+@group(0) @binding(2) var<storage, read> even: array<u32>;
+@group(0) @binding(3) var<storage, read> odd: array<u32>;
+@group(0) @binding(4) var<storage, read_write> keys_to: array<u32>;
+
+@compute @workgroup_size(GROUP)
+fn narrow(
+    @builtin(local_invocation_index) thread: u32,
+    @builtin(workgroup_id) group_id: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+) {
+    let is_odd = passes() % 2u == 1u;
+    let keys = atomicLoad(&state[STATE_COUNT]);
+    let words = (keys + KEYS_PER_WORD - 1u) / KEYS_PER_WORD;
+    let first = (group_id.y * groups.x + group_id.x) * COPY_TILE;
+    for (var i = first + thread; i < min(words, first + COPY_TILE); i += GROUP) {
+        let present = min(keys - i * KEYS_PER_WORD, KEYS_PER_WORD);
+        let at = sort.packed_first / KEYS_PER_WORD + i;
+        var packed = 0u;
+        for (var k = 0u; k < present; k++) {
+            var key = 0u;
+            if (is_odd) {
+                key = odd[i * KEYS_PER_WORD + k];
+            } else {
+                key = even[i * KEYS_PER_WORD + k];
+            }
+            packed |= (key >> (32u - KEY_BITS)) << (k * KEY_BITS);
+        }
+        if (present < KEYS_PER_WORD) {
+            packed |= (keys_to[at] >> (present * KEY_BITS)) << (present * KEY_BITS);
+        }
+        keys_to[at] = packed;
+    }
+}

@@ -1,0 +1,89 @@
+// The workgroup memory that a tile is worked on: counts first, then its keys in their new order, then its values.
+//
+// All of it is atomic: counts are added to by lanes that no barrier orders, and one array cannot be both.
+
+var<workgroup> board: array<atomic<u32>, BOARD>;
+
+fn put_word(index: u32, word: u32) {
+    atomicStore(&board[index], word);
+}
+
+fn word_at(index: u32) -> u32 {
+    return atomicLoad(&board[index]);
+}
+
+// Keys and values lie word by word: the first words of all of them, then the second ones.
+#if KEY_1
+fn put_key(index: u32, key: Key) {
+    put_word(index, key);
+}
+
+fn key_at(index: u32) -> Key {
+    return word_at(index);
+}
+#endif
+#if KEY_2
+fn put_key(index: u32, key: Key) {
+    put_word(index, key.x);
+    put_word(TILE + index, key.y);
+}
+
+fn key_at(index: u32) -> Key {
+    return vec2(word_at(index), word_at(TILE + index));
+}
+#endif
+#if KEY_4
+fn put_key(index: u32, key: Key) {
+    put_word(index, key.x);
+    put_word(TILE + index, key.y);
+    put_word(2u * TILE + index, key.z);
+    put_word(3u * TILE + index, key.w);
+}
+
+fn key_at(index: u32) -> Key {
+    return vec4(word_at(index), word_at(TILE + index), word_at(2u * TILE + index), word_at(3u * TILE + index));
+}
+#endif
+
+#if VALUE_1
+fn put_value(index: u32, value: Value) {
+    put_word(index, value);
+}
+
+fn value_at(index: u32) -> Value {
+    return word_at(index);
+}
+#endif
+#if VALUE_2
+fn put_value(index: u32, value: Value) {
+    put_word(index, value.x);
+    put_word(TILE + index, value.y);
+}
+
+fn value_at(index: u32) -> Value {
+    return vec2(word_at(index), word_at(TILE + index));
+}
+#endif
+#if VALUE_3
+fn put_value(index: u32, value: Value) {
+    put_word(index, value.x);
+    put_word(TILE + index, value.y);
+    put_word(2u * TILE + index, value.z);
+}
+
+fn value_at(index: u32) -> Value {
+    return Value(word_at(index), word_at(TILE + index), word_at(2u * TILE + index));
+}
+#endif
+#if VALUE_4
+fn put_value(index: u32, value: Value) {
+    put_word(index, value.x);
+    put_word(TILE + index, value.y);
+    put_word(2u * TILE + index, value.z);
+    put_word(3u * TILE + index, value.w);
+}
+
+fn value_at(index: u32) -> Value {
+    return vec4(word_at(index), word_at(TILE + index), word_at(2u * TILE + index), word_at(3u * TILE + index));
+}
+#endif

@@ -1,0 +1,35 @@
+// A key of KEY_WORDS words of 32 bits. A key of 8 or 16 bits is the top of one word.
+
+#if KEY_1
+alias Key = u32;
+
+fn key_word(key: Key, word: u32) -> u32 {
+    return key;
+}
+
+fn top_word(key: Key) -> u32 {
+    return key;
+}
+#endif
+#if KEY_2
+alias Key = vec2<u32>;
+
+fn key_word(key: Key, word: u32) -> u32 {
+    return select(key.x, key.y, word == 1u);
+}
+
+fn top_word(key: Key) -> u32 {
+    return key.y;
+}
+#endif
+#if KEY_4
+alias Key = vec4<u32>;
+
+fn key_word(key: Key, word: u32) -> u32 {
+    return key[word];
+}
+
+fn top_word(key: Key) -> u32 {
+    return key.w;
+}
+#endif

@@ -1,0 +1,128 @@
+// Ranks the keys of a tile by one digit, stably, without subgroup operations: two counting sorts by half a digit.
+//
+// A thread owns KEYS neighbouring keys and counts them in counters of its own, sixteen of them in eight words of two halves. The
+// prefix sum over all of these, counter by counter, is where each thread's keys of each half digit go. What moves are tokens: a
+// key's digit and its position in the tile.
+
+const HALF_BITS: u32 = RADIX_BITS / 2u;
+const HALF_RADIX: u32 = 1u << HALF_BITS;
+const COUNTER_WORDS: u32 = HALF_RADIX / 2u;
+// The tokens lie behind the counters on the board.
+const TOKENS: u32 = COUNTER_WORDS * GROUP;
+
+var<workgroup> sums: array<u32, GROUP>;
+var<workgroup> bounds: array<u32, RADIX + 1u>;
+
+// The position in the tile of a thread's item.
+fn item_index(item: u32) -> u32 {
+    return thread * KEYS + item;
+}
+
+// Replaces the digit of each item below `present` by the item's position in the tile in order of the digits, and calls `counted` with
+// the number of keys of each digit and of those below it.
+fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32) {
+    var tokens: array<u32, KEYS>;
+    for (var item = 0u; item < KEYS; item++) {
+        tokens[item] = ((*items)[item] << 16u) | item_index(item);
+    }
+    place_by_half(&tokens, 16u, present);
+    for (var item = 0u; item < KEYS; item++) {
+        tokens[item] = word_at(TOKENS + item_index(item));
+    }
+    workgroupBarrier();
+    place_by_half(&tokens, 16u + HALF_BITS, present);
+
+    // Where each digit starts: the first token that is not below it.
+    for (var digit = thread; digit <= RADIX; digit += GROUP) {
+        var low = 0u;
+        var high = present;
+        while (low < high) {
+            let middle = (low + high) / 2u;
+            if ((word_at(TOKENS + middle) >> 16u) < digit) {
+                low = middle + 1u;
+            } else {
+                high = middle;
+            }
+        }
+        bounds[digit] = low;
+    }
+    for (var item = 0u; item < KEYS; item++) {
+        let index = item_index(item);
+        tokens[item] = word_at(TOKENS + index);
+    }
+    workgroupBarrier();
+    for (var i = 0u; i < DIGITS; i++) {
+        let digit = thread * DIGITS + i;
+        counted(i, digit, bounds[digit], bounds[digit + 1u] - bounds[digit]);
+    }
+    // Each token tells the one whose key it stands for where it is.
+    for (var item = 0u; item < KEYS; item++) {
+        if (item_index(item) < present) {
+            put_word(tokens[item] & 0xffffu, item_index(item));
+        }
+    }
+    workgroupBarrier();
+    for (var item = 0u; item < KEYS; item++) {
+        (*items)[item] = word_at(item_index(item));
+    }
+    workgroupBarrier();
+}
+
+// Puts the tokens of all threads in order of the half digit at `shift`, stably.
+fn place_by_half(tokens: ptr<function, array<u32, KEYS>>, shift: u32, present: u32) {
+    for (var i = 0u; i < COUNTER_WORDS; i++) {
+        put_word(i * GROUP + thread, 0u);
+    }
+    // The counters are the thread's own until the next barrier.
+    var ranks: array<u32, KEYS>;
+    for (var item = 0u; item < KEYS; item++) {
+        if (item_index(item) < present) {
+            let half_digit = ((*tokens)[item] >> shift) & (HALF_RADIX - 1u);
+            let counter = (half_digit % COUNTER_WORDS) * GROUP + thread;
+            let upper = 16u * (half_digit / COUNTER_WORDS);
+            let counters = word_at(counter);
+            ranks[item] = (counters >> upper) & 0xffffu;
+            put_word(counter, counters + (1u << upper));
+        }
+    }
+    workgroupBarrier();
+    sum_up_counters();
+    for (var item = 0u; item < KEYS; item++) {
+        if (item_index(item) < present) {
+            let half_digit = ((*tokens)[item] >> shift) & (HALF_RADIX - 1u);
+            let counters = word_at((half_digit % COUNTER_WORDS) * GROUP + thread);
+            let start = (counters >> (16u * (half_digit / COUNTER_WORDS))) & 0xffffu;
+            put_word(TOKENS + start + ranks[item], (*tokens)[item]);
+        }
+    }
+    workgroupBarrier();
+}
+
+// Replaces each counter by the sum of those before it: those of lower words and threads, and all lower halves before the upper ones.
+fn sum_up_counters() {
+    let first = thread * COUNTER_WORDS;
+    var sum = 0u;
+    for (var i = 0u; i < COUNTER_WORDS; i++) {
+        sum += word_at(first + i);
+    }
+    sums[thread] = sum;
+    workgroupBarrier();
+    for (var reach = 1u; reach < GROUP; reach *= 2u) {
+        var other = 0u;
+        if (thread >= reach) {
+            other = sums[thread - reach];
+        }
+        workgroupBarrier();
+        sums[thread] += other;
+        workgroupBarrier();
+    }
+    // No half exceeds the tile, so nothing is carried from the lower halves to the upper ones but on purpose.
+    let lower_total = sums[GROUP - 1u] & 0xffffu;
+    var before = sums[thread] - sum + (lower_total << 16u);
+    for (var i = 0u; i < COUNTER_WORDS; i++) {
+        let counters = word_at(first + i);
+        put_word(first + i, before);
+        before += counters;
+    }
+    workgroupBarrier();
+}

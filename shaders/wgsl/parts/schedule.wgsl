@@ -1,0 +1,18 @@
+// The schedule of a sort: which digits its passes sort by. Digits that all keys share are left out, and all of them if the keys are
+// in order already. Pass `slot` sorts by the digit of the `slot`-th set bit of VARIES.
+
+fn passes() -> u32 {
+    if (atomicLoad(&state[STATE_DESCENTS]) == 0u) {
+        return 0u;
+    }
+    return countOneBits(atomicLoad(&state[STATE_VARIES]));
+}
+
+// The index of the digit that pass `pass_slot` sorts by. There is one.
+fn scheduled(pass_slot: u32) -> u32 {
+    var digits = atomicLoad(&state[STATE_VARIES]);
+    for (var i = 0u; i < pass_slot; i++) {
+        digits &= digits - 1u;
+    }
+    return countTrailingZeros(digits);
+}

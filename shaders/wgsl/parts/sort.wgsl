@@ -1,0 +1,35 @@
+// What every kernel knows of the sort: its masks, its digits, and the state that the kernels of one sort share.
+
+struct Sort {
+    // Per word of the key, least significant first: what to flip, and what to flip besides if the sign is set.
+    clear: vec4<u32>,
+    flip: vec4<u32>,
+    // The bits of each word that are sorted by.
+    window: vec4<u32>,
+    // Per digit: word, shift, mask.
+    digits: array<vec4<u32>, MAX_DIGITS>,
+    digit_count: u32,
+    // The most keys that the buffers hold.
+    max: u32,
+    // Where the number of keys lies in the count buffer.
+    count_index: u32,
+    // Where the data starts in its binding, in elements: keys of 8 or 16 bits, those that the first pass reads, those that an even
+    // number of passes leaves, values.
+    packed_first: u32,
+    keys_source: u32,
+    keys_home: u32,
+    values_home: u32,
+    padding: u32,
+    // The tiles that publish nothing, for tests: from, until, every, phase.
+    blocked: vec4<u32>,
+}
+
+// The ordered bits of one word of a key.
+fn ordered_word(key: Key, word: u32) -> u32 {
+    let sign = 0u - (top_word(key) >> 31u);
+    return key_word(key, word) ^ sort.clear[word] ^ (sort.flip[word] & sign);
+}
+
+fn digit_of(key: Key, digit: vec4<u32>) -> u32 {
+    return (ordered_word(key, digit.x) >> digit.y) & digit.z;
+}

@@ -1,0 +1,11 @@
+// Reading a key of the source, where keys of 8 or 16 bits lie packed in words.
+
+fn source_key(index: u32) -> Key {
+#if PACKED
+    let at = sort.packed_first + index;
+    let word = keys_from[at / KEYS_PER_WORD];
+    return (word >> (at % KEYS_PER_WORD * KEY_BITS)) << (32u - KEY_BITS);
+#else
+    return keys_from[sort.keys_source + index];
+#endif
+}
