@@ -82,7 +82,26 @@ impl WgpuBackend {
         &self.gpu.info
     }
 
-    fn engine(&self) -> MutexGuard<'_, Engine> {
+    /// The device that this backend sorts on.
+    pub fn device(&self) -> &wgpu::Device {
+        &self.gpu.device
+    }
+
+    /// Its queue.
+    pub fn queue(&self) -> &wgpu::Queue {
+        &self.gpu.queue
+    }
+
+    pub(crate) fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
+    }
+
+    /// Whether both are handles to one device.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.gpu, &other.gpu)
+    }
+
+    pub(crate) fn engine(&self) -> MutexGuard<'_, Engine> {
         // A panic in the middle of a call leaves buffers that the next call fills again.
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -14,6 +14,8 @@ use wgpu::{Buffer, BufferUsages, ComputePassDescriptor};
 /// Sorts that are kept bound for the next call of the same kind.
 const KEPT: usize = 32;
 
+const PASS: ComputePassDescriptor<'_> = ComputePassDescriptor { label: Some("polysort"), timestamp_writes: None };
+
 /// What a host wants sorted, as bytes.
 pub(crate) enum Data<'a> {
     /// Keys, in place.
@@ -82,9 +84,7 @@ impl Engine {
         }
         let encoder = gpu.guarded(|| -> Result<_, Error> {
             let mut encoder = encoder(&gpu);
-            let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor { label: Some("polysort"), timestamp_writes: None });
-            launches.record(&mut pass, Count::Fixed(count as u32))?;
-            drop(pass);
+            launches.record(&mut encoder.begin_compute_pass(&PASS), Count::Fixed(count as u32))?;
             Ok(encoder)
         })??;
         let (keys_from, values_from) = (plan::Buffer::Keys, plan::Buffer::Values);
@@ -97,8 +97,40 @@ impl Engine {
         }
     }
 
+    /// Sorts what is on the device. The request's maximum is the number of keys.
+    pub(crate) fn sort_resident(&mut self, request: Request, keys: &Buffer, values: Option<&Buffer>) -> Result<(), Error> {
+        if let Some(lost) = self.gpu.lost() {
+            return Err(lost);
+        }
+        let count = request.max;
+        let request = Request { algorithm: self.algorithm, blocked: self.blocked, ..request };
+        let request = self.tested(request)?;
+        let launches = self.bind(request, |role| match role {
+            plan::Buffer::Keys => Some(keys),
+            plan::Buffer::Values => values,
+            _ => None,
+        })?;
+        let gpu = self.gpu.clone();
+        gpu.guarded(|| {
+            let mut encoder = encoder(&gpu);
+            let recorded = launches.record(&mut encoder.begin_compute_pass(&PASS), Count::Fixed(count as u32));
+            gpu.queue.submit([encoder.finish()]);
+            recorded
+        })?
+    }
+
+    /// Copies `bytes` to the start of a buffer.
+    pub(crate) fn upload(&mut self, bytes: &[u8], buffer: &Buffer) -> Result<(), Error> {
+        self.up.copy(&self.gpu, bytes, buffer)
+    }
+
+    /// Copies the start of a buffer to `bytes`.
+    pub(crate) fn download(&mut self, buffer: &Buffer, bytes: &mut [u8]) -> Result<(), Error> {
+        self.down.copy(&self.gpu, encoder(&self.gpu), &[buffer], &mut [bytes])
+    }
+
     /// The request by a way that has passed its test on this device.
-    fn tested(&mut self, request: Request) -> Result<Request, Error> {
+    pub(crate) fn tested(&mut self, request: Request) -> Result<Request, Error> {
         let kind = (request.key_bits, request.payload);
         if request.algorithm.is_none() {
             if let Some(&algorithm) = self.tested.get(&kind) {
@@ -118,28 +150,33 @@ impl Engine {
             self.launches.push(found.clone());
             return Ok(found.1);
         }
-        let plan = SortPlan::new(request, &self.gpu.facts)?;
         let keys = (request.max * u64::from(request.key_bits)).div_ceil(8);
-        let callers = [(plan::Buffer::Keys, keys), (plan::Buffer::Values, 4 * u64::from(request.payload.words()) * request.max)];
-        for (role, bytes) in callers.into_iter().chain(plan.scratch.iter().copied()) {
-            self.grow(role, bytes.max(4))?;
-        }
-        let gpu = self.gpu.clone();
-        let uniform =
-            gpu.buffer("polysort sort", size_of::<abi::Sort>() as u64, BufferUsages::UNIFORM | BufferUsages::COPY_DST)?;
-        gpu.guarded(|| gpu.queue.write_buffer(&uniform, 0, bytemuck::bytes_of(&abi::Sort::of(&plan))))?;
-        let launches = Launches::new(&gpu, plan, |role| match role {
-            plan::Buffer::Sort => Bound { buffer: uniform.clone(), offset: 0, size: size_of::<abi::Sort>() as u64 },
-            // There is no count on the device: anything that can be read.
-            plan::Buffer::Count => Bound { buffer: gpu.numbers.clone(), offset: 0, size: 16 },
-            role => Bound::whole(&self.buffers[&role]).at_most(gpu.facts.max_binding),
-        })?;
-        let launches = Arc::new(launches);
+        self.grow(plan::Buffer::Keys, keys)?;
+        self.grow(plan::Buffer::Values, 4 * u64::from(request.payload.words()) * request.max)?;
+        let launches = Arc::new(self.bind(request, |_| None)?);
         if self.launches.len() == KEPT {
             self.launches.remove(0);
         }
         self.launches.push((request, launches.clone()));
         Ok(launches)
+    }
+
+    /// Binds a request: to the buffers that `given` gives, else to our own.
+    fn bind<'a>(&mut self, request: Request, given: impl Fn(plan::Buffer) -> Option<&'a Buffer>) -> Result<Launches, Error> {
+        let plan = SortPlan::new(request, &self.gpu.facts)?;
+        for &(role, bytes) in &plan.scratch {
+            self.grow(role, bytes)?;
+        }
+        let gpu = self.gpu.clone();
+        let uniform =
+            gpu.buffer("polysort sort", size_of::<abi::Sort>() as u64, BufferUsages::UNIFORM | BufferUsages::COPY_DST)?;
+        gpu.guarded(|| gpu.queue.write_buffer(&uniform, 0, bytemuck::bytes_of(&abi::Sort::of(&plan))))?;
+        Launches::new(&gpu, plan, |role| match role {
+            plan::Buffer::Sort => Bound { buffer: uniform.clone(), offset: 0, size: size_of::<abi::Sort>() as u64 },
+            // There is no count on the device: anything that can be read.
+            plan::Buffer::Count => Bound { buffer: gpu.numbers.clone(), offset: 0, size: 16 },
+            role => Bound::whole(given(role).unwrap_or_else(|| &self.buffers[&role])).at_most(gpu.facts.max_binding),
+        })
     }
 
     /// Makes sure that a buffer has `bytes` bytes. What is bound to one that had not is forgotten.

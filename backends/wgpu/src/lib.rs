@@ -14,12 +14,18 @@
 #![deny(unsafe_code)]
 
 mod backend;
+mod buffer;
 mod engine;
 mod gpu;
 mod launch;
+mod profile;
 mod self_test;
+mod sorter;
 mod staging;
 
 pub use backend::{Config, WgpuBackend};
+pub use buffer::{Elements, SortBuffer};
 pub use launch::Count;
+pub use profile::{Profile, Times};
+pub use sorter::{Ask, DeviceSorter, Part, Prepared};
 pub use wgpu;

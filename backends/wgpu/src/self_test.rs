@@ -1,7 +1,7 @@
 //! Each way to sort is tried on each device before it gets a user's data.
 
 use crate::engine::{Data, Engine};
-use polysort_core::plan::{Algorithm, Blocked, Payload, Request, SortPlan};
+use polysort_core::plan::{Algorithm, Blocked, Payload, Place, Request, SortPlan};
 use polysort_core::{Error, Masks, Spec, Word};
 
 /// The way to sort requests of this kind: the planner's own choice (none), or the portable one if that gives a wrong answer.
@@ -17,7 +17,7 @@ pub(crate) fn choose(engine: &mut Engine, request: Request) -> Result<Option<Alg
 }
 
 fn check(engine: &mut Engine, request: Request, algorithm: Option<Algorithm>) -> Result<(), Error> {
-    let request = Request { algorithm, blocked: Blocked::NONE, ..request };
+    let request = Request { algorithm, keys: Place::default(), values: Place::default(), ..request };
     match request.key_bits {
         8 => check_words::<u8>(engine, request),
         16 => check_words::<u16>(engine, request),

@@ -1,0 +1,96 @@
+//! Times sorts of data that is on the device: `measure KEYS PAYLOAD LENGTHS TRIALS [ALGORITHM] [--launches]`.
+//!
+//! KEYS: u32, u64, f32, u16, u8; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24; ALGORITHM: auto, onesweep, scan. Prints the rows
+//! of a benchmark record; verifies each result.
+
+use polysort_core::{MaskKey, Sort};
+use polysort_wgpu::wgpu::{self, BufferDescriptor, BufferUsages};
+use polysort_wgpu::{Ask, Config, Count, DeviceSorter, WgpuBackend};
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments[0].as_str() {
+        "u8" => run::<u8>(&arguments),
+        "u16" => run::<u16>(&arguments),
+        "u32" => run::<u32>(&arguments),
+        "f32" => run::<f32>(&arguments),
+        "u64" => run::<u64>(&arguments),
+        other => Err(format!("no keys {other}").into()),
+    }
+}
+
+fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String]) -> Result<(), Box<dyn Error>> {
+    let (trials, per_launch) = (arguments[3].parse()?, arguments.iter().any(|argument| argument == "--launches"));
+    let mut config = Config::default();
+    config.software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some();
+    let backend = WgpuBackend::open_with(config)?;
+    let (device, queue) = (backend.device(), backend.queue());
+    let sorter = DeviceSorter::new(device, queue)?;
+    eprintln!("{}", polysort_core::Backend::name(&backend));
+    for exponent in arguments[2].split(',') {
+        let count = 1_usize << exponent.parse::<u32>()?;
+        let mut state = 0x1234_5678_9abc_def0_u64 ^ count as u64;
+        let mut bytes = vec![0_u8; count * size_of::<K>()];
+        for chunk in bytes.chunks_mut(8) {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            chunk.copy_from_slice(&state.wrapping_mul(0x2545_f491_4f6c_dd1d).to_le_bytes()[..chunk.len()]);
+        }
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
+        let buffer = |size: usize| {
+            device.create_buffer(&BufferDescriptor { label: None, size: size.next_multiple_of(4) as u64, usage, mapped_at_creation: false })
+        };
+        let (input, keys) = (buffer(bytes.len()), buffer(bytes.len()));
+        queue.write_buffer(&input, 0, &bytes);
+        let mut ask = Ask::up_to(count as u32);
+        match arguments.get(4).map(String::as_str) {
+            Some("onesweep") => ask = ask.algorithm(polysort_core::plan::Algorithm::OneSweep),
+            Some("scan") => ask = ask.algorithm(polysort_core::plan::Algorithm::ReduceThenScan),
+            _ => {}
+        }
+        let value_bytes = match arguments[1].as_str() {
+            "u32" => 4,
+            "u64" => 8,
+            _ => 0,
+        };
+        let values = buffer((count * value_bytes).max(4));
+        let prepared = match value_bytes {
+            0 => sorter.prepare_sort::<K>(&keys, ask)?,
+            4 => sorter.prepare_sort_pairs::<K, u32>(&keys, &values, ask)?,
+            _ => sorter.prepare_sort_pairs::<K, u64>(&keys, &values, ask)?,
+        };
+        let restore = |encoder: &mut wgpu::CommandEncoder| encoder.copy_buffer_to_buffer(&input, 0, &keys, 0, keys.size());
+        let count32 = Count::Fixed(count as u32);
+        // The clock of an idle device is low.
+        let warm = std::time::Instant::now();
+        while warm.elapsed().as_millis() < 500 {
+            let mut encoder = device.create_command_encoder(&Default::default());
+            for _ in 0..8 {
+                restore(&mut encoder);
+                prepared.record_in(&mut encoder, count32)?;
+            }
+            queue.submit([encoder.finish()]);
+            device.poll(wgpu::PollType::wait_indefinitely())?;
+        }
+        let profile = prepared.profile(count32, trials, restore)?;
+        // Verified on the CPU by the backend's reading back of a sorted copy.
+        let mut sorted: Vec<K> = bytemuck::cast_slice(&bytes).to_vec();
+        let mut expected = sorted.clone();
+        backend.sort(&mut sorted)?;
+        expected.sort_unstable_by_key(|key| key.to_bits());
+        let verified = bytemuck::cast_slice::<K, u8>(&sorted) == bytemuck::cast_slice::<K, u8>(&expected);
+        let nanos = |percent| profile.device.percentile(percent).as_nanos();
+        println!(
+            "polysort,wgpu,{:?},{},{},{count},{},{},{},{:.2},{verified}",
+            prepared.plan().algorithm, arguments[0], arguments[1], nanos(50), nanos(5), nanos(95), count as f64 / nanos(50) as f64
+        );
+        if per_launch {
+            for (name, times) in &profile.launches {
+                println!("    {name:<12} {:>9.1} us", times.median().as_nanos() as f64 / 1000.0);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! How long a sort takes on the device, and where the time goes.
+
+use crate::gpu::Gpu;
+use crate::launch::{Count, Launches};
+use crate::staging::{Down, encoder};
+use polysort_core::Error;
+use std::time::{Duration, Instant};
+use wgpu::{
+    BufferUsages, CommandEncoder, ComputePassDescriptor, ComputePassTimestampWrites, Features, QuerySet, QuerySetDescriptor, QueryType,
+};
+
+/// The times of a series of runs, ascending.
+#[derive(Clone, Debug, Default)]
+pub struct Times(Vec<Duration>);
+
+impl Times {
+    fn new(mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        Self(times)
+    }
+
+    /// The time that `percent` of the runs did not exceed; zero if there were none.
+    pub fn percentile(&self, percent: usize) -> Duration {
+        let rank = (self.0.len() * percent).div_ceil(100).max(1);
+        self.0.get(rank - 1).copied().unwrap_or_default()
+    }
+
+    /// The time that half of the runs did not exceed.
+    pub fn median(&self) -> Duration {
+        self.percentile(50)
+    }
+
+    /// How many bytes a second it is, in units of 10⁹, if each run touches `bytes`.
+    pub fn gigabytes_per_second(&self, bytes: u64) -> f64 {
+        bytes as f64 / self.median().as_nanos().max(1) as f64
+    }
+}
+
+/// What [`Prepared::profile`](crate::Prepared::profile) found.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// The whole sort on the device, in one pass; empty if the device has no timestamps.
+    pub device: Times,
+    /// Each launch in a pass of its own, by the name of its kernel; empty likewise.
+    pub launches: Vec<(&'static str, Times)>,
+    /// From submission to completion, as the host sees it.
+    pub wall: Times,
+}
+
+pub(crate) fn profile(
+    gpu: &Gpu,
+    launches: &Launches,
+    count: Count,
+    trials: usize,
+    restore: impl Fn(&mut CommandEncoder),
+) -> Result<Profile, Error> {
+    let has_timestamps = gpu.device.features().contains(Features::TIMESTAMP_QUERY);
+    let most = 2 + 2 * launches.plan().all_commands().count() as u32;
+    let query = || gpu.device.create_query_set(&QuerySetDescriptor { label: Some("polysort"), ty: QueryType::Timestamp, count: most });
+    let queries = if has_timestamps { Some(gpu.guarded(query)?) } else { None };
+    let ticks = gpu.buffer("polysort ticks", 8 * u64::from(most), BufferUsages::QUERY_RESOLVE | BufferUsages::COPY_SRC)?;
+    let (mut down, mut wall, mut device) = (Down::default(), vec![], vec![]);
+    let mut each: Vec<(&'static str, Vec<Duration>)> = vec![];
+    for _ in 0..trials {
+        // Whole, for the time of it all; then launch by launch.
+        for apart in [false, true] {
+            let mut names = vec![];
+            let mut commands = encoder(gpu);
+            restore(&mut commands);
+            let recorded = gpu.guarded(|| {
+                let writes = |index: usize| queries.as_ref().map(|queries| stamps(queries, 2 * index as u32));
+                if apart {
+                    launches.record_apart(count, |name| {
+                        names.push(name);
+                        let timestamp_writes = writes(names.len());
+                        commands.begin_compute_pass(&ComputePassDescriptor { label: Some(name), timestamp_writes }).forget_lifetime()
+                    })
+                } else {
+                    let timestamp_writes = writes(0);
+                    launches.record(&mut commands.begin_compute_pass(&ComputePassDescriptor { label: None, timestamp_writes }), count)
+                }
+            })?;
+            recorded?;
+            let used = 2 + 2 * names.len() as u32;
+            if let Some(queries) = &queries {
+                let range = if apart { 2..used } else { 0..2 };
+                if !range.is_empty() {
+                    gpu.guarded(|| commands.resolve_query_set(queries, range, &ticks, 0))?;
+                }
+            }
+            let mut read = vec![0_u64; used as usize];
+            let started = Instant::now();
+            down.copy(gpu, commands, &[&ticks], &mut [bytemuck::cast_slice_mut(&mut read)])?;
+            let elapsed = started.elapsed();
+            let period = f64::from(gpu.queue.get_timestamp_period());
+            let between = |pair: &[u64]| Duration::from_nanos((pair[1].saturating_sub(pair[0]) as f64 * period) as u64);
+            if apart {
+                each.resize_with(names.len(), Default::default);
+                for ((slot, name), pair) in each.iter_mut().zip(names).zip(read.chunks_exact(2)) {
+                    slot.0 = name;
+                    slot.1.push(between(pair));
+                }
+            } else {
+                wall.push(elapsed);
+                device.push(between(&read[..2]));
+            }
+        }
+    }
+    let launches = each.into_iter().map(|(name, times)| (name, Times::new(times))).collect();
+    let none = Profile { device: Times::default(), launches: vec![], wall: Times::new(wall.clone()) };
+    Ok(if has_timestamps { Profile { device: Times::new(device), launches, wall: Times::new(wall) } } else { none })
+}
+
+fn stamps(queries: &QuerySet, first: u32) -> ComputePassTimestampWrites<'_> {
+    ComputePassTimestampWrites {
+        query_set: queries,
+        beginning_of_pass_write_index: Some(first),
+        end_of_pass_write_index: Some(first + 1),
+    }
+}

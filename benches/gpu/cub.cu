@@ -1,0 +1,125 @@
+// CUB's device-wide radix sort beside ours: the same lengths, resident data, device time by events.
+//
+//   nvcc -O3 -arch=sm_90 cub.cu -o cub && ./cub KEYS PAYLOAD LENGTHS TRIALS
+//
+// KEYS: u8, u16, u32, f32, u64; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24. Prints one row a length: system, backend,
+// algorithm, keys, payload, n, median, p5 and p95 in nanoseconds, 10^9 keys a second, whether the result is sorted.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cub/cub.cuh>
+#include <string>
+#include <vector>
+
+#define CHECK(call)                                                                                                                        \
+    do {                                                                                                                                   \
+        cudaError_t status = (call);                                                                                                       \
+        if (status != cudaSuccess) {                                                                                                       \
+            std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(status));                                                           \
+            std::exit(1);                                                                                                                  \
+        }                                                                                                                                  \
+    } while (0)
+
+struct Nothing {};
+
+template <typename K, typename V> struct Sort {
+    static constexpr bool pairs = !std::is_same_v<V, Nothing>;
+    size_t count;
+    K *input, *keys[2];
+    V *values[2] = {nullptr, nullptr};
+    void *scratch = nullptr;
+    size_t scratch_bytes = 0;
+
+    explicit Sort(size_t n) : count(n) {
+        std::vector<uint8_t> bytes(n * sizeof(K));
+        uint64_t state = 0x123456789abcdef0u ^ n;
+        for (size_t i = 0; i < bytes.size(); i += 8) {
+            state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+            uint64_t word = state * 0x2545f4914f6cdd1dull;
+            std::memcpy(&bytes[i], &word, std::min<size_t>(8, bytes.size() - i));
+        }
+        CHECK(cudaMalloc(&input, bytes.size()));
+        CHECK(cudaMemcpy(input, bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+        for (int i = 0; i < 2; i++) {
+            CHECK(cudaMalloc(&keys[i], bytes.size()));
+            if constexpr (pairs) CHECK(cudaMalloc(&values[i], n * sizeof(V)));
+        }
+        launch();
+        CHECK(cudaMalloc(&scratch, scratch_bytes));
+    }
+
+    ~Sort() {
+        cudaFree(input), cudaFree(keys[0]), cudaFree(keys[1]), cudaFree(values[0]), cudaFree(values[1]), cudaFree(scratch);
+    }
+
+    // Returns where the sorted keys are. Without scratch, only tells how much it needs.
+    K *launch() {
+        cub::DoubleBuffer<K> k(keys[0], keys[1]);
+        if constexpr (pairs) {
+            cub::DoubleBuffer<V> v(values[0], values[1]);
+            CHECK(cub::DeviceRadixSort::SortPairs(scratch, scratch_bytes, k, v, count));
+        } else {
+            CHECK(cub::DeviceRadixSort::SortKeys(scratch, scratch_bytes, k, count));
+        }
+        return k.Current();
+    }
+
+    void restore() { CHECK(cudaMemcpyAsync(keys[0], input, count * sizeof(K), cudaMemcpyDeviceToDevice)); }
+};
+
+template <typename K, typename V> void run(const char *key, const char *payload, size_t n, int trials) {
+    Sort<K, V> sort(n);
+    cudaEvent_t begin, end;
+    CHECK(cudaEventCreate(&begin));
+    CHECK(cudaEventCreate(&end));
+    // The clock of an idle device is low.
+    auto warm = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - warm < std::chrono::milliseconds(500)) {
+        for (int i = 0; i < 8; i++) sort.restore(), sort.launch();
+        CHECK(cudaDeviceSynchronize());
+    }
+    std::vector<double> nanos;
+    K *sorted = nullptr;
+    for (int i = 0; i < trials; i++) {
+        sort.restore();
+        CHECK(cudaEventRecord(begin));
+        sorted = sort.launch();
+        CHECK(cudaEventRecord(end));
+        CHECK(cudaEventSynchronize(end));
+        float ms;
+        CHECK(cudaEventElapsedTime(&ms, begin, end));
+        nanos.push_back(ms * 1e6);
+    }
+    std::vector<K> host(n);
+    CHECK(cudaMemcpy(host.data(), sorted, n * sizeof(K), cudaMemcpyDeviceToHost));
+    bool verified = std::is_sorted(host.begin(), host.end());
+    std::sort(nanos.begin(), nanos.end());
+    auto at = [&](int percent) { return nanos[std::max<size_t>((nanos.size() * percent + 99) / 100, 1) - 1]; };
+    std::printf("cub,cub,DeviceRadixSort,%s,%s,%zu,%.0f,%.0f,%.0f,%.2f,%s\n", key, payload, n, at(50), at(5), at(95), n / at(50),
+                verified ? "true" : "false");
+    std::fflush(stdout);
+}
+
+template <typename K> void choose(const char *key, const std::string &payload, const char *lengths, int trials) {
+    for (const char *at = lengths; at && *at; at = std::strchr(at, ',') ? std::strchr(at, ',') + 1 : nullptr) {
+        size_t n = size_t(1) << std::atoi(at);
+        if (payload == "u32") run<K, uint32_t>(key, "u32", n, trials);
+        else if (payload == "u64") run<K, uint64_t>(key, "u64", n, trials);
+        else run<K, Nothing>(key, "none", n, trials);
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc < 5) return std::fprintf(stderr, "usage: cub KEYS PAYLOAD LENGTHS TRIALS\n"), 2;
+    std::string key = argv[1];
+    int trials = std::atoi(argv[4]);
+    if (key == "u8") choose<uint8_t>("u8", argv[2], argv[3], trials);
+    else if (key == "u16") choose<uint16_t>("u16", argv[2], argv[3], trials);
+    else if (key == "f32") choose<uint32_t>("u32", argv[2], argv[3], trials);
+    else if (key == "u64") choose<uint64_t>("u64", argv[2], argv[3], trials);
+    else choose<uint32_t>("u32", argv[2], argv[3], trials);
+}
