@@ -11,7 +11,7 @@ pub fn wgsl(variant: &Variant) -> String {
     let mut text = constants(variant);
     for part in parts(variant).into_iter().chain([file(variant.kernel)]) {
         text.push('\n');
-        text += &chosen(part, &|flag| is_set(variant, flag));
+        text += &chosen(part, &|flag| is_set(variant, flag), &|count| times(variant, count));
     }
     text
 }
@@ -73,6 +73,21 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
     parts
 }
 
+/// How often `#repeat` repeats; none for a loop.
+fn times(variant: &Variant, count: &str) -> Option<u32> {
+    match count {
+        "KEYS" => variant.unrolled.then_some(variant.keys),
+        "BATCH" => Some(tuning::HISTOGRAM_BATCH),
+        "KEY_DIGITS" => Some(variant.key_bits / RADIX_BITS),
+        "LOOK" => Some(if variant.unrolled { tuning::LOOK } else { tuning::SOFTWARE_LOOK }),
+        "ROWS" => variant.ranking.map(|ranking| match ranking {
+            Ranking::Ballot { rows, .. } => rows,
+            Ranking::Counters => 1,
+        }),
+        _ => unreachable!("no count {count}"),
+    }
+}
+
 /// What `#if` asks for.
 fn is_set(variant: &Variant, flag: &str) -> bool {
     match flag {
@@ -87,6 +102,7 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "INDEXED" => variant.indexed,
         "PACKED" => variant.packed,
         "STATUS" => variant.look_back,
+        "UNROLLED" => variant.unrolled,
         "SUBGROUPS" => matches!(variant.ranking, Some(Ranking::Ballot { .. })),
         "BALLOT_1" => matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })),
         _ => unreachable!("no flag {flag}"),
@@ -103,7 +119,7 @@ fn constants(variant: &Variant) -> String {
         ("RADIX_BITS", RADIX_BITS),
         ("RADIX", RADIX),
         ("MAX_DIGITS", MAX_DIGITS),
-        ("MAX_DIGITS_OF_KEY", variant.key_bits.div_ceil(RADIX_BITS)),
+        ("KEY_DIGITS", variant.key_bits / RADIX_BITS),
         ("STATE_COUNT", abi::STATE_COUNT),
         ("STATE_DESCENTS", abi::STATE_DESCENTS),
         ("STATE_VARIES", abi::STATE_VARIES),
@@ -119,6 +135,7 @@ fn constants(variant: &Variant) -> String {
         ("HISTOGRAM_TILE", tuning::HISTOGRAM_TILE),
         ("COPY_TILE", tuning::COPY_TILE),
         ("SPIN_LIMIT", tuning::SPIN_LIMIT),
+        ("BATCH", tuning::HISTOGRAM_BATCH),
         ("KEY_BITS", variant.key_bits),
         ("KEY_WORDS", variant.key_words()),
         ("KEYS_PER_WORD", (32 / variant.key_bits).max(1)),
@@ -126,7 +143,7 @@ fn constants(variant: &Variant) -> String {
         ("KEYS", keys),
         ("TILE", tile),
         ("ROWS", rows),
-        ("DIGITS", RADIX / group.clamp(1, RADIX)),
+        ("DIGITS", RADIX.div_ceil(group.clamp(1, RADIX))),
         ("BOARD", variant.board_words()),
     ];
     let mut text = String::new();
@@ -136,10 +153,11 @@ fn constants(variant: &Variant) -> String {
     text
 }
 
-/// The lines that the conditions let through.
-fn chosen(text: &str, is_set: &dyn Fn(&str) -> bool) -> String {
+/// The lines that the conditions let through, with repeated ones written out: `@` is the number of the repetition there.
+fn chosen(text: &str, is_set: &dyn Fn(&str) -> bool, times: &dyn Fn(&str) -> Option<u32>) -> String {
     let mut open: Vec<bool> = vec![];
     let mut chosen = String::with_capacity(text.len());
+    let mut repeated: Option<(&str, &str, String)> = None;
     for line in text.lines() {
         if let Some(flag) = line.strip_prefix("#if ") {
             open.push(is_set(flag));
@@ -148,13 +166,41 @@ fn chosen(text: &str, is_set: &dyn Fn(&str) -> bool) -> String {
             *last = !*last;
         } else if line == "#endif" {
             open.pop().expect("an #endif has an #if");
-        } else if open.iter().all(|&open| open) {
-            chosen += line;
-            chosen.push('\n');
+        } else if open.contains(&false) {
+            continue;
+        } else if let Some((name, count)) = line.strip_prefix("#repeat ").and_then(|rest| rest.split_once(' ')) {
+            repeated = Some((name, count, String::new()));
+        } else if line == "#end" {
+            let (name, count, body) = repeated.take().expect("an #end has a #repeat");
+            match times(count) {
+                Some(times) => (0..times).for_each(|number| chosen += &numbered(&body, name, number)),
+                None => {
+                    let _ = write!(chosen, "    for (var {name} = 0u; {name} < {count}; {name}++) {{\n{body}    }}\n");
+                }
+            }
+        } else {
+            let target = repeated.as_mut().map_or(&mut chosen, |(_, _, body)| body);
+            *target += line;
+            target.push('\n');
         }
     }
-    assert!(open.is_empty(), "an #if has an #endif");
+    assert!(open.is_empty() && repeated.is_none(), "an #if has an #endif, a #repeat an #end");
     chosen
+}
+
+/// A repeated text with its number: a block of its own, unless it names things by it.
+fn numbered(body: &str, name: &str, number: u32) -> String {
+    if !body.contains('@') {
+        return format!("    {{\n        const {name} = {number}u;\n{body}    }}\n");
+    }
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut text = String::new();
+    let body = body.replace('@', &number.to_string());
+    for word in body.split_inclusive(|c| !is_part(c)) {
+        let end = word.trim_end_matches(|c| !is_part(c)).len();
+        if &word[..end] == name { text += &format!("{number}u{}", &word[end..]) } else { text += word }
+    }
+    text
 }
 
 /// Whether a kernel writes what is bound at `binding`: it is a storage buffer that can be written.
@@ -163,7 +209,8 @@ pub fn writes(kernel: Kernel, binding: usize) -> bool {
         Kernel::Begin => &[5],
         Kernel::Histogram => &[1, 3],
         Kernel::Scan => &[1],
-        Kernel::Onesweep | Kernel::Downsweep => &[2, 3, 5, 7],
+        Kernel::Onesweep => &[2, 3, 4, 6, 8],
+        Kernel::Downsweep => &[2, 3, 5, 7],
         Kernel::Upsweep => &[2, 3],
         Kernel::Spine => &[1, 2],
         Kernel::SingleTile => &[5, 6],

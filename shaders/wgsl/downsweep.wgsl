@@ -38,29 +38,29 @@ fn downsweep(
         return;
     }
     tiles = (todo.x + TILE - 1u) / TILE;
-    let digit = sort.digits[todo.y];
+    let digit = digit_at(todo.y);
     let first = tile * TILE;
     let present = min(todo.x - first, TILE);
     let source = keys_from_first() + first;
 
     var items: array<u32, KEYS>;
-    for (var item = 0u; item < KEYS; item++) {
+#repeat item KEYS
         let index = item_index(item);
         if (index < present) {
             items[item] = digit_of(keys_from[source + index], digit);
         }
-    }
-    rank_tile(&items, present);
-    for (var item = 0u; item < KEYS; item++) {
+#end
+    rank_tile(&items, present, false);
+#repeat item KEYS
         let index = item_index(item);
         if (index < present) {
             put_key(items[item], keys_from[source + index]);
         }
-    }
+#end
     workgroupBarrier();
-    move_tile(&items, digit, first, present);
+    move_tile(&items, digit, first, present, false);
 }
 
 fn counted(i: u32, digit: u32, start: u32, total: u32) {
-    offsets[digit] = status[digit * tiles + tile] - start;
+    set_offset(digit, status[digit * tiles + tile] - start);
 }

@@ -2,7 +2,7 @@
 //
 // in       sort; keys_from: the source
 // in, out  state: its histogram grows, DESCENTS is set if any key is smaller than the one before it
-// out      status: zero, in the half of the first pass
+// out      status: zero, for the first pass
 // launch   groups of HISTOGRAM_TILE keys each, at least as many as that takes
 
 @group(0) @binding(0) var<uniform> sort: Sort;
@@ -13,14 +13,15 @@
 @group(0) @binding(2) var<storage, read> keys_from: array<Key>;
 #endif
 #if STATUS
-@group(0) @binding(3) var<storage, read_write> status: array<atomic<u32>>;
+@group(0) @binding(3) var<storage, read_write> status: array<u32>;
 #endif
 
-const SLOTS: u32 = MAX_DIGITS_OF_KEY * RADIX;
+const SLOTS: u32 = KEY_DIGITS * RADIX;
 
 var<workgroup> counts: array<atomic<u32>, SLOTS>;
 var<workgroup> descents: atomic<u32>;
-var<workgroup> keys_there: u32;
+// Keys, and whether descents were found already.
+var<workgroup> work: vec2<u32>;
 
 @compute @workgroup_size(GROUP)
 fn histogram(
@@ -30,13 +31,15 @@ fn histogram(
 ) {
     let group = group_id.y * groups.x + group_id.x;
     if (thread == 0u) {
-        keys_there = atomicLoad(&state[STATE_COUNT]);
+        work = vec2(atomicLoad(&state[STATE_COUNT]), atomicLoad(&state[STATE_DESCENTS]));
         atomicStore(&descents, 0u);
     }
     for (var i = thread; i < SLOTS; i += GROUP) {
         atomicStore(&counts[i], 0u);
     }
-    let keys = workgroupUniformLoad(&keys_there);
+    let todo = workgroupUniformLoad(&work);
+    let keys = todo.x;
+    let known_descents = todo.y != 0u;
     let first = group * HISTOGRAM_TILE;
     if (first >= keys) {
         return;
@@ -46,23 +49,31 @@ fn histogram(
     let tiles = (keys + TILE - 1u) / TILE;
     let sharers = (keys + HISTOGRAM_TILE - 1u) / HISTOGRAM_TILE;
     for (var i = group * GROUP + thread; i < tiles * RADIX; i += sharers * GROUP) {
-        atomicStore(&status[i], 0u);
+        status[i] = 0u;
     }
 #endif
 
-    let end = min(keys - first, HISTOGRAM_TILE);
-    var descends = false;
-    for (var i = thread; i < end; i += GROUP) {
-        let index = first + i;
-        let key = source_key(index);
-        for (var d = 0u; d < sort.digit_count; d++) {
-            atomicAdd(&counts[d * RADIX + digit_of(key, sort.digits[d])], 1u);
+    let present = min(keys - first, HISTOGRAM_TILE);
+    var descends = known_descents;
+    for (var start = 0u; start < present; start += GROUP * BATCH) {
+        var batch: array<Key, BATCH>;
+#repeat k BATCH
+        batch[k] = source_key(first + min(start + k * GROUP + thread, present - 1u));
+#end
+#repeat k BATCH
+        if (start + k * GROUP + thread < present) {
+            count_digits(batch[k]);
         }
-        if (index > 0u) {
-            descends = descends || is_before(key, source_key(index - 1u));
+#end
+        // One descent is enough.
+        if (!descends) {
+#repeat k BATCH
+            let index_@ = first + min(start + k * GROUP + thread, present - 1u);
+            descends = descends || is_before(batch[k], source_key(max(index_@, 1u) - 1u));
+#end
         }
     }
-    if (descends) {
+    if (descends && !known_descents) {
         atomicStore(&descents, 1u);
     }
     workgroupBarrier();
@@ -75,6 +86,14 @@ fn histogram(
     if (thread == 0u && atomicLoad(&descents) != 0u) {
         atomicStore(&state[STATE_DESCENTS], 1u);
     }
+}
+
+fn count_digits(key: Key) {
+#repeat d KEY_DIGITS
+    if (d < sort.digit_count) {
+        atomicAdd(&counts[d * RADIX + digit_of(key, digit_at(d))], 1u);
+    }
+#end
 }
 
 // Whether one key sorts before another.

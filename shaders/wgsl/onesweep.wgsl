@@ -1,8 +1,8 @@
 // One pass of a least-significant-digit radix sort, in one read and one write of the keys.
 //
 // in       slot: which pass this is; sort; keys_from, values_from: a pass never writes them
-// in, out  state: the schedule, and the tickets; status: all zero in the half of this pass
-// out      keys_to, values_to; status: all zero in the half of the next pass
+// in, out  state: the schedule, and the tickets; status: all zero before
+// out      keys_to, values_to; status_next: all zero, for the next pass
 // launch   at least as many groups as tiles; groups of passes that are not scheduled, and of tiles beyond the last, leave at once
 // does     Tiles are taken by ticket, so that the tiles before one's own have started. A tile counts its digits, publishes the counts, and
 //          looks back over the counts of earlier tiles for where its keys go: decoupled look-back (Merrill and Garland, 2016) in a radix
@@ -15,11 +15,12 @@
 @group(0) @binding(1) var<uniform> sort: Sort;
 @group(0) @binding(2) var<storage, read_write> state: array<atomic<u32>>;
 @group(0) @binding(3) var<storage, read_write> status: array<atomic<u32>>;
-@group(0) @binding(4) var<storage, read> keys_from: array<Key>;
-@group(0) @binding(5) var<storage, read_write> keys_to: array<Key>;
+@group(0) @binding(4) var<storage, read_write> status_next: array<u32>;
+@group(0) @binding(5) var<storage, read> keys_from: array<Key>;
+@group(0) @binding(6) var<storage, read_write> keys_to: array<Key>;
 #if VALUES
-@group(0) @binding(6) var<storage, read> values_from: array<Value>;
-@group(0) @binding(7) var<storage, read_write> values_to: array<Value>;
+@group(0) @binding(7) var<storage, read> values_from: array<Value>;
+@group(0) @binding(8) var<storage, read_write> values_to: array<Value>;
 #endif
 
 const AGGREGATE: u32 = 1u << 30u;
@@ -29,13 +30,14 @@ const COUNT: u32 = AGGREGATE - 1u;
 // Tile, keys, digit, whether there is anything to do.
 var<workgroup> ticket: vec4<u32>;
 var<workgroup> missing: atomic<u32>;
-var<workgroup> recounts: array<atomic<u32>, RADIX>;
 
 var<private> tile: u32;
-var<private> status_first: u32;
+var<private> digit_index: u32;
 // Of this thread's digits: keys in the tile, and their start in it.
 var<private> totals_of: array<u32, DIGITS>;
 var<private> starts_of: array<u32, DIGITS>;
+// And where they go in the output, less their start in the tile.
+var<private> places_of: array<u32, DIGITS>;
 
 @compute @workgroup_size(GROUP)
 fn onesweep(
@@ -50,39 +52,52 @@ fn onesweep(
     lane = lane_id;
     if (thread == 0u) {
         ticket = take_ticket();
+        atomicStore(&missing, 0u);
     }
     let taken = workgroupUniformLoad(&ticket);
     if (taken.w == 0u) {
         return;
     }
     tile = taken.x;
-    let digit_index = taken.z;
-    let digit = sort.digits[digit_index];
+    digit_index = taken.z;
+    let present = min(taken.y - tile * TILE, TILE);
+#if UNROLLED
+    // Nearly all tiles are whole: for them no key is asked whether it is there.
+    if (present == TILE) {
+        sweep(TILE, true);
+    } else {
+        sweep(present, false);
+    }
+#else
+    sweep(present, false);
+#endif
+}
+
+fn sweep(present: u32, whole: bool) {
+    let digit = digit_at(digit_index);
     let first = tile * TILE;
-    let present = min(taken.y - first, TILE);
-    let half = RADIX * tiles_of(sort.max);
-    status_first = (slot.value & 1u) * half;
     for (var i = thread; i < RADIX; i += GROUP) {
-        atomicStore(&status[half - status_first + tile * RADIX + i], 0u);
+        status_next[tile * RADIX + i] = 0u;
     }
 
     var keys: array<Key, KEYS>;
     var items: array<u32, KEYS>;
     let source = keys_from_first() + first;
-    for (var item = 0u; item < KEYS; item++) {
-        let index = item_index(item);
-        if (index < present) {
-            keys[item] = keys_from[source + index];
-        }
-    }
-    for (var item = 0u; item < KEYS; item++) {
+#repeat item KEYS
+        // Absent keys are left out when they are ranked; the last one stands for them, so that no load waits for a branch.
+        keys[item] = keys_from[source + select(min(item_index(item), present - 1u), item_index(item), whole)];
+#end
+#repeat item KEYS
         items[item] = digit_of(keys[item], digit);
+#end
+    rank_tile(&items, present, whole);
+    put_keys(&keys, &items, present, whole);
+    look_back();
+    for (var i = 0u; i < owned_digits(); i++) {
+        set_offset(thread * DIGITS + i, places_of[i]);
     }
-    rank_tile(&items, present);
-    put_keys(&keys, &items, present);
-    look_back(digit_index, digit);
     workgroupBarrier();
-    move_tile(&items, digit, first, present);
+    move_tile(&items, digit, first, present, whole);
 }
 
 fn tiles_of(count: u32) -> u32 {
@@ -90,12 +105,11 @@ fn tiles_of(count: u32) -> u32 {
 }
 
 fn take_ticket() -> vec4<u32> {
-    if (slot.value >= passes()) {
-        return vec4(0u);
-    }
-    let keys = atomicLoad(&state[STATE_COUNT]);
+    // All at once: nothing of it waits for the rest.
     let taken = atomicAdd(&state[STATE_TICKETS + slot.value], 1u);
-    return vec4(taken, keys, scheduled(slot.value), select(0u, 1u, taken < tiles_of(keys)));
+    let keys = atomicLoad(&state[STATE_COUNT]);
+    let due = slot.value < passes();
+    return vec4(taken, keys, scheduled(slot.value), select(0u, 1u, due && taken < tiles_of(keys)));
 }
 
 fn is_blocked() -> bool {
@@ -103,7 +117,7 @@ fn is_blocked() -> bool {
 }
 
 fn publish(of_tile: u32, digit: u32, word: u32) {
-    atomicMax(&status[status_first + of_tile * RADIX + digit], word);
+    atomicMax(&status[of_tile * RADIX + digit], word);
 }
 
 // Publishes the tile's own counts as soon as they are known.
@@ -115,80 +129,79 @@ fn counted(i: u32, digit: u32, start: u32, total: u32) {
     }
 }
 
-// Finds how many keys of each of the thread's digits lie in earlier tiles, publishes that, and sets `offsets`.
-fn look_back(digit_index: u32, digit: vec4<u32>) {
+// Finds how many keys of each of the thread's digits lie in earlier tiles, publishes that at once, and sets `places_of`.
+fn look_back() {
+    // Per digit, the keys in the tiles that were seen, and how many tiles are left.
     var earlier: array<u32, DIGITS>;
-    // The tiles that are not yet counted in `earlier`.
     var left: array<u32, DIGITS>;
-    for (var i = 0u; i < DIGITS; i++) {
+    let owned = owned_digits();
+    for (var i = 0u; i < owned; i++) {
         earlier[i] = 0u;
         left[i] = tile;
     }
     loop {
-        if (thread == 0u) {
-            atomicStore(&missing, 0u);
-        }
-        workgroupBarrier();
-        for (var i = 0u; i < DIGITS; i++) {
-            let column = status_first + thread * DIGITS + i;
+        for (var i = 0u; i < owned; i++) {
+            let value = thread * DIGITS + i;
             var before = left[i];
             var sum = earlier[i];
             var spins = 0u;
             while (before > 0u && spins < SPIN_LIMIT) {
-                // Four at once: the reads do not wait for each other. Before the first tile there is nothing.
-                var words: array<u32, 4>;
-                for (var w = 0u; w < 4u; w++) {
-                    words[w] = INCLUSIVE;
-                    if (before > w) {
-                        words[w] = atomicLoad(&status[column + (before - 1u - w) * RADIX]);
-                    }
+                // Whoever waits looks at one word alone.
+                if (spins > 0u && atomicLoad(&status[(before - 1u) * RADIX + value]) < AGGREGATE) {
+                    spins += 1u;
+                    continue;
                 }
+                // Some at once: the reads do not wait for each other. Before the first tile there is nothing.
+#repeat w LOOK
+                let word_@ = select(INCLUSIVE, atomicLoad(&status[(max(before, w + 1u) - w - 1u) * RADIX + value]), before > w);
+#end
                 var seen = true;
-                for (var w = 0u; w < 4u; w++) {
-                    seen = seen && words[w] >= AGGREGATE;
-                    if (seen && before > 0u) {
-                        sum += words[w] & COUNT;
-                        before = select(before - 1u, 0u, words[w] >= INCLUSIVE);
-                    }
+#repeat w LOOK
+                seen = seen && word_@ >= AGGREGATE;
+                if (seen && before > 0u) {
+                    sum += word_@ & COUNT;
+                    before = select(before - 1u, 0u, word_@ >= INCLUSIVE);
                 }
+#end
                 spins = select(spins + 1u, 0u, seen);
+            }
+            if (before > 0u) {
+                atomicMax(&missing, before);
+            } else if (left[i] > 0u || tile == 0u) {
+                if (!is_blocked()) {
+                    publish(tile, value, INCLUSIVE | (sum + totals_of[i]));
+                }
+                let smaller = atomicLoad(&state[STATE_HISTOGRAM + digit_index * RADIX + value]);
+                places_of[i] = smaller + sum - starts_of[i];
             }
             left[i] = before;
             earlier[i] = sum;
-            if (before > 0u) {
-                atomicMax(&missing, before);
-            }
         }
-        workgroupBarrier();
         let stuck = workgroupUniformLoad(&missing);
         if (stuck == 0u) {
             break;
         }
-        recount(stuck - 1u, digit);
-    }
-    for (var i = 0u; i < DIGITS; i++) {
-        let value = thread * DIGITS + i;
-        if (tile > 0u && !is_blocked()) {
-            publish(tile, value, INCLUSIVE | (earlier[i] + totals_of[i]));
+        recount(stuck - 1u, digit_at(digit_index));
+        if (thread == 0u) {
+            atomicStore(&missing, 0u);
         }
-        let smaller = atomicLoad(&state[STATE_HISTOGRAM + digit_index * RADIX + value]);
-        offsets[value] = smaller + earlier[i] - starts_of[i];
+        workgroupBarrier();
     }
 }
 
 // Counts another tile, a whole one, and publishes its counts.
-fn recount(of_tile: u32, digit: vec4<u32>) {
+fn recount(of_tile: u32, digit: Digit) {
     for (var i = thread; i < RADIX; i += GROUP) {
-        atomicStore(&recounts[i], 0u);
+        atomicStore(&offsets[i], 0u);
     }
     workgroupBarrier();
     let source = keys_from_first() + of_tile * TILE;
     for (var i = thread; i < TILE; i += GROUP) {
-        atomicAdd(&recounts[digit_of(keys_from[source + i], digit)], 1u);
+        atomicAdd(&offsets[digit_of(keys_from[source + i], digit)], 1u);
     }
     workgroupBarrier();
     for (var i = thread; i < RADIX; i += GROUP) {
-        publish(of_tile, i, select(AGGREGATE, INCLUSIVE, of_tile == 0u) | atomicLoad(&recounts[i]));
+        publish(of_tile, i, select(AGGREGATE, INCLUSIVE, of_tile == 0u) | atomicLoad(&offsets[i]));
     }
     if (thread == 0u) {
         atomicAdd(&state[STATE_RECOUNTS], 1u);

@@ -51,20 +51,20 @@ fn single_tile(
     var items: array<u32, KEYS>;
     var moved: array<u32, KEYS>;
     for (var d = 0u; d < sort.digit_count; d++) {
-        let digit = sort.digits[d];
-        for (var item = 0u; item < KEYS; item++) {
+        let digit = digit_at(d);
+#repeat item KEYS
             let index = item_index(item);
             if (index < present) {
                 moved[item] = positions[index];
                 items[item] = digit_of(source_key(moved[item]), digit);
             }
-        }
-        rank_tile(&items, present);
-        for (var item = 0u; item < KEYS; item++) {
+#end
+        rank_tile(&items, present, false);
+#repeat item KEYS
             if (item_index(item) < present) {
                 positions[items[item]] = moved[item];
             }
-        }
+#end
         workgroupBarrier();
     }
     move_all(present);
@@ -83,53 +83,53 @@ fn move_all(present: u32) {
     let words = (present + KEYS_PER_WORD - 1u) / KEYS_PER_WORD;
     let home = sort.packed_first / KEYS_PER_WORD;
     var packed: array<u32, KEYS>;
-    for (var i = 0u; i < KEYS; i++) {
+#repeat i KEYS
         let index = i * GROUP + thread;
         if (index < words) {
             packed[i] = packed_word(index, present);
         }
-    }
+#end
     storageBarrier();
     workgroupBarrier();
-    for (var i = 0u; i < KEYS; i++) {
+#repeat i KEYS
         let index = i * GROUP + thread;
         if (index < words) {
             keys_from[home + index] = packed[i];
         }
-    }
+#end
 #else
     var keys: array<Key, KEYS>;
-    for (var i = 0u; i < KEYS; i++) {
+#repeat i KEYS
         let index = i * GROUP + thread;
         if (index < present) {
             keys[i] = source_key(positions[index]);
         }
-    }
+#end
     storageBarrier();
     workgroupBarrier();
-    for (var i = 0u; i < KEYS; i++) {
+#repeat i KEYS
         let index = i * GROUP + thread;
         if (index < present) {
             keys_from[sort.keys_source + index] = keys[i];
         }
-    }
+#end
 #endif
 #if VALUES
     var values: array<Value, KEYS>;
-    for (var i = 0u; i < KEYS; i++) {
+#repeat i KEYS
         let index = i * GROUP + thread;
         if (index < present) {
             values[i] = values_to[sort.values_home + positions[index]];
         }
-    }
+#end
     storageBarrier();
     workgroupBarrier();
-    for (var i = 0u; i < KEYS; i++) {
+#repeat i KEYS
         let index = i * GROUP + thread;
         if (index < present) {
             values_to[sort.values_home + index] = values[i];
         }
-    }
+#end
 #endif
 #endif
 }

@@ -33,7 +33,7 @@ fn upsweep(
     if (todo.z == 0u) {
         return;
     }
-    let digit = sort.digits[todo.y];
+    let digit = digit_at(todo.y);
     let first = tile * TILE;
     let present = min(todo.x - first, TILE);
     let source = keys_from_first() + first;

@@ -40,7 +40,12 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
         }
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
         let buffer = |size: usize| {
-            device.create_buffer(&BufferDescriptor { label: None, size: size.next_multiple_of(4) as u64, usage, mapped_at_creation: false })
+            device.create_buffer(&BufferDescriptor {
+                label: None,
+                size: size.next_multiple_of(4) as u64,
+                usage,
+                mapped_at_creation: false,
+            })
         };
         let (input, keys) = (buffer(bytes.len()), buffer(bytes.len()));
         queue.write_buffer(&input, 0, &bytes);
@@ -84,7 +89,13 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
         let nanos = |percent| profile.device.percentile(percent).as_nanos();
         println!(
             "polysort,wgpu,{:?},{},{},{count},{},{},{},{:.2},{verified}",
-            prepared.plan().algorithm, arguments[0], arguments[1], nanos(50), nanos(5), nanos(95), count as f64 / nanos(50) as f64
+            prepared.plan().algorithm,
+            arguments[0],
+            arguments[1],
+            nanos(50),
+            nanos(5),
+            nanos(95),
+            count as f64 / nanos(50) as f64
         );
         if per_launch {
             for (name, times) in &profile.launches {

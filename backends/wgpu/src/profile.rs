@@ -6,7 +6,8 @@ use crate::staging::{Down, encoder};
 use polysort_core::Error;
 use std::time::{Duration, Instant};
 use wgpu::{
-    BufferUsages, CommandEncoder, ComputePassDescriptor, ComputePassTimestampWrites, Features, QuerySet, QuerySetDescriptor, QueryType,
+    BufferUsages, CommandEncoder, ComputePassDescriptor, ComputePassTimestampWrites, Features, QuerySet, QuerySetDescriptor,
+    QueryType,
 };
 
 /// The times of a series of runs, ascending.
@@ -56,7 +57,8 @@ pub(crate) fn profile(
 ) -> Result<Profile, Error> {
     let has_timestamps = gpu.device.features().contains(Features::TIMESTAMP_QUERY);
     let most = 2 + 2 * launches.plan().all_commands().count() as u32;
-    let query = || gpu.device.create_query_set(&QuerySetDescriptor { label: Some("polysort"), ty: QueryType::Timestamp, count: most });
+    let query =
+        || gpu.device.create_query_set(&QuerySetDescriptor { label: Some("polysort"), ty: QueryType::Timestamp, count: most });
     let queries = if has_timestamps { Some(gpu.guarded(query)?) } else { None };
     let ticks = gpu.buffer("polysort ticks", 8 * u64::from(most), BufferUsages::QUERY_RESOLVE | BufferUsages::COPY_SRC)?;
     let (mut down, mut wall, mut device) = (Down::default(), vec![], vec![]);
@@ -73,11 +75,14 @@ pub(crate) fn profile(
                     launches.record_apart(count, |name| {
                         names.push(name);
                         let timestamp_writes = writes(names.len());
-                        commands.begin_compute_pass(&ComputePassDescriptor { label: Some(name), timestamp_writes }).forget_lifetime()
+                        commands
+                            .begin_compute_pass(&ComputePassDescriptor { label: Some(name), timestamp_writes })
+                            .forget_lifetime()
                     })
                 } else {
                     let timestamp_writes = writes(0);
-                    launches.record(&mut commands.begin_compute_pass(&ComputePassDescriptor { label: None, timestamp_writes }), count)
+                    launches
+                        .record(&mut commands.begin_compute_pass(&ComputePassDescriptor { label: None, timestamp_writes }), count)
                 }
             })?;
             recorded?;

@@ -147,7 +147,13 @@ impl DeviceSorter {
         self.prepare::<K>(keys.into(), Some(indices.into()), Payload::Indices, ask)
     }
 
-    fn prepare<K: MaskKey>(&self, keys: Part<'_>, values: Option<Part<'_>>, payload: Payload, ask: Ask<'_>) -> Result<Prepared, Error> {
+    fn prepare<K: MaskKey>(
+        &self,
+        keys: Part<'_>,
+        values: Option<Part<'_>>,
+        payload: Payload,
+        ask: Ask<'_>,
+    ) -> Result<Prepared, Error> {
         let gpu = &self.gpu;
         let keys = Placed::new(gpu, "keys", keys, u64::from(ask.max) * size_of::<K>() as u64)?;
         let values = values.map(|part| Placed::new(gpu, "values", part, u64::from(ask.max) * 4 * u64::from(payload.words())));
@@ -159,7 +165,9 @@ impl DeviceSorter {
             None => Bound { buffer: gpu.numbers.clone(), offset: 0, size: 16 },
             Some((buffer, index)) => {
                 let count = Placed::new(gpu, "count", buffer.into(), 4 * (u64::from(index) + 1))?;
-                if count.bound.buffer == keys.bound.buffer || values.as_ref().is_some_and(|v| v.bound.buffer == count.bound.buffer) {
+                if count.bound.buffer == keys.bound.buffer
+                    || values.as_ref().is_some_and(|v| v.bound.buffer == count.bound.buffer)
+                {
                     return Err(invalid("the count lies in a buffer that is sorted; give it one of its own".into()));
                 }
                 count.bound
@@ -180,7 +188,8 @@ impl DeviceSorter {
             let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
             buffers.insert(role, gpu.buffer(&format!("polysort {role:?}"), bytes, usage)?);
         }
-        let uniform = gpu.buffer("polysort sort", size_of::<abi::Sort>() as u64, BufferUsages::UNIFORM | BufferUsages::COPY_DST)?;
+        let uniform =
+            gpu.buffer("polysort sort", size_of::<abi::Sort>() as u64, BufferUsages::UNIFORM | BufferUsages::COPY_DST)?;
         let sort = abi::Sort { count_index: ask.count.map_or(0, |(_, index)| index), ..abi::Sort::of(&plan) };
         gpu.guarded(|| gpu.queue.write_buffer(&uniform, 0, bytemuck::bytes_of(&sort)))?;
         let launches = Launches::new(gpu, plan, |role| match role {
@@ -263,12 +272,17 @@ impl Placed {
         let end = offset + bytes.next_multiple_of(4).max(4);
         if end > buffer.size() {
             let (size, bytes) = (buffer.size(), bytes.next_multiple_of(4));
-            return Err(invalid(format!("the buffer of the {what} has {size} bytes, but {bytes} from byte {offset} on are needed")));
+            return Err(invalid(format!(
+                "the buffer of the {what} has {size} bytes, but {bytes} from byte {offset} on are needed"
+            )));
         }
         let start = offset - offset % u64::from(gpu.device.limits().min_storage_buffer_offset_alignment);
         let size = end - start;
         if size > gpu.facts.max_binding {
-            return Err(invalid(format!("{size} bytes of {what} are more than the {} that a binding holds", gpu.facts.max_binding)));
+            return Err(invalid(format!(
+                "{size} bytes of {what} are more than the {} that a binding holds",
+                gpu.facts.max_binding
+            )));
         }
         let bound = Bound { buffer: buffer.clone(), offset: start, size };
         Ok(Self { bound, place: Place { first: ((offset - start) / 4) as u32 }, start: offset, end })
@@ -291,6 +305,8 @@ pub(crate) fn payload(value_bytes: usize) -> Result<Payload, Error> {
     match value_bytes {
         0 => Ok(Payload::None),
         4 | 8 | 12 | 16 => Ok(Payload::Words(value_bytes as u32 / 4)),
-        _ => Err(Error::Unsupported { what: format!("values of {value_bytes} bytes; there are 4, 8, 12 and 16. Move their indices instead") }),
+        _ => Err(Error::Unsupported {
+            what: format!("values of {value_bytes} bytes; there are 4, 8, 12 and 16. Move their indices instead"),
+        }),
     }
 }

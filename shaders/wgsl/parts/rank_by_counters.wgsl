@@ -19,16 +19,16 @@ fn item_index(item: u32) -> u32 {
 }
 
 // Replaces the digit of each item below `present` by the item's position in the tile in order of the digits, and calls `counted` with
-// the number of keys of each digit and of those below it.
-fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32) {
+// the number of keys of each digit and of those below it. `whole` says that all are there.
+fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, whole: bool) {
     var tokens: array<u32, KEYS>;
-    for (var item = 0u; item < KEYS; item++) {
+#repeat item KEYS
         tokens[item] = ((*items)[item] << 16u) | item_index(item);
-    }
+#end
     place_by_half(&tokens, 16u, present);
-    for (var item = 0u; item < KEYS; item++) {
+#repeat item KEYS
         tokens[item] = word_at(TOKENS + item_index(item));
-    }
+#end
     workgroupBarrier();
     place_by_half(&tokens, 16u + HALF_BITS, present);
 
@@ -46,25 +46,25 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32) {
         }
         bounds[digit] = low;
     }
-    for (var item = 0u; item < KEYS; item++) {
+#repeat item KEYS
         let index = item_index(item);
         tokens[item] = word_at(TOKENS + index);
-    }
+#end
     workgroupBarrier();
     for (var i = 0u; i < DIGITS; i++) {
         let digit = thread * DIGITS + i;
         counted(i, digit, bounds[digit], bounds[digit + 1u] - bounds[digit]);
     }
     // Each token tells the one whose key it stands for where it is.
-    for (var item = 0u; item < KEYS; item++) {
+#repeat item KEYS
         if (item_index(item) < present) {
             put_word(tokens[item] & 0xffffu, item_index(item));
         }
-    }
+#end
     workgroupBarrier();
-    for (var item = 0u; item < KEYS; item++) {
+#repeat item KEYS
         (*items)[item] = word_at(item_index(item));
-    }
+#end
     workgroupBarrier();
 }
 
@@ -75,7 +75,7 @@ fn place_by_half(tokens: ptr<function, array<u32, KEYS>>, shift: u32, present: u
     }
     // The counters are the thread's own until the next barrier.
     var ranks: array<u32, KEYS>;
-    for (var item = 0u; item < KEYS; item++) {
+#repeat item KEYS
         if (item_index(item) < present) {
             let half_digit = ((*tokens)[item] >> shift) & (HALF_RADIX - 1u);
             let counter = (half_digit % COUNTER_WORDS) * GROUP + thread;
@@ -84,17 +84,17 @@ fn place_by_half(tokens: ptr<function, array<u32, KEYS>>, shift: u32, present: u
             ranks[item] = (counters >> upper) & 0xffffu;
             put_word(counter, counters + (1u << upper));
         }
-    }
+#end
     workgroupBarrier();
     sum_up_counters();
-    for (var item = 0u; item < KEYS; item++) {
+#repeat item KEYS
         if (item_index(item) < present) {
             let half_digit = ((*tokens)[item] >> shift) & (HALF_RADIX - 1u);
             let counters = word_at((half_digit % COUNTER_WORDS) * GROUP + thread);
             let start = (counters >> (16u * (half_digit / COUNTER_WORDS))) & 0xffffu;
             put_word(TOKENS + start + ranks[item], (*tokens)[item]);
         }
-    }
+#end
     workgroupBarrier();
 }
 

@@ -2,10 +2,8 @@
 // in order already. Pass `slot` sorts by the digit of the `slot`-th set bit of VARIES.
 
 fn passes() -> u32 {
-    if (atomicLoad(&state[STATE_DESCENTS]) == 0u) {
-        return 0u;
-    }
-    return countOneBits(atomicLoad(&state[STATE_VARIES]));
+    let descents = atomicLoad(&state[STATE_DESCENTS]);
+    return countOneBits(atomicLoad(&state[STATE_VARIES])) * min(descents, 1u);
 }
 
 // The index of the digit that pass `pass_slot` sorts by. There is one.

@@ -30,6 +30,21 @@ fn ordered_word(key: Key, word: u32) -> u32 {
     return key_word(key, word) ^ sort.clear[word] ^ (sort.flip[word] & sign);
 }
 
-fn digit_of(key: Key, digit: vec4<u32>) -> u32 {
-    return (ordered_word(key, digit.x) >> digit.y) & digit.z;
+// A digit, with the masks of its word.
+struct Digit {
+    word: u32,
+    shift: u32,
+    mask: u32,
+    clear: u32,
+    flip: u32,
+}
+
+fn digit_at(index: u32) -> Digit {
+    let place = sort.digits[index];
+    return Digit(place.x, place.y, place.z, sort.clear[place.x], sort.flip[place.x]);
+}
+
+fn digit_of(key: Key, digit: Digit) -> u32 {
+    let sign = 0u - (top_word(key) >> 31u);
+    return ((key_word(key, digit.word) ^ digit.clear ^ (digit.flip & sign)) >> digit.shift) & digit.mask;
 }

@@ -19,8 +19,10 @@ pub enum Buffer {
     Count,
     /// Count, schedule, tickets and histogram of the sort.
     State,
-    /// Counts of tiles.
+    /// Counts of tiles, in passes of even number.
     Status,
+    /// Counts of tiles, in passes of odd number.
+    StatusOdd,
     /// The caller's keys.
     Keys,
     /// Keys after an odd number of passes.
@@ -226,13 +228,9 @@ impl<'a> Builder<'a> {
         let (request, plan) = (&self.plan.request, self.plan);
         let (keys, values) = (4 * u64::from(request.key_words()), 4 * u64::from(request.payload.words()));
         let tiles = request.max.div_ceil(plan.tile.max(1).into()).max(1);
-        let status = match plan.algorithm {
-            Algorithm::OneSweep => 2 * tiles,
-            _ => tiles,
-        };
         let bytes = |buffer: Buffer| match buffer {
             Buffer::State => 4 * u64::from(STATE_HEADER + MAX_DIGITS * RADIX),
-            Buffer::Status => 4 * u64::from(RADIX) * status,
+            Buffer::Status | Buffer::StatusOdd => 4 * u64::from(RADIX) * tiles,
             Buffer::Scratch | Buffer::Spare => keys * request.max.max(1),
             Buffer::ValuesScratch | Buffer::ValuesSpare => values * request.max.max(1),
             Buffer::Number | Buffer::Sort | Buffer::Count | Buffer::Keys | Buffer::Values => 0,
@@ -288,13 +286,19 @@ impl<'a> Builder<'a> {
             _ => [Buffer::ValuesScratch, self.values_home],
         };
         let number = [Number::Is(slot)];
-        let mut bindings = vec![Buffer::Number, Buffer::Sort, Buffer::State, Buffer::Status, from];
+        let mut bindings = vec![Buffer::Number, Buffer::Sort, Buffer::State];
         let tiles = each(1, self.plan.tile);
         let moving = match (self.plan.algorithm, self.shapes.onesweep) {
-            (Algorithm::OneSweep, Some(onesweep)) => onesweep,
+            (Algorithm::OneSweep, Some(onesweep)) => {
+                let even = slot.is_multiple_of(2);
+                bindings.extend(if even { [Buffer::Status, Buffer::StatusOdd] } else { [Buffer::StatusOdd, Buffer::Status] });
+                bindings.push(from);
+                onesweep
+            }
             _ => {
+                bindings.extend([Buffer::Status, from]);
                 let downsweep = self.shapes.downsweep;
-                let plain = Variant { value_words: 0, indexed: false, ranking: None, keys: 0, ..downsweep };
+                let plain = Variant { value_words: 0, indexed: false, ranking: None, keys: 0, unrolled: false, ..downsweep };
                 self.push(Variant { kernel: Kernel::Upsweep, ..plain }, bindings.clone(), number, tiles);
                 let spine = [Buffer::Number, Buffer::State, Buffer::Status];
                 let shape = Variant { kernel: Kernel::Spine, key_bits: 32, ..plain };

@@ -1,6 +1,6 @@
 //! Kernels, and the shape that each has on a device.
 
-use super::tuning::{COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, GROUP, HISTOGRAM_TILE, PASS_KEYS, SINGLE_KEYS};
+use super::tuning::{COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, GROUP, HISTOGRAM_TILE, PASS_KEYS, SINGLE_KEYS, UNROLLED_LANES};
 use super::{Algorithm, Payload, RADIX, Request};
 use crate::Error;
 
@@ -26,7 +26,7 @@ impl Facts {
         let (least, most) = self.subgroups?;
         let mut group = GROUP.min(self.max_group);
         // Half of the memory, or less, so that tiles are not too small.
-        while group > most.max(32) && group / least * RADIX * 4 > self.workgroup_bytes / 2 {
+        while group > most.max(32) && group / least * RADIX * 4 > self.workgroup_bytes * 3 / 4 {
             group /= 2;
         }
         let rows = group / least.max(1);
@@ -165,6 +165,8 @@ pub struct Variant {
     pub keys: u32,
     /// Keys of a tile.
     pub tile: u32,
+    /// Whether loops over these are written out: some compilers keep in memory what a loop indexes.
+    pub unrolled: bool,
     /// How a tile is ranked.
     pub ranking: Option<Ranking>,
     /// Whether it clears, or uses, status words of look-back.
@@ -200,7 +202,7 @@ impl Variant {
             None => 0,
         };
         let own = match self.kernel {
-            Kernel::Onesweep => 2 * RADIX + 8,
+            Kernel::Onesweep => RADIX + 8,
             Kernel::Downsweep => RADIX + 4,
             Kernel::SingleTile => self.tile + 4,
             _ => 0,
@@ -230,6 +232,7 @@ impl Shapes {
             group: 0,
             keys: 0,
             tile: 0,
+            unrolled: false,
             ranking: None,
             look_back: false,
         };
@@ -263,9 +266,10 @@ impl Shapes {
 
 /// The shape with as many keys a thread as are wanted, or as fit.
 fn fitted(shape: Variant, group: u32, keys: u32, ranking: Ranking, facts: &Facts) -> Result<Variant, Error> {
+    let unrolled = facts.subgroups.is_some_and(|(least, _)| least >= UNROLLED_LANES);
     (1..=keys)
         .rev()
-        .map(|keys| Variant { group, keys, tile: group * keys, ranking: Some(ranking), ..shape })
+        .map(|keys| Variant { group, keys, tile: group * keys, unrolled, ranking: Some(ranking), ..shape })
         .find(|shape| shape.workgroup_bytes() <= facts.workgroup_bytes)
         .ok_or_else(|| Error::Unsupported { what: format!("a device with {} bytes of workgroup memory", facts.workgroup_bytes) })
 }
