@@ -1,6 +1,10 @@
 //! A backend chosen at run time.
 
-use crate::{Backend, Error, Limits, RayonBackend, Segments, Spec, Word};
+#[cfg(feature = "rayon")]
+use crate::RayonBackend;
+#[cfg(feature = "wgpu")]
+use crate::WgpuBackend;
+use crate::{Backend, Error, Limits, Segments, Spec, Word};
 use bytemuck::Pod;
 
 /// Any of this build's backends: the choice at run time that generic methods do not give a `dyn Backend`.
@@ -17,12 +21,21 @@ use bytemuck::Pod;
 #[non_exhaustive]
 pub enum AnyBackend {
     /// All cores.
+    #[cfg(feature = "rayon")]
     Rayon(RayonBackend),
+    /// A GPU.
+    #[cfg(feature = "wgpu")]
+    Wgpu(WgpuBackend),
 }
 
 impl AnyBackend {
     /// The names of the backends that this build knows, the ones that `Auto` prefers first.
-    pub const NAMES: &'static [&'static str] = &["rayon"];
+    pub const NAMES: &'static [&'static str] = &[
+        #[cfg(feature = "wgpu")]
+        "wgpu",
+        #[cfg(feature = "rayon")]
+        "rayon",
+    ];
 
     /// The shared device of the backend with one of [`NAMES`](AnyBackend::NAMES).
     ///
@@ -30,7 +43,10 @@ impl AnyBackend {
     /// [`Error::Unavailable`] if there is no such backend in this build, or no device for it on this machine.
     pub fn by_name(name: &str) -> Result<Self, Error> {
         match name {
+            #[cfg(feature = "rayon")]
             "rayon" => Ok(Self::Rayon(RayonBackend::global()?)),
+            #[cfg(feature = "wgpu")]
+            "wgpu" => Ok(Self::Wgpu(WgpuBackend::global()?)),
             _ => Err(Error::Unavailable {
                 backend: name.into(),
                 why: format!("this build has {}", Self::NAMES.join(", ")),
@@ -42,7 +58,10 @@ impl AnyBackend {
     /// Which of [`NAMES`](AnyBackend::NAMES) this is.
     pub fn kind(&self) -> &'static str {
         match self {
+            #[cfg(feature = "rayon")]
             Self::Rayon(_) => "rayon",
+            #[cfg(feature = "wgpu")]
+            Self::Wgpu(_) => "wgpu",
         }
     }
 }
@@ -51,7 +70,10 @@ impl AnyBackend {
 macro_rules! on {
     ($any:expr, $backend:ident => $call:expr) => {
         match $any {
+            #[cfg(feature = "rayon")]
             AnyBackend::Rayon($backend) => $call,
+            #[cfg(feature = "wgpu")]
+            AnyBackend::Wgpu($backend) => $call,
         }
     };
 }

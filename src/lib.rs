@@ -38,7 +38,8 @@
 //! | backend | runs on | feature |
 //! |---|---|---|
 //! | [`RayonBackend`] | all cores; the reference | `rayon` (default) |
-//! | [`Auto`] | what suits the call | with any |
+//! | [`WgpuBackend`] | a GPU, through Vulkan, Metal or DX12 | `wgpu` (default) |
+//! | [`Auto`] | what suits the call | `rayon` |
 //! | [`AnyBackend`] | the one you name at run time | with any |
 //! | [`Fallback<P, S>`] | `P`, and `S` where `P` cannot | always |
 //! | your own | implement [`Backend`]: five functions; `examples/own_backend.rs` | always |
@@ -50,13 +51,13 @@
 //! * **No hidden work**: a sort never measures, never touches a file.
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "rayon")]
+#[cfg(any(feature = "rayon", feature = "wgpu"))]
 mod any;
 #[cfg(feature = "rayon")]
 mod auto;
 mod ops;
 
-#[cfg(feature = "rayon")]
+#[cfg(any(feature = "rayon", feature = "wgpu"))]
 pub use any::AnyBackend;
 #[cfg(feature = "rayon")]
 pub use auto::Auto;
@@ -68,10 +69,16 @@ pub use polysort_core::{
 };
 #[cfg(feature = "rayon")]
 pub use polysort_rayon::RayonBackend;
+#[cfg(feature = "wgpu")]
+pub use polysort_wgpu::{self as gpu, WgpuBackend};
 
 /// What most programs need: `use polysort::prelude::*;`
 pub mod prelude {
+    #[cfg(any(feature = "rayon", feature = "wgpu"))]
+    pub use crate::AnyBackend;
+    #[cfg(feature = "wgpu")]
+    pub use crate::WgpuBackend;
     #[cfg(feature = "rayon")]
-    pub use crate::{AnyBackend, Auto, RayonBackend};
+    pub use crate::{Auto, RayonBackend};
     pub use crate::{Backend, Error, Fallback, MaskKey, Options, Order, Segments, Sort, Sortable, TopK};
 }

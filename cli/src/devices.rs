@@ -26,6 +26,9 @@ pub(crate) fn devices() -> Result<Outcome> {
         Err(error) => writeln!(out, "{AUTO:<8}{error}")?,
         Ok(auto) => {
             writeln!(out, "{AUTO:<8}{}", auto.name())?;
+            for line in auto.explain() {
+                writeln!(out, "        {line}")?;
+            }
             for rule in rules(|len, key, payload| auto.choose(len, key, payload).kind()) {
                 writeln!(out, "        {rule}")?;
             }

@@ -112,6 +112,12 @@ impl WgpuBackend {
     }
 }
 
+impl core::fmt::Debug for WgpuBackend {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_tuple("WgpuBackend").field(&self.gpu.name()).finish()
+    }
+}
+
 impl Backend for WgpuBackend {
     /// The best real GPU; with the environment variable `POLYSORT_SOFTWARE_GPU=1`, one that runs on the CPU as well.
     fn open() -> Result<Self, Error> {
