@@ -1,9 +1,22 @@
 #!/usr/bin/env bash
-# Everything that must hold, on a bare Debian or Ubuntu machine with Rust: sets up what it needs, then checks and tests.
+# Everything that must hold, on a bare Debian or Ubuntu machine with cargo of rustup: sets up what it needs, then checks and tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
+
+step "setup"
+command -v cargo >/dev/null || { echo "no cargo: get Rust from https://rustup.rs" >&2; exit 2; }
+if ! command -v cc >/dev/null; then
+    # The linker, and the C library to link with.
+    as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+    as_root apt-get update -qq
+    as_root apt-get install -y -qq --no-install-recommends gcc libc6-dev
+fi
+cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
+cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
+tests=$(mktemp) sanitized=$(mktemp)
+trap 'rm -f "$tests" "$sanitized"' EXIT
 
 step "format and lints"
 cargo fmt --all --check
@@ -11,11 +24,11 @@ cargo clippy --workspace --all-targets --quiet -- -D warnings
 
 step "tests"
 if cargo nextest --version >/dev/null 2>&1; then
-    cargo nextest run --workspace --no-fail-fast --status-level fail --final-status-level slow
+    cargo nextest run --workspace --no-fail-fast --status-level fail --final-status-level slow 2>&1 | tee -a "$tests"
 else
-    cargo test --workspace --all-targets --quiet
+    cargo test --workspace --lib --bins --tests --no-fail-fast --quiet 2>&1 | tee -a "$tests"
 fi
-cargo test --workspace --doc --quiet
+cargo test --workspace --doc --quiet 2>&1 | tee -a "$tests"
 
 step "examples"
 for example in quickstart custom_key; do cargo run --quiet --example "$example" >/dev/null; done
@@ -24,18 +37,30 @@ cargo run --quiet --example own_backend -- --quiet u32
 step "unsafe files under the address sanitizer"
 # The nightly option on the pinned toolchain; a target of its own, so that build scripts are not instrumented.
 host=$(rustc -vV | sed -n 's/^host: //p')
-sanitized() { RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" cargo "$@" --target "$host" --target-dir target/asan; }
-sanitized test --quiet -p polysort-rayon --lib --tests
-POLYSORT_LONGEST=70000 sanitized test --quiet --test conformance -- --quiet "[rayon, 2 threads]"
+sanitize() {
+    RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" \
+        cargo test --quiet --target "$host" --target-dir target/asan "$@" 2>&1 | tee -a "$sanitized"
+}
+sanitize -p polysort-rayon --lib --tests
+POLYSORT_LONGEST=70000 sanitize --test conformance -- --quiet "[rayon, 2 threads]"
 
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
-step "packages"
-cargo package --workspace --allow-dirty --quiet --no-verify
-cargo package --workspace --allow-dirty --list --quiet >/dev/null
+step "packages, each built from what would be published"
+cargo package --workspace --exclude polysort-kit --exclude polysort-benches --allow-dirty --quiet
 
 step "the demo"
 cargo run --release --quiet -p polysort-cli -- demo --quick
 
-printf '\nall of it passed in %s s, on the CPU (%s threads)\n' "$SECONDS" "$(nproc)"
+step "summary"
+# Tests run and skipped, of the last lines of nextest and of libtest.
+count() {
+    awk '/Summary \[/ { for (i = 1; i <= NF; i++) { if ($i == "run:") ran += $(i - 2); if ($i == "skipped") skipped += $(i - 1) } }
+         /^test result: ok/ { ran += $4; skipped += $8 }
+         END { printf "%d run, %d skipped", ran, skipped }' "$1"
+}
+printf 'tests: %s; under the address sanitizer: %s\n' "$(count "$tests")" "$(count "$sanitized")"
+printf 'backends that opened on this machine:\n'
+cargo run --release --quiet -p polysort-cli -- devices
+printf '\nall of it passed in %s s\n' "$SECONDS"

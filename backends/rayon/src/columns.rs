@@ -192,10 +192,9 @@ fn reverse<T: Send>(slice: &mut [T]) {
     if threads_for(size_of_val(slice)) == 1 {
         return slice.reverse();
     }
-    let half = slice.len() / 2;
-    let (head, rest) = slice.split_at_mut(half);
-    let tail = rest.len() - half;
-    head.par_chunks_mut(TASK).zip(rest[tail..].par_rchunks_mut(TASK)).for_each(|(head, tail)| {
+    // A key in the middle has no partner and stays.
+    let (head, tail) = slice.split_at_mut(slice.len() / 2);
+    head.par_chunks_mut(TASK).zip(tail.par_rchunks_mut(TASK)).for_each(|(head, tail)| {
         head.iter_mut().zip(tail.iter_mut().rev()).for_each(|(a, b)| core::mem::swap(a, b));
     });
 }

@@ -174,3 +174,27 @@ fn ties_within<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>) -> Ve
     });
     ties
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::Pairs;
+    use polysort_core::Masks;
+
+    /// Keys that descend but for one tie, wherever that lies between two looks.
+    #[test]
+    fn ties_where_two_looks_meet_keep_their_order() {
+        let len = 2 * LONG_LOOK as u32;
+        for start in LONG_LOOK as u32 - 4..LONG_LOOK as u32 + 2 {
+            for end in start + 2..start + 6 {
+                let keys = Vec::from_iter((0..len).map(|i| len - if (start..end).contains(&i) { start } else { i }));
+                let mut expected = Vec::from_iter((0..len).map(|i| (keys[i as usize], i)));
+                expected.sort_unstable();
+                let (mut sorted, mut values) = (keys, Vec::from_iter(0..len));
+                let columns = Pairs { keys: &mut sorted, values: &mut values, masks: Masks::UNSIGNED };
+                assert!(settle(columns, Window { low: 0, high: 32 }, false).is_none());
+                assert!(sorted.into_iter().zip(values).eq(expected), "equal from {start} to {end}");
+            }
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Every number that only speed depends on, with what it was chosen by.
 //!
-//! Measured on a 2-core AMD Zen 5 machine (48 KiB L1d, 1 MiB L2 a core, 32 MiB L3) by `benches/README.md`'s sweep; `BYTES` are bytes of
+//! Measured on a 2-core AMD Zen 5 machine (48 KiB L1d, 1 MiB L2 a core, 32 MiB L3) by `polysort bench`; `BYTES` are bytes of
 //! records, so that a wide key gets as much cache as a narrow one.
 
 /// Up to this many records are sorted by comparisons: below it a radix pass spends more on its counters than on keys.

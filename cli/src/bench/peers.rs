@@ -1,7 +1,7 @@
 //! The others: what users of std and rayon write for the same.
 //!
-//! Floats go by `total_cmp`, as ours do. The direction is a const parameter, so that nobody pays for it in every comparison. Pairs that
-//! std sorts stably come from rayon's unstable sort as well, which has less to do.
+//! Floats go by `total_cmp`, as ours do. The direction is a const parameter, so that nobody pays for it in every comparison. Pairs come
+//! from the stable sorts, which do what ours does, and from rayon's unstable one, which has less to do.
 
 use super::input::TOP_K;
 use super::systems::{RAYON, Run, STD, System};
@@ -28,10 +28,12 @@ pub(crate) fn peers<K: Key, const DESCENDING: bool>(case: &Case) -> Vec<System<K
         ],
         (Op::SortPairs, Payload::U64) => vec![
             std("sort_by_key", Run::Pairs64(|pairs| pairs.sort_by(by_key::<K, u64, DESCENDING>))),
+            rayon("par_sort_by_key", Run::Pairs64(|pairs| pairs.par_sort_by(by_key::<K, u64, DESCENDING>))),
             rayon("par_sort_unstable_by_key", Run::Pairs64(|pairs| pairs.par_sort_unstable_by(by_key::<K, u64, DESCENDING>))),
         ],
         (Op::SortPairs, _) => vec![
             std("sort_by_key", Run::Pairs32(sort_pairs::<K, DESCENDING>)),
+            rayon("par_sort_by_key", Run::Pairs32(|pairs| pairs.par_sort_by(by_key::<K, u32, DESCENDING>))),
             rayon("par_sort_unstable_by_key", Run::Pairs32(par_sort_pairs::<K, DESCENDING>)),
         ],
         // Sorted beside their keys, indices are sorted faster than by looking their keys up.

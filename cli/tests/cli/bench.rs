@@ -68,6 +68,8 @@ fn every_operation_pattern_and_payload_is_verified() {
         let systems: BTreeSet<_> = rows.iter().filter(|row| row[4..10] == case[..]).map(|row| (row[1], row[2])).collect();
         assert!(opened().iter().all(|name| systems.contains(&("polysort", *name))), "{case:?}: {systems:?}");
         assert!(["std", "rayon"].iter().all(|peer| systems.iter().any(|system| system.0 == *peer)), "{case:?}: {systems:?}");
+        // Pairs are measured beside a parallel sort that is as stable as ours.
+        assert_eq!(systems.contains(&("rayon", "par_sort_by_key")), case[0] == "sort_pairs", "{case:?}: {systems:?}");
     }
 }
 
