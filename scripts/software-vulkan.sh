@@ -49,6 +49,8 @@ run() {
     esac
     # Two names of the same variable: the loader's version decides. The last two silence a layer of Mesa.
     export VK_DRIVER_FILES=$driver VK_ICD_FILENAMES=$driver NODEVICE_SELECT=1 XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-${TMPDIR:-/var/tmp}}
+    # For our tests: they may run on this adapter, and must.
+    export POLYSORT_SOFTWARE_GPU=1 POLYSORT_TEST_DEVICE=$device
     exec "$@"
 }
 

@@ -3,7 +3,7 @@
 use crate::engine::{Data, Engine};
 use crate::gpu::{Allowed, Gpu};
 use bytemuck::Pod;
-use polysort_core::plan::{Algorithm, Blocked, Payload, Request};
+use polysort_core::plan::{Algorithm, Blocked, Facts, Payload, Request};
 use polysort_core::{Backend, Error, Limits, Spec, Word, permutation, sort_pairs_by_argsort};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -101,13 +101,20 @@ impl WgpuBackend {
         Arc::ptr_eq(&self.gpu, &other.gpu)
     }
 
+    /// What the backend runs on, for tests: they break it.
+    #[doc(hidden)]
+    pub fn parts(&self) -> (&wgpu::Device, &wgpu::Queue, &Facts) {
+        (&self.gpu.device, &self.gpu.queue, &self.gpu.facts)
+    }
+
     pub(crate) fn engine(&self) -> MutexGuard<'_, Engine> {
         // A panic in the middle of a call leaves buffers that the next call fills again.
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn sort_words<W: Word>(&self, count: usize, payload: Payload, data: Data<'_>, spec: Spec) -> Result<(), Error> {
-        self.gpu.facts.limits(payload.words()).check("the GPU", count, size_of::<W>())?;
+        // Shorter keys take a word each while they are sorted.
+        self.gpu.facts.limits(payload.words()).check("the GPU", count, size_of::<W>().max(4))?;
         self.engine().sort(Request { payload, ..Request::keys(W::BITS, spec, count as u64) }, data)
     }
 }

@@ -69,7 +69,7 @@ impl Engine {
         let count = request.max;
         // Lengths that are much the same share buffers and launches.
         let step = (count / 8).next_power_of_two();
-        let most = self.gpu.facts.limits(request.payload.words()).longest(request.key_bits as usize / 8);
+        let most = self.gpu.facts.limits(request.payload.words()).longest(4 * request.key_words() as usize);
         let request = Request { max: count.next_multiple_of(step).min(most).max(count), ..request };
         let launches = self.launches(request)?;
         let gpu = self.gpu.clone();

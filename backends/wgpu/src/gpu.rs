@@ -5,16 +5,20 @@ use polysort_core::{Cause, Error};
 use polysort_shaders::{abi, prelude};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use wgpu::{
     Adapter, AdapterInfo, Backend, Backends, BindGroupLayout, BindGroupLayoutDescriptor, BindGroupLayoutEntry, BindingType,
     Buffer, BufferBindingType, BufferDescriptor, BufferSize, BufferUsages, ComputePipeline, ComputePipelineDescriptor, Device,
     DeviceDescriptor, DeviceType, ErrorFilter, Features, Instance, InstanceDescriptor, InstanceFlags, MemoryHints,
-    PipelineCompilationOptions, PipelineLayoutDescriptor, Queue, ShaderModuleDescriptor, ShaderRuntimeChecks, ShaderSource,
-    ShaderStages,
+    PipelineCompilationOptions, PipelineLayoutDescriptor, PollType, Queue, ShaderModuleDescriptor, ShaderRuntimeChecks,
+    ShaderSource, ShaderStages,
 };
 
 /// The name by which errors call the backend.
 pub(crate) const NAME: &str = "wgpu";
+
+/// How long a device that gave an error is waited for, in case that it is lost.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// What a device must have for a fast sort; with less it sorts more slowly.
 pub(crate) const WANTED: Features = Features::SUBGROUP.union(Features::SUBGROUP_BARRIER).union(Features::TIMESTAMP_QUERY);
@@ -103,6 +107,8 @@ impl Gpu {
         device.set_device_lost_callback(move |reason, message| {
             *noted.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("{reason:?}: {message}"));
         });
+        // What no scope catches, such as the unmapping of a buffer whose device is gone, is no reason to panic.
+        device.on_uncaptured_error(Arc::new(|error| tracing::error!(%error, "outside every scope")));
         Self::on(device, queue, lost)
     }
 
@@ -153,6 +159,10 @@ impl Gpu {
     /// Runs `work` on the device and tells its errors, none of which reaches the device's own handler.
     pub(crate) fn guarded<T>(&self, work: impl FnOnce() -> T) -> Result<T, Error> {
         let result = guarded(&self.device, work);
+        if result.is_err() {
+            // A device that is gone calls its buffers invalid, and says so itself only when nothing is under way.
+            self.device.poll(PollType::Wait { submission_index: None, timeout: Some(LAST_WORDS) }).ok();
+        }
         self.lost().map_or(result, Err)
     }
 

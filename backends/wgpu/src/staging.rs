@@ -69,7 +69,7 @@ impl Up {
     fn copy_chunk(&mut self, gpu: &Gpu, part: &[u8], target: &Buffer, at: u64) -> Result<(), Error> {
         if self.chunks.len() < UP_CHUNKS {
             let chunk = gpu.buffer("polysort upload", UP_CHUNK, BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC)?;
-            let mapping = map(&chunk, MapMode::Write);
+            let mapping = map(gpu, &chunk, MapMode::Write)?;
             let submission = gpu.guarded(|| gpu.queue.submit([]))?;
             self.chunks.insert(self.next, (chunk, Some((submission, mapping))));
         }
@@ -90,7 +90,7 @@ impl Up {
             encoder.copy_buffer_to_buffer(chunk, 0, target, at, part.len() as u64);
             gpu.queue.submit([encoder.finish()])
         })?;
-        *pending = Some((submission, map(chunk, MapMode::Write)));
+        *pending = Some((submission, map(gpu, chunk, MapMode::Write)?));
         self.next = (self.next + 1) % UP_CHUNKS;
         Ok(())
     }
@@ -130,7 +130,7 @@ impl Down {
             }
             gpu.queue.submit([encoder.finish()])
         })?;
-        let mappings: Vec<_> = chunks.iter().map(|chunk| map(chunk, MapMode::Read)).collect();
+        let mappings = chunks.iter().map(|chunk| map(gpu, chunk, MapMode::Read)).collect::<Result<Vec<_>, _>>()?;
         let all = wait(gpu, submission, mappings);
         // Everything is there, or nothing is touched.
         let result = all.and_then(|()| {
@@ -162,13 +162,15 @@ pub(crate) fn encoder(gpu: &Gpu) -> CommandEncoder {
     gpu.device.create_command_encoder(&CommandEncoderDescriptor { label: Some("polysort") })
 }
 
-fn map(buffer: &Buffer, mode: MapMode) -> Mapping {
+fn map(gpu: &Gpu, buffer: &Buffer, mode: MapMode) -> Result<Mapping, Error> {
     let (sender, receiver) = channel();
-    buffer.map_async(mode, .., move |result| {
-        // Nobody waits any more if the receiver is gone.
-        sender.send(result).ok();
-    });
-    receiver
+    gpu.guarded(|| {
+        buffer.map_async(mode, .., move |result| {
+            // Nobody waits any more if the receiver is gone.
+            sender.send(result).ok();
+        });
+    })?;
+    Ok(receiver)
 }
 
 /// Waits until the device has done `submission`, and everything that was asked for is mapped.

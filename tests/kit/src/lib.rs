@@ -30,7 +30,7 @@ mod oracle;
 mod patterns;
 mod suite;
 
-pub use case::{Case, Plan};
+pub use case::{Case, Plan, Sample};
 pub use keys::{Custom, TestKey};
 pub use ops::{Check, checks, checks_of};
 pub use oracle::{Oracle, StdBackend};

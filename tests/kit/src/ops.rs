@@ -39,9 +39,9 @@ pub fn checks_of<B: Backend, K: TestKey>() -> Vec<Check<B>> {
         ("sort_pairs", |b, p| each::<B, K>(b, p, 1, sort_pairs)),
         ("sort_by_key", |b, p| each::<B, K>(b, p, 2, sort_by_key)),
         ("argsort", |b, p| each::<B, K>(b, p, 3, argsort)),
-        ("sort_segments", |b, p| each::<B, K>(b, p, 4, sort_segments)),
-        ("sort_pairs_segments", |b, p| each::<B, K>(b, p, 5, sort_pairs_segments)),
-        ("argsort_segments", |b, p| each::<B, K>(b, p, 6, argsort_segments)),
+        ("sort_segments", |b, p| each::<B, K>(b, &p.segmented(), 4, sort_segments)),
+        ("sort_pairs_segments", |b, p| each::<B, K>(b, &p.segmented(), 5, sort_pairs_segments)),
+        ("argsort_segments", |b, p| each::<B, K>(b, &p.segmented(), 6, argsort_segments)),
         ("top_k", |b, p| each::<B, K>(b, p, 7, top_k)),
         ("misuse", |b, p| each::<B, K>(b, p, 8, misuse)),
     ];

@@ -27,9 +27,17 @@ impl Suite {
     /// # Panics
     /// If that variable is no number.
     pub fn enter<B: Backend>(&mut self, name: &str, open: impl Fn() -> Result<B, Error> + Send + Sync + 'static) {
-        let longest = std::env::var("POLYSORT_LONGEST").ok().map(|value| value.parse().expect("POLYSORT_LONGEST is a length"));
-        let longest = longest.unwrap_or(if self.full { 3_000_000 } else { 300_000 });
+        let longest = self.longest(if self.full { 3_000_000 } else { 300_000 });
         self.enter_with(name, Plan::up_to(longest, self.full), open);
+    }
+
+    /// What the environment variable `POLYSORT_LONGEST` says, or else `usual`.
+    ///
+    /// # Panics
+    /// If that variable is no number.
+    pub fn longest(&self, usual: usize) -> usize {
+        let longest = std::env::var("POLYSORT_LONGEST").ok().map(|value| value.parse().expect("POLYSORT_LONGEST is a length"));
+        longest.unwrap_or(usual)
     }
 
     /// Whether the whole product of cases was asked for.

@@ -1,0 +1,75 @@
+//! The conformance suite on this machine's adapter, each way to sort by itself.
+//!
+//! Lengths lie around the tiles that the plans for this very device have. On adapters that run on the CPU a part of the cases is drawn;
+//! `--full` runs all of them, `POLYSORT_LONGEST` limits the lengths.
+
+mod support;
+
+use polysort_core::plan::{Algorithm, Facts, Payload, Request, SortPlan};
+use polysort_core::{Masks, Spec, Word};
+use polysort_kit::{Plan, Suite};
+use polysort_wgpu::{Config, WgpuBackend};
+use std::collections::BTreeSet;
+
+fn main() {
+    let mut suite = Suite::from_args();
+    let Some(label) = support::label() else {
+        suite.add(support::skipped("conformance"));
+        suite.run()
+    };
+    suite.add(support::adapter(&label));
+    let by = |algorithm| {
+        let mut config = support::config();
+        config.algorithm = Some(algorithm);
+        config
+    };
+    let ways = [
+        (label.clone(), support::config()),
+        (format!("{label}, no subgroups"), support::config_without_subgroups()),
+        (format!("{label}, OneSweep"), by(Algorithm::OneSweep)),
+        (format!("{label}, reduce then scan"), by(Algorithm::ReduceThenScan)),
+    ];
+    for (seed, (name, config)) in (0..).zip(ways) {
+        let plan = plan(&suite, config, seed);
+        suite.enter_with(&format!("wgpu, {name}"), plan, move || WgpuBackend::open_with(config));
+    }
+    suite.run()
+}
+
+/// The cases for a device that is opened like this.
+fn plan(suite: &Suite, config: Config, seed: u64) -> Plan {
+    // Without a device every trial will say so.
+    let Ok(backend) = WgpuBackend::open_with(config) else { return Plan::up_to(0, false) };
+    let longest = match (suite.is_full(), support::is_slow(&backend)) {
+        (true, false) => 3_000_000,
+        (_, true) => 1 << 16,
+        (false, false) => 300_000,
+    };
+    let mut plan = Plan::up_to(suite.longest(longest), suite.is_full());
+    let facts = backend.parts().2;
+    plan = plan.around_of(8, &boundaries::<u8>(facts, config));
+    plan = plan.around_of(16, &boundaries::<u16>(facts, config));
+    plan = plan.around_of(32, &boundaries::<u32>(facts, config));
+    plan = plan.around_of(64, &boundaries::<u64>(facts, config));
+    plan = plan.around_of(128, &boundaries::<u128>(facts, config));
+    if suite.is_full() || !support::is_software(&backend) {
+        return plan.segmented_up_to(20_000);
+    }
+    let cases = if support::is_slow(&backend) { 10 } else { 20 };
+    plan.sampled(cases, seed).segmented_up_to(700)
+}
+
+/// Lengths at which the plans for keys of `W` take another tile, another group, or other kernels.
+fn boundaries<W: Word>(facts: &Facts, config: Config) -> Vec<usize> {
+    let spec = Spec::new::<W>(Masks::float(W::BITS), 0, W::BITS).expect("a spec of all bits");
+    let payloads = (1..=4).map(Payload::Words).chain([Payload::None, Payload::Indices]);
+    let mut boundaries = BTreeSet::new();
+    for payload in payloads {
+        let request = Request { payload, algorithm: config.algorithm, ..Request::keys(W::BITS, spec, 1 << 16) };
+        let Ok(plan) = SortPlan::new(request, facts) else { continue };
+        boundaries.extend([plan.tile, plan.single_tile]);
+        boundaries.extend([1, 2, 3, 7].map(|tiles| tiles * plan.tile));
+        boundaries.extend(plan.all_commands().map(|command| command.variant.tile));
+    }
+    boundaries.into_iter().filter(|&length| length > 0).map(|length| length as usize).collect()
+}

@@ -1,0 +1,312 @@
+//! Each kernel alone: what its buffers hold after one launch is what a plain Rust model of it says.
+//!
+//! The plans of many requests are walked command by command. The model goes through all of them, and its answer is checked against a
+//! stable sort; a launch of the kernel under test starts from the model's buffers, and must leave the model's next ones. What no command
+//! has written is noise.
+
+mod model;
+mod run;
+#[path = "../support/mod.rs"]
+mod support;
+
+use libtest_mimic::{Failed, Trial};
+use polysort_core::plan::{Algorithm, Buffer, Command, Facts, Groups, Kernel, Length, Payload, Place, Request, SortPlan};
+use polysort_core::{Options, Spec};
+use polysort_shaders::abi;
+use polysort_wgpu::{Config, WgpuBackend};
+use run::{Contents, Runner};
+use std::collections::BTreeSet;
+
+fn main() {
+    support::run("kernels", |label| {
+        let mut trials: Vec<Trial> = vec![];
+        for (name, config) in [("", support::config()), (", no subgroups", support::config_without_subgroups())] {
+            for kernel in Kernel::ALL {
+                if kernel == Kernel::Onesweep && !config.subgroups {
+                    continue;
+                }
+                let what = format!("kernel {}", kernel.name());
+                trials.push(support::trial(&format!("{label}{name}"), &what, move || alone(config, kernel)));
+            }
+        }
+        trials.push(support::trial(label, "subgroups are what they say", subgroups));
+        trials
+    })
+}
+
+/// One sort: what it is, how many keys there are, how they are told, and what they look like.
+struct Case {
+    plan: SortPlan,
+    count: u32,
+    on_device: bool,
+    pattern: Pattern,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Pattern {
+    Random,
+    /// In some digits all keys agree.
+    Sparse,
+    /// One digit varies, so that one pass is made.
+    OneDigit,
+    Sorted,
+    Equal,
+}
+
+/// Launches of one kernel.
+fn alone(config: Config, kernel: Kernel) -> Result<(), Failed> {
+    let mut runner = Runner::new(WgpuBackend::open_with(config).map_err(support::failed)?);
+    let facts = *runner.backend.parts().2;
+    let (mut launches, mut changed, mut numbers) = (0, 0, BTreeSet::new());
+    for (seed, case) in (0..).zip(cases(&facts, kernel)) {
+        let (plan, count) = (&case.plan, case.count as usize);
+        let told = if case.on_device { None } else { Some(case.count) };
+        let commands =
+            if plan.length(told.map(u64::from)) == Length::Short { plan.short_commands() } else { plan.long_commands() };
+        let mut contents = contents(&case, seed);
+        let start = contents.clone();
+        for command in commands {
+            // As few columns as there are rows, so that some groups have nothing to do.
+            let groups = command.groups.for_keys(told.map_or(plan.request.max, u64::from));
+            let flat = seed % 2 == 0 || matches!(command.groups, Groups::Fixed(_));
+            let columns = if flat { facts.max_groups } else { groups.isqrt() as u32 + 1 };
+            let grid = plan.grid(command.groups, told.map(u64::from), columns).map_err(support::failed)?;
+            let mut found = contents.clone();
+            let before = if command.variant.kernel == kernel { Some(contents.clone()) } else { None };
+            model::step(plan, command, count, u64::from(grid.0) * u64::from(grid.1), &mut contents);
+            let Some(before) = before else { continue };
+            runner.run(plan, command, told, grid, &mut found)?;
+            // How often a tile is counted for others is a matter of luck.
+            found.get_mut(&Buffer::State).into_iter().for_each(|state| state[abi::STATE_RECOUNTS as usize] = 0);
+            contents.get_mut(&Buffer::State).into_iter().for_each(|state| state[abi::STATE_RECOUNTS as usize] = 0);
+            compare(&found, &contents).map_err(|what| explain(&what, &case, command, grid))?;
+            launches += 1;
+            changed += usize::from(before != contents);
+            numbers.extend(command.numbers.first().map(|number| (format!("{number:?}"), before != contents)));
+        }
+        check_model(&case, &start, &contents).map_err(|what| format!("the model is wrong: {what}: {:?}", plan.request))?;
+    }
+    println!("{launches} launches, {changed} of them with something to do");
+    support::ensure(changed >= 8, || format!("only {changed} of {launches} launches had anything to do"))?;
+    if kernel == Kernel::Copy {
+        // Due and not, after an odd and after an even number of passes; and always.
+        support::ensure(numbers.len() >= 5, || format!("conditions that did not come: there were {numbers:?}"))?;
+    }
+    Ok(())
+}
+
+/// Sorts in whose plans the kernel comes.
+fn cases(facts: &Facts, kernel: Kernel) -> Vec<Case> {
+    let patterns = [Pattern::Random, Pattern::Sparse, Pattern::OneDigit, Pattern::Sorted, Pattern::Equal];
+    let mut cases = vec![];
+    for (r, request) in requests().into_iter().enumerate() {
+        let algorithms = [None, Some(Algorithm::OneSweep), Some(Algorithm::ReduceThenScan), Some(Algorithm::Counting)];
+        for algorithm in algorithms {
+            let Ok(probe) = SortPlan::new(Request { algorithm, ..request }, facts) else { continue };
+            if !probe.all_commands().any(|command| command.variant.kernel == kernel) {
+                continue;
+            }
+            let (tile, single) = (probe.tile, probe.single_tile.max(3));
+            let counts = match kernel {
+                Kernel::SingleTile => vec![single, single - 1, single / 2 + 3, 2, 19],
+                // More than one group of it, or nearly none.
+                Kernel::Histogram | Kernel::Fill if r % 5 == 0 => vec![(1 << 14) + 5, 3 << 14, 5, 2 * tile - 1],
+                _ => vec![2 * tile + 17, 3 * tile, tile - 1, tile + 1, 7],
+            };
+            for (c, &count) in counts.iter().enumerate() {
+                // Each request meets two of the patterns at two of the lengths.
+                if !(r + c).is_multiple_of(2) && kernel != Kernel::Begin {
+                    continue;
+                }
+                let on_device = (r + c / 2).is_multiple_of(3);
+                let max = if kernel == Kernel::SingleTile { single } else { count + count / 3 };
+                let max = u64::from(if on_device && c == 0 { count } else { max });
+                let request = Request { algorithm, max, ..request };
+                let Ok(plan) = SortPlan::new(request, facts) else { continue };
+                let pattern = patterns[[0, 1, 0, 2, 3, 0, 2, 4][(r + c / 2 + c) % 8]];
+                cases.push(Case { plan, count, on_device, pattern });
+            }
+        }
+    }
+    cases
+}
+
+fn requests() -> Vec<Request> {
+    let spec = |bits, options| match bits {
+        8 => Spec::of::<i8>(options),
+        16 => Spec::of::<half::f16>(options),
+        32 => Spec::of::<f32>(options),
+        64 => Spec::of::<f64>(options),
+        _ => Spec::of::<i128>(options),
+    };
+    let mut requests = vec![];
+    for (k, bits) in [8, 16, 32, 64, 128].into_iter().enumerate() {
+        let payloads = [Payload::None, Payload::Indices].into_iter().chain((1..=4).map(Payload::Words));
+        for (p, payload) in payloads.enumerate() {
+            let options = match (k + p) % 3 {
+                0 => Options::ascending(),
+                1 => Options::descending(),
+                _ => Options::ascending().bits(bits / 4 + 1..bits - bits / 8),
+            };
+            let request = Request { payload, ..Request::keys(bits, spec(bits, options).expect("a range of the key"), 0) };
+            // Where elements start that can be bound as they lie, and where none can.
+            let aligned = Place { first: 12 };
+            let odd = Place { first: 5 };
+            let places = [(Place::default(), Place::default()), (aligned, aligned), (odd, odd), (aligned, odd)];
+            let (keys, values) = places[(p + 2 * k) % 4];
+            requests.push(Request { keys, values, ..request });
+            requests.push(Request { keys: odd, values: aligned, ..request });
+        }
+        let whole = Request::keys(bits, spec(bits, Options::descending()).expect("all bits"), 0);
+        requests.extend([whole, Request { keys: Place { first: 3 }, ..whole }]);
+    }
+    requests
+}
+
+/// Noise in all buffers, and the keys.
+fn contents(case: &Case, seed: u64) -> Contents {
+    let (plan, request) = (&case.plan, &case.plan.request);
+    let mut random = support::random(seed);
+    let mut noise = |words: u64| (0..words + 9).map(|_| random() as u32).collect::<Vec<u32>>();
+    let mut contents: Contents = plan.scratch.iter().map(|&(buffer, bytes)| (buffer, noise(bytes / 4))).collect();
+    let count = if case.on_device && u64::from(case.count) == request.max { case.count + 77 } else { case.count };
+    contents.insert(Buffer::Count, vec![count, 5, 6, 7]);
+    let values = u64::from(request.values.first) + u64::from(request.payload.words()) * request.max;
+    contents.insert(Buffer::Values, noise(values));
+    let words = u64::from(request.keys.first) + (request.max * u64::from(request.key_bits)).div_ceil(32);
+    let mut keys = noise(words);
+    let first = request.keys.first as usize;
+    let end = first + (case.count as usize * request.key_bits as usize).div_ceil(32);
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut keys[first..end]);
+    let size = request.key_bits as usize / 8;
+    let whole = bytes.len() / size * size;
+    for (i, key) in bytes[..whole].chunks_exact_mut(size).enumerate() {
+        // The order of the bytes does not matter, but for which one varies.
+        match case.pattern {
+            Pattern::Random => {}
+            Pattern::Sparse => key.iter_mut().enumerate().for_each(|(b, byte)| *byte &= [0x11, 0, 0xff][(b + size) % 3]),
+            Pattern::OneDigit => {
+                key.iter_mut().enumerate().for_each(|(b, byte)| *byte = if b == size / 2 { *byte } else { 0x40 })
+            }
+            Pattern::Equal | Pattern::Sorted => key.fill(0x41),
+        }
+        if matches!(case.pattern, Pattern::Sorted) {
+            // One bit, at the top: from low to high in whatever order.
+            let ascends = request.spec.masks.clear >> (request.key_bits - 2) & 1 == 0;
+            let late = i > case.count as usize / 2;
+            key[size - 1] = if late == ascends { 0x7f } else { 0x01 };
+        }
+    }
+    contents.insert(Buffer::Keys, keys);
+    contents
+}
+
+/// The first word that differs.
+fn compare(found: &Contents, expected: &Contents) -> Result<(), String> {
+    for (buffer, words) in expected {
+        let wrong: Vec<usize> = (0..words.len()).filter(|&i| found[buffer][i] != words[i]).collect();
+        if let Some(&at) = wrong.first() {
+            let (got, wanted) = (found[buffer][at], words[at]);
+            let (count, len) = (wrong.len(), words.len());
+            return Err(format!(
+                "{count} of {len} words of {buffer:?} differ, the first at {at}: {got:#x} instead of {wanted:#x}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn explain(what: &str, case: &Case, command: &Command, grid: (u32, u32)) -> String {
+    let Case { plan, count, on_device, pattern } = case;
+    let (request, scratch) = (plan.request, &plan.scratch);
+    format!(
+        "{what}\n    after {command} on {grid:?} groups, {count} keys (on device: {on_device}), {pattern:?}\n    {request:?} {scratch:?}"
+    )
+}
+
+/// That what the model has made of `start` is the sorted order.
+fn check_model(case: &Case, start: &Contents, end: &Contents) -> Result<(), String> {
+    let request = &case.plan.request;
+    let size = request.key_bits as usize / 8;
+    let bytes = |contents: &Contents, buffer, first: u32, size: usize| -> Vec<Vec<u8>> {
+        let bytes: &[u8] = bytemuck::cast_slice(&contents[&buffer]);
+        bytes[4 * first as usize..].chunks_exact(size).take(case.count as usize).map(<[u8]>::to_vec).collect()
+    };
+    let rank = |key: &Vec<u8>| {
+        let raw = key.iter().rev().fold(0_u128, |raw, &byte| raw << 8 | u128::from(byte));
+        match request.key_bits {
+            8 => request.spec.rank(raw as u8).into(),
+            16 => request.spec.rank(raw as u16).into(),
+            32 => request.spec.rank(raw as u32).into(),
+            64 => request.spec.rank(raw as u64).into(),
+            _ => request.spec.rank(raw),
+        }
+    };
+    let keys = bytes(start, Buffer::Keys, request.keys.first, size);
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_by_key(|&i| rank(&keys[i]));
+    let mut sorted: Vec<Vec<u8>> = order.iter().map(|&i| keys[i].clone()).collect();
+    if let Payload::Words(words) = request.payload {
+        let values = bytes(start, Buffer::Values, request.values.first, 4 * words as usize);
+        let moved: Vec<Vec<u8>> = order.iter().map(|&i| values[i].clone()).collect();
+        if bytes(end, Buffer::Values, request.values.first, 4 * words as usize) != moved {
+            return Err("values".into());
+        }
+    }
+    if request.payload == Payload::Indices {
+        let indices = &end[&Buffer::Values][request.values.first as usize..];
+        if !order.iter().zip(indices).all(|(&i, &index)| i == index as usize) {
+            return Err("indices".into());
+        }
+        sorted = keys;
+    }
+    if bytes(end, Buffer::Keys, request.keys.first, size) == sorted { Ok(()) } else { Err("keys".into()) }
+}
+
+/// That the subgroups of a group are as many, and as large, as kernels are told, and that threads are numbered through them.
+fn subgroups() -> Result<(), Failed> {
+    use polysort_wgpu::wgpu;
+    let backend = WgpuBackend::open_with(support::config()).map_err(support::failed)?;
+    let (device, queue, facts) = backend.parts();
+    let Some((least, most)) = facts.subgroups else { return Err("there are no subgroups".into()) };
+    for group in [64, 128, 256] {
+        let text = include_str!("subgroups.wgsl").replace("GROUP", &group.to_string());
+        let source = wgpu::ShaderSource::Wgsl(text.into());
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source });
+        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: None,
+            layout: None,
+            module: &module,
+            entry_point: None,
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            cache: None,
+        });
+        let usage = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::STORAGE;
+        let found = device.create_buffer(&wgpu::BufferDescriptor { label: None, size: 32, usage, mapped_at_creation: false });
+        queue.write_buffer(&found, 0, bytemuck::cast_slice(&[0_u32, 0, 0, 0, u32::MAX, 0, 0, 0]));
+        let bind = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &pipeline.get_bind_group_layout(0),
+            entries: &[wgpu::BindGroupEntry { binding: 0, resource: found.as_entire_binding() }],
+        });
+        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+        pass.set_pipeline(&pipeline);
+        pass.set_bind_group(0, &bind, &[]);
+        pass.dispatch_workgroups(37, 1, 1);
+        drop(pass);
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        let copy = device.create_buffer(&wgpu::BufferDescriptor { label: None, size: 32, usage, mapped_at_creation: false });
+        encoder.copy_buffer_to_buffer(&found, 0, &copy, 0, 32);
+        queue.submit([encoder.finish()]);
+        copy.map_async(wgpu::MapMode::Read, .., |mapped| mapped.expect("it is mapped"));
+        device.poll(wgpu::PollType::wait_indefinitely())?;
+        let view = copy.get_mapped_range(..)?;
+        let words: &[u32] = bytemuck::cast_slice(&view);
+        let [threads, wrong_sizes, wrong_threads, wrong_ballots, smallest, largest] = words[..6] else { unreachable!() };
+        println!("groups of {group}: subgroups of {smallest} to {largest} lanes");
+        let right = (threads, wrong_sizes, wrong_threads, wrong_ballots) == (37 * group, 0, 0, 0);
+        support::ensure(right && least <= smallest && largest <= most, || format!("groups of {group}: {words:?}"))?;
+    }
+    Ok(())
+}

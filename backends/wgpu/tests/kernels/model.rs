@@ -1,0 +1,319 @@
+//! What each kernel must do to its buffers, in plain Rust: one element after another, over keys of 128 bits.
+
+use crate::run::Contents;
+use polysort_core::plan::{Buffer, Command, Digit, Kernel, Number, Payload, SortPlan};
+use polysort_shaders::abi;
+
+const RADIX: usize = 256;
+
+/// Does what `command` does when it is launched with `groups` groups for `count` keys.
+pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64, on: &mut Contents) {
+    let model = Model { plan, command, count, tile: command.variant.tile as usize };
+    match command.variant.kernel {
+        Kernel::Begin => {
+            let state = model.state(on);
+            state[..abi::STATE_WORDS as usize].fill(0);
+            state[abi::STATE_COUNT as usize] = count as u32;
+        }
+        Kernel::Histogram => model.histogram(on),
+        Kernel::Scan => model.scan(on),
+        Kernel::Onesweep => model.onesweep(on, groups as u32),
+        Kernel::Upsweep => model.upsweep(on),
+        Kernel::Spine => model.spine(on),
+        Kernel::Downsweep => model.downsweep(on),
+        Kernel::SingleTile => model.single_tile(on),
+        Kernel::Copy => model.copy(on),
+        Kernel::Identity => {
+            if model.passes(on) == 0 {
+                let first = model.first(command.bindings[2]);
+                let indices = model.buffer(on, 2);
+                (0..count).for_each(|i| indices[first + i] = i as u32);
+            }
+        }
+        Kernel::Widen => {
+            let keys: Vec<u32> = (0..count).map(|i| model.source_key(on, command.bindings[2], i) as u32).collect();
+            model.buffer(on, 3)[..count].copy_from_slice(&keys);
+        }
+        Kernel::Narrow => {
+            let from = command.bindings[if model.passes(on) % 2 == 1 { 3 } else { 2 }];
+            (0..count).for_each(|i| model.put_packed(on, i, on[&from][i]));
+        }
+        Kernel::Fill => model.fill(on),
+    }
+}
+
+struct Model<'a> {
+    plan: &'a SortPlan,
+    command: &'a Command,
+    count: usize,
+    tile: usize,
+}
+
+impl Model<'_> {
+    fn histogram(&self, on: &mut Contents) {
+        let keys: Vec<u128> = (0..self.count).map(|i| self.source_key(on, self.command.bindings[2], i)).collect();
+        let state = self.state(on);
+        for (d, digit) in self.plan.digits.iter().enumerate() {
+            keys.iter().for_each(|&key| state[histogram(d) + self.digit_of(key, digit)] += 1);
+        }
+        if keys.windows(2).any(|pair| self.rank(pair[1]) < self.rank(pair[0])) {
+            state[abi::STATE_DESCENTS as usize] = 1;
+        }
+        if self.command.variant.look_back {
+            let tiles = self.count.div_ceil(self.tile);
+            self.buffer(on, 3)[..tiles * RADIX].fill(0);
+        }
+    }
+
+    fn scan(&self, on: &mut Contents) {
+        let state = self.state(on);
+        for d in 0..self.plan.digits.len() {
+            let counts: Vec<u32> = state[histogram(d)..][..RADIX].to_vec();
+            if counts.iter().filter(|&&count| count > 0).count() > 1 {
+                state[abi::STATE_VARIES as usize] |= 1 << d;
+            }
+            for value in 0..RADIX {
+                state[histogram(d) + value] = counts[..value].iter().sum();
+            }
+        }
+    }
+
+    /// Every tile has published all keys up to its end; the status of the next pass is clear. Every group has taken a ticket.
+    fn onesweep(&self, on: &mut Contents, groups: u32) {
+        self.state(on)[abi::STATE_TICKETS as usize + self.number(0)] += groups;
+        let Some(d) = self.scheduled(on) else { return };
+        let digits = self.digits(on, d);
+        let tiles = digits.len().div_ceil(self.tile);
+        self.buffer(on, 4)[..tiles * RADIX].fill(0);
+        let status = self.buffer(on, 3);
+        let mut sums = [0_u32; RADIX];
+        for (t, tile) in digits.chunks(self.tile).enumerate() {
+            tile.iter().for_each(|&digit| sums[digit] += 1);
+            for (value, sum) in sums.iter().enumerate() {
+                assert_eq!(status[t * RADIX + value], 0, "the pass before, or the histogram, clears");
+                status[t * RADIX + value] = 2 << 30 | sum;
+            }
+        }
+        let mut places: Vec<u32> = self.state(on)[histogram(d)..][..RADIX].to_vec();
+        let places = digits.iter().map(|&digit| next_of(&mut places[digit])).collect::<Vec<_>>();
+        self.scatter(on, &places);
+    }
+
+    fn upsweep(&self, on: &mut Contents) {
+        let Some(d) = self.scheduled(on) else { return };
+        let digits = self.digits(on, d);
+        let tiles = digits.len().div_ceil(self.tile);
+        let status = self.buffer(on, 3);
+        status[..tiles * RADIX].fill(0);
+        digits.iter().enumerate().for_each(|(i, &digit)| status[digit * tiles + i / self.tile] += 1);
+    }
+
+    fn spine(&self, on: &mut Contents) {
+        let Some(d) = self.scheduled_in(on, 1) else { return };
+        let tiles = self.count.div_ceil(self.tile);
+        for value in 0..RADIX {
+            let mut start = on[&Buffer::State][histogram(d) + value];
+            for found in &mut self.buffer(on, 2)[value * tiles..][..tiles] {
+                (start, *found) = (start + *found, start);
+            }
+        }
+    }
+
+    fn downsweep(&self, on: &mut Contents) {
+        let Some(d) = self.scheduled(on) else { return };
+        let digits = self.digits(on, d);
+        let tiles = digits.len().div_ceil(self.tile);
+        let mut starts = on[&Buffer::Status].clone();
+        let place = |(i, &digit): (usize, &usize)| next_of(&mut starts[digit * tiles + i / self.tile]);
+        let places: Vec<u32> = digits.iter().enumerate().map(place).collect();
+        self.scatter(on, &places);
+    }
+
+    fn single_tile(&self, on: &mut Contents) {
+        let keys_from = self.command.bindings[5];
+        let keys: Vec<u128> = (0..self.count).map(|i| self.source_key(on, keys_from, i)).collect();
+        let mut order: Vec<usize> = (0..self.count).collect();
+        order.sort_by_key(|&i| self.rank(keys[i]));
+        let payload = self.plan.request.payload;
+        if payload == Payload::Indices {
+            let first = self.first(self.command.bindings[6]);
+            let indices = self.buffer(on, 6);
+            order.iter().enumerate().for_each(|(to, &i)| indices[first + to] = i as u32);
+            return;
+        }
+        for (to, &i) in order.iter().enumerate() {
+            if self.plan.request.is_packed() {
+                self.put_packed(on, to, keys[i] as u32);
+            } else {
+                self.put_key(on, keys_from, to, keys[i]);
+            }
+        }
+        if payload != Payload::None {
+            let (words, first) = (payload.words() as usize, self.first(self.command.bindings[6]));
+            let values = self.buffer(on, 6);
+            let before = values.clone();
+            for (to, &i) in order.iter().enumerate() {
+                values[(first + to) * words..][..words].copy_from_slice(&before[(first + i) * words..][..words]);
+            }
+        }
+    }
+
+    fn copy(&self, on: &mut Contents) {
+        let [when, width, from_first, to_first] = [0, 1, 2, 3].map(|i| self.number(i));
+        let due = match when {
+            0 => self.passes(on) % 2 == 1,
+            1 => self.passes(on) % 2 == 0,
+            _ => true,
+        };
+        if due {
+            let words = on[&self.command.bindings[5]][from_first..][..self.count * width].to_vec();
+            self.buffer(on, 6)[to_first..][..words.len()].copy_from_slice(&words);
+        }
+    }
+
+    fn fill(&self, on: &mut Contents) {
+        let starts = on[&Buffer::State][histogram(0)..][..RADIX].to_vec();
+        // Each raw key by its place in the order.
+        let mut raws = [0; RADIX];
+        (0..RADIX as u32).for_each(|raw| raws[self.rank(u128::from(raw) << 24) as usize] = raw << 24);
+        for i in 0..self.count {
+            let digit = starts.iter().rposition(|&start| start as usize <= i).expect("the first digit starts at 0");
+            self.put_packed(on, i, raws[digit]);
+        }
+    }
+
+    /// Moves each key, and its value, to its place.
+    fn scatter(&self, on: &mut Contents, places: &[u32]) {
+        let (from, to) = self.ends();
+        let keys: Vec<u128> = (0..self.count).map(|i| self.key(on, from, i)).collect();
+        keys.iter().zip(places).for_each(|(&key, &place)| self.put_key(on, to, place as usize, key));
+        let payload = self.plan.request.payload;
+        let &[.., from, to] = &self.command.bindings[..] else { unreachable!("a pass has many bindings") };
+        if payload == Payload::None {
+            return;
+        }
+        let (words, from_first, to_first) = (payload.words() as usize, self.first(from), self.first(to));
+        for (i, &place) in places.iter().enumerate() {
+            let value = match payload {
+                Payload::Indices if self.number(0) == 0 => vec![i as u32],
+                _ => on[&from][(from_first + i) * words..][..words].to_vec(),
+            };
+            self.contents(on, to)[(to_first + place as usize) * words..][..words].copy_from_slice(&value);
+        }
+    }
+
+    /// Where the pass reads keys, and where it writes them.
+    fn ends(&self) -> (Buffer, Buffer) {
+        let first = if self.command.variant.kernel == Kernel::Onesweep { 5 } else { 4 };
+        let bindings = &self.command.bindings;
+        (bindings[first], bindings.get(first + 1).copied().unwrap_or(bindings[first]))
+    }
+
+    /// The digit of each key that the pass reads.
+    fn digits(&self, on: &Contents, d: usize) -> Vec<usize> {
+        (0..self.count).map(|i| self.digit_of(self.key(on, self.ends().0, i), &self.plan.digits[d])).collect()
+    }
+
+    /// The digit of a pass whose state is its third binding.
+    fn scheduled(&self, on: &Contents) -> Option<usize> {
+        self.scheduled_in(on, 2)
+    }
+
+    fn scheduled_in(&self, on: &Contents, state: usize) -> Option<usize> {
+        assert_eq!(self.command.bindings[state], Buffer::State);
+        let slot = self.number(0);
+        let varies = on[&Buffer::State][abi::STATE_VARIES as usize];
+        (0..32).filter(|bit| varies >> bit & 1 == 1).nth(slot).filter(|_| slot < self.passes(on))
+    }
+
+    fn passes(&self, on: &Contents) -> usize {
+        let state = &on[&Buffer::State];
+        if state[abi::STATE_DESCENTS as usize] == 0 { 0 } else { state[abi::STATE_VARIES as usize].count_ones() as usize }
+    }
+
+    /// Where the elements start in a buffer that a pass works on: the caller's ones may start anywhere.
+    fn first(&self, buffer: Buffer) -> usize {
+        let request = &self.plan.request;
+        match buffer {
+            Buffer::Keys => (request.keys.first / request.key_words()) as usize,
+            Buffer::Values => (request.values.first / request.payload.words()) as usize,
+            _ => 0,
+        }
+    }
+
+    fn key(&self, on: &Contents, buffer: Buffer, i: usize) -> u128 {
+        let words = self.plan.request.key_words() as usize;
+        let key = &on[&buffer][(self.first(buffer) + i) * words..][..words];
+        key.iter().rev().fold(0, |key, &word| key << 32 | u128::from(word))
+    }
+
+    fn put_key(&self, on: &mut Contents, buffer: Buffer, i: usize, key: u128) {
+        let words = self.plan.request.key_words() as usize;
+        let first = self.first(buffer);
+        let to = &mut self.contents(on, buffer)[(first + i) * words..][..words];
+        to.iter_mut().enumerate().for_each(|(word, to)| *to = (key >> (32 * word)) as u32);
+    }
+
+    /// A key as it comes in: one of 8 or 16 bits is made the top of a word.
+    fn source_key(&self, on: &Contents, buffer: Buffer, i: usize) -> u128 {
+        if !self.plan.request.is_packed() {
+            return self.key(on, buffer, i);
+        }
+        let (at, shift, mask) = self.packed_at(i);
+        u128::from((on[&buffer][at] >> shift & mask) << (32 - self.plan.request.key_bits))
+    }
+
+    fn put_packed(&self, on: &mut Contents, i: usize, key: u32) {
+        let (at, shift, mask) = self.packed_at(i);
+        let word = &mut self.contents(on, Buffer::Keys)[at];
+        *word = *word & !(mask << shift) | key >> (32 - self.plan.request.key_bits) << shift;
+    }
+
+    fn packed_at(&self, i: usize) -> (usize, usize, u32) {
+        let bits = self.plan.request.key_bits as usize;
+        (self.plan.request.keys.first as usize + i * bits / 32, i * bits % 32, (1 << bits) - 1)
+    }
+
+    fn ordered(&self, key: u128) -> u128 {
+        let sign = key >> (32 * self.plan.request.key_words() - 1) & 1;
+        key ^ if sign == 1 { self.plan.masks.set } else { self.plan.masks.clear }
+    }
+
+    fn digit_of(&self, key: u128, digit: &Digit) -> usize {
+        (self.ordered(key) >> (32 * digit.word + digit.shift)) as usize & ((1 << digit.bits) - 1)
+    }
+
+    /// What a key is sorted by.
+    pub(crate) fn rank(&self, key: u128) -> u128 {
+        let (begin, end) = self.plan.window;
+        if begin == end { 0 } else { self.ordered(key) >> begin & u128::MAX >> (128 - (end - begin)) }
+    }
+
+    fn number(&self, index: usize) -> usize {
+        match self.command.numbers[index] {
+            Number::Is(number) => number as usize,
+            Number::CountDigit(_) => unreachable!("the number of keys is known"),
+        }
+    }
+
+    fn state<'a>(&self, on: &'a mut Contents) -> &'a mut Vec<u32> {
+        self.contents(on, Buffer::State)
+    }
+
+    fn buffer<'a>(&self, on: &'a mut Contents, binding: usize) -> &'a mut Vec<u32> {
+        self.contents(on, self.command.bindings[binding])
+    }
+
+    fn contents<'a>(&self, on: &'a mut Contents, buffer: Buffer) -> &'a mut Vec<u32> {
+        on.get_mut(&buffer).unwrap_or_else(|| panic!("{buffer:?} is no buffer of this plan"))
+    }
+}
+
+fn histogram(digit: usize) -> usize {
+    abi::STATE_HISTOGRAM as usize + digit * RADIX
+}
+
+fn next_of(place: &mut u32) -> u32 {
+    *place += 1;
+    *place - 1
+}

@@ -1,0 +1,152 @@
+//! Launches one command of a plan on given buffers: the plainest executor there could be.
+
+use libtest_mimic::Failed;
+use polysort_core::plan::{self, Command, Number, SortPlan, Variant};
+use polysort_shaders::{abi, prelude};
+use polysort_wgpu::WgpuBackend;
+use polysort_wgpu::wgpu::{
+    BindGroupDescriptor, BindGroupEntry, BindGroupLayout, BindGroupLayoutDescriptor, BindGroupLayoutEntry, BindingType, Buffer,
+    BufferBindingType, BufferDescriptor, BufferUsages, CommandEncoderDescriptor, ComputePassDescriptor, ComputePipeline,
+    ComputePipelineDescriptor, MapMode, PipelineCompilationOptions, PipelineLayoutDescriptor, PollType, ShaderModuleDescriptor,
+    ShaderSource, ShaderStages,
+};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::mpsc::channel;
+
+/// What lies in the buffers.
+pub(crate) type Contents = BTreeMap<plan::Buffer, Vec<u32>>;
+
+/// A device and what was compiled on it.
+pub(crate) struct Runner {
+    pub(crate) backend: WgpuBackend,
+    pipelines: HashMap<Variant, (BindGroupLayout, ComputePipeline)>,
+}
+
+impl Runner {
+    pub(crate) fn new(backend: WgpuBackend) -> Self {
+        Self { backend, pipelines: HashMap::new() }
+    }
+
+    /// Launches `command` in `grid` groups on buffers that hold `contents`, which get what it wrote. Without `count` the number of keys lies
+    /// in its buffer.
+    pub(crate) fn run(
+        &mut self,
+        plan: &SortPlan,
+        command: &Command,
+        count: Option<u32>,
+        grid: (u32, u32),
+        contents: &mut Contents,
+    ) -> Result<(), Failed> {
+        let backend = self.backend.clone();
+        let (device, queue, _) = backend.parts();
+        let (layout, pipeline) = self.pipeline(command);
+        let buffer = |bytes: &[u8], usage| {
+            let size = (bytes.len() as u64).next_multiple_of(16);
+            let buffer = device.create_buffer(&BufferDescriptor {
+                label: None,
+                size,
+                usage: usage | BufferUsages::COPY_DST | BufferUsages::COPY_SRC,
+                mapped_at_creation: false,
+            });
+            queue.write_buffer(&buffer, 0, bytes);
+            buffer
+        };
+        let mut numbers = command.numbers.iter();
+        let bound: Vec<Buffer> = command
+            .bindings
+            .iter()
+            .map(|role| match role {
+                plan::Buffer::Number => {
+                    let number = numbers.next().expect("a number for each binding");
+                    buffer(bytemuck::bytes_of(&[value(*number, count), 0, 0, 0]), BufferUsages::UNIFORM)
+                }
+                plan::Buffer::Sort => buffer(bytemuck::bytes_of(&abi::Sort::of(plan)), BufferUsages::UNIFORM),
+                role => buffer(bytemuck::cast_slice(&contents[role]), BufferUsages::STORAGE),
+            })
+            .collect();
+        let entry = |binding: usize| BindGroupEntry { binding: binding as u32, resource: bound[binding].as_entire_binding() };
+        let entries: Vec<_> = (0..bound.len()).map(entry).collect();
+        let group = device.create_bind_group(&BindGroupDescriptor { label: None, layout, entries: &entries });
+        let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor::default());
+        let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor::default());
+        pass.set_pipeline(pipeline);
+        pass.set_bind_group(0, &group, &[]);
+        pass.dispatch_workgroups(grid.0, grid.1, 1);
+        drop(pass);
+        let mut copies = vec![];
+        for (index, role) in command.bindings.iter().enumerate() {
+            if prelude::writes(command.variant.kernel, index) {
+                let size = bound[index].size();
+                let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
+                let copy = device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
+                encoder.copy_buffer_to_buffer(&bound[index], 0, &copy, 0, size);
+                copies.push((*role, copy));
+            }
+        }
+        queue.submit([encoder.finish()]);
+        let (sender, receiver) = channel();
+        for (_, copy) in &copies {
+            let sender = sender.clone();
+            copy.map_async(MapMode::Read, .., move |result| sender.send(result).expect("the test waits"));
+        }
+        device.poll(PollType::wait_indefinitely())?;
+        for (role, copy) in &copies {
+            receiver.recv()??;
+            let view = copy.get_mapped_range(..)?;
+            let words: &[u32] = bytemuck::cast_slice(&view);
+            let content = contents.get_mut(role).expect("what is bound has contents");
+            let len = content.len();
+            content.copy_from_slice(&words[..len]);
+        }
+        Ok(())
+    }
+
+    /// The kernel with its bindings as the plan says, and with all checks of accesses: what goes astray hits the end of a buffer.
+    fn pipeline(&mut self, command: &Command) -> &(BindGroupLayout, ComputePipeline) {
+        self.pipelines.entry(command.variant).or_insert_with(|| {
+            let (device, ..) = self.backend.parts();
+            let kernel = command.variant.kernel;
+            let entry = |(index, role): (usize, &plan::Buffer)| BindGroupLayoutEntry {
+                binding: index as u32,
+                visibility: ShaderStages::COMPUTE,
+                ty: BindingType::Buffer {
+                    ty: match role {
+                        plan::Buffer::Number | plan::Buffer::Sort => BufferBindingType::Uniform,
+                        _ => BufferBindingType::Storage { read_only: !prelude::writes(kernel, index) },
+                    },
+                    has_dynamic_offset: false,
+                    min_binding_size: None,
+                },
+                count: None,
+            };
+            let entries: Vec<_> = command.bindings.iter().enumerate().map(entry).collect();
+            let label = Some(kernel.name());
+            let layout = device.create_bind_group_layout(&BindGroupLayoutDescriptor { label, entries: &entries });
+            let source = ShaderSource::Wgsl(prelude::wgsl(&command.variant).into());
+            let module = device.create_shader_module(ShaderModuleDescriptor { label, source });
+            let bind_group_layouts = &[Some(&layout)];
+            let pipeline = device.create_compute_pipeline(&ComputePipelineDescriptor {
+                label,
+                layout: Some(&device.create_pipeline_layout(&PipelineLayoutDescriptor {
+                    label,
+                    bind_group_layouts,
+                    immediate_size: 0,
+                })),
+                module: &module,
+                entry_point: label,
+                compilation_options: PipelineCompilationOptions { constants: &[], zero_initialize_workgroup_memory: false },
+                cache: None,
+            });
+            (layout, pipeline)
+        })
+    }
+}
+
+fn value(number: Number, count: Option<u32>) -> u32 {
+    match (number, count) {
+        (Number::Is(number), _) => number,
+        (Number::CountDigit(digit), Some(count)) => count >> (10 * digit) & 1023,
+        (Number::CountDigit(2), None) => 1024,
+        (Number::CountDigit(_), None) => 0,
+    }
+}

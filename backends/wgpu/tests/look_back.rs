@@ -1,0 +1,98 @@
+//! Tiles that are made to starve: whoever needs their counts counts them itself, and the answer stays right.
+
+mod support;
+
+use libtest_mimic::{Failed, Trial};
+use polysort_core::plan::{Algorithm, Blocked, Payload, Request, SortPlan};
+use polysort_core::{Options, Sort, Spec};
+use polysort_kit::{Case, Oracle, Pattern, TestKey};
+use polysort_wgpu::WgpuBackend;
+
+/// Enough tiles for every way to block them: one of 512 is the 256th.
+const TILES: u32 = 300;
+
+fn main() {
+    support::run("look_back", |label| {
+        let ways = [
+            ("one of 512", Blocked::one_of(512)),
+            ("one of 16", Blocked::one_of(16)),
+            ("every other one", Blocked::one_of(2)),
+            ("the first one", Blocked::run(0, 1)),
+            ("64 in a row", Blocked::run(70, 134)),
+            ("all but the last", Blocked::run(0, TILES - 1)),
+            ("none", Blocked::NONE),
+        ];
+        let mut trials: Vec<Trial> = vec![];
+        for (name, blocked) in ways {
+            let trial = |what: &str, run: fn(Blocked) -> Result<(), Failed>| {
+                support::trial(label, &format!("blocked tiles: {name}, {what}"), move || run(blocked))
+            };
+            trials.push(trial("u128", |blocked| keys::<u128>(blocked, Options::ascending().bits(59..75))));
+            trials.push(trial("f64 descending", |blocked| keys::<f64>(blocked, Options::descending().bits(40..64))));
+            trials.push(trial("i32 with u128", |blocked| pairs::<i32>(blocked, Options::ascending())));
+            trials.push(trial("u16 argsort", |blocked| argsort::<u16>(blocked, Options::descending())));
+        }
+        trials
+    })
+}
+
+fn keys<K: TestKey>(blocked: Blocked, options: Options) -> Result<(), Failed> {
+    let (backend, keys) = start::<K>(blocked, Payload::None)?;
+    let mut sorted = keys.clone();
+    backend.sort_with(&mut sorted, options).map_err(support::failed)?;
+    let expected = order(&keys, options);
+    let right = sorted.iter().zip(&expected).all(|(key, &i)| key.raw() == keys[i as usize].raw());
+    support::ensure(right, || "the keys are wrong".into())?;
+    counted(&backend, blocked)
+}
+
+fn pairs<K: TestKey>(blocked: Blocked, options: Options) -> Result<(), Failed> {
+    let (backend, keys) = start::<K>(blocked, Payload::Words(4))?;
+    let (mut sorted, mut values) = (keys.clone(), (0..keys.len() as u128).map(|i| i << 77 | i).collect::<Vec<_>>());
+    let before = values.clone();
+    backend.sort_pairs_with(&mut sorted, &mut values, options).map_err(support::failed)?;
+    let expected = order(&keys, options);
+    let right = sorted.iter().zip(&expected).all(|(key, &i)| key.raw() == keys[i as usize].raw());
+    support::ensure(right, || "the keys are wrong".into())?;
+    support::ensure(values.iter().zip(&expected).all(|(&value, &i)| value == before[i as usize]), || {
+        "the values are wrong".into()
+    })?;
+    counted(&backend, blocked)
+}
+
+fn argsort<K: TestKey>(blocked: Blocked, options: Options) -> Result<(), Failed> {
+    let (backend, keys) = start::<K>(blocked, Payload::Indices)?;
+    let indices = backend.argsort_with(&keys, options).map_err(support::failed)?;
+    let right = indices == order(&keys, options);
+    support::ensure(right, || "the indices are wrong".into())?;
+    counted(&backend, blocked)
+}
+
+/// A backend whose tiles are blocked, and keys for `TILES` of them, the last one not full.
+fn start<K: TestKey>(blocked: Blocked, payload: Payload) -> Result<(WgpuBackend, Vec<K>), Failed> {
+    let mut config = support::config();
+    (config.algorithm, config.blocked) = (Some(Algorithm::OneSweep), blocked);
+    let backend = WgpuBackend::open_with(config).map_err(support::failed)?;
+    let spec = Spec::of::<K>(Options::ascending()).map_err(support::failed)?;
+    let request = Request { payload, algorithm: config.algorithm, ..Request::keys(8 * size_of::<K>() as u32, spec, 1 << 16) };
+    let plan = SortPlan::new(request, backend.parts().2).map_err(support::failed)?;
+    let mut random = support::random(u64::from(plan.tile));
+    let len = (TILES * plan.tile) as usize - plan.tile as usize / 3;
+    let keys = (0..len).map(|_| K::from_raw(u128::from(random()) << 64 | u128::from(random()))).collect();
+    Ok((backend, keys))
+}
+
+/// The stable order.
+fn order<K: TestKey>(keys: &[K], options: Options) -> Vec<u32> {
+    Oracle::new(keys, Case { pattern: Pattern::Uniform, len: keys.len(), options, seed: 0 }).permutation()
+}
+
+/// That every missing tile was counted by another in the sort, in each pass at least once.
+fn counted(backend: &WgpuBackend, blocked: Blocked) -> Result<(), Failed> {
+    // Nobody needs the last one.
+    let missing = (0..TILES - 1).filter(|&tile| blocked.contains(tile)).count() as u32;
+    let recounts = backend.recounts().map_err(support::failed)?;
+    println!("{recounts} tiles were counted for others");
+    // There are two passes at least.
+    support::ensure(recounts >= 2 * missing, || format!("{recounts} tiles were counted for others, {missing} were missing"))
+}
