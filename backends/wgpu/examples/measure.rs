@@ -1,7 +1,8 @@
-//! Times sorts of data that is on the device: `measure KEYS PAYLOAD LENGTHS TRIALS [ALGORITHM] [--launches]`.
+//! Times sorts of data that is on the device: `measure KEYS PAYLOAD LENGTHS TRIALS [ALGORITHM] [--launches] [--host]`.
 //!
 //! KEYS: u32, u64, f32, u16, u8; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24; ALGORITHM: auto, onesweep, scan. Prints the rows
-//! of a benchmark record; verifies each result.
+//! of a benchmark record, system to verified; verifies each result. With `--launches`, the time of each launch; with `--host`, of a sort of
+//! keys that are on the host.
 
 use polysort_core::{MaskKey, Sort};
 use polysort_wgpu::wgpu::{self, BufferDescriptor, BufferUsages};
@@ -97,6 +98,24 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
             nanos(95),
             count as f64 / nanos(50) as f64
         );
+        if arguments.iter().any(|argument| argument == "--host") {
+            let input: Vec<K> = bytemuck::cast_slice(&bytes).to_vec();
+            let mut nanos: Vec<u128> = vec![];
+            for _ in 0..trials {
+                sorted.copy_from_slice(&input);
+                let start = std::time::Instant::now();
+                backend.sort(&mut sorted)?;
+                nanos.push(start.elapsed().as_nanos());
+            }
+            nanos.sort_unstable();
+            let (median, name) = (nanos[nanos.len() / 2], &arguments[0]);
+            println!(
+                "polysort,wgpu,host,{name},none,{count},{median},{},{},{:.2},{verified}",
+                nanos[0],
+                nanos[nanos.len() - 1],
+                count as f64 / median as f64
+            );
+        }
         if per_launch {
             for (name, times) in &profile.launches {
                 println!("    {name:<12} {:>9.1} us", times.median().as_nanos() as f64 / 1000.0);

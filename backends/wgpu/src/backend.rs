@@ -141,7 +141,9 @@ impl Backend for WgpuBackend {
     }
 
     fn is_lost(&self) -> bool {
-        self.gpu.lost().is_some()
+        // A driver tells it when it is asked.
+        let polled = self.gpu.device.poll(wgpu::PollType::Poll);
+        polled.is_err() || self.gpu.lost().is_some()
     }
 
     fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {

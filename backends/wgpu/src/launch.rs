@@ -32,7 +32,7 @@ impl Bound {
 
     /// The start of it, if it is longer than `limit` bytes.
     pub(crate) fn at_most(self, limit: u64) -> Self {
-        Self { size: self.size.min(limit & !15), ..self }
+        Self { size: self.size.min(limit & !3), ..self }
     }
 }
 

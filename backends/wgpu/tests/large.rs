@@ -1,0 +1,92 @@
+//! Long sorts on a real GPU, against the CPU backend: the longest that a binding holds, and many of random lengths.
+//!
+//! They run with `--full`, where the adapter is no software; else each is ignored and says so.
+
+mod support;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use polysort_core::{Backend, Sort, Word};
+use polysort_kit::Pattern;
+use polysort_rayon::RayonBackend;
+use polysort_wgpu::WgpuBackend;
+use rayon::prelude::*;
+
+/// Random lengths that each operation is tried with.
+const SEEDS: u64 = 200;
+
+fn main() {
+    let (full, rest): (Vec<String>, Vec<String>) = std::env::args().partition(|argument| argument == "--full");
+    let Some(label) = support::label() else {
+        libtest_mimic::run(&Arguments::from_iter(rest), vec![support::skipped("large")]).exit()
+    };
+    let runs = !full.is_empty() && WgpuBackend::open_with(support::config()).is_ok_and(|gpu| !support::is_software(&gpu));
+    let trial = |what: &str, run: fn() -> Result<(), Failed>| support::trial(&label, what, run).with_ignored_flag(!runs);
+    let trials: Vec<Trial> = vec![
+        trial("2^29 - 1 keys of 32 bits", || longest::<u32>((1 << 29) - 1)),
+        trial("2^28 - 1 keys of 64 bits", || longest::<u64>((1 << 28) - 1)),
+        trial("200 seeds of keys of 32 bits", seeds::<u32>),
+        trial("200 seeds of keys of 64 bits", seeds::<u64>),
+        trial("200 seeds of keys of 16 bits", seeds::<u16>),
+        trial("all patterns of 2^26 keys", patterns),
+    ];
+    libtest_mimic::run(&Arguments::from_iter(rest), trials).exit()
+}
+
+fn keys<W: Word>(len: usize, seed: u64) -> Vec<W> {
+    let key = |i: usize| {
+        let z = (i as u64 ^ seed << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        W::truncate(u128::from(z ^ z >> 27))
+    };
+    (0..len).into_par_iter().map(key).collect()
+}
+
+fn longest<W: Word + polysort_core::MaskKey>(len: usize) -> Result<(), Failed> {
+    let gpu = WgpuBackend::open_with(support::config()).map_err(support::failed)?;
+    let mut found = keys::<W>(len, 1);
+    let mut expected = found.clone();
+    gpu.sort(&mut found).map_err(support::failed)?;
+    RayonBackend::default().sort(&mut expected).map_err(support::failed)?;
+    support::ensure(found == expected, || "the answer is wrong".into())
+}
+
+/// Keys alone, pairs and indices, of few bits so that a sort that is not stable is seen.
+fn seeds<W: Word + polysort_core::MaskKey>() -> Result<(), Failed> {
+    let gpu = WgpuBackend::open_with(support::config()).map_err(support::failed)?;
+    let cpu = RayonBackend::default();
+    for seed in 0..SEEDS {
+        let len = (26.0 * (seed as f64 + 0.5) / SEEDS as f64).exp2() as usize;
+        let mut all = keys::<W>(len, seed);
+        if seed % 3 == 1 {
+            all.par_iter_mut().for_each(|key| *key = *key & W::truncate(0x3_0007_000f_001f));
+        }
+        let wrong = |what: &str| Failed::from(format!("{what} of {len} keys, seed {seed}"));
+        let (mut found, mut expected) = (all.clone(), all.clone());
+        gpu.sort(&mut found).map_err(support::failed)?;
+        cpu.sort(&mut expected).map_err(support::failed)?;
+        if found != expected {
+            return Err(wrong("a sort"));
+        }
+        let order = cpu.argsort(&all).map_err(support::failed)?;
+        if gpu.argsort(&all).map_err(support::failed)? != order {
+            return Err(wrong("an argsort"));
+        }
+        let mut values: Vec<u64> = (0..len as u64).collect();
+        gpu.sort_pairs(&mut all, &mut values).map_err(support::failed)?;
+        if all != expected || !values.iter().zip(&order).all(|(&value, &index)| value == u64::from(index)) {
+            return Err(wrong("a sort of pairs"));
+        }
+    }
+    println!("{SEEDS} seeds on {}", gpu.name());
+    Ok(())
+}
+
+fn patterns() -> Result<(), Failed> {
+    let gpu = WgpuBackend::open_with(support::config()).map_err(support::failed)?;
+    for pattern in Pattern::ALL {
+        let all: Vec<f32> = pattern.keys(1 << 26, 7);
+        let order = RayonBackend::default().argsort(&all).map_err(support::failed)?;
+        support::ensure(gpu.argsort(&all).map_err(support::failed)? == order, || format!("an argsort, {pattern:?}"))?;
+    }
+    Ok(())
+}
