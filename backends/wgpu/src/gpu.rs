@@ -10,8 +10,8 @@ use wgpu::{
     Adapter, AdapterInfo, Backend, Backends, BindGroupLayout, BindGroupLayoutDescriptor, BindGroupLayoutEntry, BindingType,
     Buffer, BufferBindingType, BufferDescriptor, BufferSize, BufferUsages, ComputePipeline, ComputePipelineDescriptor, Device,
     DeviceDescriptor, DeviceType, ErrorFilter, Features, Instance, InstanceDescriptor, InstanceFlags, MemoryHints,
-    PipelineCompilationOptions, PipelineLayoutDescriptor, PollType, Queue, ShaderModuleDescriptor, ShaderRuntimeChecks, ShaderSource,
-    ShaderStages,
+    PipelineCompilationOptions, PipelineLayoutDescriptor, PollType, Queue, ShaderModuleDescriptor, ShaderRuntimeChecks,
+    ShaderSource, ShaderStages,
 };
 
 /// The name by which errors call the backend.

@@ -54,7 +54,9 @@ fn pairs<K: TestKey>(blocked: Blocked, options: Options) -> Result<(), Failed> {
     let expected = order(&keys, options);
     let right = sorted.iter().zip(&expected).all(|(key, &i)| key.raw() == keys[i as usize].raw());
     support::ensure(right, || "the keys are wrong".into())?;
-    support::ensure(values.iter().zip(&expected).all(|(&value, &i)| value == before[i as usize]), || "the values are wrong".into())?;
+    support::ensure(values.iter().zip(&expected).all(|(&value, &i)| value == before[i as usize]), || {
+        "the values are wrong".into()
+    })?;
     counted(&backend, blocked)
 }
 
