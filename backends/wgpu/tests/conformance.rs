@@ -23,6 +23,7 @@ fn main() {
         config.algorithm = Some(algorithm);
         config
     };
+    let suite_is_full = suite.is_full();
     let ways = [
         (label.clone(), support::config()),
         (format!("{label}, no subgroups"), support::config_without_subgroups()),
@@ -30,17 +31,38 @@ fn main() {
         (format!("{label}, reduce then scan"), by(Algorithm::ReduceThenScan)),
     ];
     for (seed, (name, config)) in (0..).zip(ways) {
-        let plan = plan(&suite, config, seed);
-        suite.enter_with(&format!("wgpu, {name}"), plan, move || WgpuBackend::open_with(config));
+        let name = format!("wgpu, {name}");
+        // Without a device every trial will say so.
+        let Ok(backend) = WgpuBackend::open_with(config) else {
+            suite.enter_with(&name, Plan::up_to(0, false), move || WgpuBackend::open_with(config));
+            continue;
+        };
+        let by_counters = !config.subgroups || config.algorithm == Some(Algorithm::ReduceThenScan);
+        let takes = |check: &str| suite_is_full || !by_counters || is_cheap(&backend, check);
+        suite.enter_part(&name, plan(&suite, config, &backend, seed), takes, move || WgpuBackend::open_with(config));
     }
     suite.run()
 }
 
+/// Whether a check compiles no kernel by counters that takes long.
+fn is_cheap(backend: &WgpuBackend, check: &str) -> bool {
+    let (key, operation) = check.split_once(' ').expect("a key and an operation");
+    let bits = match key {
+        "u32" | "i32" | "f32" => 32,
+        "u64" | "i64" | "f64" => 64,
+        _ => 0,
+    };
+    let payload = match operation {
+        "sort" | "sort_segments" => Payload::None,
+        "sort_by_key" | "argsort" | "top_k" => Payload::Indices,
+        _ => Payload::Words(1),
+    };
+    support::is_cheap(backend, bits, payload)
+}
+
 /// The cases for a device that is opened like this.
-fn plan(suite: &Suite, config: Config, seed: u64) -> Plan {
-    // Without a device every trial will say so.
-    let Ok(backend) = WgpuBackend::open_with(config) else { return Plan::up_to(0, false) };
-    let longest = match (suite.is_full(), support::is_slow(&backend)) {
+fn plan(suite: &Suite, config: Config, backend: &WgpuBackend, seed: u64) -> Plan {
+    let longest = match (suite.is_full(), support::is_slow(backend)) {
         (true, false) => 3_000_000,
         (_, true) => 1 << 16,
         (false, false) => 300_000,
@@ -52,10 +74,10 @@ fn plan(suite: &Suite, config: Config, seed: u64) -> Plan {
     plan = plan.around_of(32, &boundaries::<u32>(facts, config));
     plan = plan.around_of(64, &boundaries::<u64>(facts, config));
     plan = plan.around_of(128, &boundaries::<u128>(facts, config));
-    if suite.is_full() || !support::is_software(&backend) {
+    if suite.is_full() || !support::is_software(backend) {
         return plan.segmented_up_to(20_000);
     }
-    let cases = if support::is_slow(&backend) { 10 } else { 20 };
+    let cases = if support::is_slow(backend) { 10 } else { 20 };
     plan.sampled(cases, seed).segmented_up_to(700)
 }
 

@@ -7,6 +7,7 @@ use polysort_core::{Backend, Error, Fallback, Sort};
 use polysort_rayon::RayonBackend;
 use polysort_wgpu::{Config, WgpuBackend};
 use std::process::Command;
+use std::sync::Mutex;
 use support::{config, ensure, failed};
 
 /// Set in a process whose driver is hidden, to what it is to do there.
@@ -160,7 +161,11 @@ fn lost_during() -> Result<(), Failed> {
     ensure(lost == 8, || format!("{lost} devices were lost"))
 }
 
+/// Held by what loses the shared device of the process.
+static SHARED: Mutex<()> = Mutex::new(());
+
 fn global_opens_again() -> Result<(), Failed> {
+    let _alone = SHARED.lock();
     let one = WgpuBackend::global().map_err(failed)?;
     sorts(&one)?;
     one.parts().0.destroy();
@@ -171,6 +176,7 @@ fn global_opens_again() -> Result<(), Failed> {
 }
 
 fn fallback() -> Result<(), Failed> {
+    let _alone = SHARED.lock();
     let backend = WgpuBackend::open_with(config()).map_err(failed)?;
     let both = Fallback::new(Ok(backend.clone()), RayonBackend::open().map_err(failed)?);
     sorts(&both)?;

@@ -52,8 +52,19 @@ impl Suite {
         plan: Plan,
         open: impl Fn() -> Result<B, Error> + Send + Sync + 'static,
     ) {
+        self.enter_part(name, plan, |_| true, open);
+    }
+
+    /// Enters a backend for those checks alone whose names `takes` takes.
+    pub fn enter_part<B: Backend>(
+        &mut self,
+        name: &str,
+        plan: Plan,
+        takes: impl Fn(&str) -> bool,
+        open: impl Fn() -> Result<B, Error> + Send + Sync + 'static,
+    ) {
         let shared = Arc::new((open, OnceLock::<Result<B, Error>>::new(), plan));
-        for check in checks::<B>() {
+        for check in checks::<B>().into_iter().filter(|check| takes(&check.name)) {
             let shared = shared.clone();
             self.trials.push(Trial::test(format!("[{name}] {}", check.name), move || {
                 let (open, opened, plan) = &*shared;

@@ -236,12 +236,14 @@ impl Shapes {
             ranking: None,
             look_back: false,
         };
+        // To the passes, a shorter key is a word like any other.
+        let pass = Variant { key_bits: 32 * request.key_words(), ..base };
         let ballot = facts.ballot();
         let onesweep = ballot.map(|(group, ranking)| {
-            let shape = Variant { kernel: Kernel::Onesweep, look_back: true, ..base };
+            let shape = Variant { kernel: Kernel::Onesweep, look_back: true, ..pass };
             fitted(shape, group, PASS_KEYS[wide as usize - 1], ranking, facts)
         });
-        let downsweep = fitted(Variant { kernel: Kernel::Downsweep, ..base }, counters_group, COUNTER_KEYS, counters, facts)?;
+        let downsweep = fitted(Variant { kernel: Kernel::Downsweep, ..pass }, counters_group, COUNTER_KEYS, counters, facts)?;
         let (group, ranking) = ballot.unwrap_or((counters_group, counters));
         let single = Variant { kernel: Kernel::SingleTile, packed: request.is_packed(), ..base };
         let single = fitted(single, group, SINGLE_KEYS, ranking, facts)?;

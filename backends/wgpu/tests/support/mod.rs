@@ -6,6 +6,7 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use polysort_core::Error;
+use polysort_core::plan::Payload;
 use polysort_wgpu::{Config, WgpuBackend, wgpu};
 
 /// Runs the trials that `trials` makes for an adapter of that name, and ends the program.
@@ -60,6 +61,13 @@ pub(crate) fn is_software(backend: &WgpuBackend) -> bool {
 /// Whether it is so slow that far less must do.
 pub(crate) fn is_slow(backend: &WgpuBackend) -> bool {
     backend.info().name.contains("SwiftShader")
+}
+
+/// Whether the kernels that rank without subgroups can be compiled in reasonable time for such keys: Mesa's software driver takes ten
+/// seconds for each of them, so that there a few stand for all. SwiftShader, which compiles at once, gets all of them.
+pub(crate) fn is_cheap(backend: &WgpuBackend, key_bits: u32, payload: Payload) -> bool {
+    let common = matches!((key_bits, payload), (32, Payload::None | Payload::Indices) | (64, Payload::None));
+    common || !backend.info().name.contains("llvmpipe")
 }
 
 /// An error as a failure.

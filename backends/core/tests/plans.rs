@@ -1,0 +1,106 @@
+//! Plans are kept as text, so that none changes unseen. `INSTA_UPDATE=always cargo test` takes a change over.
+
+use core::fmt::Write;
+use polysort_core::plan::{Algorithm, Facts, Groups, Payload, Place, Request, SortPlan};
+use polysort_core::{Error, Options, Spec};
+
+/// Devices that differ in what matters to a plan.
+const DEVICES: [(&str, Facts); 5] = [
+    ("4 lanes", facts(Some((4, 4)), 32 << 10, 256)),
+    ("16 lanes", facts(Some((16, 16)), 32 << 10, 1024)),
+    ("32 lanes", facts(Some((32, 32)), 48 << 10, 1024)),
+    ("4 to 64 lanes", facts(Some((4, 64)), 32 << 10, 1024)),
+    ("no subgroups", facts(None, 16 << 10, 256)),
+];
+
+const fn facts(subgroups: Option<(u32, u32)>, workgroup_bytes: u32, max_group: u32) -> Facts {
+    Facts { subgroups, workgroup_bytes, max_group, max_groups: 65_535, max_binding: 1 << 31 }
+}
+
+fn on_all_devices(request: Request) -> String {
+    let mut text = String::new();
+    for (name, facts) in DEVICES {
+        match SortPlan::new(request, &facts) {
+            Ok(plan) => writeln!(text, "== {name}\n{plan}").unwrap(),
+            Err(error) => writeln!(text, "== {name}\n{error}\n").unwrap(),
+        }
+    }
+    text
+}
+
+#[test]
+fn plans_are_those_that_were_read() {
+    let whole = Options::ascending();
+    let keys = |bits, spec: Result<Spec, Error>| Request::keys(bits, spec.unwrap(), 1_000_000);
+    let u32s = keys(32, Spec::of::<u32>(whole));
+    let u64s = keys(64, Spec::of::<u64>(whole));
+    let odd = Place { first: 3 };
+    let requests = [
+        ("u8", keys(8, Spec::of::<u8>(whole))),
+        ("u8_with_values", keys(8, Spec::of::<u8>(whole)).with_values(1)),
+        ("f16_descending_indices", keys(16, Spec::of::<half::f16>(Options::descending())).for_indices()),
+        ("u32", u32s),
+        ("u32_with_values", u32s.with_values(2)),
+        ("u32_window", keys(32, Spec::of::<u32>(Options::ascending().bits(3..21)))),
+        ("u32_no_bits", keys(32, Spec::of::<u32>(Options::ascending().bits(5..5)))),
+        ("u64_elsewhere", Request { keys: odd, values: odd, ..u64s.with_values(2) }),
+        ("u128_indices", keys(128, Spec::of::<u128>(whole)).for_indices()),
+        ("u32_onesweep", Request { algorithm: Some(Algorithm::OneSweep), ..u32s }),
+        ("u32_reduce_then_scan", Request { algorithm: Some(Algorithm::ReduceThenScan), ..u32s }),
+        ("u32_counting", Request { algorithm: Some(Algorithm::Counting), ..u32s }),
+    ];
+    for (name, request) in requests {
+        insta::assert_snapshot!(name, on_all_devices(request));
+    }
+}
+
+/// A launch of more groups than fit one dimension has two, no larger than needed.
+#[test]
+fn grids() {
+    let (_, facts) = DEVICES[2];
+    let spec = Spec::of::<u32>(Options::ascending()).unwrap();
+    let plan = SortPlan::new(Request::keys(32, spec, (1 << 29) - 1), &facts).unwrap();
+    let mut text = String::new();
+    for count in [0, 1, 100_000, 65_535 * 4096, 65_535 * 4096 + 1, (1 << 29) - 1] {
+        writeln!(text, "{count} keys").unwrap();
+        for command in plan.long_commands() {
+            let groups = command.groups.for_keys(count);
+            let (columns, rows) = plan.grid(command.groups, Some(count), facts.max_groups).unwrap();
+            let all = u64::from(columns) * u64::from(rows);
+            assert!(all >= groups && all - groups < u64::from(rows), "{groups} groups on {columns} × {rows}");
+            assert!(columns <= facts.max_groups && rows <= facts.max_groups);
+            assert_eq!(rows > 1, groups > facts.max_groups.into(), "{groups} groups on {columns} × {rows}");
+            writeln!(text, "  {:<12}{columns} × {rows}", command.variant.kernel.name()).unwrap();
+        }
+    }
+    insta::assert_snapshot!("grids", text);
+    // A count on the device is at most the most.
+    let groups = Groups::Each { units: 1, of: 4096 };
+    assert_eq!(plan.grid(groups, None, 65_535).unwrap(), plan.grid(groups, Some((1 << 29) - 1), 65_535).unwrap());
+    assert!(matches!(plan.grid(groups, None, 300), Err(Error::TooLong { asked, .. }) if asked == (1 << 29) - 1));
+}
+
+#[test]
+fn what_no_plan_can_do_is_refused() {
+    let (_, facts) = DEVICES[2];
+    let spec = Spec::of::<u32>(Options::ascending()).unwrap();
+    let keys = Request::keys(32, spec, 1000);
+    let refused = |request: Request| SortPlan::new(request, &facts).unwrap_err();
+    assert!(matches!(refused(Request { key_bits: 24, ..keys }), Error::Unsupported { .. }));
+    assert!(matches!(refused(Request { key_bits: 16, ..keys }), Error::InvalidRange { .. }));
+    assert!(matches!(refused(keys.with_values(0)), Error::Unsupported { .. }));
+    assert!(matches!(refused(keys.with_values(5)), Error::Unsupported { .. }));
+    let limit = facts.max_binding / 4;
+    assert!(
+        matches!(refused(Request { max: limit + 1, ..keys }), Error::TooLong { asked, limit: most, .. } if (asked, most) == (limit + 1, limit))
+    );
+    assert!(SortPlan::new(Request { max: limit, ..keys }, &facts).is_ok());
+    // Values of 16 bytes fill a binding sooner.
+    let wide = keys.with_values(4);
+    assert!(matches!(refused(Request { max: limit / 4 + 1, ..wide }), Error::TooLong { .. }));
+    assert!(SortPlan::new(Request { max: limit / 4, ..wide }, &facts).is_ok());
+    assert_eq!(SortPlan::new(keys, &facts).unwrap().request.payload, Payload::None);
+    let none = Facts { subgroups: None, ..facts };
+    let sweep = Request { algorithm: Some(Algorithm::OneSweep), ..keys };
+    assert!(matches!(SortPlan::new(sweep, &none), Err(Error::Unsupported { .. })));
+}

@@ -1,0 +1,152 @@
+//! What naga makes of the kernels for a device of 32 lanes: Metal's language as wgpu sends it, and SPIR-V.
+//!
+//! Three kernels are kept as text, the rest by hashes, so that no translation changes unseen. `INSTA_UPDATE=always cargo test` takes a
+//! change over.
+
+use core::fmt::Write;
+use naga::back::{msl, spv};
+use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::{Module, ShaderStage};
+use polysort_core::plan::tuning::{GROUP, PASS_KEYS};
+use polysort_core::plan::{Algorithm, Facts, Kernel, Payload, Ranking, Request, SortPlan, Variant};
+use polysort_core::{Masks, Spec, Word};
+use polysort_shaders::prelude;
+
+const UNCHECKED: BoundsCheckPolicies = BoundsCheckPolicies {
+    index: BoundsCheckPolicy::Unchecked,
+    buffer: BoundsCheckPolicy::Unchecked,
+    image_load: BoundsCheckPolicy::Unchecked,
+    binding_array: BoundsCheckPolicy::Unchecked,
+};
+
+/// Every kernel of every plan for a device like Apple's, in the order of the plans.
+fn variants() -> Vec<Variant> {
+    let facts =
+        Facts { subgroups: Some((32, 32)), workgroup_bytes: 32 << 10, max_group: 1024, max_groups: 65_535, max_binding: 1 << 31 };
+    let mut variants = vec![];
+    for bits in [8, 16, 32, 64, 128] {
+        let spec = match bits {
+            8 => whole::<u8>(),
+            16 => whole::<u16>(),
+            32 => whole::<u32>(),
+            64 => whole::<u64>(),
+            _ => whole::<u128>(),
+        };
+        let payloads = [Payload::None, Payload::Indices].into_iter().chain((1..=4).map(Payload::Words));
+        for payload in payloads {
+            for algorithm in [None, Some(Algorithm::OneSweep), Some(Algorithm::ReduceThenScan)] {
+                let request = Request { payload, algorithm, ..Request::keys(bits, spec, 1 << 20) };
+                let plan = SortPlan::new(request, &facts).unwrap();
+                for command in plan.all_commands() {
+                    if !variants.contains(&command.variant) {
+                        variants.push(command.variant);
+                    }
+                }
+            }
+        }
+    }
+    variants.sort_by_key(|variant| (variant.kernel, variant.key_bits, variant.value_words, variant.indexed));
+    variants
+}
+
+fn whole<W: Word>() -> Spec {
+    Spec::new::<W>(Masks::UNSIGNED, 0, W::BITS).unwrap()
+}
+
+fn module(variant: &Variant) -> (Module, ModuleInfo) {
+    let module = naga::front::wgsl::parse_str(&prelude::wgsl(variant)).unwrap();
+    let capabilities = Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER;
+    let info = Validator::new(ValidationFlags::all(), capabilities).validate(&module).unwrap();
+    (module, info)
+}
+
+/// The text that wgpu gives to Metal: bindings keep their numbers.
+fn metal(variant: &Variant) -> String {
+    let (module, info) = module(variant);
+    let name = variant.kernel.name().to_owned();
+    let bindings = module.global_variables.iter().filter_map(|(_, global)| Some((global.binding?, global.space)));
+    let resources = bindings.map(|(binding, space)| {
+        let mutable = matches!(space, naga::AddressSpace::Storage { access } if access.contains(naga::StorageAccess::STORE));
+        (binding, msl::BindTarget { buffer: Some(binding.binding as u8), mutable, ..Default::default() })
+    });
+    let resources = msl::EntryPointResources { resources: resources.collect(), immediates_buffer: None, sizes_buffer: Some(30) };
+    let options = msl::Options {
+        lang_version: (3, 2),
+        per_entry_point_map: [(name.clone(), resources)].into(),
+        fake_missing_bindings: false,
+        bounds_check_policies: UNCHECKED,
+        zero_initialize_workgroup_memory: false,
+        force_loop_bounding: false,
+        emit_int_div_checks: false,
+        ..Default::default()
+    };
+    let pipeline = msl::PipelineOptions { entry_point: Some((ShaderStage::Compute, name)), ..Default::default() };
+    msl::write_string(&module, &info, &options, &pipeline).unwrap().0
+}
+
+fn vulkan(variant: &Variant) -> Vec<u32> {
+    let (module, info) = module(variant);
+    let options = spv::Options {
+        lang_version: (1, 3),
+        flags: spv::WriterFlags::empty(),
+        bounds_check_policies: UNCHECKED,
+        zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::None,
+        force_loop_bounding: false,
+        emit_int_div_checks: false,
+        ..Default::default()
+    };
+    let pipeline = spv::PipelineOptions { shader_stage: ShaderStage::Compute, entry_point: variant.kernel.name().into() };
+    spv::write_vec(&module, &info, &options, Some(&pipeline)).unwrap()
+}
+
+/// FNV-1a: a hash that stays the same.
+fn hash(bytes: impl IntoIterator<Item = u8>) -> u64 {
+    bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+#[test]
+fn translations_are_those_that_were_read() {
+    let mut table = String::from("kernel       key value group keys  tile | Metal: hash, bytes       | SPIR-V: hash, words\n");
+    for variant in variants() {
+        let Variant { kernel, key_bits, value_words, group, keys, tile, .. } = variant;
+        let value = if variant.indexed { "i".into() } else { value_words.to_string() };
+        let (metal, vulkan) = (metal(&variant), vulkan(&variant));
+        let (name, text, words) = (kernel.name(), metal.len(), vulkan.len());
+        let (metal, vulkan) = (hash(metal.bytes()), hash(vulkan.iter().flat_map(|word| word.to_le_bytes())));
+        writeln!(
+            table,
+            "{name:<11}{key_bits:>5}{value:>6}{group:>6}{keys:>5}{tile:>6} | {metal:016x}{text:>7} | {vulkan:016x}{words:>6}"
+        )
+        .unwrap();
+    }
+    insta::assert_snapshot!("hashes", table);
+}
+
+#[test]
+fn kernels_in_metals_language() {
+    for variant in variants() {
+        let wanted = match variant.kernel {
+            Kernel::Histogram => variant.key_bits == 32 && variant.tile == PASS_KEYS[0] * GROUP,
+            Kernel::Onesweep | Kernel::Downsweep => variant.key_bits == 32 && variant.value_words == 0,
+            _ => false,
+        };
+        if wanted {
+            insta::assert_snapshot!(format!("{}.metal", variant.kernel.name()), metal(&variant));
+        }
+    }
+}
+
+/// Of the checks that wgpu leaves out of trusted modules nothing may be left, and nothing may wait for one thread to clear memory.
+#[test]
+fn nothing_is_checked_at_run_time() {
+    let variants = variants();
+    assert!(variants.iter().any(|variant| matches!(variant.ranking, Some(Ranking::Ballot { .. }))));
+    for variant in variants {
+        let text = metal(&variant);
+        for word in ["_buffer_sizes.", "loop_bound", "naga_div", "naga_mod", "zero_init"] {
+            assert!(!text.contains(word), "{word} in {variant:?}");
+        }
+        assert!(text.contains(&format!("kernel void {}", variant.kernel.name())), "{variant:?}");
+    }
+}
