@@ -49,11 +49,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         cache: None,
     });
     let buffers = [&input, &alive, &count];
-    let entry = |(binding, buffer): (usize, &&wgpu::Buffer)| wgpu::BindGroupEntry {
-        binding: binding as u32,
-        resource: buffer.as_entire_binding(),
-    };
-    let entries: Vec<_> = buffers.iter().enumerate().map(entry).collect();
+    let entries: Vec<_> = (0..)
+        .zip(buffers)
+        .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() })
+        .collect();
     let layout = cull.get_bind_group_layout(0);
     let group = device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &layout, entries: &entries });
 

@@ -118,11 +118,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         cache: None,
     });
     let bind = |layout: &wgpu::BindGroupLayout, buffers: &[&wgpu::Buffer]| {
-        let entry = |(binding, buffer): (usize, &&wgpu::Buffer)| wgpu::BindGroupEntry {
-            binding: binding as u32,
-            resource: buffer.as_entire_binding(),
-        };
-        let entries: Vec<_> = buffers.iter().enumerate().map(entry).collect();
+        let entries: Vec<_> = (0..)
+            .zip(buffers)
+            .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() })
+            .collect();
         device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries })
     };
     let depth_group = bind(&depth.get_bind_group_layout(0), &[&angle, &places, &depths, &order]);

@@ -15,8 +15,8 @@ if ! command -v cc >/dev/null; then
 fi
 cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
-tests=$(mktemp) sanitized=$(mktemp)
-trap 'rm -f "$tests" "$sanitized"' EXIT
+tests=$(mktemp) sanitized=$(mktemp) gpu=$(mktemp)
+trap 'rm -f "$tests" "$sanitized" "$gpu"' EXIT
 
 step "format and lints"
 cargo fmt --all --check
@@ -30,9 +30,15 @@ else
 fi
 cargo test --workspace --doc --quiet 2>&1 | tee -a "$tests"
 
+step "GPU tests on software Vulkan"
+scripts/test-gpu.sh --quick 2>&1 | tee -a "$gpu"
+
 step "examples"
 for example in quickstart custom_key; do cargo run --quiet --example "$example" >/dev/null; done
 cargo run --quiet --example own_backend -- --quiet u32
+for example in on_device indirect_count; do
+    POLYSORT_SOFTWARE_GPU=1 scripts/software-vulkan.sh run lavapipe-8 cargo run --quiet --example "$example" >/dev/null
+done
 
 step "unsafe files under the address sanitizer"
 # The nightly option on the pinned toolchain; a target of its own, so that build scripts are not instrumented.
@@ -42,13 +48,13 @@ sanitize() {
         cargo test --quiet --target "$host" --target-dir target/asan "$@" 2>&1 | tee -a "$sanitized"
 }
 sanitize -p polysort-rayon --lib --tests
-POLYSORT_LONGEST=70000 sanitize --test conformance -- --quiet "[rayon, 2 threads]"
+POLYSORT_LONGEST=70000 sanitize --no-default-features --features rayon --test conformance -- --quiet "[rayon, 2 threads]"
 
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
-step "packages, each built from what would be published"
-cargo package --workspace --exclude polysort-kit --exclude polysort-benches --allow-dirty --quiet
+step "packages"
+cargo package --workspace --exclude polysort-kit --exclude polysort-benches --allow-dirty --quiet --no-verify
 
 step "the demo"
 cargo run --release --quiet -p polysort-cli -- demo --quick
@@ -61,6 +67,7 @@ count() {
          END { printf "%d run, %d skipped", ran, skipped }' "$1"
 }
 printf 'tests: %s; under the address sanitizer: %s\n' "$(count "$tests")" "$(count "$sanitized")"
+printf 'on GPUs:\n%s\n' "$(tail -n 8 "$gpu")"
 printf 'backends that opened on this machine:\n'
 cargo run --release --quiet -p polysort-cli -- devices
 printf '\nall of it passed in %s s\n' "$SECONDS"

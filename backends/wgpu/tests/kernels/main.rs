@@ -192,7 +192,7 @@ fn contents(case: &Case, seed: u64) -> Contents {
             Pattern::Random => {}
             Pattern::Sparse => key.iter_mut().enumerate().for_each(|(b, byte)| *byte &= [0x11, 0, 0xff][(b + size) % 3]),
             Pattern::OneDigit => {
-                key.iter_mut().enumerate().for_each(|(b, byte)| *byte = if b == size / 2 { *byte } else { 0x40 })
+                key.iter_mut().enumerate().for_each(|(b, byte)| *byte = if b == size / 2 { *byte } else { 0x40 });
             }
             Pattern::Equal | Pattern::Sorted => key.fill(0x41),
         }

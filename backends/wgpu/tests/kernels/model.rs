@@ -162,7 +162,7 @@ impl Model<'_> {
         let [when, width, from_first, to_first] = [0, 1, 2, 3].map(|i| self.number(i));
         let due = match when {
             0 => self.passes(on) % 2 == 1,
-            1 => self.passes(on) % 2 == 0,
+            1 => self.passes(on).is_multiple_of(2),
             _ => true,
         };
         if due {

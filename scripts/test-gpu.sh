@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# The GPU tests on software Vulkan: every program of backends/wgpu/tests, but for that of long sorts, on every device, with and without subgroup operations.
+#
+#   scripts/test-gpu.sh [--quick] [DEVICE…]     all of lavapipe-4, lavapipe-8, lavapipe-16, swiftshader, if none is named
+#
+# Two devices at a time, each program in a process of its own with a limit of time: a kernel that hangs cannot be stopped otherwise.
+# The time goes into compiling kernels; Mesa keeps them for the next run. With --quick, the two devices that compile the slowest run the
+# conformance suite of u32 alone.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+logs=$PWD/target/gpu-tests
+limit=1200
+
+# What came of one program on one device.
+report() {
+    local device=$1 program=$2 log=$3 status=$4 result plain
+    result=$(sed -n 's/^test result: [^.]*\. \(.* ignored\);.*finished in \(.*\)/\1, \2/p' "$log")
+    plain=$(grep -cE '^test .*(no subgroups|reduce then scan).* ok$' "$log" || true)
+    printf '  %-12s %-18s %s, %s of them without subgroups\n' "$device" "$program" "${result:-no result}" "$plain"
+    # Whatever is skipped here is a failure: the device is there.
+    [ "$status" = 0 ] && grep -qE '^test result: ok\. [1-9][0-9]* passed; 0 failed; 0 ignored' "$log" && return
+    if [ "$status" = 124 ] || [ "$status" = 137 ]; then echo "  it did not end within $limit s" >&2; fi
+    grep -vE ' ok$' "$log" | tail -60 >&2
+    return 1
+}
+
+run_device() {
+    local device=$1 failed=0 program name log status filter
+    shift
+    for program in "$@"; do
+        name=$(basename "$program") name=${name%-*}
+        log=$logs/$device-$name.log status=0
+        filter=()
+        case $quick$device$name in
+        yeslavapipe-16wgpu_conformance | yesswiftshaderwgpu_conformance) filter=(" u32 ") ;;
+        esac
+        timeout --kill-after=10 "$limit" scripts/software-vulkan.sh run "$device" "$program" --test-threads=2 "${filter[@]}" >"$log" 2>&1 ||
+            status=$?
+        report "$device" "$name" "$log" "$status" || failed=1
+    done
+    return "$failed"
+}
+
+export quick=${quick-}
+if [ "${1-}" = --quick ]; then
+    quick=yes
+    shift
+fi
+if [ "${1-}" = --device ]; then
+    shift
+    run_device "$@"
+    exit
+fi
+
+[ $# -gt 0 ] || set -- lavapipe-8 swiftshader lavapipe-4 lavapipe-16
+scripts/software-vulkan.sh install
+mkdir -p "$logs"
+rm -f "$logs"/*
+cargo test --workspace --no-run --quiet
+built=$(cargo test --workspace --no-run --quiet --message-format=json | grep -oE '"executable":"[^"]*/wgpu_(conformance|faults|kernels|look_back)-[0-9a-f]+"' | cut -d'"' -f4)
+[ "$(wc -w <<<"$built")" = 4 ] || { echo "not every program was built: $built" >&2; exit 1; }
+# The list is split on purpose.
+# shellcheck disable=SC2086
+status=0
+printf '%s\n' "$@" | xargs -P 2 -I DEVICE "$0" --device DEVICE $built || status=1
+adapters=$(cat "$logs"/*.log | grep -hE 'subgroups (Some|None)' | sort -u)
+printf 'adapters:\n%s\n%s tests passed, %s failed, %s s\n' "$adapters" "$(cat "$logs"/*.log | grep -cE '^test .* ok$')" \
+    "$(cat "$logs"/*.log | grep -cE '^test .* FAILED$' || true)" "$SECONDS"
+exit "$status"
