@@ -7,7 +7,7 @@ use crate::files::{Empty, Format};
 use crate::order::{Bits, options};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use polysort::{Options, Order};
+use polysort::{AnyBackend, Options, Order};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -147,6 +147,9 @@ pub(crate) struct BenchArgs {
     /// Directions.
     #[arg(long, value_delimiter = ',', default_value = "asc")]
     pub(crate) orders: Vec<Direction>,
+    /// polysort's backends: all that open, if none is named.
+    #[arg(long, value_delimiter = ',', value_parser = PossibleValuesParser::new(AnyBackend::NAMES))]
+    pub(crate) backends: Vec<String>,
     /// Threads of polysort's CPU backend and of rayon; all cores if not given.
     #[arg(long)]
     pub(crate) threads: Option<NonZeroUsize>,

@@ -51,7 +51,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<Outcome> {
 fn run(args: &BenchArgs) -> Result<Outcome> {
     let only_csv = args.csv.as_deref() == Some(Path::new("-"));
     let output = args.csv.as_deref().map(|path| Output::open(Some(path))).transpose()?;
-    let backends = open_backends();
+    let backends = open_backends(&args.backends)?;
     let rounds = Rounds { warmups: 1, reps: args.reps.get(), seeds: args.seeds.get() as u64 };
     let (id, mut rows, mut outcome) = (table::run_id(), String::new(), Outcome::Fine);
     if !only_csv {
@@ -75,8 +75,11 @@ fn run(args: &BenchArgs) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Every backend that opens; the others are named, with the reason.
-fn open_backends() -> Vec<AnyBackend> {
+/// The backends of these names; without a name every one that opens, and a note of why the others do not.
+fn open_backends(names: &[String]) -> Result<Vec<AnyBackend>> {
+    if !names.is_empty() {
+        return Ok(names.iter().map(|name| AnyBackend::by_name(name)).collect::<Result<_, _>>()?);
+    }
     let open = |name: &&str| match AnyBackend::by_name(name) {
         Ok(backend) => Some(backend),
         Err(error) => {
@@ -84,5 +87,5 @@ fn open_backends() -> Vec<AnyBackend> {
             None
         }
     };
-    AnyBackend::NAMES.iter().filter_map(open).collect()
+    Ok(AnyBackend::NAMES.iter().filter_map(open).collect())
 }

@@ -1,6 +1,7 @@
 //! `bench`: the records that it writes, in the project's format, and the table.
 
 use crate::tool::Place;
+use polysort::AnyBackend;
 use std::collections::BTreeSet;
 
 const HEADER: &str =
@@ -20,19 +21,15 @@ fn rows(record: &str) -> Vec<Vec<&str>> {
     rows
 }
 
-fn opened() -> Vec<&'static str> {
-    polysort::AnyBackend::NAMES.iter().copied().filter(|name| polysort::AnyBackend::by_name(name).is_ok()).collect()
-}
-
 #[test]
 fn a_record_has_a_row_for_each_system_and_case() {
     let place = Place::new();
     let table = place
-        .run("bench --keys u32,f32 --ops sort --sizes 10,2^10,70_000 --orders asc,desc --reps 2 --seeds 2 --csv r.csv")
+        .run("bench --backends rayon --keys u32,f32 --ops sort --sizes 10,2^10,70_000 --orders asc,desc --reps 2 --seeds 2 --csv r.csv")
         .text();
     let record = String::from_utf8(place.read("r.csv")).expect("text");
     let rows = rows(&record);
-    assert_eq!(rows.len(), 2 * 3 * 2 * (opened().len() + 3));
+    assert_eq!(rows.len(), 2 * 3 * 2 * (1 + 3));
     let column = |at: usize| rows.iter().map(|row| row[at]).collect::<BTreeSet<_>>();
     assert_eq!(column(1), BTreeSet::from(["polysort", "rayon", "std"]));
     assert_eq!(column(5), BTreeSet::from(["u32", "f32"]));
@@ -48,7 +45,7 @@ fn a_record_has_a_row_for_each_system_and_case() {
 
 #[test]
 fn every_operation_pattern_and_payload_is_verified() {
-    let args = "bench --keys u8,f16,i64 --ops sort,sort_pairs,argsort,top_k,sort_segments --payloads u32,u64 --orders asc,desc \
+    let args = "bench --backends rayon --keys u8,f16,i64 --ops sort,sort_pairs,argsort,top_k,sort_segments --payloads u32,u64 --orders asc,desc \
         --patterns uniform,sorted,reversed,equal,few-unique,organ-pipe,nearly-sorted,skewed-top,zipf --sizes 3000 --reps 1 --seeds 1 --csv -";
     let record = Place::new().run(args).text();
     let rows = rows(&record);
@@ -66,7 +63,7 @@ fn every_operation_pattern_and_payload_is_verified() {
     assert_eq!(payloads, BTreeSet::from(expected));
     for case in &cases {
         let systems: BTreeSet<_> = rows.iter().filter(|row| row[4..10] == case[..]).map(|row| (row[1], row[2])).collect();
-        assert!(opened().iter().all(|name| systems.contains(&("polysort", *name))), "{case:?}: {systems:?}");
+        assert!(systems.contains(&("polysort", "rayon")), "{case:?}: {systems:?}");
         assert!(["std", "rayon"].iter().all(|peer| systems.iter().any(|system| system.0 == *peer)), "{case:?}: {systems:?}");
         // Pairs are measured beside a parallel sort that is as stable as ours.
         assert_eq!(systems.contains(&("rayon", "par_sort_by_key")), case[0] == "sort_pairs", "{case:?}: {systems:?}");
@@ -75,6 +72,22 @@ fn every_operation_pattern_and_payload_is_verified() {
 
 #[test]
 fn in_a_pool_of_its_own() {
-    let record = Place::new().run("bench --threads 1 --keys u64 --ops sort --sizes 200000 --reps 1 --seeds 1 --csv -").text();
-    assert_eq!(rows(&record).len(), opened().len() + 3);
+    let args = "bench --backends rayon --threads 1 --keys u64 --ops sort --sizes 200000 --reps 1 --seeds 1 --csv -";
+    assert_eq!(rows(&Place::new().run(args).text()).len(), 1 + 3);
+}
+
+#[test]
+fn a_backend_that_does_not_open_is_told_of() {
+    let args = "bench --keys u8 --ops sort --sizes 100 --reps 1 --seeds 1 --csv -";
+    let all = Place::new().run(args);
+    assert_eq!(all.code, 0);
+    let notes = all.stderr.lines().filter(|line| line.starts_with("polysort: note: ")).count();
+    let record = String::from_utf8(all.stdout).expect("text");
+    assert_eq!(rows(&record).len() + notes, AnyBackend::NAMES.len() + 3);
+    // Who asks for it by name gets the reason as an error.
+    if notes > 0 {
+        let named = Place::new().run(&format!("{args} --backends wgpu"));
+        assert_eq!(named.code, 2);
+        assert!(named.stderr.starts_with("polysort: wgpu is unavailable: "), "{}", named.stderr);
+    }
 }
