@@ -46,29 +46,26 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
     let (key, sort, schedule) = (part!("key"), part!("sort"), part!("schedule"));
     let ranking = match variant.ranking {
         Some(Ranking::Ballot { .. }) => vec![part!("threads"), part!("lanes"), part!("rank_by_ballot")],
-        Some(Ranking::Counters) => vec![part!("threads"), part!("rank_by_counters")],
+        Some(Ranking::Counters) => vec![part!("threads"), part!("sums"), part!("rank_by_counters")],
         None => vec![],
     };
     let moving = [part!("value"), part!("board"), part!("places"), part!("move_tile")];
-    let mut parts = vec![];
+    let mut parts = vec![part!("number")];
     match variant.kernel {
         Kernel::Begin => parts.extend([key, sort, part!("call")]),
         Kernel::Histogram => parts.extend([key, sort, part!("source")]),
-        Kernel::Scan => parts.extend([key, sort]),
+        Kernel::Scan => parts.extend([key, sort, part!("sums")]),
         Kernel::Onesweep => parts.extend([key, sort, schedule].into_iter().chain(moving).chain(ranking)),
         Kernel::Upsweep => parts.extend([key, sort, schedule, part!("pass"), part!("places")]),
-        Kernel::Spine => parts.extend([schedule, part!("pass")]),
+        Kernel::Spine => parts.extend([schedule, part!("pass"), part!("sums")]),
         Kernel::Downsweep => parts.extend([key, sort, schedule, part!("pass")].into_iter().chain(moving).chain(ranking)),
         Kernel::SingleTile => {
             parts.extend([key, sort, part!("call"), part!("source"), part!("value"), part!("board")].into_iter().chain(ranking));
         }
-        Kernel::Copy => parts.extend([part!("number"), schedule, part!("due")]),
+        Kernel::Copy => parts.extend([schedule, part!("due")]),
         Kernel::Identity => parts.extend([key, sort, schedule]),
         Kernel::Widen => parts.extend([key, sort, part!("source")]),
         Kernel::Narrow | Kernel::Fill => parts.extend([key, sort, schedule]),
-    }
-    if !parts.contains(&part!("number")) {
-        parts.insert(0, part!("number"));
     }
     parts
 }

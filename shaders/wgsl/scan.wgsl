@@ -7,24 +7,11 @@
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
 
-var<workgroup> sums: array<u32, RADIX>;
-
 @compute @workgroup_size(RADIX)
 fn scan(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group_id: vec3<u32>) {
     let slot = STATE_HISTOGRAM + group_id.x * RADIX + thread;
     let found = atomicLoad(&state[slot]);
-    sums[thread] = found;
-    workgroupBarrier();
-    for (var reach = 1u; reach < RADIX; reach *= 2u) {
-        var other = 0u;
-        if (thread >= reach) {
-            other = sums[thread - reach];
-        }
-        workgroupBarrier();
-        sums[thread] += other;
-        workgroupBarrier();
-    }
-    atomicStore(&state[slot], sums[thread] - found);
+    atomicStore(&state[slot], sum_up(thread, found) - found);
     let keys = sums[RADIX - 1u];
     if (found > 0u && found < keys) {
         atomicOr(&state[STATE_VARIES], 1u << group_id.x);

@@ -9,7 +9,6 @@
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
 @group(0) @binding(2) var<storage, read_write> status: array<u32>;
 
-var<workgroup> sums: array<u32, GROUP>;
 // Keys, digit, whether there is anything to do.
 var<workgroup> work: vec3<u32>;
 
@@ -30,19 +29,9 @@ fn spine(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) gr
         if (first + thread < tiles) {
             found = status[row + first + thread];
         }
-        sums[thread] = found;
-        workgroupBarrier();
-        for (var reach = 1u; reach < GROUP; reach *= 2u) {
-            var other = 0u;
-            if (thread >= reach) {
-                other = sums[thread - reach];
-            }
-            workgroupBarrier();
-            sums[thread] += other;
-            workgroupBarrier();
-        }
+        let before = sum_up(thread, found) - found;
         if (first + thread < tiles) {
-            status[row + first + thread] = start + sums[thread] - found;
+            status[row + first + thread] = start + before;
         }
         start += sums[GROUP - 1u];
         workgroupBarrier();

@@ -146,7 +146,11 @@ fn limit_text(limit: Option<u64>) -> String {
 
 impl Error {
     /// [`Error::LengthMismatch`] unless the two lengths agree.
-    pub(crate) fn check_lengths(left: &'static str, left_len: usize, right: &'static str, right_len: usize) -> Result<(), Self> {
+    /// Whether two slices, of which one moves along with the other, are of one length.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] with both if they are not.
+    pub fn check_lengths(left: &'static str, left_len: usize, right: &'static str, right_len: usize) -> Result<(), Self> {
         if left_len == right_len { Ok(()) } else { Err(Error::LengthMismatch { left, left_len, right, right_len }) }
     }
 

@@ -28,6 +28,7 @@ mod segments;
 mod sort;
 mod spec;
 mod word;
+mod words;
 
 pub use backend::{Backend, Limits, sort_pairs_by_argsort};
 pub use compound::Join;
@@ -39,3 +40,5 @@ pub use segments::Segments;
 pub use sort::{Sort, TopK};
 pub use spec::{Options, Order, Spec};
 pub use word::Word;
+#[doc(hidden)]
+pub use words::{Pairs, Words, shared_words};

@@ -1,7 +1,7 @@
 //! Sorting keys: what a user calls, on any backend.
 
-use crate::masks::low_bits;
-use crate::{Backend, Error, Options, Segments, Sortable, Spec, Word, permutation};
+use crate::words::{Pairs, Words, shared_words};
+use crate::{Backend, Error, Options, Segments, Sortable, Spec, permutation};
 use bytemuck::Pod;
 
 /// Every operation, for every key, on every backend. Implemented for all [`Backend`]s.
@@ -25,7 +25,9 @@ pub trait Sort: Backend {
     /// [`Error::InvalidRange`] for a bit range outside the key, else as [`sort`](Sort::sort).
     fn sort_with<K: Sortable>(&self, keys: &mut [K], options: Options) -> Result<(), Error> {
         let spec = Spec::of::<K>(options)?;
-        self.on_words(keys, |words| self.sort_bits(words, spec))
+        let mut words = Words::of(keys)?;
+        self.sort_bits(words.get(), spec)?;
+        words.finish()
     }
 
     /// Sorts `keys`, ascending, and moves `values` along.
@@ -43,7 +45,10 @@ pub trait Sort: Backend {
     fn sort_pairs_with<K: Sortable, V: Pod>(&self, keys: &mut [K], values: &mut [V], options: Options) -> Result<(), Error> {
         let spec = Spec::of::<K>(options)?;
         Error::check_lengths("keys", keys.len(), "values", values.len())?;
-        self.on_pairs(keys, values, |words, values| self.sort_pairs_bits(words, values, spec))
+        let mut words = Pairs::of(keys, values)?;
+        let (keys, values) = words.get();
+        self.sort_pairs_bits(keys, values, spec)?;
+        words.finish()
     }
 
     /// Sorts any elements, ascending by a key that is taken once of each. The elements are moved by swaps and need not be `Copy`.
@@ -77,7 +82,7 @@ pub trait Sort: Backend {
     /// [`Error::InvalidRange`] for a bit range outside the key, else as [`argsort`](Sort::argsort).
     fn argsort_with<K: Sortable>(&self, keys: &[K], options: Options) -> Result<Vec<u32>, Error> {
         let spec = Spec::of::<K>(options)?;
-        on_shared_words(keys, |words| self.argsort_bits(words, spec))
+        self.argsort_bits(&shared_words(keys)?, spec)
     }
 
     /// Sorts each segment of `keys` by itself, ascending.
@@ -109,7 +114,9 @@ pub trait Sort: Backend {
     ) -> Result<(), Error> {
         let (spec, segments) = (Spec::of::<K>(options)?, segments.into());
         segments.check(keys.len())?;
-        self.on_words(keys, |words| self.sort_segments_bits(words, segments, spec))
+        let mut words = Words::of(keys)?;
+        self.sort_segments_bits(words.get(), segments, spec)?;
+        words.finish()
     }
 
     /// Sorts each segment of `keys` by itself, ascending, and moves `values` along.
@@ -139,7 +146,10 @@ pub trait Sort: Backend {
         let (spec, segments) = (Spec::of::<K>(options)?, segments.into());
         Error::check_lengths("keys", keys.len(), "values", values.len())?;
         segments.check(keys.len())?;
-        self.on_pairs(keys, values, |words, values| self.sort_pairs_segments_bits(words, values, segments, spec))
+        let mut words = Pairs::of(keys, values)?;
+        let (keys, values) = words.get();
+        self.sort_pairs_segments_bits(keys, values, segments, spec)?;
+        words.finish()
     }
 
     /// The permutation that sorts each segment of `keys` by itself, ascending. Indices count from the start of `keys`; positions
@@ -163,7 +173,7 @@ pub trait Sort: Backend {
     ) -> Result<Vec<u32>, Error> {
         let (spec, segments) = (Spec::of::<K>(options)?, segments.into());
         segments.check(keys.len())?;
-        on_shared_words(keys, |words| self.argsort_segments_bits(words, segments, spec))
+        self.argsort_segments_bits(&shared_words(keys)?, segments, spec)
     }
 
     /// The `k` largest keys, largest first, equal keys by lowest index; all of them if there are fewer.
@@ -188,40 +198,8 @@ pub trait Sort: Backend {
     /// [`Error::InvalidRange`] for a bit range outside the key, else as [`top_k`](Sort::top_k).
     fn top_k_with<K: Sortable>(&self, keys: &[K], k: usize, options: Options) -> Result<TopK<K>, Error> {
         let spec = Spec::of::<K>(options)?;
-        let indices = on_shared_words(keys, |words| self.top_k_bits(words, k, spec))?;
+        let indices = self.top_k_bits(&shared_words(keys)?, k, spec)?;
         Ok(TopK { keys: permutation::gather(keys, &indices), indices })
-    }
-
-    /// Runs `sort` on the words of `keys`: in place if the key allows it, else mapped there and, once all is well, back.
-    #[doc(hidden)]
-    fn on_words<K: Sortable>(&self, keys: &mut [K], sort: impl FnOnce(&mut [K::Bits]) -> Result<(), Error>) -> Result<(), Error> {
-        if let Some(view) = K::IN_PLACE {
-            return sort((view.words_mut)(keys));
-        }
-        let mut words = map(keys)?;
-        sort(&mut words)?;
-        keys.copy_from_slice(&unmap(&words)?);
-        Ok(())
-    }
-
-    /// As [`on_words`](Sort::on_words), with values that move along. Mapped keys move a copy of them: a key that cannot be mapped
-    /// back must not leave moved values behind.
-    #[doc(hidden)]
-    fn on_pairs<K: Sortable, V: Pod>(
-        &self,
-        keys: &mut [K],
-        values: &mut [V],
-        sort: impl FnOnce(&mut [K::Bits], &mut [V]) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        if let Some(view) = K::IN_PLACE {
-            return sort((view.words_mut)(keys), values);
-        }
-        let (mut words, mut moved) = (map(keys)?, values.to_vec());
-        sort(&mut words, &mut moved)?;
-        let sorted = unmap(&words)?;
-        keys.copy_from_slice(&sorted);
-        values.copy_from_slice(&moved);
-        Ok(())
     }
 }
 
@@ -234,38 +212,4 @@ pub struct TopK<K> {
     pub keys: Vec<K>,
     /// The position of each in the input.
     pub indices: Vec<u32>,
-}
-
-/// Runs `f` on the words of `keys`, which are not changed.
-fn on_shared_words<K: Sortable, R>(keys: &[K], f: impl FnOnce(&[K::Bits]) -> Result<R, Error>) -> Result<R, Error> {
-    match K::IN_PLACE {
-        Some(view) => f((view.words)(keys)),
-        None => f(&map(keys)?),
-    }
-}
-
-/// The ordered bits of each key. `to_bits` runs once a key, here, before any sorting code sees the bits.
-fn map<K: Sortable>(keys: &[K]) -> Result<Vec<K::Bits>, Error> {
-    let widest = K::Bits::truncate(low_bits(K::WIDTH));
-    let words: Vec<K::Bits> = keys.iter().map(|&key| key.to_bits()).collect();
-    match words.iter().position(|&bits| bits > widest) {
-        None => Ok(words),
-        Some(index) => Err(invalid_key::<K>(index, words[index], format!("wider than the {} bits of its type", K::WIDTH))),
-    }
-}
-
-/// The keys of sorted bits, each checked to be the one that the bits came from.
-fn unmap<K: Sortable>(words: &[K::Bits]) -> Result<Vec<K>, Error> {
-    let keys: Vec<K> = words.iter().map(|&bits| K::from_bits(bits)).collect();
-    match keys.iter().zip(words).position(|(key, &bits)| key.to_bits() != bits) {
-        None => Ok(keys),
-        Some(index) => {
-            let back = keys[index].to_bits();
-            Err(invalid_key::<K>(index, words[index], format!("from_bits makes a key of them that has the bits {back:#x}")))
-        }
-    }
-}
-
-fn invalid_key<K: Sortable>(index: usize, bits: K::Bits, why: String) -> Error {
-    Error::InvalidKey { index, bits: bits.widen(), why }
 }

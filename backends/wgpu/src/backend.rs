@@ -2,10 +2,13 @@
 
 use crate::engine::{Data, Engine};
 use crate::gpu::{Allowed, Gpu};
+use crate::sorter::payload;
+use crate::wait::{Waiting, blocking};
+use async_lock::{Mutex, MutexGuard};
 use bytemuck::Pod;
 use polysort_core::plan::{Algorithm, Blocked, Facts, Payload, Request};
-use polysort_core::{Backend, Error, Limits, Spec, Word, permutation, sort_pairs_by_argsort};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use polysort_core::{Backend, Error, Limits, Spec, Word, permutation};
+use std::sync::Arc;
 
 /// Sorts on a GPU.
 ///
@@ -44,7 +47,7 @@ impl WgpuBackend {
     /// # Errors
     /// [`Error::Unavailable`] if there is no such adapter.
     pub fn open_with(config: Config) -> Result<Self, Error> {
-        pollster::block_on(Self::open_async(config))
+        blocking(Self::open_async(config))
     }
 
     /// As [`open_with`](WgpuBackend::open_with), without blocking.
@@ -60,21 +63,27 @@ impl WgpuBackend {
     }
 
     /// Bytes of device memory, and of host memory that the device sees, that are kept for the next call.
-    pub fn scratch_bytes(&self) -> u64 {
-        self.engine().bytes()
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] in a browser while another call is under way.
+    pub fn scratch_bytes(&self) -> Result<u64, Error> {
+        blocking(async { Ok(self.engine(Waiting::Here).await.bytes()) })
     }
 
     /// Gives that memory back.
-    pub fn release(&self) {
-        self.engine().release();
+    ///
+    /// # Errors
+    /// As [`scratch_bytes`](WgpuBackend::scratch_bytes).
+    pub fn release(&self) -> Result<(), Error> {
+        blocking(async { Ok(self.engine(Waiting::Here).await.release()) })
     }
 
-    /// How many tiles the last sort counted on behalf of groups that had not come so far.
+    /// How many tiles the last sort of more than one tile counted on behalf of groups that had not come so far.
     ///
     /// # Errors
     /// If the device is lost.
     pub fn recounts(&self) -> Result<u32, Error> {
-        self.engine().recounts()
+        blocking(async { self.engine(Waiting::Here).await.recounts().await })
     }
 
     /// What the device is, as wgpu knows it.
@@ -101,21 +110,73 @@ impl WgpuBackend {
         Arc::ptr_eq(&self.gpu, &other.gpu)
     }
 
-    /// What the backend runs on, for tests: they break it.
-    #[doc(hidden)]
-    pub fn parts(&self) -> (&wgpu::Device, &wgpu::Queue, &Facts) {
-        (&self.gpu.device, &self.gpu.queue, &self.gpu.facts)
+    /// What sorts are planned for.
+    pub fn facts(&self) -> &Facts {
+        &self.gpu.facts
     }
 
-    pub(crate) fn engine(&self) -> MutexGuard<'_, Engine> {
-        // A panic in the middle of a call leaves buffers that the next call fills again.
-        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The engine, for a call that waits like this. What a call that was given up left in it, the next one fills again.
+    pub(crate) async fn engine(&self, waiting: Waiting) -> MutexGuard<'_, Engine> {
+        let mut engine = self.engine.lock().await;
+        engine.waiting = waiting;
+        engine
     }
 
-    fn sort_words<W: Word>(&self, count: usize, payload: Payload, data: Data<'_>, spec: Spec) -> Result<(), Error> {
+    /// Sorts words in place.
+    pub(crate) async fn sort_words<W: Word>(&self, waiting: Waiting, keys: &mut [W], spec: Spec) -> Result<(), Error> {
+        spec.check::<W>()?;
+        if keys.len() < 2 || spec.width() == 0 {
+            return Ok(());
+        }
+        self.run::<W>(waiting, keys.len(), Payload::None, Data::Keys(bytemuck::cast_slice_mut(keys)), spec).await
+    }
+
+    /// Sorts words in place, and moves values along.
+    pub(crate) async fn sort_word_pairs<W: Word, V: Pod>(
+        &self,
+        waiting: Waiting,
+        keys: &mut [W],
+        values: &mut [V],
+        spec: Spec,
+    ) -> Result<(), Error> {
+        spec.check_pairs::<W>(keys.len(), values.len())?;
+        if keys.len() < 2 || spec.width() == 0 || size_of::<V>() == 0 {
+            return self.sort_words(waiting, keys, spec).await;
+        }
+        let Ok(payload @ Payload::Words(_)) = payload(size_of::<V>()) else {
+            let order = self.argsort_words(waiting, keys, spec).await?;
+            permutation::gather_pairs(keys, values, &order);
+            return Ok(());
+        };
+        let count = keys.len();
+        let data = Data::Pairs(bytemuck::cast_slice_mut(keys), bytemuck::cast_slice_mut(values));
+        self.run::<W>(waiting, count, payload, data, spec).await
+    }
+
+    /// The permutation that sorts words.
+    pub(crate) async fn argsort_words<W: Word>(&self, waiting: Waiting, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
+        spec.check::<W>()?;
+        if keys.len() < 2 || spec.width() == 0 {
+            return permutation::identity(keys.len());
+        }
+        let mut indices = vec![0_u32; keys.len()];
+        let data = Data::Indices(bytemuck::cast_slice(keys), bytemuck::cast_slice_mut(&mut indices));
+        self.run::<W>(waiting, keys.len(), Payload::Indices, data, spec).await?;
+        Ok(indices)
+    }
+
+    async fn run<W: Word>(
+        &self,
+        waiting: Waiting,
+        count: usize,
+        payload: Payload,
+        data: Data<'_>,
+        spec: Spec,
+    ) -> Result<(), Error> {
         // Shorter keys take a word each while they are sorted.
         self.gpu.facts.limits(payload.words()).check("the GPU", count, size_of::<W>().max(4))?;
-        self.engine().sort(Request { payload, ..Request::keys(W::BITS, spec, count as u64) }, data)
+        let request = Request { payload, ..Request::keys(W::BITS, spec, count as u64) };
+        self.engine(waiting).await.sort(request, data).await
     }
 }
 
@@ -147,37 +208,14 @@ impl Backend for WgpuBackend {
     }
 
     fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
-        spec.check::<W>()?;
-        if keys.len() < 2 || spec.width() == 0 {
-            return Ok(());
-        }
-        self.sort_words::<W>(keys.len(), Payload::None, Data::Keys(bytemuck::cast_slice_mut(keys)), spec)
+        blocking(self.sort_words(Waiting::Here, keys, spec))
     }
 
     fn sort_pairs_bits<W: Word, V: Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
-        spec.check_pairs::<W>(keys.len(), values.len())?;
-        if keys.len() < 2 || spec.width() == 0 || size_of::<V>() == 0 {
-            return self.sort_bits(keys, spec);
-        }
-        let count = keys.len();
-        match size_of::<V>() {
-            4 | 8 | 12 | 16 => {
-                let payload = Payload::Words(size_of::<V>() as u32 / 4);
-                let data = Data::Pairs(bytemuck::cast_slice_mut(keys), bytemuck::cast_slice_mut(values));
-                self.sort_words::<W>(count, payload, data, spec)
-            }
-            _ => sort_pairs_by_argsort(self, keys, values, spec),
-        }
+        blocking(self.sort_word_pairs(Waiting::Here, keys, values, spec))
     }
 
     fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
-        spec.check::<W>()?;
-        if keys.len() < 2 || spec.width() == 0 {
-            return permutation::identity(keys.len());
-        }
-        let mut indices = vec![0_u32; keys.len()];
-        let data = Data::Indices(bytemuck::cast_slice(keys), bytemuck::cast_slice_mut(&mut indices));
-        self.sort_words::<W>(keys.len(), Payload::Indices, data, spec)?;
-        Ok(indices)
+        blocking(self.argsort_words(Waiting::Here, keys, spec))
     }
 }

@@ -1,15 +1,16 @@
 //! Sorts of host slices: buffers and launches that are kept from call to call.
 
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, STORAGE};
 use crate::launch::{Bound, Count, Launches};
 use crate::self_test;
 use crate::staging::{Down, Up, encoder};
+use crate::wait::Waiting;
 use polysort_core::Error;
 use polysort_core::plan::{self, Algorithm, Payload, Request, SortPlan};
 use polysort_shaders::abi;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use wgpu::{Buffer, BufferUsages, ComputePassDescriptor};
+use wgpu::{Buffer, ComputePassDescriptor};
 
 /// Sorts that are kept bound for the next call of the same kind.
 const KEPT: usize = 32;
@@ -35,6 +36,8 @@ pub(crate) struct Engine {
     tested: HashMap<(u32, Payload), Option<Algorithm>>,
     up: Up,
     down: Down,
+    /// How the call that has the engine waits.
+    pub(crate) waiting: Waiting,
     /// What every sort is asked to do besides.
     pub(crate) algorithm: Option<Algorithm>,
     pub(crate) blocked: plan::Blocked,
@@ -49,98 +52,107 @@ impl Engine {
             tested: HashMap::new(),
             up: Up::default(),
             down: Down::default(),
+            waiting: Waiting::default(),
             algorithm: None,
             blocked: plan::Blocked::NONE,
         }
     }
 
     /// Sorts the host's data by a way that has passed its test. The request's maximum is the number of keys.
-    pub(crate) fn sort(&mut self, request: Request, data: Data<'_>) -> Result<(), Error> {
-        if let Some(lost) = self.gpu.lost() {
-            return Err(lost);
-        }
-        let request = Request { algorithm: self.algorithm, blocked: self.blocked, ..request };
-        let request = self.tested(request)?;
-        self.sort_untested(request, data)
+    pub(crate) async fn sort(&mut self, request: Request, data: Data<'_>) -> Result<(), Error> {
+        let request = self.tested(request).await?;
+        self.sort_untested(request, data).await
     }
 
     /// Sorts the host's data.
-    pub(crate) fn sort_untested(&mut self, request: Request, data: Data<'_>) -> Result<(), Error> {
+    pub(crate) async fn sort_untested(&mut self, request: Request, data: Data<'_>) -> Result<(), Error> {
         let count = request.max;
         // Lengths that are much the same share buffers and launches.
         let step = (count / 8).next_power_of_two();
         let most = self.gpu.facts.limits(request.payload.words()).longest(4 * request.key_words() as usize);
         let request = Request { max: count.next_multiple_of(step).min(most).max(count), ..request };
-        let launches = self.launches(request)?;
         let gpu = self.gpu.clone();
+        let launches = gpu.watched(|| self.launches(request)).await?;
+        let (keys, values) = (plan::Buffer::Keys, plan::Buffer::Values);
         let buffer = |role| &self.buffers[&role];
         match &data {
-            Data::Keys(keys) => self.up.copy(&gpu, keys, buffer(plan::Buffer::Keys))?,
-            Data::Indices(keys, _) => self.up.copy(&gpu, keys, buffer(plan::Buffer::Keys))?,
-            Data::Pairs(keys, values) => {
-                self.up.copy(&gpu, keys, buffer(plan::Buffer::Keys))?;
-                self.up.copy(&gpu, values, buffer(plan::Buffer::Values))?;
+            Data::Keys(bytes) => self.up.copy(&gpu, self.waiting, bytes, buffer(keys)).await?,
+            Data::Indices(bytes, _) => self.up.copy(&gpu, self.waiting, bytes, buffer(keys)).await?,
+            Data::Pairs(bytes, value_bytes) => {
+                self.up.copy(&gpu, self.waiting, bytes, buffer(keys)).await?;
+                self.up.copy(&gpu, self.waiting, value_bytes, buffer(values)).await?;
             }
         }
-        let encoder = gpu.guarded(|| -> Result<_, Error> {
-            let mut encoder = encoder(&gpu);
-            launches.record(&mut encoder.begin_compute_pass(&PASS), Count::Fixed(count as u32))?;
-            Ok(encoder)
-        })??;
-        let (keys_from, values_from) = (plan::Buffer::Keys, plan::Buffer::Values);
-        match data {
-            Data::Keys(keys) => self.down.copy(&gpu, encoder, &[buffer(keys_from)], &mut [keys]),
-            Data::Indices(_, indices) => self.down.copy(&gpu, encoder, &[buffer(values_from)], &mut [indices]),
-            Data::Pairs(keys, values) => {
-                self.down.copy(&gpu, encoder, &[buffer(keys_from), buffer(values_from)], &mut [keys, values])
-            }
-        }
+        let mut results: Vec<(plan::Buffer, &mut [u8])> = match data {
+            Data::Keys(bytes) => vec![(keys, bytes)],
+            Data::Indices(_, indices) => vec![(values, indices)],
+            Data::Pairs(bytes, value_bytes) => vec![(keys, bytes), (values, value_bytes)],
+        };
+        let down = &mut self.down;
+        let record = || {
+            let encoder = gpu.guarded(|| -> Result<_, Error> {
+                let mut encoder = encoder(&gpu);
+                launches.record(&mut encoder.begin_compute_pass(&PASS), Count::Fixed(count as u32))?;
+                Ok(encoder)
+            })??;
+            let sources: Vec<_> = results.iter().map(|(role, bytes)| (buffer(*role), bytes.len())).collect();
+            down.begin(&gpu, encoder, &sources)
+        };
+        let coming = gpu.watched(record).await?;
+        let mut targets: Vec<&mut [u8]> = results.iter_mut().map(|(_, bytes)| &mut **bytes).collect();
+        self.down.finish(&gpu, self.waiting, coming, &mut targets).await
     }
 
     /// Sorts what is on the device. The request's maximum is the number of keys.
-    pub(crate) fn sort_resident(&mut self, request: Request, keys: &Buffer, values: Option<&Buffer>) -> Result<(), Error> {
-        if let Some(lost) = self.gpu.lost() {
-            return Err(lost);
-        }
-        let count = request.max;
-        let request = Request { algorithm: self.algorithm, blocked: self.blocked, ..request };
-        let request = self.tested(request)?;
-        let launches = self.bind(request, |role| match role {
-            plan::Buffer::Keys => Some(keys),
-            plan::Buffer::Values => values,
-            _ => None,
-        })?;
+    pub(crate) async fn sort_resident(&mut self, request: Request, keys: &Buffer, values: Option<&Buffer>) -> Result<(), Error> {
+        let count = Count::Fixed(request.max as u32);
+        let request = self.tested(request).await?;
         let gpu = self.gpu.clone();
-        gpu.guarded(|| {
-            let mut encoder = encoder(&gpu);
-            let recorded = launches.record(&mut encoder.begin_compute_pass(&PASS), Count::Fixed(count as u32));
-            gpu.queue.submit([encoder.finish()]);
-            recorded
-        })?
+        gpu.watched(|| {
+            let launches = self.bind(request, |role| match role {
+                plan::Buffer::Keys => Some(keys),
+                plan::Buffer::Values => values,
+                _ => None,
+            })?;
+            gpu.guarded(|| {
+                let mut encoder = encoder(&gpu);
+                let recorded = launches.record(&mut encoder.begin_compute_pass(&PASS), count);
+                gpu.queue.submit([encoder.finish()]);
+                recorded
+            })?
+        })
+        .await
     }
 
     /// Copies `bytes` to the start of a buffer.
-    pub(crate) fn upload(&mut self, bytes: &[u8], buffer: &Buffer) -> Result<(), Error> {
-        self.up.copy(&self.gpu, bytes, buffer)
+    pub(crate) async fn upload(&mut self, bytes: &[u8], buffer: &Buffer) -> Result<(), Error> {
+        self.up.copy(&self.gpu, self.waiting, bytes, buffer).await
     }
 
     /// Copies the start of a buffer to `bytes`.
-    pub(crate) fn download(&mut self, buffer: &Buffer, bytes: &mut [u8]) -> Result<(), Error> {
-        self.down.copy(&self.gpu, encoder(&self.gpu), &[buffer], &mut [bytes])
+    pub(crate) async fn download(&mut self, buffer: &Buffer, bytes: &mut [u8]) -> Result<(), Error> {
+        self.down.copy(&self.gpu, self.waiting, buffer, bytes).await
     }
 
-    /// The request by a way that has passed its test on this device.
-    pub(crate) fn tested(&mut self, request: Request) -> Result<Request, Error> {
-        let kind = (request.key_bits, request.payload);
-        if request.algorithm.is_none() {
-            if let Some(&algorithm) = self.tested.get(&kind) {
-                return Ok(Request { algorithm, ..request });
-            }
-            let algorithm = self_test::choose(self, request)?;
-            self.tested.insert(kind, algorithm);
-            return Ok(Request { algorithm, ..request });
+    /// The request as this engine is asked to do it, by a way that has passed its test on this device, which is there.
+    pub(crate) async fn tested(&mut self, request: Request) -> Result<Request, Error> {
+        if let Some(lost) = self.gpu.lost() {
+            return Err(lost);
         }
-        Ok(request)
+        let request = Request { algorithm: self.algorithm.or(request.algorithm), blocked: self.blocked, ..request };
+        let kind = (request.key_bits, request.payload);
+        if request.algorithm.is_some() {
+            return Ok(request);
+        }
+        let algorithm = match self.tested.get(&kind) {
+            Some(&algorithm) => algorithm,
+            None => {
+                let algorithm = self_test::choose(self, request).await?;
+                self.tested.insert(kind, algorithm);
+                algorithm
+            }
+        };
+        Ok(Request { algorithm, ..request })
     }
 
     /// The launches of a request, bound in buffers that are large enough.
@@ -168,14 +180,8 @@ impl Engine {
             self.grow(role, bytes)?;
         }
         let gpu = self.gpu.clone();
-        let uniform =
-            gpu.buffer("polysort sort", size_of::<abi::Sort>() as u64, BufferUsages::UNIFORM | BufferUsages::COPY_DST)?;
-        gpu.guarded(|| gpu.queue.write_buffer(&uniform, 0, bytemuck::bytes_of(&abi::Sort::of(&plan))))?;
-        Launches::new(&gpu, plan, |role| match role {
-            plan::Buffer::Sort => Bound { buffer: uniform.clone(), offset: 0, size: size_of::<abi::Sort>() as u64 },
-            // There is no count on the device: anything that can be read.
-            plan::Buffer::Count => Bound { buffer: gpu.numbers.clone(), offset: 0, size: 16 },
-            role => Bound::whole(given(role).unwrap_or_else(|| &self.buffers[&role])).at_most(gpu.facts.max_binding),
+        Launches::new(&gpu, plan, None, |role| {
+            Bound::whole(given(role).unwrap_or_else(|| &self.buffers[&role])).at_most(gpu.facts.max_binding)
         })
     }
 
@@ -187,8 +193,7 @@ impl Engine {
         // The old one is given back first: both may not fit.
         self.buffers.remove(&role);
         self.launches.clear();
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
-        let buffer = self.gpu.buffer(&format!("polysort {role:?}"), bytes, usage)?;
+        let buffer = self.gpu.buffer(&format!("polysort {role:?}"), bytes, STORAGE)?;
         self.buffers.insert(role, buffer);
         Ok(())
     }
@@ -205,12 +210,12 @@ impl Engine {
         (self.up, self.down) = (Up::default(), Down::default());
     }
 
-    /// How many tiles the last sort counted on behalf of others.
-    pub(crate) fn recounts(&mut self) -> Result<u32, Error> {
+    /// How many tiles the last sort of more than one tile counted on behalf of others.
+    pub(crate) async fn recounts(&mut self) -> Result<u32, Error> {
         let gpu = self.gpu.clone();
         let Some(state) = self.buffers.get(&plan::Buffer::State) else { return Ok(0) };
         let mut words = [0_u32; abi::STATE_HISTOGRAM as usize];
-        self.down.copy(&gpu, encoder(&gpu), &[state], &mut [bytemuck::cast_slice_mut(&mut words)])?;
+        self.down.copy(&gpu, self.waiting, state, bytemuck::cast_slice_mut(&mut words)).await?;
         Ok(words[abi::STATE_RECOUNTS as usize])
     }
 

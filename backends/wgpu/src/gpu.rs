@@ -6,12 +6,13 @@ use polysort_shaders::{abi, prelude};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use wgpu::util::{BufferInitDescriptor, DeviceExt};
 use wgpu::{
     Adapter, AdapterInfo, Backend, Backends, BindGroupLayout, BindGroupLayoutDescriptor, BindGroupLayoutEntry, BindingType,
     Buffer, BufferBindingType, BufferDescriptor, BufferSize, BufferUsages, ComputePipeline, ComputePipelineDescriptor, Device,
-    DeviceDescriptor, DeviceType, ErrorFilter, Features, Instance, InstanceDescriptor, InstanceFlags, MemoryHints,
-    PipelineCompilationOptions, PipelineLayoutDescriptor, PollType, Queue, ShaderModuleDescriptor, ShaderRuntimeChecks,
-    ShaderSource, ShaderStages,
+    DeviceDescriptor, DeviceType, ErrorFilter, ErrorScopeGuard, Features, Instance, InstanceDescriptor, InstanceFlags,
+    MemoryHints, PipelineCompilationOptions, PipelineLayoutDescriptor, PollType, Queue, ShaderModuleDescriptor,
+    ShaderRuntimeChecks, ShaderSource, ShaderStages,
 };
 
 /// The name by which errors call the backend.
@@ -23,12 +24,17 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// What a device must have for a fast sort; with less it sorts more slowly.
 pub(crate) const WANTED: Features = Features::SUBGROUP.union(Features::SUBGROUP_BARRIER).union(Features::TIMESTAMP_QUERY);
 
+/// What storage of ours is for.
+pub(crate) const STORAGE: BufferUsages = BufferUsages::STORAGE.union(BufferUsages::COPY_SRC).union(BufferUsages::COPY_DST);
+
 /// A device and what was made on it.
 pub(crate) struct Gpu {
     pub(crate) device: Device,
     pub(crate) queue: Queue,
     pub(crate) info: AdapterInfo,
     pub(crate) facts: Facts,
+    /// Whether the device works in the memory of the host, and lets it map what it sorts.
+    pub(crate) is_shared: bool,
     /// The table that numbers are bound from.
     pub(crate) numbers: Buffer,
     pipelines: Mutex<HashMap<Variant, Arc<Pipeline>>>,
@@ -90,6 +96,9 @@ impl Gpu {
             return Err(unavailable(why, None));
         };
         let mut wanted = adapter.features() & WANTED;
+        if shares_memory(adapter.get_info().device_type) {
+            wanted |= adapter.features() & Features::MAPPABLE_PRIMARY_BUFFERS;
+        }
         if !allowed.subgroups {
             wanted.remove(Features::SUBGROUP | Features::SUBGROUP_BARRIER);
         }
@@ -130,7 +139,8 @@ impl Gpu {
             queue.write_buffer(&table, 0, bytemuck::cast_slice(&words));
             table
         })?;
-        Ok(Self { device, queue, info, facts, numbers, pipelines: Mutex::default(), lost })
+        let is_shared = device.features().contains(Features::MAPPABLE_PRIMARY_BUFFERS) && shares_memory(info.device_type);
+        Ok(Self { device, queue, info, facts, is_shared, numbers, pipelines: Mutex::default(), lost })
     }
 
     /// What the device is called, for people.
@@ -156,7 +166,8 @@ impl Gpu {
         Error::DeviceLost { backend: NAME.into(), why, source: None }
     }
 
-    /// Runs `work` on the device and tells its errors, none of which reaches the device's own handler.
+    /// Runs `work` on the device and tells its errors, none of which reaches the device's own handler. In a browser they are known
+    /// later only, and told to whoever runs all of it [watched](Gpu::watched).
     pub(crate) fn guarded<T>(&self, work: impl FnOnce() -> T) -> Result<T, Error> {
         let result = guarded(&self.device, work);
         if result.is_err() {
@@ -166,15 +177,39 @@ impl Gpu {
         self.lost().map_or(result, Err)
     }
 
+    /// Runs `work` and tells its own errors and those of the device, for which a browser has to be waited.
+    pub(crate) async fn watched<T>(&self, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        #[cfg(target_arch = "wasm32")]
+        {
+            let scopes = Scopes::begin(&self.device);
+            let result = work();
+            scopes.end().await?;
+            result
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        work()
+    }
+
     /// A buffer of `bytes` bytes, rounded up to whole words.
     pub(crate) fn buffer(&self, label: &str, bytes: u64, usage: BufferUsages) -> Result<Buffer, Error> {
         let size = bytes.next_multiple_of(16).max(16);
+        self.allocated(size, || {
+            self.device.create_buffer(&BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false })
+        })
+    }
+
+    /// A buffer that holds these bytes.
+    pub(crate) fn buffer_of(&self, label: &str, contents: &[u8], usage: BufferUsages) -> Result<Buffer, Error> {
+        let descriptor = BufferInitDescriptor { label: Some(label), contents, usage };
+        self.allocated(contents.len() as u64, || self.device.create_buffer_init(&descriptor))
+    }
+
+    /// The buffer of `size` bytes that `create` makes.
+    fn allocated(&self, size: u64, create: impl FnOnce() -> Buffer) -> Result<Buffer, Error> {
         let limit = self.device.limits().max_buffer_size;
         if size > limit {
             return Err(Error::OutOfMemory { asked: size, limit: Some(limit) });
         }
-        let create =
-            || self.device.create_buffer(&BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false });
         self.guarded(create).map_err(|error| match error {
             Error::OutOfMemory { limit, .. } => Error::OutOfMemory { asked: size, limit },
             other => other,
@@ -187,9 +222,8 @@ impl Gpu {
         if let Some(pipeline) = pipelines.get(variant) {
             return Ok(pipeline.clone());
         }
-        let started = std::time::Instant::now();
         let pipeline = Arc::new(self.guarded(|| compile(&self.device, variant, bindings))?);
-        tracing::debug!(kernel = variant.kernel.name(), ms = started.elapsed().as_millis() as u64, "compiled");
+        tracing::debug!(kernel = variant.kernel.name(), "compiled");
         pipelines.insert(*variant, pipeline.clone());
         Ok(pipeline)
     }
@@ -267,6 +301,11 @@ pub(crate) fn slots(kernel: Kernel, bindings: &[polysort_core::plan::Buffer]) ->
     bindings.iter().enumerate().map(slot).collect()
 }
 
+/// Whether such a device works in the memory of the host.
+fn shares_memory(kind: DeviceType) -> bool {
+    matches!(kind, DeviceType::IntegratedGpu | DeviceType::Cpu)
+}
+
 fn facts(device: &Device, info: &AdapterInfo) -> Facts {
     let (limits, features) = (device.limits(), device.features());
     let has_subgroups = features.contains(Features::SUBGROUP | Features::SUBGROUP_BARRIER);
@@ -283,14 +322,46 @@ fn facts(device: &Device, info: &AdapterInfo) -> Facts {
 }
 
 fn guarded<T>(device: &Device, work: impl FnOnce() -> T) -> Result<T, Error> {
-    let memory = device.push_error_scope(ErrorFilter::OutOfMemory);
-    let internal = device.push_error_scope(ErrorFilter::Internal);
-    let validation = device.push_error_scope(ErrorFilter::Validation);
-    let value = work();
-    let (validation, internal, memory) = (validation.pop(), internal.pop(), memory.pop());
-    match pollster::block_on(async { validation.await.or(internal.await).or(memory.await) }) {
-        None => Ok(value),
-        Some(wgpu::Error::OutOfMemory { .. }) => Err(Error::OutOfMemory { asked: 0, limit: None }),
-        Some(error) => Err(Error::Backend { backend: NAME.into(), why: error.to_string(), source: Some(Arc::new(error)) }),
+    #[cfg(target_arch = "wasm32")]
+    {
+        let _ = device;
+        Ok(work())
+    }
+    #[cfg(not(target_arch = "wasm32"))]
+    {
+        let scopes = Scopes::begin(device);
+        let value = work();
+        pollster::block_on(scopes.end())?;
+        Ok(value)
+    }
+}
+
+/// What catches every error of a device between its beginning and its end.
+struct Scopes {
+    memory: ErrorScopeGuard,
+    internal: ErrorScopeGuard,
+    validation: ErrorScopeGuard,
+}
+
+impl Scopes {
+    fn begin(device: &Device) -> Self {
+        let memory = device.push_error_scope(ErrorFilter::OutOfMemory);
+        let internal = device.push_error_scope(ErrorFilter::Internal);
+        let validation = device.push_error_scope(ErrorFilter::Validation);
+        Self { memory, internal, validation }
+    }
+
+    /// Ends at once; tells what was caught when it is known.
+    fn end(self) -> impl Future<Output = Result<(), Error>> {
+        let (validation, internal, memory) = (self.validation.pop(), self.internal.pop(), self.memory.pop());
+        async {
+            match validation.await.or(internal.await).or(memory.await) {
+                None => Ok(()),
+                Some(wgpu::Error::OutOfMemory { .. }) => Err(Error::OutOfMemory { asked: 0, limit: None }),
+                Some(error) => {
+                    Err(Error::Backend { backend: NAME.into(), why: error.to_string(), source: Some(Arc::new(error)) })
+                }
+            }
+        }
     }
 }

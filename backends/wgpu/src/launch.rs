@@ -5,7 +5,9 @@ use polysort_core::Error;
 use polysort_core::plan::{self, Command, Groups, Number, SortPlan};
 use polysort_shaders::abi;
 use std::sync::Arc;
-use wgpu::{BindGroup, BindGroupDescriptor, BindGroupEntry, BindingResource, Buffer, BufferBinding, BufferSize, ComputePass};
+use wgpu::{
+    BindGroup, BindGroupDescriptor, BindGroupEntry, BindingResource, Buffer, BufferBinding, BufferSize, BufferUsages, ComputePass,
+};
 
 /// How many keys a recorded sort sorts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +44,7 @@ pub(crate) struct Launches {
     plan: SortPlan,
     long: Vec<Launch>,
     short: Vec<Launch>,
+    is_counted: bool,
 }
 
 struct Launch {
@@ -53,18 +56,41 @@ struct Launch {
 }
 
 impl Launches {
-    /// Compiles and binds what the plan needs. `bound` gives the buffers, but for the numbers.
-    pub(crate) fn new(gpu: &Arc<Gpu>, plan: SortPlan, bound: impl Fn(plan::Buffer) -> Bound) -> Result<Self, Error> {
-        let bind = |commands: &[Command]| {
-            commands.iter().map(|command| Launch::new(gpu, command, &bound)).collect::<Result<Vec<_>, _>>()
+    /// Compiles and binds what the plan needs. `counted` is the start of the buffer that may hold the number of keys, and the word
+    /// of it that does; `data` gives the caller's buffers and the scratch.
+    pub(crate) fn new(
+        gpu: &Arc<Gpu>,
+        plan: SortPlan,
+        counted: Option<(Bound, u32)>,
+        data: impl Fn(plan::Buffer) -> Bound,
+    ) -> Result<Self, Error> {
+        let is_counted = counted.is_some();
+        // Without a count on the device: anything that can be read.
+        let (count, count_index) = counted.unwrap_or_else(|| (Bound { buffer: gpu.numbers.clone(), offset: 0, size: 16 }, 0));
+        let sort = abi::Sort { count_index, ..abi::Sort::of(&plan) };
+        let size = size_of::<abi::Sort>() as u64;
+        let uniform = gpu.buffer("polysort sort", size, BufferUsages::UNIFORM | BufferUsages::COPY_DST)?;
+        gpu.guarded(|| gpu.queue.write_buffer(&uniform, 0, bytemuck::bytes_of(&sort)))?;
+        let bound = |role| match role {
+            plan::Buffer::Number => Bound { buffer: gpu.numbers.clone(), offset: 0, size: 4 },
+            plan::Buffer::Sort => Bound { buffer: uniform.clone(), offset: 0, size },
+            plan::Buffer::Count => count.clone(),
+            role => data(role),
         };
+        let bind =
+            |commands: &[Command]| commands.iter().map(|command| Launch::new(gpu, command, bound)).collect::<Result<Vec<_>, _>>();
         let long = bind(plan.long_commands())?;
         let short = bind(plan.short_commands())?;
-        Ok(Self { gpu: gpu.clone(), plan, long, short })
+        Ok(Self { gpu: gpu.clone(), plan, long, short, is_counted })
     }
 
     pub(crate) fn plan(&self) -> &SortPlan {
         &self.plan
+    }
+
+    /// Whether there is a buffer that says how many keys there are.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.is_counted
     }
 
     /// Records the sort of `count` keys. Makes no object of wgpu, and submits nothing.
@@ -105,32 +131,15 @@ impl Launches {
 }
 
 impl Launch {
-    fn new(gpu: &Gpu, command: &Command, bound: &impl Fn(plan::Buffer) -> Bound) -> Result<Self, Error> {
+    fn new(gpu: &Gpu, command: &Command, bound: impl Fn(plan::Buffer) -> Bound) -> Result<Self, Error> {
         let kernel = command.variant.kernel;
         let pipeline = gpu.pipeline(&command.variant, &slots(kernel, &command.bindings))?;
-        let parts: Vec<Bound> = command
-            .bindings
-            .iter()
-            .map(|&role| match role {
-                plan::Buffer::Number => Bound { buffer: gpu.numbers.clone(), offset: 0, size: 4 },
-                role => bound(role),
-            })
-            .collect();
-        let entry = |(binding, part): (usize, &'_ Bound)| {
-            let Bound { offset, size, .. } = *part;
-            (binding as u32, offset, BufferSize::new(size))
-        };
-        let entries: Vec<_> = parts
-            .iter()
-            .enumerate()
-            .map(|(index, part)| {
-                let (binding, offset, size) = entry((index, part));
-                BindGroupEntry {
-                    binding,
-                    resource: BindingResource::Buffer(BufferBinding { buffer: &part.buffer, offset, size }),
-                }
-            })
-            .collect();
+        let parts: Vec<Bound> = command.bindings.iter().map(|&role| bound(role)).collect();
+        let mut entries = vec![];
+        for (binding, part) in (0..).zip(&parts) {
+            let part = BufferBinding { buffer: &part.buffer, offset: part.offset, size: BufferSize::new(part.size) };
+            entries.push(BindGroupEntry { binding, resource: BindingResource::Buffer(part) });
+        }
         let descriptor = BindGroupDescriptor { label: Some(kernel.name()), layout: &pipeline.layout, entries: &entries };
         let group = gpu.guarded(|| gpu.device.create_bind_group(&descriptor))?;
         Ok(Self { pipeline, group, numbers: command.numbers.clone(), groups: command.groups, kernel })

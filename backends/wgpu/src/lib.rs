@@ -22,6 +22,8 @@ mod profile;
 mod self_test;
 mod sorter;
 mod staging;
+mod twins;
+mod wait;
 
 pub use backend::{Config, WgpuBackend};
 pub use buffer::{Elements, SortBuffer};

@@ -3,6 +3,7 @@
 use crate::gpu::Gpu;
 use crate::launch::{Count, Launches};
 use crate::staging::{Down, encoder};
+use crate::wait::{Waiting, blocking};
 use polysort_core::Error;
 use std::time::{Duration, Instant};
 use wgpu::{
@@ -55,6 +56,9 @@ pub(crate) fn profile(
     trials: usize,
     restore: impl Fn(&mut CommandEncoder),
 ) -> Result<Profile, Error> {
+    if cfg!(target_arch = "wasm32") {
+        return Err(Error::Unsupported { what: "profiles in a browser, where nobody can wait for the device".into() });
+    }
     let has_timestamps = gpu.device.features().contains(Features::TIMESTAMP_QUERY);
     let most = 2 + 2 * launches.plan().all_commands().count() as u32;
     let query =
@@ -95,7 +99,8 @@ pub(crate) fn profile(
             }
             let mut read = vec![0_u64; used as usize];
             let started = Instant::now();
-            down.copy(gpu, commands, &[&ticks], &mut [bytemuck::cast_slice_mut(&mut read)])?;
+            let coming = down.begin(gpu, commands, &[(&ticks, 8 * read.len())])?;
+            blocking(down.finish(gpu, Waiting::Here, coming, &mut [bytemuck::cast_slice_mut(&mut read)]))?;
             let elapsed = started.elapsed();
             let period = f64::from(gpu.queue.get_timestamp_period());
             let between = |pair: &[u64]| Duration::from_nanos((pair[1].saturating_sub(pair[0]) as f64 * period) as u64);
@@ -111,9 +116,11 @@ pub(crate) fn profile(
             }
         }
     }
+    if !has_timestamps {
+        (device, each) = (vec![], vec![]);
+    }
     let launches = each.into_iter().map(|(name, times)| (name, Times::new(times))).collect();
-    let none = Profile { device: Times::default(), launches: vec![], wall: Times::new(wall.clone()) };
-    Ok(if has_timestamps { Profile { device: Times::new(device), launches, wall: Times::new(wall) } } else { none })
+    Ok(Profile { device: Times::new(device), launches, wall: Times::new(wall) })
 }
 
 fn stamps(queries: &QuerySet, first: u32) -> ComputePassTimestampWrites<'_> {

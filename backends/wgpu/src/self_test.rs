@@ -5,30 +5,30 @@ use polysort_core::plan::{Algorithm, Blocked, Payload, Place, Request, SortPlan}
 use polysort_core::{Error, Masks, Spec, Word};
 
 /// The way to sort requests of this kind: the planner's own choice (none), or the portable one if that gives a wrong answer.
-pub(crate) fn choose(engine: &mut Engine, request: Request) -> Result<Option<Algorithm>, Error> {
-    let planned = match check(engine, request, None) {
+pub(crate) async fn choose(engine: &mut Engine, request: Request) -> Result<Option<Algorithm>, Error> {
+    let planned = match check(engine, request, None).await {
         Ok(()) => return Ok(None),
         Err(error @ Error::SelfTest { .. }) => error,
         Err(error) => return Err(error),
     };
     tracing::warn!(%planned, "a faster way to sort is not used on this device");
-    check(engine, request, Some(Algorithm::ReduceThenScan))?;
+    check(engine, request, Some(Algorithm::ReduceThenScan)).await?;
     Ok(Some(Algorithm::ReduceThenScan))
 }
 
-fn check(engine: &mut Engine, request: Request, algorithm: Option<Algorithm>) -> Result<(), Error> {
+async fn check(engine: &mut Engine, request: Request, algorithm: Option<Algorithm>) -> Result<(), Error> {
     let request = Request { algorithm, keys: Place::default(), values: Place::default(), ..request };
     match request.key_bits {
-        8 => check_words::<u8>(engine, request),
-        16 => check_words::<u16>(engine, request),
-        32 => check_words::<u32>(engine, request),
-        64 => check_words::<u64>(engine, request),
-        _ => check_words::<u128>(engine, request),
+        8 => check_words::<u8>(engine, request).await,
+        16 => check_words::<u16>(engine, request).await,
+        32 => check_words::<u32>(engine, request).await,
+        64 => check_words::<u64>(engine, request).await,
+        _ => check_words::<u128>(engine, request).await,
     }
 }
 
 /// Three tiles and a part of one, of few different keys, descending, with the second tile blocked; and what one launch sorts.
-fn check_words<W: Word>(engine: &mut Engine, request: Request) -> Result<(), Error> {
+async fn check_words<W: Word>(engine: &mut Engine, request: Request) -> Result<(), Error> {
     let masks = Masks::float(W::BITS).reversed(W::BITS);
     let request = Request { spec: Spec::new::<W>(masks, 0, W::BITS)?, ..request };
     let plan = SortPlan::new(Request { max: 1, ..request }, &engine.gpu().facts)?;
@@ -54,7 +54,7 @@ fn check_words<W: Word>(engine: &mut Engine, request: Request) -> Result<(), Err
             Payload::Words(_) => Data::Pairs(bytemuck::cast_slice_mut(&mut sorted), bytemuck::cast_slice_mut(&mut values)),
             Payload::Indices => Data::Indices(bytemuck::cast_slice(&sorted), bytemuck::cast_slice_mut(&mut values)),
         };
-        engine.sort_untested(request, data)?;
+        engine.sort_untested(request, data).await?;
         let right_keys = match request.payload {
             Payload::Indices => sorted == keys,
             _ => sorted.iter().zip(&order).all(|(&key, &i)| key == keys[i]),

@@ -1,15 +1,16 @@
 //! `DeviceSorter`: sorts what is on the caller's device already, recorded into the caller's own commands.
 
 use crate::engine::Engine;
-use crate::gpu::{Gpu, WANTED};
+use crate::gpu::{Gpu, STORAGE, WANTED};
 use crate::launch::{Bound, Count, Launches};
 use crate::profile::{self, Profile};
+use crate::wait::{Waiting, blocking};
+use async_lock::Mutex;
 use bytemuck::Pod;
 use polysort_core::plan::{self, Algorithm, Blocked, Payload, Place, Request, SortPlan};
 use polysort_core::{Error, MaskKey, Options, Spec};
-use polysort_shaders::abi;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use wgpu::{Buffer, BufferUsages, CommandEncoder, ComputePass, ComputePassDescriptor, Device, Features, Queue};
 
 /// Makes sorts that are recorded into the caller's commands, on the caller's device.
@@ -117,7 +118,15 @@ impl DeviceSorter {
     /// [`Error::InvalidBuffer`] for a buffer that is too small, lacks a usage or starts at an odd place, [`Error::TooLong`] for more
     /// keys than a binding holds, [`Error::InvalidRange`], [`Error::OutOfMemory`], [`Error::SelfTest`] if the device sorts wrongly.
     pub fn prepare_sort<'a, K: MaskKey>(&self, keys: impl Into<Part<'a>>, ask: Ask<'_>) -> Result<Prepared, Error> {
-        self.prepare::<K>(keys.into(), None, Payload::None, ask)
+        blocking(self.prepare::<K>(Waiting::Here, keys.into(), None, Payload::None, ask))
+    }
+
+    /// [`prepare_sort`](DeviceSorter::prepare_sort) without blocking.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn prepare_sort_async<'a, K: MaskKey>(&self, keys: impl Into<Part<'a>>, ask: Ask<'_>) -> Result<Prepared, Error> {
+        self.prepare::<K>(Waiting::Elsewhere, keys.into(), None, Payload::None, ask).await
     }
 
     /// Prepares to sort keys in place, and to move the values of 4, 8, 12 or 16 bytes with them.
@@ -131,7 +140,22 @@ impl DeviceSorter {
         values: impl Into<Part<'a>>,
         ask: Ask<'_>,
     ) -> Result<Prepared, Error> {
-        self.prepare::<K>(keys.into(), Some(values.into()), payload(size_of::<V>())?, ask)
+        let payload = payload(size_of::<V>())?;
+        blocking(self.prepare::<K>(Waiting::Here, keys.into(), Some(values.into()), payload, ask))
+    }
+
+    /// [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs) without blocking.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn prepare_sort_pairs_async<'a, K: MaskKey, V: Pod>(
+        &self,
+        keys: impl Into<Part<'a>>,
+        values: impl Into<Part<'a>>,
+        ask: Ask<'_>,
+    ) -> Result<Prepared, Error> {
+        let payload = payload(size_of::<V>())?;
+        self.prepare::<K>(Waiting::Elsewhere, keys.into(), Some(values.into()), payload, ask).await
     }
 
     /// Prepares to write the stable sorting permutation of keys, which stay as they are, to `indices`, `u32` each.
@@ -144,11 +168,25 @@ impl DeviceSorter {
         indices: impl Into<Part<'a>>,
         ask: Ask<'_>,
     ) -> Result<Prepared, Error> {
-        self.prepare::<K>(keys.into(), Some(indices.into()), Payload::Indices, ask)
+        blocking(self.prepare::<K>(Waiting::Here, keys.into(), Some(indices.into()), Payload::Indices, ask))
     }
 
-    fn prepare<K: MaskKey>(
+    /// [`prepare_argsort`](DeviceSorter::prepare_argsort) without blocking.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn prepare_argsort_async<'a, K: MaskKey>(
         &self,
+        keys: impl Into<Part<'a>>,
+        indices: impl Into<Part<'a>>,
+        ask: Ask<'_>,
+    ) -> Result<Prepared, Error> {
+        self.prepare::<K>(Waiting::Elsewhere, keys.into(), Some(indices.into()), Payload::Indices, ask).await
+    }
+
+    async fn prepare<K: MaskKey>(
+        &self,
+        waiting: Waiting,
         keys: Part<'_>,
         values: Option<Part<'_>>,
         payload: Payload,
@@ -161,18 +199,14 @@ impl DeviceSorter {
         if values.as_ref().is_some_and(|values| values.overlaps(&keys)) {
             return Err(invalid("keys and values overlap; give them ranges of their own".into()));
         }
-        let count = match ask.count {
-            None => Bound { buffer: gpu.numbers.clone(), offset: 0, size: 16 },
-            Some((buffer, index)) => {
-                let count = Placed::new(gpu, "count", buffer.into(), 4 * (u64::from(index) + 1))?;
-                if count.bound.buffer == keys.bound.buffer
-                    || values.as_ref().is_some_and(|v| v.bound.buffer == count.bound.buffer)
-                {
-                    return Err(invalid("the count lies in a buffer that is sorted; give it one of its own".into()));
-                }
-                count.bound
+        let mut counted = None;
+        if let Some((buffer, index)) = ask.count {
+            let count = Placed::new(gpu, "count", buffer.into(), 4 * (u64::from(index) + 1))?;
+            if count.bound.buffer == keys.bound.buffer || values.as_ref().is_some_and(|v| v.bound.buffer == count.bound.buffer) {
+                return Err(invalid("the count lies in a buffer that is sorted; give it one of its own".into()));
             }
-        };
+            counted = Some((count.bound, index));
+        }
         let request = Request {
             payload,
             keys: keys.place,
@@ -181,25 +215,23 @@ impl DeviceSorter {
             blocked: Blocked::NONE,
             ..Request::keys(bits::<K>(), Spec::of::<K>(ask.options)?, ask.max.into())
         };
-        let request = self.engine.lock().unwrap_or_else(PoisonError::into_inner).tested(request)?;
+        let mut engine = self.engine.lock().await;
+        engine.waiting = waiting;
+        let request = engine.tested(request).await?;
+        drop(engine);
         let plan = SortPlan::new(request, &gpu.facts)?;
-        let mut buffers = BTreeMap::new();
-        for &(role, bytes) in &plan.scratch {
-            let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
-            buffers.insert(role, gpu.buffer(&format!("polysort {role:?}"), bytes, usage)?);
-        }
-        let uniform =
-            gpu.buffer("polysort sort", size_of::<abi::Sort>() as u64, BufferUsages::UNIFORM | BufferUsages::COPY_DST)?;
-        let sort = abi::Sort { count_index: ask.count.map_or(0, |(_, index)| index), ..abi::Sort::of(&plan) };
-        gpu.guarded(|| gpu.queue.write_buffer(&uniform, 0, bytemuck::bytes_of(&sort)))?;
-        let launches = Launches::new(gpu, plan, |role| match role {
-            plan::Buffer::Sort => Bound { buffer: uniform.clone(), offset: 0, size: size_of::<abi::Sort>() as u64 },
-            plan::Buffer::Count => count.clone(),
-            plan::Buffer::Keys => keys.bound.clone(),
-            plan::Buffer::Values => values.as_ref().expect("a payload has values").bound.clone(),
-            role => Bound::whole(&buffers[&role]).at_most(gpu.facts.max_binding),
-        })?;
-        Ok(Prepared { gpu: gpu.clone(), launches, is_counted: ask.count.is_some() })
+        let launches = gpu.watched(|| {
+            let mut scratch = BTreeMap::new();
+            for &(role, bytes) in &plan.scratch {
+                scratch.insert(role, gpu.buffer(&format!("polysort {role:?}"), bytes, STORAGE)?);
+            }
+            Launches::new(gpu, plan, counted, |role| match role {
+                plan::Buffer::Keys => keys.bound.clone(),
+                plan::Buffer::Values => values.as_ref().expect("a payload has values").bound.clone(),
+                role => Bound::whole(&scratch[&role]).at_most(gpu.facts.max_binding),
+            })
+        });
+        Ok(Prepared { gpu: gpu.clone(), launches: launches.await? })
     }
 }
 
@@ -210,7 +242,6 @@ impl DeviceSorter {
 pub struct Prepared {
     gpu: Arc<Gpu>,
     launches: Launches,
-    is_counted: bool,
 }
 
 impl Prepared {
@@ -220,7 +251,7 @@ impl Prepared {
     /// [`Error::TooLong`] for more keys than it was prepared for, [`Error::Unsupported`] for [`Count::OnDevice`] if it was not prepared with
     /// a count buffer. Nothing is recorded then.
     pub fn record(&self, pass: &mut ComputePass<'_>, count: Count) -> Result<(), Error> {
-        if count == Count::OnDevice && !self.is_counted {
+        if count == Count::OnDevice && !self.launches.is_counted() {
             let what = "a count on the device by a sort that was prepared without one; use `Ask::counted_by`".into();
             return Err(Error::Unsupported { what });
         }

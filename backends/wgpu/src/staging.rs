@@ -2,16 +2,14 @@
 //!
 //! Going up, a ring of chunks: while one is copied by the device, the next is filled, by all cores. Coming down, everything waits
 //! in mapped memory until all of it is there, so that a device that fails half-way leaves the caller's slices as they were.
+//! Chunks that a call was given up with, half-way, are not used again.
 
 use crate::gpu::Gpu;
+use crate::wait::{Mapping, Waiting, done, map};
 use polysort_core::Error;
 use rayon::prelude::*;
-use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
-use wgpu::{
-    Buffer, BufferAsyncError, BufferUsages, CommandEncoder, CommandEncoderDescriptor, MapMode, PollError, PollType,
-    SubmissionIndex,
-};
+use std::collections::VecDeque;
+use wgpu::{Buffer, BufferUsages, CommandEncoder, CommandEncoderDescriptor, MapMode, SubmissionIndex};
 
 /// Bytes of a chunk going up: large enough that a submission is small beside its copy.
 const UP_CHUNK: u64 = 8 << 20;
@@ -25,17 +23,14 @@ const DOWN_CHUNK: u64 = 64 << 20;
 /// Bytes that one core copies at a time.
 const PART: usize = 1 << 20;
 
-/// Slices shorter than this go up by the queue's own staging.
-const SHORT: usize = 1 << 18;
-
-/// A map that was asked for.
-type Mapping = Receiver<Result<(), BufferAsyncError>>;
+/// Slices shorter than this go up by the queue's own staging; in a browser all of them, where mapped memory is a copy besides.
+const SHORT: usize = if cfg!(target_arch = "wasm32") { usize::MAX } else { 1 << 18 };
 
 /// The way up.
 #[derive(Default)]
 pub(crate) struct Up {
-    chunks: Vec<(Buffer, Option<(SubmissionIndex, Mapping)>)>,
-    next: usize,
+    /// Chunks, and what has to be waited for before they are filled again; the oldest first.
+    chunks: VecDeque<(Buffer, SubmissionIndex, Mapping)>,
 }
 
 /// The way down.
@@ -44,13 +39,21 @@ pub(crate) struct Down {
     chunks: Vec<Buffer>,
 }
 
+/// Bytes that are on their way down.
+pub(crate) struct Coming {
+    /// Chunks, and how many bytes of each.
+    chunks: Vec<(Buffer, u64)>,
+    submission: SubmissionIndex,
+    mappings: Vec<Mapping>,
+}
+
 impl Up {
     /// Copies `bytes` to the start of `target`. Its last word is filled up with zeros.
-    pub(crate) fn copy(&mut self, gpu: &Gpu, bytes: &[u8], target: &Buffer) -> Result<(), Error> {
+    pub(crate) async fn copy(&mut self, gpu: &Gpu, waiting: Waiting, bytes: &[u8], target: &Buffer) -> Result<(), Error> {
         let whole = bytes.len() & !3;
         let (body, tail) = bytes.split_at(if bytes.len() < SHORT { 0 } else { whole });
         for (index, part) in body.chunks(UP_CHUNK as usize).enumerate() {
-            self.copy_chunk(gpu, part, target, index as u64 * UP_CHUNK)?;
+            self.copy_chunk(gpu, waiting, part, target, index as u64 * UP_CHUNK).await?;
         }
         let (words, rest) = tail.split_at(tail.len() & !3);
         let mut last = [0; 4];
@@ -66,17 +69,18 @@ impl Up {
         })
     }
 
-    fn copy_chunk(&mut self, gpu: &Gpu, part: &[u8], target: &Buffer, at: u64) -> Result<(), Error> {
-        if self.chunks.len() < UP_CHUNKS {
+    async fn copy_chunk(&mut self, gpu: &Gpu, waiting: Waiting, part: &[u8], target: &Buffer, at: u64) -> Result<(), Error> {
+        let chunk = if self.chunks.len() < UP_CHUNKS {
             let chunk = gpu.buffer("polysort upload", UP_CHUNK, BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC)?;
             let mapping = map(gpu, &chunk, MapMode::Write)?;
             let submission = gpu.guarded(|| gpu.queue.submit([]))?;
-            self.chunks.insert(self.next, (chunk, Some((submission, mapping))));
-        }
-        let (chunk, pending) = &mut self.chunks[self.next];
-        if let Some((submission, mapping)) = pending.take() {
-            wait(gpu, submission, Some(mapping))?;
-        }
+            done(gpu, waiting, submission, [mapping]).await?;
+            chunk
+        } else {
+            let (chunk, submission, mapping) = self.chunks.pop_front().expect("the ring is full");
+            done(gpu, waiting, submission, [mapping]).await?;
+            chunk
+        };
         part.par_chunks(PART).enumerate().try_for_each(|(index, part)| {
             let from = (index * PART) as u64;
             let mut view =
@@ -87,69 +91,79 @@ impl Up {
         chunk.unmap();
         let submission = gpu.guarded(|| {
             let mut encoder = encoder(gpu);
-            encoder.copy_buffer_to_buffer(chunk, 0, target, at, part.len() as u64);
+            encoder.copy_buffer_to_buffer(&chunk, 0, target, at, part.len() as u64);
             gpu.queue.submit([encoder.finish()])
         })?;
-        *pending = Some((submission, map(gpu, chunk, MapMode::Write)?));
-        self.next = (self.next + 1) % UP_CHUNKS;
+        let mapping = map(gpu, &chunk, MapMode::Write)?;
+        self.chunks.push_back((chunk, submission, mapping));
         Ok(())
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        self.chunks.iter().map(|(chunk, _)| chunk.size()).sum()
+        self.chunks.iter().map(|(chunk, ..)| chunk.size()).sum()
     }
 }
 
 impl Down {
-    /// Submits the encoder's commands, and then copies the starts of the `sources` into `targets`, all or nothing.
-    pub(crate) fn copy(
+    /// Submits the encoder's commands, and then copies of the first bytes of the `sources`, as many as go with each.
+    pub(crate) fn begin(
         &mut self,
         gpu: &Gpu,
         mut encoder: CommandEncoder,
-        sources: &[&Buffer],
-        targets: &mut [&mut [u8]],
-    ) -> Result<(), Error> {
-        let mut parts = vec![];
-        for (source, target) in sources.iter().zip(&*targets) {
-            let bytes = target.len() as u64;
-            parts.extend((0..bytes).step_by(DOWN_CHUNK as usize).map(|at| (*source, at, DOWN_CHUNK.min(bytes - at))));
-        }
-        for (index, &(_, _, bytes)) in parts.iter().enumerate() {
-            // A chunk that is not the last of its source is whole, and reused as such.
-            let needed = if parts.len() == 1 || bytes < DOWN_CHUNK { bytes.next_power_of_two() } else { DOWN_CHUNK };
-            if self.chunks.get(index).is_none_or(|chunk| chunk.size() < bytes.next_multiple_of(4)) {
-                let chunk = gpu.buffer("polysort download", needed, BufferUsages::MAP_READ | BufferUsages::COPY_DST)?;
-                self.chunks.truncate(index);
-                self.chunks.push(chunk);
+        sources: &[(&Buffer, usize)],
+    ) -> Result<Coming, Error> {
+        let mut free = std::mem::take(&mut self.chunks).into_iter();
+        let mut chunks = vec![];
+        let mut copies = vec![];
+        for &(source, bytes) in sources {
+            let bytes = bytes as u64;
+            for at in (0..bytes).step_by(DOWN_CHUNK as usize) {
+                let (part, usage) = (DOWN_CHUNK.min(bytes - at), BufferUsages::MAP_READ | BufferUsages::COPY_DST);
+                let chunk = match free.next().filter(|chunk| chunk.size() >= part) {
+                    Some(chunk) => chunk,
+                    None => gpu.buffer("polysort download", part.next_power_of_two(), usage)?,
+                };
+                copies.push((source, at, chunk.clone(), part.next_multiple_of(4)));
+                chunks.push((chunk, part));
             }
         }
-        let chunks = &self.chunks[..parts.len()];
         let submission = gpu.guarded(|| {
-            for (&(source, at, bytes), chunk) in parts.iter().zip(chunks) {
-                encoder.copy_buffer_to_buffer(source, at, chunk, 0, bytes.next_multiple_of(4));
+            for (source, at, chunk, bytes) in &copies {
+                encoder.copy_buffer_to_buffer(source, *at, chunk, 0, *bytes);
             }
             gpu.queue.submit([encoder.finish()])
         })?;
-        let mappings = chunks.iter().map(|chunk| map(gpu, chunk, MapMode::Read)).collect::<Result<Vec<_>, _>>()?;
-        let all = wait(gpu, submission, mappings);
-        // Everything is there, or nothing is touched.
-        let result = all.and_then(|()| {
-            let views =
-                parts.iter().zip(chunks).map(|(&(_, _, bytes), chunk)| chunk.get_mapped_range(0..bytes.next_multiple_of(4)));
-            let views = views.collect::<Result<Vec<_>, _>>().map_err(|error| gpu.give_up(&error.to_string()))?;
-            let mut views = views.iter();
-            for target in targets {
-                for part in target.chunks_mut(DOWN_CHUNK as usize) {
-                    let view = views.next().expect("a chunk for each part");
-                    part.par_chunks_mut(PART)
-                        .zip(view.par_chunks(PART))
-                        .for_each(|(part, view)| part.copy_from_slice(&view[..part.len()]));
-                }
-            }
-            Ok(())
-        });
-        chunks.iter().for_each(Buffer::unmap);
-        result
+        let mappings = chunks.iter().map(|(chunk, _)| map(gpu, chunk, MapMode::Read)).collect::<Result<_, _>>()?;
+        self.chunks.extend(free);
+        Ok(Coming { chunks, submission, mappings })
+    }
+
+    /// Waits for what comes, and copies it into the `targets`, as long as they were told to be: all of it or nothing.
+    pub(crate) async fn finish(
+        &mut self,
+        gpu: &Gpu,
+        waiting: Waiting,
+        coming: Coming,
+        targets: &mut [&mut [u8]],
+    ) -> Result<(), Error> {
+        done(gpu, waiting, coming.submission, coming.mappings).await?;
+        let views = coming.chunks.iter().map(|(chunk, bytes)| chunk.get_mapped_range(0..bytes.next_multiple_of(4)));
+        let views = views.collect::<Result<Vec<_>, _>>().map_err(|error| gpu.give_up(&error.to_string()))?;
+        let parts = targets.iter_mut().flat_map(|target| target.chunks_mut(DOWN_CHUNK as usize));
+        for (part, view) in parts.zip(&views) {
+            let pieces = part.par_chunks_mut(PART).zip(view.par_chunks(PART));
+            pieces.for_each(|(part, view)| part.copy_from_slice(&view[..part.len()]));
+        }
+        drop(views);
+        let chunks = coming.chunks.into_iter().map(|(chunk, _)| chunk);
+        self.chunks.splice(0..0, chunks.inspect(Buffer::unmap));
+        Ok(())
+    }
+
+    /// Copies the first bytes of a buffer.
+    pub(crate) async fn copy(&mut self, gpu: &Gpu, waiting: Waiting, source: &Buffer, target: &mut [u8]) -> Result<(), Error> {
+        let coming = gpu.watched(|| self.begin(gpu, encoder(gpu), &[(source, target.len())])).await?;
+        self.finish(gpu, waiting, coming, &mut [target]).await
     }
 
     pub(crate) fn bytes(&self) -> u64 {
@@ -161,34 +175,3 @@ impl Down {
 pub(crate) fn encoder(gpu: &Gpu) -> CommandEncoder {
     gpu.device.create_command_encoder(&CommandEncoderDescriptor { label: Some("polysort") })
 }
-
-fn map(gpu: &Gpu, buffer: &Buffer, mode: MapMode) -> Result<Mapping, Error> {
-    let (sender, receiver) = channel();
-    gpu.guarded(|| {
-        buffer.map_async(mode, .., move |result| {
-            // Nobody waits any more if the receiver is gone.
-            sender.send(result).ok();
-        });
-    })?;
-    Ok(receiver)
-}
-
-/// Waits until the device has done `submission`, and everything that was asked for is mapped.
-fn wait(gpu: &Gpu, submission: SubmissionIndex, mappings: impl IntoIterator<Item = Mapping>) -> Result<(), Error> {
-    match gpu.device.poll(PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) }) {
-        Ok(_) => {}
-        Err(PollError::Timeout) => return Err(gpu.give_up(&format!("it did not finish within {} s", PATIENCE.as_secs()))),
-        Err(error) => return Err(gpu.give_up(&error.to_string())),
-    }
-    for mapping in mappings {
-        match mapping.recv() {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => return Err(gpu.give_up(&error.to_string())),
-            Err(_) => return Err(gpu.give_up("it dropped a request to map memory")),
-        }
-    }
-    gpu.lost().map_or(Ok(()), Err)
-}
-
-/// How long a device may work on one submission before it counts as lost: a software device takes minutes for what a GPU does at once.
-const PATIENCE: Duration = Duration::from_secs(600);

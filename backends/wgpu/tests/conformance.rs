@@ -68,7 +68,7 @@ fn plan(suite: &Suite, config: Config, backend: &WgpuBackend, seed: u64) -> Plan
         (false, false) => 300_000,
     };
     let mut plan = Plan::up_to(suite.longest(longest), suite.is_full());
-    let facts = backend.parts().2;
+    let facts = backend.facts();
     plan = plan.around_of(8, &boundaries::<u8>(facts, config));
     plan = plan.around_of(16, &boundaries::<u16>(facts, config));
     plan = plan.around_of(32, &boundaries::<u32>(facts, config));

@@ -5,7 +5,7 @@ mod support;
 use libtest_mimic::{Failed, Trial};
 use polysort_core::{Backend, Error, Fallback, Sort};
 use polysort_rayon::RayonBackend;
-use polysort_wgpu::{Config, WgpuBackend};
+use polysort_wgpu::{Config, SortBuffer, WgpuBackend};
 use std::process::Command;
 use std::sync::Mutex;
 use support::{config, ensure, failed};
@@ -13,7 +13,16 @@ use support::{config, ensure, failed};
 /// Set in a process whose driver is hidden, to what it is to do there.
 const HIDDEN: &str = "POLYSORT_TEST_WITHOUT_DRIVER";
 
+/// Set in a process that is to run out of memory.
+const STARVED: &str = "POLYSORT_TEST_WITHOUT_MEMORY";
+
 fn main() {
+    if std::env::var_os(STARVED).is_some() {
+        if let Err(failed) = without_memory() {
+            println!("{}", failed.message().unwrap_or("failed"));
+        }
+        return;
+    }
     if std::env::var_os(HIDDEN).is_some() {
         without_driver();
         return;
@@ -30,6 +39,7 @@ fn main() {
             trial("device lost between sorts", lost_between),
             trial("device lost during a sort", lost_during),
             trial("memory that was given back is had again", released),
+            trial("out of memory", out_of_memory),
         ];
         // The shared device is the one that anybody would get.
         if config() == Config::default() || std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some() {
@@ -114,7 +124,7 @@ fn too_long_packed() -> Result<(), Failed> {
 
 fn lost_before() -> Result<(), Failed> {
     let backend = WgpuBackend::open_with(config()).map_err(failed)?;
-    backend.parts().0.destroy();
+    backend.device().destroy();
     is_lost(&backend)
 }
 
@@ -122,7 +132,7 @@ fn lost_between() -> Result<(), Failed> {
     let backend = WgpuBackend::open_with(config()).map_err(failed)?;
     sorts(&backend)?;
     ensure(!backend.is_lost(), || "the device counts as lost".into())?;
-    backend.parts().0.destroy();
+    backend.device().destroy();
     is_lost(&backend)?;
     // Every handle knows.
     is_lost(&backend.clone())
@@ -153,7 +163,7 @@ fn lost_during() -> Result<(), Failed> {
             Err("the device was never lost".to_owned())
         });
         std::thread::sleep(std::time::Duration::from_micros(3_000 + 2_700 * delay));
-        backend.parts().0.destroy();
+        backend.device().destroy();
         thread.join().map_err(|_| "it panicked")??;
         is_lost(&backend)?;
         lost += 1;
@@ -168,7 +178,7 @@ fn global_opens_again() -> Result<(), Failed> {
     let _alone = SHARED.lock();
     let one = WgpuBackend::global().map_err(failed)?;
     sorts(&one)?;
-    one.parts().0.destroy();
+    one.device().destroy();
     is_lost(&one)?;
     let other = WgpuBackend::global().map_err(failed)?;
     ensure(!other.is_lost(), || "the new device is lost too".into())?;
@@ -181,7 +191,7 @@ fn fallback() -> Result<(), Failed> {
     let both = Fallback::new(Ok(backend.clone()), RayonBackend::open().map_err(failed)?);
     sorts(&both)?;
     ensure((both.report().taken, both.report().fell_back) == (1, 0), || format!("{:?}", both.report()))?;
-    backend.parts().0.destroy();
+    backend.device().destroy();
     sorts(&both)?;
     let report = both.report();
     let reason = matches!(report.last_reason, Some(Error::DeviceLost { .. }));
@@ -198,7 +208,7 @@ fn fallback() -> Result<(), Failed> {
     // The shared one takes its device up again.
     let shared = Fallback::<WgpuBackend, RayonBackend>::global().map_err(failed)?;
     if let Ok(device) = shared.primary() {
-        device.parts().0.destroy();
+        device.device().destroy();
         sorts(&shared)?;
     }
     let shared = Fallback::<WgpuBackend, RayonBackend>::global().map_err(failed)?;
@@ -209,10 +219,61 @@ fn fallback() -> Result<(), Failed> {
 fn released() -> Result<(), Failed> {
     let backend = WgpuBackend::open_with(config()).map_err(failed)?;
     sorts(&backend)?;
-    let held = backend.scratch_bytes();
-    backend.release();
-    ensure(held > 0 && backend.scratch_bytes() == 0, || format!("{held} bytes, then {}", backend.scratch_bytes()))?;
+    let held = backend.scratch_bytes().map_err(failed)?;
+    backend.release().map_err(failed)?;
+    let rest = backend.scratch_bytes().map_err(failed)?;
+    ensure(held > 0 && rest == 0, || format!("{held} bytes, then {rest}"))?;
     sorts(&backend)
+}
+
+fn out_of_memory() -> Result<(), Failed> {
+    // In a process of its own: it takes the memory away from all that runs in it.
+    let output = Command::new(std::env::current_exe()?).env(STARVED, "1").output()?;
+    let (out, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    println!("{out}");
+    ensure(output.status.success() && out.ends_with("out of memory, and back\n"), || format!("it said {out:?} and {errors:?}"))
+}
+
+fn without_memory() -> Result<(), Failed> {
+    let backend = WgpuBackend::open_with(config()).map_err(failed)?;
+    // Everything but the memory is there before: pipelines, threads, staging.
+    let mut random = support::random(5);
+    let keys: Vec<u32> = (0..1 << 24).map(|_| random() as u32).collect();
+    let (mut unsorted, mut short) = (keys.clone(), keys[..300_000].to_vec());
+    backend.sort(&mut short).map_err(failed)?;
+    let mut ballast = vec![];
+    let refused = if support::is_software(&backend) {
+        limit_memory(Some(40 << 20))?;
+        let refused = backend.sort(&mut unsorted);
+        limit_memory(None)?;
+        refused
+    } else {
+        loop {
+            match SortBuffer::<u32>::with_capacity(&backend, 1 << 26) {
+                Ok(buffer) if ballast.len() < 4096 => ballast.push(buffer),
+                Ok(_) => return Err("a device that is never full".into()),
+                Err(error) => break Err(error),
+            }
+        }
+    };
+    ensure(matches!(refused, Err(Error::OutOfMemory { asked, .. }) if asked > 0), || format!("{refused:?}"))?;
+    ensure(unsorted == keys, || "the keys were touched".into())?;
+    drop(ballast);
+    backend.sort(&mut unsorted).map_err(failed)?;
+    ensure(unsorted.is_sorted(), || "not sorted afterwards".into())?;
+    println!("{refused:?}\nout of memory, and back");
+    Ok(())
+}
+
+/// Lets this process have so many bytes more than it has, or as many as it likes again.
+fn limit_memory(more: Option<u64>) -> Result<(), Failed> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let size = status.lines().find_map(|line| line.strip_prefix("VmSize:")).ok_or("no VmSize")?;
+    let now = 1024 * size.trim().trim_end_matches(" kB").parse::<u64>()?;
+    let limit = more.map_or("unlimited".into(), |more| (now + more).to_string());
+    let this = std::process::id().to_string();
+    let set = Command::new("prlimit").args(["--pid", &this, &format!("--as={limit}:unlimited")]).status()?;
+    ensure(set.success(), || "the limit was not set".into())
 }
 
 /// One element more than `limit`: descending at the ends, and nothing between, so that it takes no memory.

@@ -75,7 +75,7 @@ fn start<K: TestKey>(blocked: Blocked, payload: Payload) -> Result<(WgpuBackend,
     let backend = WgpuBackend::open_with(config).map_err(support::failed)?;
     let spec = Spec::of::<K>(Options::ascending()).map_err(support::failed)?;
     let request = Request { payload, algorithm: config.algorithm, ..Request::keys(8 * size_of::<K>() as u32, spec, 1 << 16) };
-    let plan = SortPlan::new(request, backend.parts().2).map_err(support::failed)?;
+    let plan = SortPlan::new(request, backend.facts()).map_err(support::failed)?;
     let mut random = support::random(u64::from(plan.tile));
     let len = (TILES * plan.tile) as usize - plan.tile as usize / 3;
     let keys = (0..len).map(|_| K::from_raw(u128::from(random()) << 64 | u128::from(random()))).collect();

@@ -10,7 +10,6 @@ const COUNTER_WORDS: u32 = HALF_RADIX / 2u;
 // The tokens lie behind the counters on the board.
 const TOKENS: u32 = COUNTER_WORDS * GROUP;
 
-var<workgroup> sums: array<u32, GROUP>;
 var<workgroup> bounds: array<u32, RADIX + 1u>;
 
 // The position in the tile of a thread's item.
@@ -105,20 +104,10 @@ fn sum_up_counters() {
     for (var i = 0u; i < COUNTER_WORDS; i++) {
         sum += word_at(first + i);
     }
-    sums[thread] = sum;
-    workgroupBarrier();
-    for (var reach = 1u; reach < GROUP; reach *= 2u) {
-        var other = 0u;
-        if (thread >= reach) {
-            other = sums[thread - reach];
-        }
-        workgroupBarrier();
-        sums[thread] += other;
-        workgroupBarrier();
-    }
+    let sums_before = sum_up(thread, sum) - sum;
     // No half exceeds the tile, so nothing is carried from the lower halves to the upper ones but on purpose.
     let lower_total = sums[GROUP - 1u] & 0xffffu;
-    var before = sums[thread] - sum + (lower_total << 16u);
+    var before = sums_before + (lower_total << 16u);
     for (var i = 0u; i < COUNTER_WORDS; i++) {
         let counters = word_at(first + i);
         put_word(first + i, before);

@@ -55,15 +55,6 @@ impl Plan {
         Self { lengths, lengths_of: BTreeMap::new(), full, sample: None, longest_segmented: usize::MAX }
     }
 
-    /// Adds the neighbourhood of boundaries of one backend: `boundary − 1`, itself and `+ 1`, and twice it plus 3.
-    #[must_use]
-    pub fn around(mut self, boundaries: &[usize]) -> Self {
-        self.lengths.extend(self.neighbours(boundaries));
-        self.lengths.sort_unstable();
-        self.lengths.dedup();
-        self
-    }
-
     /// Adds the neighbourhood of boundaries that only keys of `bits` bits have.
     #[must_use]
     pub fn around_of(mut self, bits: u32, boundaries: &[usize]) -> Self {

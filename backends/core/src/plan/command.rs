@@ -210,7 +210,8 @@ impl<'a> Builder<'a> {
             bindings.push(self.values_home);
         }
         self.push(single, bindings, COUNT_DIGITS, Groups::Fixed(1));
-        let Payload::Indices = plan.request.payload else {
+        // An argsort leaves keys as they are, and writes its indices where they belong.
+        if plan.request.payload != Payload::Indices {
             if plan.keys_move() {
                 self.copy(When::Always, plan.request.key_words(), (Buffer::Spare, 0), (Buffer::Keys, plan.request.keys.first));
             }
@@ -218,8 +219,7 @@ impl<'a> Builder<'a> {
                 let to = (Buffer::Values, plan.request.values.first);
                 self.copy(When::Always, plan.request.payload.words(), (Buffer::ValuesSpare, 0), to);
             }
-            return self.commands;
-        };
+        }
         self.commands
     }
 
@@ -253,7 +253,7 @@ impl<'a> Builder<'a> {
         if self.plan.keys_move() {
             self.copy(When::Always, request.key_words(), (Buffer::Keys, request.keys.first), (Buffer::Spare, 0));
         }
-        if self.plan.values_move() && request.payload != Payload::Indices {
+        if self.plan.values_move() {
             self.copy(When::Always, request.payload.words(), (Buffer::Values, request.values.first), (Buffer::ValuesSpare, 0));
         }
     }

@@ -58,7 +58,7 @@ enum Pattern {
 /// Launches of one kernel.
 fn alone(config: Config, kernel: Kernel) -> Result<(), Failed> {
     let mut runner = Runner::new(WgpuBackend::open_with(config).map_err(support::failed)?);
-    let facts = *runner.backend.parts().2;
+    let facts = *runner.backend.facts();
     let (mut launches, mut changed, mut numbers) = (0, 0, BTreeSet::new());
     let mut requests = requests();
     if kernel == Kernel::Downsweep || kernel == Kernel::SingleTile && facts.subgroups.is_none() {
@@ -273,7 +273,7 @@ fn check_model(case: &Case, start: &Contents, end: &Contents) -> Result<(), Stri
 fn subgroups() -> Result<(), Failed> {
     use polysort_wgpu::wgpu;
     let backend = WgpuBackend::open_with(support::config()).map_err(support::failed)?;
-    let (device, queue, facts) = backend.parts();
+    let (device, queue, facts) = (backend.device(), backend.queue(), backend.facts());
     let Some((least, most)) = facts.subgroups else { return Err("there are no subgroups".into()) };
     for group in [64, 128, 256] {
         let text = include_str!("subgroups.wgsl").replace("GROUP", &group.to_string());

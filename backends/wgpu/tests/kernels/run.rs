@@ -38,7 +38,7 @@ impl Runner {
         contents: &mut Contents,
     ) -> Result<(), Failed> {
         let backend = self.backend.clone();
-        let (device, queue, _) = backend.parts();
+        let (device, queue) = (backend.device(), backend.queue());
         let (layout, pipeline) = self.pipeline(command);
         let buffer = |bytes: &[u8], usage| {
             let size = (bytes.len() as u64).next_multiple_of(16);
@@ -104,7 +104,7 @@ impl Runner {
     /// The kernel, with the layout that the engine gives it: a driver that keeps compiled kernels has it already.
     fn pipeline(&mut self, command: &Command) -> &(BindGroupLayout, ComputePipeline) {
         self.pipelines.entry(command.variant).or_insert_with(|| {
-            let (device, ..) = self.backend.parts();
+            let device = self.backend.device();
             let kernel = command.variant.kernel;
             let entry = |(index, role): (usize, &plan::Buffer)| {
                 let (ty, size) = match role {

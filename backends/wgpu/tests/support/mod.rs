@@ -97,7 +97,7 @@ fn expected() -> Option<String> {
 
 fn check_adapter() -> Result<(), String> {
     let backend = WgpuBackend::open_with(config()).map_err(|error| error.to_string())?;
-    let (info, lanes) = (backend.info(), backend.parts().2.subgroups);
+    let (info, lanes) = (backend.info(), backend.facts().subgroups);
     println!("{} {} {}, subgroups {lanes:?}", info.name, info.driver, info.driver_info);
     let Some(expected) = expected() else { return Ok(()) };
     let (name, expected_lanes) = match expected.split_once('-') {
@@ -117,7 +117,7 @@ fn check_adapter() -> Result<(), String> {
         return Err(format!("the driver is {}, not Mesa 25 or later", info.driver_info));
     }
     let portable = WgpuBackend::open_with(config_without_subgroups()).map_err(|error| error.to_string())?;
-    match portable.parts().2.subgroups {
+    match portable.facts().subgroups {
         None => Ok(()),
         some => Err(format!("subgroups of {some:?} lanes where none were wanted")),
     }

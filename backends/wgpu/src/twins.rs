@@ -1,0 +1,73 @@
+//! The calls on host slices that do not block: the only ones in a browser.
+//!
+//! While the device works, the caller's other tasks run. What goes to it and comes back is copied within the call, by all cores. A future
+//! that is dropped leaves the slices as they were.
+
+use crate::backend::WgpuBackend;
+use crate::wait::Waiting;
+use bytemuck::Pod;
+use polysort_core::{Error, Options, Pairs, Sortable, Spec, TopK, Words, permutation, shared_words};
+
+impl WgpuBackend {
+    /// [`Sort::sort_with`](polysort_core::Sort::sort_with) without blocking.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn sort_async<K: Sortable>(&self, keys: &mut [K], options: Options) -> Result<(), Error> {
+        let spec = Spec::of::<K>(options)?;
+        let mut words = Words::of(keys)?;
+        self.sort_words(Waiting::Elsewhere, words.get(), spec).await?;
+        words.finish()
+    }
+
+    /// [`Sort::sort_pairs_with`](polysort_core::Sort::sort_pairs_with) without blocking.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn sort_pairs_async<K: Sortable, V: Pod>(
+        &self,
+        keys: &mut [K],
+        values: &mut [V],
+        options: Options,
+    ) -> Result<(), Error> {
+        let spec = Spec::of::<K>(options)?;
+        Error::check_lengths("keys", keys.len(), "values", values.len())?;
+        let mut pairs = Pairs::of(keys, values)?;
+        let (keys, values) = pairs.get();
+        self.sort_word_pairs(Waiting::Elsewhere, keys, values, spec).await?;
+        pairs.finish()
+    }
+
+    /// [`Sort::argsort_with`](polysort_core::Sort::argsort_with) without blocking.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn argsort_async<K: Sortable>(&self, keys: &[K], options: Options) -> Result<Vec<u32>, Error> {
+        let spec = Spec::of::<K>(options)?;
+        self.argsort_words(Waiting::Elsewhere, &shared_words(keys)?, spec).await
+    }
+
+    /// [`Sort::sort_by_key_with`](polysort_core::Sort::sort_by_key_with) without blocking.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn sort_by_key_async<T, K: Sortable>(
+        &self,
+        items: &mut [T],
+        key: impl FnMut(&T) -> K,
+        options: Options,
+    ) -> Result<(), Error> {
+        let keys: Vec<K> = items.iter().map(key).collect();
+        permutation::apply(items, &self.argsort_async(&keys, options).await?)
+    }
+
+    /// [`Sort::top_k_with`](polysort_core::Sort::top_k_with) without blocking.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn top_k_async<K: Sortable>(&self, keys: &[K], k: usize, options: Options) -> Result<TopK<K>, Error> {
+        let mut indices = self.argsort_async(keys, options).await?;
+        indices.truncate(k);
+        Ok(TopK { keys: permutation::gather(keys, &indices), indices })
+    }
+}

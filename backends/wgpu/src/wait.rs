@@ -1,0 +1,91 @@
+//! Waiting for the device: in the calling thread, or while the caller's other tasks go on.
+
+use crate::gpu::Gpu;
+use futures_channel::oneshot;
+use polysort_core::Error;
+use wgpu::{Buffer, BufferAsyncError, MapMode, SubmissionIndex};
+
+/// How a call waits. In a browser its events wake the caller either way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    /// In the calling thread.
+    #[default]
+    Here,
+    /// In another thread.
+    Elsewhere,
+}
+
+/// A mapping that was asked for.
+pub(crate) type Mapping = oneshot::Receiver<Result<(), BufferAsyncError>>;
+
+/// Runs a call to its end in this thread; in a browser, where nobody may wait, only if it has not to.
+pub(crate) fn blocking<T>(call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    #[cfg(target_arch = "wasm32")]
+    {
+        use core::task::{Context, Poll, Waker};
+        let mut call = core::pin::pin!(call);
+        match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(result) => result,
+            Poll::Pending => Err(Error::Unsupported { what: "to wait in a browser; use the call's `_async` twin".into() }),
+        }
+    }
+    #[cfg(not(target_arch = "wasm32"))]
+    pollster::block_on(call)
+}
+
+/// Asks for all of a buffer to be mapped.
+pub(crate) fn map(gpu: &Gpu, buffer: &Buffer, mode: MapMode) -> Result<Mapping, Error> {
+    let (sender, receiver) = oneshot::channel();
+    gpu.guarded(|| {
+        buffer.map_async(mode, .., move |result| {
+            // Nobody waits any more if the receiver is gone.
+            sender.send(result).ok();
+        });
+    })?;
+    Ok(receiver)
+}
+
+/// Waits until the device has done `submission`, and everything that was asked for is mapped.
+pub(crate) async fn done(
+    gpu: &Gpu,
+    waiting: Waiting,
+    submission: SubmissionIndex,
+    mappings: impl IntoIterator<Item = Mapping>,
+) -> Result<(), Error> {
+    poll(gpu, waiting, submission).await?;
+    for mapping in mappings {
+        match mapping.await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return Err(gpu.give_up(&error.to_string())),
+            Err(_) => return Err(gpu.give_up("it dropped a request to map memory")),
+        }
+    }
+    gpu.lost().map_or(Ok(()), Err)
+}
+
+#[cfg(target_arch = "wasm32")]
+async fn poll(_: &Gpu, _: Waiting, _: SubmissionIndex) -> Result<(), Error> {
+    Ok(())
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+async fn poll(gpu: &Gpu, waiting: Waiting, submission: SubmissionIndex) -> Result<(), Error> {
+    use std::time::Duration;
+    use wgpu::{PollError, PollType};
+    /// How long a device may work on one submission before it counts as lost: a software device takes minutes for what a GPU does
+    /// at once.
+    const PATIENCE: Duration = Duration::from_secs(600);
+    let wait = PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) };
+    let polled = match waiting {
+        Waiting::Here => gpu.device.poll(wait),
+        Waiting::Elsewhere => {
+            let device = gpu.device.clone();
+            ::blocking::unblock(move || device.poll(wait)).await
+        }
+    };
+    match polled {
+        Ok(_) => Ok(()),
+        Err(PollError::Timeout) => Err(gpu.give_up(&format!("it did not finish within {} s", PATIENCE.as_secs()))),
+        Err(error) => Err(gpu.give_up(&error.to_string())),
+    }
+}

@@ -1,0 +1,73 @@
+//! Keys and values that stay on the device.
+
+use crate::{keys, open, support};
+use libtest_mimic::Failed;
+use polysort_core::{Error, Options};
+use polysort_wgpu::SortBuffer;
+use support::{ensure, failed};
+
+pub(crate) fn sorted() -> Result<(), Failed> {
+    let backend = open()?;
+    for len in [0, 1, 2, 700, 40_001] {
+        let input = keys(len);
+        let mut order: Vec<u32> = (0..len as u32).collect();
+        order.sort_by_key(|&i| std::cmp::Reverse(input[i as usize]));
+        let sorted: Vec<u32> = order.iter().map(|&i| input[i as usize]).collect();
+        let mut indices = SortBuffer::with_capacity(&backend, len).map_err(failed)?;
+        let mut on_device = SortBuffer::from_slice(&backend, &input).map_err(failed)?;
+        backend.argsort_buffer(&on_device, &mut indices, Options::descending()).map_err(failed)?;
+        ensure(*indices.read().map_err(failed)? == order, || format!("the indices of {len}"))?;
+        ensure(*on_device.read().map_err(failed)? == input, || format!("{len} keys were changed"))?;
+        let wide: Vec<[u32; 3]> = (0..len as u32).map(|i| [i, 7, !i]).collect();
+        let mut values = SortBuffer::from_slice(&backend, &wide).map_err(failed)?;
+        backend.sort_pairs_buffer(&mut on_device, &mut values, Options::descending()).map_err(failed)?;
+        let mut moved = vec![[0; 3]; len];
+        values.copy_to_slice(&mut moved).map_err(failed)?;
+        ensure(moved.iter().zip(&order).all(|(value, &i)| *value == wide[i as usize]), || format!("the values of {len}"))?;
+        ensure(*on_device.read().map_err(failed)? == sorted, || format!("{len} keys with values"))?;
+        on_device.copy_from_slice(&input).map_err(failed)?;
+        backend.sort_buffer(&mut on_device, Options::descending()).map_err(failed)?;
+        ensure(*on_device.read().map_err(failed)? == sorted, || format!("{len} keys"))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn read_in_place() -> Result<(), Failed> {
+    let backend = open()?;
+    let input = keys(5000);
+    let mut buffer = SortBuffer::from_slice(&backend, &input).map_err(failed)?;
+    let mut other = SortBuffer::<u32>::with_capacity(&backend, 5000).map_err(failed)?;
+    let one = buffer.read().map_err(failed)?;
+    let two = buffer.read().map_err(failed)?;
+    ensure(*one == input && *two == input, || "two readers".into())?;
+    let shared = one.as_ptr() == two.as_ptr();
+    println!("read where it lies: {shared}");
+    // A software device works in the memory of the host.
+    ensure(shared || !support::is_software(&backend), || "it was copied".into())?;
+    drop(one);
+    if shared {
+        let refused = backend.argsort_buffer(&buffer, &mut other, Options::ascending());
+        ensure(matches!(refused, Err(Error::InvalidBuffer { .. })), || format!("{refused:?}"))?;
+    }
+    drop(two);
+    backend.sort_buffer(&mut buffer, Options::ascending()).map_err(failed)?;
+    ensure(buffer.read().map_err(failed)?.is_sorted(), || "not sorted".into())?;
+    buffer.write_with(3, |elements| elements.copy_from_slice(&[3, 1, 2])).map_err(failed)?;
+    backend.sort_buffer(&mut buffer, Options::ascending()).map_err(failed)?;
+    ensure(*buffer.read().map_err(failed)? == [1, 2, 3], || "not written".into())
+}
+
+pub(crate) fn refused() -> Result<(), Failed> {
+    let (backend, stranger) = (open()?, open()?);
+    let mut keys = SortBuffer::from_slice(&backend, &[3_u16, 1, 2]).map_err(failed)?;
+    let foreign = stranger.sort_buffer(&mut keys, Options::ascending());
+    ensure(matches!(foreign, Err(Error::InvalidBuffer { .. })), || format!("{foreign:?}"))?;
+    let long = keys.copy_from_slice(&[1; 4]);
+    ensure(matches!(long, Err(Error::TooLong { asked: 4, limit: 3, .. })), || format!("{long:?}"))?;
+    let short = keys.copy_to_slice(&mut [0; 2]);
+    ensure(matches!(short, Err(Error::LengthMismatch { left_len: 3, right_len: 2, .. })), || format!("{short:?}"))?;
+    let mut values = SortBuffer::from_slice(&backend, &[[0_u8; 6]; 3]).map_err(failed)?;
+    let odd = backend.sort_pairs_buffer(&mut keys, &mut values, Options::ascending());
+    ensure(matches!(odd, Err(Error::Unsupported { .. })), || format!("{odd:?}"))?;
+    ensure(*keys.read().map_err(failed)? == [3, 1, 2], || "a refused call changed keys".into())
+}

@@ -1,0 +1,38 @@
+//! The ways to call, but for the blocking sorts of slices, which are the suite's: commands that are recorded, buffers that stay on the device,
+//! calls that do not block.
+
+mod buffers;
+mod recording;
+#[path = "../support/mod.rs"]
+mod support;
+mod twins;
+
+use libtest_mimic::Failed;
+use polysort_wgpu::WgpuBackend;
+
+fn main() {
+    support::run("calls", |label| {
+        let trial = |what: &str, run: fn() -> Result<(), Failed>| support::trial(label, what, run);
+        vec![
+            trial("recording: two counts in one encoder", recording::two_counts),
+            trial("recording: a part of a buffer that starts anywhere, and a count on the device", recording::parts),
+            trial("recording: buffers that cannot be sorted are refused", recording::refused),
+            trial("recording: makes no object, submits nothing, takes no time", recording::makes_nothing),
+            trial("buffers: sorted, with values, and by their indices", buffers::sorted),
+            trial("buffers: read where they lie", buffers::read_in_place),
+            trial("buffers: what does not fit is refused", buffers::refused),
+            trial("twins: the answers of the blocking calls", twins::same_answers),
+            trial("twins: the caller's tasks go on", twins::go_on),
+            trial("twins: a call that is given up touches nothing", twins::given_up),
+        ]
+    })
+}
+
+fn open() -> Result<WgpuBackend, Failed> {
+    WgpuBackend::open_with(support::config()).map_err(support::failed)
+}
+
+fn keys(len: usize) -> Vec<u32> {
+    let mut random = support::random(len as u64);
+    (0..len).map(|_| random() as u32 >> 7).collect()
+}

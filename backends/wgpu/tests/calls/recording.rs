@@ -1,0 +1,126 @@
+//! Sorts that are recorded into the caller's commands.
+
+use crate::{keys, support};
+use libtest_mimic::Failed;
+use polysort_core::{Error, Options};
+use polysort_wgpu::wgpu::{Buffer, BufferDescriptor, BufferUsages, CommandEncoderDescriptor};
+use polysort_wgpu::{Ask, Count, DeviceSorter, Part, SortBuffer, WgpuBackend};
+use std::time::{Duration, Instant};
+
+/// What one recording may take.
+const MOST: Duration = Duration::from_micros(50);
+
+/// How many are timed.
+const SORTS: u32 = 20;
+
+fn open() -> Result<(WgpuBackend, DeviceSorter), Failed> {
+    let backend = crate::open()?;
+    let sorter = DeviceSorter::new(backend.device(), backend.queue()).map_err(support::failed)?;
+    Ok((backend, sorter))
+}
+
+pub(crate) fn two_counts() -> Result<(), Failed> {
+    let (backend, sorter) = open()?;
+    let input = keys(50_000);
+    let buffer = |keys: &[u32]| SortBuffer::from_slice(&backend, keys).map_err(support::failed);
+    let (all, first) = (buffer(&input)?, buffer(&input)?);
+    let sort = sorter.prepare_sort::<u32>(all.raw(), Ask::up_to(50_000)).map_err(support::failed)?;
+    let mut encoder = backend.device().create_command_encoder(&CommandEncoderDescriptor::default());
+    for count in [700, 30_001] {
+        sort.record_in(&mut encoder, Count::Fixed(count)).map_err(support::failed)?;
+        if count == 700 {
+            encoder.copy_buffer_to_buffer(all.raw(), 0, first.raw(), 0, 4 * 50_000);
+        }
+    }
+    backend.queue().submit([encoder.finish()]);
+    let sorted = |count: usize| {
+        let mut sorted = input.clone();
+        sorted[..count].sort_unstable();
+        sorted
+    };
+    support::ensure(*first.read().map_err(support::failed)? == sorted(700), || "the first sort is wrong".into())?;
+    support::ensure(*all.read().map_err(support::failed)? == sorted(30_001), || "the second sort is wrong".into())?;
+    let mut encoder = backend.device().create_command_encoder(&CommandEncoderDescriptor::default());
+    let refused = sort.record_in(&mut encoder, Count::Fixed(50_001));
+    support::ensure(matches!(refused, Err(Error::TooLong { asked: 50_001, limit: 50_000, .. })), || format!("{refused:?}"))?;
+    let refused = sort.record_in(&mut encoder, Count::OnDevice);
+    support::ensure(matches!(refused, Err(Error::Unsupported { .. })), || format!("{refused:?}"))
+}
+
+pub(crate) fn parts() -> Result<(), Failed> {
+    let (backend, sorter) = open()?;
+    for (start, max, count) in [(3_usize, 9000_u32, 8000_u32), (1, 40_000, 33_333), (65, 100, 17)] {
+        let words = keys(2 * max as usize + start + 5);
+        let buffer = SortBuffer::from_slice(&backend, &words).map_err(support::failed)?;
+        let counts = SortBuffer::from_slice(&backend, &[9, count, 9]).map_err(support::failed)?;
+        let part = Part { buffer: buffer.raw(), offset: 4 * start as u64 };
+        let ask = Ask::up_to(max).options(Options::descending()).counted_by(counts.raw(), 1);
+        let sort = sorter.prepare_sort::<u64>(part, ask).map_err(support::failed)?;
+        let mut encoder = backend.device().create_command_encoder(&CommandEncoderDescriptor::default());
+        sort.record_in(&mut encoder, Count::OnDevice).map_err(support::failed)?;
+        backend.queue().submit([encoder.finish()]);
+        let end = start + 2 * count as usize;
+        let mut pairs: Vec<u64> = words[start..end].chunks_exact(2).map(|w| u64::from(w[0]) | u64::from(w[1]) << 32).collect();
+        pairs.sort_unstable_by(|a, b| b.cmp(a));
+        let sorted = pairs.into_iter().flat_map(|pair| [pair as u32, (pair >> 32) as u32]);
+        let expected: Vec<u32> = words[..start].iter().copied().chain(sorted).chain(words[end..].iter().copied()).collect();
+        support::ensure(*buffer.read().map_err(support::failed)? == expected, || format!("{count} keys at word {start}"))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn refused() -> Result<(), Failed> {
+    let (backend, sorter) = open()?;
+    let make = |size, usage| -> Buffer {
+        backend.device().create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
+    };
+    let (buffer, other) = (make(4096, BufferUsages::STORAGE), make(4096, BufferUsages::COPY_DST));
+    let ask = Ask::up_to(600);
+    let part = |offset| Part { buffer: &buffer, offset };
+    let cases = [
+        ("the end", sorter.prepare_sort::<u32>(part(1700), ask)),
+        ("the usage", sorter.prepare_sort::<u32>(&other, ask)),
+        ("the start", sorter.prepare_sort::<u32>(part(2), ask)),
+        ("the overlap", sorter.prepare_sort_pairs::<u32, u32>(part(0), part(1000), ask)),
+        ("the count", sorter.prepare_sort::<u32>(&buffer, ask.counted_by(&buffer, 1000))),
+    ];
+    for (what, result) in cases {
+        let result = result.map(|_| ());
+        support::ensure(matches!(result, Err(Error::InvalidBuffer { .. })), || format!("{what}: {result:?}"))?;
+    }
+    let apart = sorter.prepare_sort_pairs::<u32, u32>(part(0), part(2400), Ask::up_to(400));
+    support::ensure(apart.is_ok(), || "halves of one buffer do not overlap".into())
+}
+
+pub(crate) fn makes_nothing() -> Result<(), Failed> {
+    let (backend, sorter) = open()?;
+    let (device, queue) = (backend.device(), backend.queue());
+    let len = 100_000;
+    let keys = SortBuffer::from_slice(&backend, &keys(len as usize)).map_err(support::failed)?;
+    let sort = sorter.prepare_sort::<u32>(keys.raw(), Ask::up_to(len)).map_err(support::failed)?;
+    // Everything that wgpu counts, and the number of the last submission.
+    let state = || (format!("{:?}", device.get_internal_counters()), format!("{:?}", queue.submit([])));
+    let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor::default());
+    let mut pass = encoder.begin_compute_pass(&Default::default());
+    let (before, submission) = state();
+    let started = Instant::now();
+    for _ in 0..SORTS {
+        sort.record(&mut pass, Count::Fixed(len)).map_err(support::failed)?;
+    }
+    let recorded = started.elapsed();
+    let (after, next) = state();
+    drop(pass);
+    support::ensure(before == after, || format!("{before}\nbefore,\n{after}\nafter"))?;
+    let groups = device.get_internal_counters().hal.bind_groups.read();
+    support::ensure(groups > 0, || format!("wgpu counts nothing: {before}"))?;
+    let number = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>().parse::<u64>();
+    support::ensure(number(&next)? == number(&submission)? + 1, || format!("{submission}, then {next}"))?;
+    let started = Instant::now();
+    let commands = encoder.finish();
+    // What wgpu checks and hands to the driver when the commands are finished counts as well.
+    let each = (recorded + started.elapsed()) / SORTS;
+    println!("a recording takes {each:?}");
+    support::ensure(each < MOST, || format!("a recording takes {each:?}"))?;
+    queue.submit([commands]);
+    support::ensure(keys.read().map_err(support::failed)?.is_sorted(), || "not sorted".into())
+}

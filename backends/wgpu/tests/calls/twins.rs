@@ -1,0 +1,119 @@
+//! Calls that do not block.
+
+use crate::{keys, open, support};
+use core::pin::pin;
+use core::task::{Context, Poll, Waker};
+use libtest_mimic::Failed;
+use polysort_core::{Options, Sort};
+use polysort_wgpu::{Ask, Count, DeviceSorter, SortBuffer};
+use support::{ensure, failed};
+
+/// Enough keys to go up in chunks.
+const LONG: usize = 200_000;
+
+pub(crate) fn same_answers() -> Result<(), Failed> {
+    let backend = open()?;
+    let answers = async {
+        for len in [0, 5, 3000, LONG] {
+            for options in [Options::ascending(), Options::descending()] {
+                let input: Vec<f32> = keys(len).into_iter().map(|key| key as f32 - 1.0e6).collect();
+                let values: Vec<[u8; 6]> = (0..len).map(|i| [i as u8, 1, 2, 3, (i >> 8) as u8, (i >> 16) as u8]).collect();
+                let (mut ours, mut theirs) = (input.clone(), input.clone());
+                backend.sort_async(&mut ours, options).await?;
+                backend.sort_with(&mut theirs, options)?;
+                assert_eq!(ours, theirs);
+                let (mut ours, mut theirs) = ((input.clone(), values.clone()), (input.clone(), values.clone()));
+                backend.sort_pairs_async(&mut ours.0, &mut ours.1, options).await?;
+                backend.sort_pairs_with(&mut theirs.0, &mut theirs.1, options)?;
+                assert_eq!(ours, theirs);
+                assert_eq!(backend.argsort_async(&input, options).await?, backend.argsort_with(&input, options)?);
+                assert_eq!(backend.top_k_async(&input, 7, options).await?, backend.top_k_with(&input, 7, options)?);
+                // A key that is mapped on the host, and elements that only it knows how to sort.
+                let mut flags: Vec<bool> = input.iter().map(|&key| key > 0.0).collect();
+                backend.sort_async(&mut flags, options).await?;
+                assert_eq!(flags.iter().filter(|&&flag| flag).count(), input.iter().filter(|&&key| key > 0.0).count());
+                assert!(flags.is_sorted_by_key(|&flag| flag == (options == Options::ascending())));
+                let mut ours: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
+                backend.sort_by_key_async(&mut ours, |text| text.len() as u32, options).await?;
+                assert!(ours.is_sorted_by_key(|text| if options == Options::ascending() { text.len() } else { 99 - text.len() }));
+            }
+        }
+        let mut buffer = SortBuffer::with_capacity(&backend, LONG)?;
+        let mut indices = SortBuffer::with_capacity(&backend, LONG)?;
+        buffer.copy_from_slice_async(&keys(LONG)).await?;
+        backend.argsort_buffer_async(&buffer, &mut indices, Options::ascending()).await?;
+        let order = indices.read_async().await?;
+        assert_eq!(*order, backend.argsort(&keys(LONG))?);
+        drop(order);
+        backend.sort_pairs_buffer_async(&mut buffer, &mut indices, Options::ascending()).await?;
+        backend.sort_buffer_async(&mut buffer, Options::descending()).await?;
+        let mut sorted = vec![0; LONG];
+        buffer.copy_to_slice_async(&mut sorted).await?;
+        assert!(sorted.is_sorted_by_key(|&key| std::cmp::Reverse(key)));
+        let sorter = DeviceSorter::new(backend.device(), backend.queue())?;
+        let prepared = sorter.prepare_sort_async::<u32>(buffer.raw(), Ask::up_to(LONG as u32)).await?;
+        let mut encoder = backend.device().create_command_encoder(&Default::default());
+        prepared.record_in(&mut encoder, Count::Fixed(LONG as u32))?;
+        backend.queue().submit([encoder.finish()]);
+        assert!(buffer.read_async().await?.is_sorted());
+        Ok::<(), polysort_core::Error>(())
+    };
+    on_any_thread(answers).map_err(failed)
+}
+
+/// Runs a future that could go from thread to thread.
+fn on_any_thread<T>(future: impl Future<Output = T> + Send) -> T {
+    pollster::block_on(future)
+}
+
+/// While one call waits for the device, others begin; they end in some order.
+pub(crate) fn go_on() -> Result<(), Failed> {
+    let backend = open()?;
+    backend.sort(&mut keys(LONG)).map_err(failed)?;
+    let (mut one, mut two) = (keys(LONG), keys(LONG / 2));
+    let (mut first, mut second) = (
+        Box::pin(backend.sort_async(&mut one, Options::ascending())),
+        Box::pin(backend.sort_async(&mut two, Options::ascending())),
+    );
+    let mut waits = 0;
+    let mut done = (false, false);
+    pollster::block_on(core::future::poll_fn(|context| {
+        if !done.0 {
+            done.0 = first.as_mut().poll(context).is_ready();
+        }
+        if !done.1 {
+            done.1 = second.as_mut().poll(context).is_ready();
+        }
+        if done == (true, true) {
+            return Poll::Ready(());
+        }
+        waits += 1;
+        Poll::Pending
+    }));
+    drop((first, second));
+    ensure(waits > 0, || "it never waited".into())?;
+    ensure(one.is_sorted() && two.is_sorted(), || "not sorted".into())
+}
+
+pub(crate) fn given_up() -> Result<(), Failed> {
+    let backend = open()?;
+    backend.sort(&mut keys(LONG)).map_err(failed)?;
+    for polls in 1..6 {
+        let input = keys(LONG);
+        let mut unsorted = input.clone();
+        {
+            let mut call = pin!(backend.sort_async(&mut unsorted, Options::ascending()));
+            for _ in 0..polls {
+                if call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
+                    break;
+                }
+                std::thread::sleep(std::time::Duration::from_millis(polls));
+            }
+        }
+        ensure(unsorted == input || unsorted.is_sorted(), || "half sorted".into())?;
+        let mut next = input.clone();
+        backend.sort(&mut next).map_err(failed)?;
+        ensure(next.is_sorted(), || format!("the call after one that was given up at poll {polls}"))?;
+    }
+    Ok(())
+}
