@@ -1,69 +1,84 @@
 //! The backend for those who do not care.
 
+use crate::calibration;
+use crate::costs::{Costs, Measured};
 use crate::{AnyBackend, Backend, Error, Limits, RayonBackend, Segments, Spec, Word};
 use bytemuck::Pod;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Sorts on the device that suits the call, by a built-in table; never measures, never touches a file.
+/// Sorts on the device that suits the call, by a table: the built-in one, or what [`calibrate`](crate::calibrate) stored on this
+/// machine. Never measures; reads the stored table when it is opened.
 ///
-/// A GPU gets what it sorts sooner than the cores do, the copies there and back included. One that shares the cores, a software
-/// adapter, counts as none. What a GPU fails at, the cores do.
+/// A GPU gets what it sorts sooner than the cores do, the copies there and back included. It is opened when the calls that it could
+/// have had have taken as long as opening it takes. One that shares the cores, a software adapter, counts as none unless it
+/// was measured. What a GPU fails at, the cores do.
 #[derive(Clone, Debug)]
 pub struct Auto {
     cpu: AnyBackend,
-    /// Opened when a call comes that could be worth it.
-    gpu: Arc<OnceLock<Option<Gpu>>>,
+    costs: Costs,
+    measured: Option<Arc<Measured>>,
+    gpu: Arc<Gpu>,
 }
 
-/// A GPU, and what calls cost on it.
-#[derive(Clone, Debug)]
+/// The GPU, if one is there.
+#[derive(Debug, Default)]
 struct Gpu {
-    backend: AnyBackend,
-    /// Nanoseconds of a call, whatever its length.
-    call: f64,
-    /// Nanoseconds for each byte of keys and payload, both ways and the sort between.
-    byte: f64,
+    opened: OnceLock<Option<(AnyBackend, Costs)>>,
+    /// Nanoseconds of calls that it could have had.
+    missed: AtomicU64,
 }
 
-/// Nanoseconds that one core takes for each byte of keys and payload: 16 M keys of 4 and 8 bytes on two cores of an AMD EPYC.
-const CORE_BYTE: f64 = 1.0;
+/// Calls that the cores answer sooner, in nanoseconds, no GPU answers yet sooner.
+const WORTH: f64 = 2.0e5;
 
-/// Calls that the cores answer sooner, in nanoseconds, are not worth opening a GPU for.
-const WORTH: f64 = 1.0e6;
-
-/// Cores above which the memory, not they, set the pace.
-const USEFUL_CORES: usize = 16;
+/// Nanoseconds that it takes to open a GPU, compile for it and test it.
+const OPENING: u64 = 300_000_000;
 
 impl Auto {
-    /// The backend that takes a call on `len` keys of `key_bytes` with payloads of `payload_bytes` (0 for none).
+    /// The backend that a call on `len` keys of `key_bytes` with payloads of `payload_bytes` (0 for none) is best taken by. Opens
+    /// the GPU if it may be that.
     pub fn choose(&self, len: usize, key_bytes: usize, payload_bytes: usize) -> &AnyBackend {
-        let bytes = (len * (key_bytes + payload_bytes)) as f64;
-        let cores = rayon_threads().clamp(1, USEFUL_CORES) as f64;
-        let on_cores = CORE_BYTE * bytes / cores;
-        let gpu = if on_cores < WORTH { None } else { self.gpu() };
-        let chosen = match gpu {
-            Some(gpu) if gpu.call + gpu.byte * bytes < on_cores => &gpu.backend,
+        let on_cores = self.costs.of(len, key_bytes, payload_bytes);
+        match if on_cores < WORTH { None } else { self.gpu() } {
+            Some((gpu, costs)) if costs.of(len, key_bytes, payload_bytes) < on_cores => gpu,
             _ => &self.cpu,
-        };
+        }
+    }
+
+    /// What is used for such a call: as [`choose`](Auto::choose) says once the GPU is worth opening.
+    fn pick(&self, len: usize, key_bytes: usize, payload_bytes: usize) -> &AnyBackend {
+        let on_cores = self.costs.of(len, key_bytes, payload_bytes);
+        if self.gpu.opened.get().is_none() {
+            let call = if on_cores < WORTH { 0 } else { on_cores as u64 };
+            if self.gpu.missed.fetch_add(call, Ordering::Relaxed).saturating_add(call) < OPENING {
+                return &self.cpu;
+            }
+        }
+        let chosen = self.choose(len, key_bytes, payload_bytes);
         tracing::trace!(backend = chosen.kind(), len, key_bytes, payload_bytes, "chosen");
         chosen
     }
 
-    /// What this machine has, and why it is taken or not: a line for each backend.
+    /// What this machine has, and why it is taken or not: a line for each backend. Opens the GPU.
     pub fn explain(&self) -> Vec<String> {
-        let cpu =
-            format!("{}: {:.2} ns a byte on {} of its cores", self.cpu.name(), CORE_BYTE, rayon_threads().min(USEFUL_CORES));
+        let cost = |costs: &Costs| {
+            let [few, many] = [1 << 10, 1 << 22].map(|len| costs.of(len, 4, 0) / 1000.0);
+            format!("{few:.0} us for 2^10 keys of 4 bytes, {many:.0} us for 2^22")
+        };
+        let source = match &self.measured {
+            Some(_) => "as measured on this machine",
+            None => "by the built-in table; `calibrate` measures this machine",
+        };
         let gpu = match self.gpu() {
-            Some(Gpu { backend, call, byte }) => {
-                format!("{}: {:.0} us a call and {byte:.2} ns a byte", backend.name(), call / 1000.0)
-            }
+            Some((backend, costs)) => format!("{}: {}", backend.name(), cost(costs)),
             None => "no GPU, or one that runs on the cores".into(),
         };
-        vec![gpu, cpu]
+        vec![gpu, format!("{}: {}", self.cpu.name(), cost(&self.costs)), source.into()]
     }
 
-    fn gpu(&self) -> Option<&Gpu> {
-        self.gpu.get_or_init(gpu).as_ref()
+    fn gpu(&self) -> Option<&(AnyBackend, Costs)> {
+        self.gpu.opened.get_or_init(|| gpu(self.measured.as_deref())).as_ref()
     }
 
     fn run<T>(&self, chosen: &AnyBackend, mut work: impl FnMut(&AnyBackend) -> Result<T, Error>) -> Result<T, Error> {
@@ -77,12 +92,8 @@ impl Auto {
     }
 }
 
-fn rayon_threads() -> usize {
-    RayonBackend::default().threads()
-}
-
 #[cfg(feature = "wgpu")]
-fn gpu() -> Option<Gpu> {
+fn gpu(measured: Option<&Measured>) -> Option<(AnyBackend, Costs)> {
     use crate::WgpuBackend;
     use crate::gpu::wgpu::DeviceType;
     let backend = match WgpuBackend::global() {
@@ -92,28 +103,34 @@ fn gpu() -> Option<Gpu> {
             return None;
         }
     };
-    // Copies over a bus cost more than copies in memory; a sort on a small GPU costs more than one on a large one.
-    let (call, byte) = match backend.info().device_type {
-        DeviceType::DiscreteGpu | DeviceType::VirtualGpu => (1.0e6, 0.15),
-        DeviceType::IntegratedGpu => (1.0e6, 0.4),
-        DeviceType::Cpu | DeviceType::Other => return None,
+    let known = measured.and_then(|measured| measured.gpu.as_ref()).filter(|(name, _)| *name == backend.name());
+    let costs = match (known, backend.info().device_type) {
+        (Some((_, costs)), _) => costs.clone(),
+        // Copies over a bus cost more than copies in memory; a sort on a small GPU costs more than one on a large one.
+        (None, DeviceType::DiscreteGpu | DeviceType::VirtualGpu) => Costs::even(1.0e6, 0.15),
+        (None, DeviceType::IntegratedGpu) => Costs::even(1.0e6, 0.4),
+        (None, DeviceType::Cpu | DeviceType::Other) => return None,
     };
-    Some(Gpu { backend: AnyBackend::Wgpu(backend), call, byte })
+    Some((AnyBackend::Wgpu(backend), costs))
 }
 
 #[cfg(not(feature = "wgpu"))]
-fn gpu() -> Option<Gpu> {
+fn gpu(_: Option<&Measured>) -> Option<(AnyBackend, Costs)> {
     None
 }
 
 impl Backend for Auto {
     fn open() -> Result<Self, Error> {
-        Ok(Self { cpu: AnyBackend::Rayon(RayonBackend::global()?), gpu: Arc::default() })
+        let cpu = RayonBackend::global()?;
+        let threads = cpu.threads();
+        let measured = calibration::load().filter(|measured| measured.threads == threads).map(Arc::new);
+        let costs = measured.as_ref().map_or_else(|| Costs::of_cores(threads), |measured| measured.cores.clone());
+        Ok(Self { cpu: AnyBackend::Rayon(cpu), costs, measured, gpu: Arc::default() })
     }
 
     fn name(&self) -> String {
-        match self.gpu.get().and_then(Option::as_ref) {
-            Some(gpu) => format!("auto ({}; {})", gpu.backend.name(), self.cpu.name()),
+        match self.gpu.opened.get().and_then(Option::as_ref) {
+            Some((gpu, _)) => format!("auto ({}; {})", gpu.name(), self.cpu.name()),
             None => format!("auto ({})", self.cpu.name()),
         }
     }
@@ -123,20 +140,20 @@ impl Backend for Auto {
     }
 
     fn is_lost(&self) -> bool {
-        self.gpu.get().and_then(Option::as_ref).is_some_and(|gpu| gpu.backend.is_lost())
+        self.gpu.opened.get().and_then(Option::as_ref).is_some_and(|(gpu, _)| gpu.is_lost())
     }
 
     fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
-        self.run(self.choose(keys.len(), size_of::<W>(), 0), |backend| backend.sort_bits(keys, spec))
+        self.run(self.pick(keys.len(), size_of::<W>(), 0), |backend| backend.sort_bits(keys, spec))
     }
 
     fn sort_pairs_bits<W: Word, V: Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
-        let chosen = self.choose(keys.len(), size_of::<W>(), size_of::<V>());
+        let chosen = self.pick(keys.len(), size_of::<W>(), size_of::<V>());
         self.run(chosen, |backend| backend.sort_pairs_bits(keys, values, spec))
     }
 
     fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
-        self.run(self.choose(keys.len(), size_of::<W>(), size_of::<u32>()), |backend| backend.argsort_bits(keys, spec))
+        self.run(self.pick(keys.len(), size_of::<W>(), size_of::<u32>()), |backend| backend.argsort_bits(keys, spec))
     }
 
     // The cores sort segments, and select, in one read of what a GPU would have to be sent first.

@@ -55,12 +55,18 @@
 mod any;
 #[cfg(feature = "rayon")]
 mod auto;
+#[cfg(feature = "rayon")]
+mod calibration;
+#[cfg(feature = "rayon")]
+mod costs;
 mod ops;
 
 #[cfg(any(feature = "rayon", feature = "wgpu"))]
 pub use any::AnyBackend;
 #[cfg(feature = "rayon")]
 pub use auto::Auto;
+#[cfg(feature = "rayon")]
+pub use calibration::{Calibration, calibrate};
 pub use ops::*;
 pub use polysort_core::permutation::apply as apply_permutation;
 pub use polysort_core::{

@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// List the backends, what they can take, and which of them `auto` chooses.
     Devices,
+    /// Measure this machine's devices, a few seconds each, and store what `auto` then chooses by.
+    Calibrate,
     /// Measure the backends side by side with std and rayon.
     Bench(BenchArgs),
     /// Sort real and generated data on every backend, check the answers, and show the speed.

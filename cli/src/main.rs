@@ -1,13 +1,14 @@
 //! The command line of [polysort]: sorts files, checks them, and measures and shows the backends.
 //!
-//! `args` is what can be said, and each command is a module of its own: `sort` (with `argsort` and `top`), `verify`, `devices`, `bench`,
-//! `demo`. They share `files` (what is read), `output` (what is written), `dtype` (from a dtype at run time to a key type),
+//! `args` is what can be said, and each command is a module of its own: `sort` (with `argsort` and `top`), `verify`, `devices`,
+//! `calibrate`, `bench`, `demo`. They share `files` (what is read), `output` (what is written), `dtype` (from a dtype at run time to a key type),
 //! `order`, `backend` and `progress`.
 #![forbid(unsafe_code)]
 
 mod args;
 mod backend;
 mod bench;
+mod calibrate;
 mod demo;
 mod devices;
 mod dtype;
@@ -52,6 +53,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Top(args) => sort::top(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Devices => devices::devices(),
+        Command::Calibrate => calibrate::calibrate(),
         Command::Bench(args) => bench::bench(&args),
         Command::Demo(args) => demo::demo(&args),
     }

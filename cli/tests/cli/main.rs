@@ -1,6 +1,7 @@
 //! The built binary, driven as a user does: files, pipes, exit codes and words.
 
 mod bench;
+mod calibrate;
 mod demo;
 mod indices;
 mod keys;

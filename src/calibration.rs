@@ -1,0 +1,112 @@
+//! Measuring what sorts cost on this machine, and keeping it.
+
+use crate::costs::{Costs, Measured};
+use crate::{AnyBackend, Backend, Error, Options, RayonBackend, Spec};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The environment variable that names the file, where the usual place will not do.
+const VARIABLE: &str = "POLYSORT_CALIBRATION";
+
+/// How long one sort is repeated for, once it is warm.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// The most times that it is.
+const MOST: usize = 15;
+
+/// What [`calibrate`] found: what sorts of each size of key and payload cost on this machine's devices.
+#[derive(Clone, Debug)]
+pub struct Calibration(Measured);
+
+impl Calibration {
+    /// Stores it where [`Auto`](crate::Auto) finds it when it is next opened, and tells where: in the file that the environment variable
+    /// `POLYSORT_CALIBRATION` names, or in the user's cache folder.
+    ///
+    /// # Errors
+    /// If there is no such folder, or the file cannot be written.
+    pub fn store(&self) -> io::Result<PathBuf> {
+        let path = path().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no cache folder"))?;
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        // Whoever opens the file meanwhile gets the old one, or the new one.
+        let new = path.with_extension("new");
+        std::fs::write(&new, self.0.text())?;
+        std::fs::rename(&new, &path)?;
+        Ok(path)
+    }
+}
+
+/// Measures the cores and the GPU that [`Auto`](crate::Auto) would use: a few seconds. `each` is told of each device before.
+///
+/// # Errors
+/// If a device fails. One that does not open is left out.
+pub fn calibrate(mut each: impl FnMut(&str)) -> Result<Calibration, Error> {
+    let cores = RayonBackend::global()?;
+    each(&cores.name());
+    let mut measured = Measured { threads: cores.threads(), cores: costs(&cores)?, gpu: None };
+    #[cfg(feature = "wgpu")]
+    if let Ok(gpu) = crate::WgpuBackend::global() {
+        each(&gpu.name());
+        measured.gpu = Some((gpu.name(), costs(&AnyBackend::Wgpu(gpu))?));
+    }
+    Ok(Calibration(measured))
+}
+
+/// What is stored, if there is anything that can be read.
+pub(crate) fn load() -> Option<Measured> {
+    let path = path()?;
+    let measured = Measured::parse(&std::fs::read_to_string(&path).ok()?);
+    if measured.is_none() {
+        tracing::warn!(path = %path.display(), "no calibration; `calibrate` writes a new one");
+    }
+    measured
+}
+
+fn path() -> Option<PathBuf> {
+    match std::env::var_os(VARIABLE) {
+        Some(path) => Some(path).filter(|path| !path.is_empty()).map(PathBuf::from),
+        None => dirs::cache_dir().map(|folder| folder.join(Path::new("polysort/calibration"))),
+    }
+}
+
+fn costs(backend: &impl Backend) -> Result<Costs, Error> {
+    Costs::by(|len, key, payload| match key {
+        1 => time::<u8>(backend, payload, len),
+        2 => time::<u16>(backend, payload, len),
+        4 => time::<u32>(backend, payload, len),
+        8 => time::<u64>(backend, payload, len),
+        _ => time::<u128>(backend, payload, len),
+    })
+}
+
+/// Nanoseconds of a sort of `len` keys, every bit of them random: the median of a few.
+fn time<K: crate::MaskKey<Bits = K> + crate::Word>(backend: &impl Backend, payload: usize, len: usize) -> Result<f64, Error> {
+    // Weyl's sequence with a mixing step: no order that a backend could make use of.
+    let key = |i: usize| {
+        let mixed = (i as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+        K::truncate(mixed ^ mixed >> 61)
+    };
+    let keys: Vec<K> = (0..len).map(key).collect();
+    let spec = Spec::of::<K>(Options::ascending())?;
+    let mut times = vec![];
+    let mut started = None;
+    while times.len() < 2 || (times.len() < MOST && started.is_none_or(|started: Instant| started.elapsed() < PATIENCE)) {
+        let mut sorted = keys.clone();
+        let begun = Instant::now();
+        match payload {
+            0 => backend.sort_bits(&mut sorted, spec)?,
+            4 => backend.sort_pairs_bits(&mut sorted, &mut vec![0_u32; len], spec)?,
+            8 => backend.sort_pairs_bits(&mut sorted, &mut vec![0_u64; len], spec)?,
+            _ => backend.sort_pairs_bits(&mut sorted, &mut vec![0_u128; len], spec)?,
+        }
+        // The first one warms up.
+        match started {
+            None => started = Some(Instant::now()),
+            Some(_) => times.push(begun.elapsed().as_nanos() as f64),
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[times.len() / 2])
+}
