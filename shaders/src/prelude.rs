@@ -1,6 +1,6 @@
 //! The text of a kernel: constants of its variant, the parts that it needs, and its file.
 //!
-//! WGSL has neither includes nor conditions, so that lines `#if FLAG`, `#else` and `#endif` are taken out here, with what they exclude.
+//! Metal Shading Language has a preprocessor, which takes the constants as macros. WGSL has neither includes nor conditions, so that lines `#if FLAG`, `#else` and `#endif` are taken out here, with what they exclude.
 
 use crate::abi;
 use core::fmt::Write;
@@ -8,7 +8,10 @@ use polysort_core::plan::{Kernel, MAX_DIGITS, RADIX, RADIX_BITS, Ranking, Varian
 
 /// The WGSL of a kernel.
 pub fn wgsl(variant: &Variant) -> String {
-    let mut text = constants(variant);
+    let mut text = String::new();
+    for (name, value) in constants(variant) {
+        writeln!(text, "const {name}: u32 = {value}u;").expect("a string takes all");
+    }
     for part in parts(variant).into_iter().chain([file(variant.kernel)]) {
         text.push('\n');
         text += &chosen(part, &|flag| is_set(variant, flag), &|count| times(variant, count));
@@ -21,6 +24,41 @@ macro_rules! part {
     ($name:literal) => {
         include_str!(concat!("../wgsl/parts/", $name, ".wgsl"))
     };
+}
+
+/// The Metal Shading Language of a kernel, written by hand, for devices with simdgroups of 32 lanes; none where there is only WGSL.
+pub fn msl(variant: &Variant) -> Option<String> {
+    macro_rules! metal {
+        ($name:literal) => {
+            include_str!(concat!("../msl/", $name, ".metal"))
+        };
+    }
+    let by_ballot = matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. }));
+    let (sort, rank) = (metal!("parts/sort"), metal!("parts/rank"));
+    let files = match variant.kernel {
+        Kernel::Begin => vec![sort, metal!("begin")],
+        Kernel::Histogram => vec![sort, metal!("histogram")],
+        Kernel::Scan => vec![sort, metal!("scan")],
+        Kernel::Onesweep if by_ballot => vec![sort, rank, metal!("onesweep")],
+        Kernel::SingleTile if by_ballot => vec![sort, rank, metal!("single_tile")],
+        Kernel::Copy => vec![sort, metal!("copy")],
+        Kernel::Identity => vec![sort, metal!("identity")],
+        Kernel::Widen => vec![sort, metal!("widen")],
+        Kernel::Narrow => vec![sort, metal!("narrow")],
+        Kernel::Fill => vec![sort, metal!("fill")],
+        Kernel::Onesweep | Kernel::SingleTile | Kernel::Upsweep | Kernel::Spine | Kernel::Downsweep => return None,
+    };
+    let mut text = String::from("#include <metal_stdlib>\n\nusing namespace metal;\n\n");
+    let flags = ["VALUES", "INDEXED", "PACKED", "STATUS"].map(|flag| (flag, u32::from(is_set(variant, flag))));
+    let own = [("VALUE_WORDS", variant.value_words), ("LOOK", tuning::LOOK)];
+    for (name, value) in constants(variant).into_iter().chain(own).chain(flags) {
+        writeln!(text, "#define {name} {value}u").expect("a string takes all");
+    }
+    for file in files {
+        text.push('\n');
+        text += file;
+    }
+    Some(text)
 }
 
 /// The file of a kernel.
@@ -106,13 +144,14 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
     }
 }
 
-fn constants(variant: &Variant) -> String {
+/// What the kernels of both languages are told, by name.
+fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)> {
     let Variant { group, keys, tile, .. } = *variant;
     let rows = match variant.ranking {
         Some(Ranking::Ballot { rows, .. }) => rows,
         _ => 1,
     };
-    let table = [
+    [
         ("RADIX_BITS", RADIX_BITS),
         ("RADIX", RADIX),
         ("MAX_DIGITS", MAX_DIGITS),
@@ -142,12 +181,7 @@ fn constants(variant: &Variant) -> String {
         ("ROWS", rows),
         ("DIGITS", RADIX.div_ceil(group.clamp(1, RADIX))),
         ("BOARD", variant.board_words()),
-    ];
-    let mut text = String::new();
-    for (name, value) in table {
-        writeln!(text, "const {name}: u32 = {value}u;").expect("a string takes all");
-    }
-    text
+    ]
 }
 
 /// The lines that the conditions let through, with repeated ones written out: `@` is the number of the repetition there.

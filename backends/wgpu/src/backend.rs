@@ -7,7 +7,7 @@ use crate::wait::{Waiting, blocking};
 use async_lock::{Mutex, MutexGuard};
 use bytemuck::Pod;
 use polysort_core::plan::{Algorithm, Blocked, Facts, Payload, Request};
-use polysort_core::{Backend, Error, Limits, Spec, Word, permutation};
+use polysort_core::{Backend, Error, Limits, Segments, Spec, Word, permutation};
 use std::sync::Arc;
 
 /// Sorts on a GPU.
@@ -217,5 +217,23 @@ impl Backend for WgpuBackend {
 
     fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
         blocking(self.argsort_words(Waiting::Here, keys, spec))
+    }
+
+    fn sort_segments_bits<W: Word>(&self, keys: &mut [W], segments: Segments<'_>, spec: Spec) -> Result<(), Error> {
+        blocking(self.sort_segment_words(Waiting::Here, keys, segments, spec))
+    }
+
+    fn sort_pairs_segments_bits<W: Word, V: Pod>(
+        &self,
+        keys: &mut [W],
+        values: &mut [V],
+        segments: Segments<'_>,
+        spec: Spec,
+    ) -> Result<(), Error> {
+        blocking(self.sort_segment_word_pairs(Waiting::Here, keys, values, segments, spec))
+    }
+
+    fn argsort_segments_bits<W: Word>(&self, keys: &[W], segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
+        blocking(self.argsort_segment_words(Waiting::Here, keys, segments, spec))
     }
 }

@@ -19,6 +19,7 @@ mod engine;
 mod gpu;
 mod launch;
 mod profile;
+mod segments;
 mod self_test;
 mod sorter;
 mod staging;

@@ -6,7 +6,7 @@
 use crate::backend::WgpuBackend;
 use crate::wait::Waiting;
 use bytemuck::Pod;
-use polysort_core::{Error, Options, Pairs, Sortable, Spec, TopK, Words, permutation, shared_words};
+use polysort_core::{Error, Options, Pairs, Segments, Sortable, Spec, TopK, Words, permutation, shared_words};
 
 impl WgpuBackend {
     /// [`Sort::sort_with`](polysort_core::Sort::sort_with) without blocking.
@@ -69,5 +69,54 @@ impl WgpuBackend {
         let mut indices = self.argsort_async(keys, options).await?;
         indices.truncate(k);
         Ok(TopK { keys: permutation::gather(keys, &indices), indices })
+    }
+
+    /// [`Sort::sort_segments_with`](polysort_core::Sort::sort_segments_with) without blocking.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn sort_segments_async<'a, K: Sortable>(
+        &self,
+        keys: &mut [K],
+        segments: impl Into<Segments<'a>>,
+        options: Options,
+    ) -> Result<(), Error> {
+        let spec = Spec::of::<K>(options)?;
+        let mut words = Words::of(keys)?;
+        self.sort_segment_words(Waiting::Elsewhere, words.get(), segments.into(), spec).await?;
+        words.finish()
+    }
+
+    /// [`Sort::sort_pairs_segments_with`](polysort_core::Sort::sort_pairs_segments_with) without blocking.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn sort_pairs_segments_async<'a, K: Sortable, V: Pod>(
+        &self,
+        keys: &mut [K],
+        values: &mut [V],
+        segments: impl Into<Segments<'a>>,
+        options: Options,
+    ) -> Result<(), Error> {
+        let spec = Spec::of::<K>(options)?;
+        Error::check_lengths("keys", keys.len(), "values", values.len())?;
+        let mut pairs = Pairs::of(keys, values)?;
+        let (keys, values) = pairs.get();
+        self.sort_segment_word_pairs(Waiting::Elsewhere, keys, values, segments.into(), spec).await?;
+        pairs.finish()
+    }
+
+    /// [`Sort::argsort_segments_with`](polysort_core::Sort::argsort_segments_with) without blocking.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn argsort_segments_async<'a, K: Sortable>(
+        &self,
+        keys: &[K],
+        segments: impl Into<Segments<'a>>,
+        options: Options,
+    ) -> Result<Vec<u32>, Error> {
+        let spec = Spec::of::<K>(options)?;
+        self.argsort_segment_words(Waiting::Elsewhere, &shared_words(keys)?, segments.into(), spec).await
     }
 }

@@ -28,6 +28,15 @@ pub(crate) fn same_answers() -> Result<(), Failed> {
                 assert_eq!(ours, theirs);
                 assert_eq!(backend.argsort_async(&input, options).await?, backend.argsort_with(&input, options)?);
                 assert_eq!(backend.top_k_async(&input, 7, options).await?, backend.top_k_with(&input, 7, options)?);
+                let offsets = [0, len / 7, len / 7, len / 2, len];
+                let (mut ours, mut theirs) = ((input.clone(), values.clone()), (input.clone(), values.clone()));
+                backend.sort_pairs_segments_async(&mut ours.0, &mut ours.1, &offsets, options).await?;
+                backend.sort_pairs_segments_with(&mut theirs.0, &mut theirs.1, &offsets, options)?;
+                assert_eq!(ours, theirs);
+                backend.sort_segments_async(&mut ours.0, &offsets, options).await?;
+                assert_eq!(ours.0, theirs.0);
+                let order = backend.argsort_segments_async(&input, &offsets, options).await?;
+                assert_eq!(order, backend.argsort_segments_with(&input, &offsets, options)?);
                 // A key that is mapped on the host, and elements that only it knows how to sort.
                 let mut flags: Vec<bool> = input.iter().map(|&key| key > 0.0).collect();
                 backend.sort_async(&mut flags, options).await?;

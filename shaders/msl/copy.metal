@@ -1,0 +1,28 @@
+// Copies words, if the schedule asks for it.
+//
+// in       when: COPY_ODD after an odd number of passes, COPY_EVEN after an even one, COPY_ALWAYS; width: words of an element;
+//          from_first, to_first: where the elements start, in words; state: count and schedule; words_from
+// out      words_to
+// launch   groups of COPY_TILE words each, at least as many as that takes
+
+[[max_total_threads_per_threadgroup(GROUP)]] kernel void copy(
+    constant Number& when [[buffer(0)]],
+    constant Number& width [[buffer(1)]],
+    constant Number& from_first [[buffer(2)]],
+    constant Number& to_first [[buffer(3)]],
+    device atomic_uint* state [[buffer(4)]],
+    const device uint* words_from [[buffer(5)]],
+    device uint* words_to [[buffer(6)]],
+    uint index [[thread_index_in_threadgroup]],
+    uint3 group_id [[threadgroup_position_in_grid]],
+    uint3 groups [[threadgroups_per_grid]]) {
+    const uint parity = passes(state) % 2u == 1u ? COPY_ODD : COPY_EVEN;
+    if (when.value != COPY_ALWAYS && when.value != parity) {
+        return;
+    }
+    const uint words = load(state + STATE_COUNT) * width.value;
+    const uint first = group_index(group_id, groups) * COPY_TILE;
+    for (uint i = first + index; i < min(words, first + COPY_TILE); i += GROUP) {
+        words_to[to_first.value + i] = words_from[from_first.value + i];
+    }
+}

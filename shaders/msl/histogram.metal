@@ -1,0 +1,105 @@
+// Counts the keys of each value of every digit, in one read, and finds out whether they are in order already.
+//
+// in       sort; keys_from: the source
+// in, out  state: its histogram grows, DESCENTS is set if any key is smaller than the one before it
+// out      status: zero, for the first pass
+// launch   groups of HISTOGRAM_TILE keys each, at least as many as that takes
+
+#define SLOTS (KEY_DIGITS * RADIX)
+
+// Whether one key sorts before another.
+inline bool is_before(Key one, Key other, constant Sort& sort) {
+    bool before = false;
+#pragma unroll
+    for (uint word = 0u; word < KEY_WORDS; word++) {
+        const uint a = ordered_word(one, word, sort) & sort.window[word];
+        const uint b = ordered_word(other, word, sort) & sort.window[word];
+        before = a < b || (a == b && before);
+    }
+    return before;
+}
+
+[[max_total_threads_per_threadgroup(GROUP)]] kernel void histogram(
+    constant Sort& sort [[buffer(0)]],
+    device atomic_uint* state [[buffer(1)]],
+    const device Key* keys_from [[buffer(2)]],
+#if STATUS
+    device uint* status [[buffer(3)]],
+#endif
+    uint index [[thread_index_in_threadgroup]],
+    uint3 group_id [[threadgroup_position_in_grid]],
+    uint3 groups [[threadgroups_per_grid]]) {
+    threadgroup atomic_uint counts[SLOTS];
+    threadgroup atomic_uint descents;
+    // Keys, and whether descents were found already: the same for all threads.
+    threadgroup uint2 work;
+
+    const uint group = group_index(group_id, groups);
+    if (index == 0u) {
+        work = uint2(load(state + STATE_COUNT), load(state + STATE_DESCENTS));
+        store(&descents, 0u);
+    }
+    for (uint i = index; i < SLOTS; i += GROUP) {
+        store(counts + i, 0u);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    const uint2 todo = work;
+    const uint keys = todo.x;
+    const bool known_descents = todo.y != 0u;
+    const uint first = group * HISTOGRAM_TILE;
+    if (first >= keys) {
+        return;
+    }
+#if STATUS
+    // The groups share out the tiles.
+    const uint tiles = (keys + TILE - 1u) / TILE;
+    const uint sharers = (keys + HISTOGRAM_TILE - 1u) / HISTOGRAM_TILE;
+    for (uint i = group * GROUP + index; i < tiles * RADIX; i += sharers * GROUP) {
+        status[i] = 0u;
+    }
+#endif
+
+    const uint present = min(keys - first, HISTOGRAM_TILE);
+    bool descends = known_descents;
+    for (uint start = 0u; start < present; start += GROUP * BATCH) {
+        Key batch[BATCH];
+        // All loads at once: none waits for another.
+#pragma unroll
+        for (uint k = 0u; k < BATCH; k++) {
+            batch[k] = source_key(keys_from, first + min(start + k * GROUP + index, present - 1u), sort);
+        }
+#pragma unroll
+        for (uint k = 0u; k < BATCH; k++) {
+            if (start + k * GROUP + index < present) {
+#pragma unroll
+                for (uint d = 0u; d < KEY_DIGITS; d++) {
+                    if (d < sort.digit_count) {
+                        const uint digit = digit_of(batch[k], digit_at(d, sort));
+                        atomic_fetch_add_explicit(counts + d * RADIX + digit, 1u, memory_order_relaxed);
+                    }
+                }
+            }
+        }
+        // One descent is enough.
+        if (!descends) {
+#pragma unroll
+            for (uint k = 0u; k < BATCH; k++) {
+                const uint at = first + min(start + k * GROUP + index, present - 1u);
+                descends = descends || is_before(batch[k], source_key(keys_from, max(at, 1u) - 1u, sort), sort);
+            }
+        }
+    }
+    if (descends && !known_descents) {
+        store(&descents, 1u);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    for (uint i = index; i < sort.digit_count * RADIX; i += GROUP) {
+        const uint found = load(counts + i);
+        if (found > 0u) {
+            atomic_fetch_add_explicit(state + STATE_HISTOGRAM + i, found, memory_order_relaxed);
+        }
+    }
+    if (index == 0u && load(&descents) != 0u) {
+        store(state + STATE_DESCENTS, 1u);
+    }
+}

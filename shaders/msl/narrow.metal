@@ -1,0 +1,32 @@
+// Packs keys of 8 or 16 bits again, from the top bits of a word each. Bytes past the last key stay as they are.
+//
+// in       sort; state: count and schedule; even: the keys after an even number of passes; odd: after an odd one
+// out      keys_to: packed
+// launch   groups of COPY_TILE words each, at least as many as that takes
+
+[[max_total_threads_per_threadgroup(GROUP)]] kernel void narrow(
+    constant Sort& sort [[buffer(0)]],
+    device atomic_uint* state [[buffer(1)]],
+    const device uint* even [[buffer(2)]],
+    const device uint* odd [[buffer(3)]],
+    device uint* keys_to [[buffer(4)]],
+    uint index [[thread_index_in_threadgroup]],
+    uint3 group_id [[threadgroup_position_in_grid]],
+    uint3 groups [[threadgroups_per_grid]]) {
+    const device uint* keys_from = passes(state) % 2u == 1u ? odd : even;
+    const uint keys = load(state + STATE_COUNT);
+    const uint words = (keys + KEYS_PER_WORD - 1u) / KEYS_PER_WORD;
+    const uint first = group_index(group_id, groups) * COPY_TILE;
+    for (uint i = first + index; i < min(words, first + COPY_TILE); i += GROUP) {
+        const uint present = min(keys - i * KEYS_PER_WORD, KEYS_PER_WORD);
+        const uint at = sort.packed_first / KEYS_PER_WORD + i;
+        uint packed = 0u;
+        for (uint k = 0u; k < present; k++) {
+            packed |= (keys_from[i * KEYS_PER_WORD + k] >> (32u - KEY_BITS)) << (k * KEY_BITS);
+        }
+        if (present < KEYS_PER_WORD) {
+            packed |= (keys_to[at] >> (present * KEY_BITS)) << (present * KEY_BITS);
+        }
+        keys_to[at] = packed;
+    }
+}

@@ -1,0 +1,158 @@
+// What the kernels share: the sort, its keys and values, and the schedule.
+
+// A small number that the host chose when it recorded the launch.
+struct Number {
+    uint value;
+};
+
+struct Sort {
+    // Per word of the key, least significant first: what to flip, and what to flip besides if the sign is set.
+    uint4 clear;
+    uint4 flip;
+    // The bits of each word that are sorted by.
+    uint4 window;
+    // Per digit: word, shift, mask.
+    uint4 digits[MAX_DIGITS];
+    uint digit_count;
+    // The most keys that the buffers hold.
+    uint max;
+    // Where the number of keys lies in the count buffer.
+    uint count_index;
+    // Where the data starts in its binding, in elements: keys of 8 or 16 bits, those that the first pass reads, those that an even
+    // number of passes leaves, values.
+    uint packed_first;
+    uint keys_source;
+    uint keys_home;
+    uint values_home;
+    uint padding;
+    // The tiles that publish nothing, for tests: from, until, every, phase.
+    uint4 blocked;
+};
+
+// A key of KEY_WORDS words of 32 bits. A key of 8 or 16 bits is the top of one word.
+#if KEY_WORDS == 1
+typedef uint Key;
+
+inline uint key_word(Key key, uint) {
+    return key;
+}
+
+inline uint top_word(Key key) {
+    return key;
+}
+#elif KEY_WORDS == 2
+typedef uint2 Key;
+
+inline uint key_word(Key key, uint word) {
+    return word == 1u ? key.y : key.x;
+}
+
+inline uint top_word(Key key) {
+    return key.y;
+}
+#else
+typedef uint4 Key;
+
+inline uint key_word(Key key, uint word) {
+    return key[word];
+}
+
+inline uint top_word(Key key) {
+    return key.w;
+}
+#endif
+
+// A value of VALUE_WORDS words of 32 bits.
+#if VALUE_WORDS == 2
+typedef uint2 Value;
+#elif VALUE_WORDS == 3
+struct Value {
+    uint x;
+    uint y;
+    uint z;
+};
+#elif VALUE_WORDS == 4
+typedef uint4 Value;
+#else
+typedef uint Value;
+#endif
+
+inline uint load(const device atomic_uint* word) {
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+inline void store(device atomic_uint* word, uint value) {
+    atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+inline uint load(const threadgroup atomic_uint* word) {
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+inline void store(threadgroup atomic_uint* word, uint value) {
+    atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+// The ordered bits of one word of a key.
+inline uint ordered_word(Key key, uint word, constant Sort& sort) {
+    const uint sign = 0u - (top_word(key) >> 31u);
+    return key_word(key, word) ^ sort.clear[word] ^ (sort.flip[word] & sign);
+}
+
+// A digit, with the masks of its word.
+struct Digit {
+    uint word;
+    uint shift;
+    uint mask;
+    uint clear;
+    uint flip;
+};
+
+inline Digit digit_at(uint index, constant Sort& sort) {
+    const uint4 place = sort.digits[index];
+    return Digit{place.x, place.y, place.z, sort.clear[place.x], sort.flip[place.x]};
+}
+
+inline uint digit_of(Key key, Digit digit) {
+    const uint sign = 0u - (top_word(key) >> 31u);
+    return ((key_word(key, digit.word) ^ digit.clear ^ (digit.flip & sign)) >> digit.shift) & digit.mask;
+}
+
+// The number of a group in a launch of two dimensions.
+inline uint group_index(uint3 group, uint3 groups) {
+    return group.y * groups.x + group.x;
+}
+
+// The number of keys of this call: recorded as three digits of ten bits, or read from the caller's buffer.
+inline uint called_count(uint low, uint middle, uint high, const device uint* count, constant Sort& sort) {
+    if (high == COUNT_ON_DEVICE) {
+        return min(count[sort.count_index], sort.max);
+    }
+    return low | (middle << COUNT_DIGIT_BITS) | (high << (2u * COUNT_DIGIT_BITS));
+}
+
+// The schedule: how many passes there are. Digits that all keys share are left out, and all of them if the keys are in order already.
+inline uint passes(const device atomic_uint* state) {
+    return popcount(load(state + STATE_VARIES)) * min(load(state + STATE_DESCENTS), 1u);
+}
+
+// The index of the digit that pass `slot` sorts by: the `slot`-th set bit of VARIES. There is one.
+inline uint scheduled(uint slot, const device atomic_uint* state) {
+    uint digits = load(state + STATE_VARIES);
+    for (uint i = 0u; i < slot; i++) {
+        digits &= digits - 1u;
+    }
+    return ctz(digits);
+}
+
+#if PACKED
+// A key of the source, where keys of 8 or 16 bits lie packed in words.
+inline Key source_key(const device uint* keys_from, uint index, constant Sort& sort) {
+    const uint at = sort.packed_first + index;
+    return (keys_from[at / KEYS_PER_WORD] >> (at % KEYS_PER_WORD * KEY_BITS)) << (32u - KEY_BITS);
+}
+#else
+inline Key source_key(const device Key* keys_from, uint index, constant Sort& sort) {
+    return keys_from[sort.keys_source + index];
+}
+#endif
