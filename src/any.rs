@@ -1,5 +1,7 @@
 //! A backend chosen at run time.
 
+#[cfg(feature = "metal")]
+use crate::MetalBackend;
 #[cfg(feature = "rayon")]
 use crate::RayonBackend;
 #[cfg(feature = "wgpu")]
@@ -20,6 +22,9 @@ use bytemuck::Pod;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum AnyBackend {
+    /// A GPU on an Apple system, through Metal.
+    #[cfg(feature = "metal")]
+    Metal(MetalBackend),
     /// All cores.
     #[cfg(feature = "rayon")]
     Rayon(RayonBackend),
@@ -29,8 +34,10 @@ pub enum AnyBackend {
 }
 
 impl AnyBackend {
-    /// The names of the backends that this build knows, the ones that `Auto` prefers first.
+    /// The names of the backends that this build knows for this system, the ones that `Auto` prefers first.
     pub const NAMES: &'static [&'static str] = &[
+        #[cfg(all(feature = "metal", target_vendor = "apple"))]
+        "metal",
         #[cfg(feature = "wgpu")]
         "wgpu",
         #[cfg(feature = "rayon")]
@@ -43,6 +50,8 @@ impl AnyBackend {
     /// [`Error::Unavailable`] if there is no such backend in this build, or no device for it on this machine.
     pub fn by_name(name: &str) -> Result<Self, Error> {
         match name {
+            #[cfg(feature = "metal")]
+            "metal" => Ok(Self::Metal(MetalBackend::global()?)),
             #[cfg(feature = "rayon")]
             "rayon" => Ok(Self::Rayon(RayonBackend::global()?)),
             #[cfg(feature = "wgpu")]
@@ -58,6 +67,8 @@ impl AnyBackend {
     /// Which of [`NAMES`](AnyBackend::NAMES) this is.
     pub fn kind(&self) -> &'static str {
         match self {
+            #[cfg(feature = "metal")]
+            Self::Metal(_) => "metal",
             #[cfg(feature = "rayon")]
             Self::Rayon(_) => "rayon",
             #[cfg(feature = "wgpu")]
@@ -70,6 +81,8 @@ impl AnyBackend {
 macro_rules! on {
     ($any:expr, $backend:ident => $call:expr) => {
         match $any {
+            #[cfg(feature = "metal")]
+            AnyBackend::Metal($backend) => $call,
             #[cfg(feature = "rayon")]
             AnyBackend::Rayon($backend) => $call,
             #[cfg(feature = "wgpu")]

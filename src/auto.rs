@@ -92,26 +92,36 @@ impl Auto {
     }
 }
 
+/// The GPU by the backend that is preferred.
+#[cfg(feature = "wgpu")]
+pub(crate) fn open_gpu() -> Result<(AnyBackend, crate::WgpuBackend), Error> {
+    #[cfg(feature = "metal")]
+    if let Ok(metal) = crate::MetalBackend::global() {
+        return Ok((AnyBackend::Metal(metal.clone()), (*metal).clone()));
+    }
+    let gpu = crate::WgpuBackend::global()?;
+    Ok((AnyBackend::Wgpu(gpu.clone()), gpu))
+}
+
 #[cfg(feature = "wgpu")]
 fn gpu(measured: Option<&Measured>) -> Option<(AnyBackend, Costs)> {
-    use crate::WgpuBackend;
     use crate::gpu::wgpu::DeviceType;
-    let backend = match WgpuBackend::global() {
-        Ok(backend) => backend,
+    let (backend, gpu) = match open_gpu() {
+        Ok(opened) => opened,
         Err(error) => {
             tracing::debug!(%error, "no GPU");
             return None;
         }
     };
     let known = measured.and_then(|measured| measured.gpu.as_ref()).filter(|(name, _)| *name == backend.name());
-    let costs = match (known, backend.info().device_type) {
+    let costs = match (known, gpu.info().device_type) {
         (Some((_, costs)), _) => costs.clone(),
         // Copies over a bus cost more than copies in memory; a sort on a small GPU costs more than one on a large one.
         (None, DeviceType::DiscreteGpu | DeviceType::VirtualGpu) => Costs::even(1.0e6, 0.15),
         (None, DeviceType::IntegratedGpu) => Costs::even(1.0e6, 0.4),
         (None, DeviceType::Cpu | DeviceType::Other) => return None,
     };
-    Some((AnyBackend::Wgpu(backend), costs))
+    Some((backend, costs))
 }
 
 #[cfg(not(feature = "wgpu"))]

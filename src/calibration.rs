@@ -1,7 +1,7 @@
 //! Measuring what sorts cost on this machine, and keeping it.
 
 use crate::costs::{Costs, Measured};
-use crate::{AnyBackend, Backend, Error, Options, RayonBackend, Spec};
+use crate::{Backend, Error, Options, RayonBackend, Spec};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -47,9 +47,9 @@ pub fn calibrate(mut each: impl FnMut(&str)) -> Result<Calibration, Error> {
     each(&cores.name());
     let mut measured = Measured { threads: cores.threads(), cores: costs(&cores)?, gpu: None };
     #[cfg(feature = "wgpu")]
-    if let Ok(gpu) = crate::WgpuBackend::global() {
+    if let Ok((gpu, _)) = crate::auto::open_gpu() {
         each(&gpu.name());
-        measured.gpu = Some((gpu.name(), costs(&AnyBackend::Wgpu(gpu))?));
+        measured.gpu = Some((gpu.name(), costs(&gpu)?));
     }
     Ok(Calibration(measured))
 }

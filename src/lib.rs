@@ -38,7 +38,8 @@
 //! | backend | runs on | feature |
 //! |---|---|---|
 //! | [`RayonBackend`] | all cores; the reference | `rayon` (default) |
-//! | [`WgpuBackend`] | a GPU, through Vulkan, Metal or DX12 | `wgpu` (default) |
+//! | [`MetalBackend`] | a GPU on Apple's systems, by kernels in Metal Shading Language | `metal` (default) |
+//! | [`WgpuBackend`] | a GPU, through Vulkan, Metal, DX12 or WebGPU | `wgpu` (default) |
 //! | [`Auto`] | what suits the call | `rayon` |
 //! | [`AnyBackend`] | the one you name at run time | with any |
 //! | [`Fallback<P, S>`] | `P`, and `S` where `P` cannot | always |
@@ -73,6 +74,8 @@ pub use polysort_core::{
     Backend, Cause, Error, Fallback, InPlace, Join, Limits, MaskKey, Masks, Options, Order, Report, Segments, Sort, Sortable,
     Spec, TopK, Word, laws, permutation, sort_pairs_by_argsort,
 };
+#[cfg(feature = "metal")]
+pub use polysort_metal::MetalBackend;
 #[cfg(feature = "rayon")]
 pub use polysort_rayon::RayonBackend;
 #[cfg(feature = "wgpu")]
@@ -82,6 +85,8 @@ pub use polysort_wgpu::{self as gpu, WgpuBackend};
 pub mod prelude {
     #[cfg(any(feature = "rayon", feature = "wgpu"))]
     pub use crate::AnyBackend;
+    #[cfg(feature = "metal")]
+    pub use crate::MetalBackend;
     #[cfg(feature = "wgpu")]
     pub use crate::WgpuBackend;
     #[cfg(feature = "rayon")]

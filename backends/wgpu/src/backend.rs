@@ -1,7 +1,7 @@
 //! `WgpuBackend`: the engine behind the contract of all backends.
 
 use crate::engine::{Data, Engine};
-use crate::gpu::{Allowed, Gpu};
+use crate::gpu::{Allowed, BACKENDS, Gpu};
 use crate::sorter::payload;
 use crate::wait::{Waiting, blocking};
 use async_lock::{Mutex, MutexGuard};
@@ -9,6 +9,7 @@ use bytemuck::Pod;
 use polysort_core::plan::{Algorithm, Blocked, Facts, Payload, Request};
 use polysort_core::{Backend, Error, Limits, Segments, Spec, Word, permutation};
 use std::sync::Arc;
+use wgpu::Backends;
 
 /// Sorts on a GPU.
 ///
@@ -25,10 +26,14 @@ pub struct WgpuBackend {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
+    /// The interfaces whose adapters will do.
+    pub backends: Backends,
     /// Whether an adapter that runs on the CPU will do: for tests.
     pub software: bool,
     /// Whether subgroup operations may be used.
     pub subgroups: bool,
+    /// Whether kernels in the device's own language may be used: Metal's, on Apple's GPUs. `MetalBackend` asks for them.
+    pub native: bool,
     /// The way to sort, where not the planner is to choose.
     pub algorithm: Option<Algorithm>,
     /// Tiles that are made to starve: for tests of what then happens.
@@ -37,7 +42,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { software: false, subgroups: true, algorithm: None, blocked: Blocked::NONE }
+        Self { backends: BACKENDS, software: false, subgroups: true, native: false, algorithm: None, blocked: Blocked::NONE }
     }
 }
 
@@ -55,7 +60,8 @@ impl WgpuBackend {
     /// # Errors
     /// As [`open_with`](WgpuBackend::open_with).
     pub async fn open_async(config: Config) -> Result<Self, Error> {
-        let gpu = Arc::new(Gpu::open(Allowed { software: config.software, subgroups: config.subgroups }).await?);
+        let Config { backends, software, subgroups, native, .. } = config;
+        let gpu = Arc::new(Gpu::open(Allowed { backends, software, subgroups, native }).await?);
         tracing::info!(device = gpu.name(), "opened");
         let mut engine = Engine::new(gpu.clone());
         (engine.algorithm, engine.blocked) = (config.algorithm, config.blocked);

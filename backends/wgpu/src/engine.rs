@@ -5,6 +5,7 @@ use crate::launch::{Bound, Count, Launches};
 use crate::self_test;
 use crate::staging::{Down, Up, encoder};
 use crate::wait::Waiting;
+use crate::way::{Way, Ways};
 use polysort_core::Error;
 use polysort_core::plan::{self, Algorithm, Payload, Request, SortPlan};
 use polysort_shaders::abi;
@@ -31,9 +32,9 @@ pub(crate) enum Data<'a> {
 pub(crate) struct Engine {
     gpu: Arc<Gpu>,
     buffers: BTreeMap<plan::Buffer, Buffer>,
-    launches: Vec<(Request, Arc<Launches>)>,
-    /// The way to sort keys and payloads of a kind that passed its test.
-    tested: HashMap<(u32, Payload), Option<Algorithm>>,
+    launches: Vec<((Request, bool), Arc<Launches>)>,
+    /// The way that passed its test, for keys and payloads of a kind and the algorithm that was asked for.
+    tested: HashMap<(u32, Payload, Option<Algorithm>), Way>,
     up: Up,
     down: Down,
     /// How the call that has the engine waits.
@@ -60,19 +61,19 @@ impl Engine {
 
     /// Sorts the host's data by a way that has passed its test. The request's maximum is the number of keys.
     pub(crate) async fn sort(&mut self, request: Request, data: Data<'_>) -> Result<(), Error> {
-        let request = self.tested(request).await?;
-        self.sort_untested(request, data).await
+        let (request, native) = self.tested(request).await?;
+        self.sort_untested(request, native, data).await
     }
 
-    /// Sorts the host's data.
-    pub(crate) async fn sort_untested(&mut self, request: Request, data: Data<'_>) -> Result<(), Error> {
+    /// Sorts the host's data, by native kernels or not.
+    pub(crate) async fn sort_untested(&mut self, request: Request, native: bool, data: Data<'_>) -> Result<(), Error> {
         let count = request.max;
         // Lengths that are much the same share buffers and launches.
         let step = (count / 8).next_power_of_two();
         let most = self.gpu.facts.limits(request.payload.words()).longest(4 * request.key_words() as usize);
         let request = Request { max: count.next_multiple_of(step).min(most).max(count), ..request };
         let gpu = self.gpu.clone();
-        let launches = gpu.watched(|| self.launches(request)).await?;
+        let launches = gpu.watched(|| self.launches(request, native)).await?;
         let (keys, values) = (plan::Buffer::Keys, plan::Buffer::Values);
         let buffer = |role| &self.buffers[&role];
         match &data {
@@ -106,10 +107,10 @@ impl Engine {
     /// Sorts what is on the device. The request's maximum is the number of keys.
     pub(crate) async fn sort_resident(&mut self, request: Request, keys: &Buffer, values: Option<&Buffer>) -> Result<(), Error> {
         let count = Count::Fixed(request.max as u32);
-        let request = self.tested(request).await?;
+        let (request, native) = self.tested(request).await?;
         let gpu = self.gpu.clone();
         gpu.watched(|| {
-            let launches = self.bind(request, |role| match role {
+            let launches = self.bind(request, native, |role| match role {
                 plan::Buffer::Keys => Some(keys),
                 plan::Buffer::Values => values,
                 _ => None,
@@ -134,30 +135,30 @@ impl Engine {
         self.down.copy(&self.gpu, self.waiting, buffer, bytes).await
     }
 
-    /// The request as this engine is asked to do it, by a way that has passed its test on this device, which is there.
-    pub(crate) async fn tested(&mut self, request: Request) -> Result<Request, Error> {
+    /// The request as this engine is asked to do it, by a way that has passed its test on this device, which is there; and whether
+    /// by native kernels.
+    pub(crate) async fn tested(&mut self, request: Request) -> Result<(Request, bool), Error> {
         if let Some(lost) = self.gpu.lost() {
             return Err(lost);
         }
-        let request = Request { algorithm: self.algorithm.or(request.algorithm), blocked: self.blocked, ..request };
-        let kind = (request.key_bits, request.payload);
-        if request.algorithm.is_some() {
-            return Ok(request);
-        }
-        let algorithm = match self.tested.get(&kind) {
-            Some(&algorithm) => algorithm,
+        let asked = self.algorithm.or(request.algorithm);
+        let request = Request { blocked: self.blocked, ..request };
+        let kind = (request.key_bits, request.payload, asked);
+        let way = match self.tested.get(&kind) {
+            Some(&way) => way,
             None => {
-                let algorithm = self_test::choose(self, request).await?;
-                self.tested.insert(kind, algorithm);
-                algorithm
+                let mut ways = Ways::new(self.gpu.is_native, asked);
+                while !ways.takes(self_test::check(self, request, ways.current()).await)? {}
+                self.tested.insert(kind, ways.current());
+                ways.current()
             }
         };
-        Ok(Request { algorithm, ..request })
+        Ok((Request { algorithm: way.algorithm, ..request }, way.native))
     }
 
     /// The launches of a request, bound in buffers that are large enough.
-    fn launches(&mut self, request: Request) -> Result<Arc<Launches>, Error> {
-        if let Some(at) = self.launches.iter().position(|(kept, _)| *kept == request) {
+    fn launches(&mut self, request: Request, native: bool) -> Result<Arc<Launches>, Error> {
+        if let Some(at) = self.launches.iter().position(|(kept, _)| *kept == (request, native)) {
             let found = self.launches.remove(at);
             self.launches.push(found.clone());
             return Ok(found.1);
@@ -165,22 +166,27 @@ impl Engine {
         let keys = (request.max * u64::from(request.key_bits)).div_ceil(8);
         self.grow(plan::Buffer::Keys, keys)?;
         self.grow(plan::Buffer::Values, 4 * u64::from(request.payload.words()) * request.max)?;
-        let launches = Arc::new(self.bind(request, |_| None)?);
+        let launches = Arc::new(self.bind(request, native, |_| None)?);
         if self.launches.len() == KEPT {
             self.launches.remove(0);
         }
-        self.launches.push((request, launches.clone()));
+        self.launches.push(((request, native), launches.clone()));
         Ok(launches)
     }
 
     /// Binds a request: to the buffers that `given` gives, else to our own.
-    fn bind<'a>(&mut self, request: Request, given: impl Fn(plan::Buffer) -> Option<&'a Buffer>) -> Result<Launches, Error> {
+    fn bind<'a>(
+        &mut self,
+        request: Request,
+        native: bool,
+        given: impl Fn(plan::Buffer) -> Option<&'a Buffer>,
+    ) -> Result<Launches, Error> {
         let plan = SortPlan::new(request, &self.gpu.facts)?;
         for &(role, bytes) in &plan.scratch {
             self.grow(role, bytes)?;
         }
         let gpu = self.gpu.clone();
-        Launches::new(&gpu, plan, None, |role| {
+        Launches::new(&gpu, plan, native, None, |role| {
             Bound::whole(given(role).unwrap_or_else(|| &self.buffers[&role])).at_most(gpu.facts.max_binding)
         })
     }

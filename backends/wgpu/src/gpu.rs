@@ -1,5 +1,6 @@
 //! A device: what it can do, how its errors are told, and the pipelines that it has compiled.
 
+use crate::way::takes_native;
 use polysort_core::plan::{Facts, Kernel, Variant};
 use polysort_core::{Cause, Error};
 use polysort_shaders::{abi, prelude};
@@ -11,8 +12,8 @@ use wgpu::{
     Adapter, AdapterInfo, Backend, Backends, BindGroupLayout, BindGroupLayoutDescriptor, BindGroupLayoutEntry, BindingType,
     Buffer, BufferBindingType, BufferDescriptor, BufferSize, BufferUsages, ComputePipeline, ComputePipelineDescriptor, Device,
     DeviceDescriptor, DeviceType, ErrorFilter, ErrorScopeGuard, Features, Instance, InstanceDescriptor, InstanceFlags,
-    MemoryHints, PipelineCompilationOptions, PipelineLayoutDescriptor, PollType, Queue, ShaderModuleDescriptor,
-    ShaderRuntimeChecks, ShaderSource, ShaderStages,
+    MemoryHints, PassthroughShaderEntryPoint, PipelineCompilationOptions, PipelineLayoutDescriptor, PollType, Queue,
+    ShaderModuleDescriptor, ShaderModuleDescriptorPassthrough, ShaderRuntimeChecks, ShaderSource, ShaderStages,
 };
 
 /// The name by which errors call the backend.
@@ -21,8 +22,17 @@ pub(crate) const NAME: &str = "wgpu";
 /// How long a device that gave an error is waited for, in case that it is lost.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// What a device must have for a fast sort; with less it sorts more slowly.
-pub(crate) const WANTED: Features = Features::SUBGROUP.union(Features::SUBGROUP_BARRIER).union(Features::TIMESTAMP_QUERY);
+/// What a device of an adapter with these features is to have for a fast sort; with less it sorts more slowly.
+pub(crate) fn wanted(info: &AdapterInfo, features: Features) -> Features {
+    let mut wanted = Features::SUBGROUP | Features::SUBGROUP_BARRIER | Features::TIMESTAMP_QUERY;
+    if shares_memory(info.device_type) {
+        wanted |= Features::MAPPABLE_PRIMARY_BUFFERS;
+    }
+    if takes_native(info, features) {
+        wanted |= Features::PASSTHROUGH_SHADERS;
+    }
+    wanted & features
+}
 
 /// What storage of ours is for.
 pub(crate) const STORAGE: BufferUsages = BufferUsages::STORAGE.union(BufferUsages::COPY_SRC).union(BufferUsages::COPY_DST);
@@ -33,11 +43,13 @@ pub(crate) struct Gpu {
     pub(crate) queue: Queue,
     pub(crate) info: AdapterInfo,
     pub(crate) facts: Facts,
+    /// Whether kernels in its own language may be used.
+    pub(crate) is_native: bool,
     /// Whether the device works in the memory of the host, and lets it map what it sorts.
     pub(crate) is_shared: bool,
     /// The table that numbers are bound from.
     pub(crate) numbers: Buffer,
-    pipelines: Mutex<HashMap<Variant, Arc<Pipeline>>>,
+    pipelines: Mutex<HashMap<(Variant, bool), Arc<Pipeline>>>,
     /// Why the device is gone, if it is.
     lost: Arc<Mutex<Option<String>>>,
 }
@@ -49,20 +61,27 @@ pub(crate) struct Pipeline {
 }
 
 /// The adapters that may be opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Allowed {
+    /// Those of these interfaces.
+    pub(crate) backends: Backends,
     /// Those that run on the CPU as well.
     pub(crate) software: bool,
     /// Subgroup operations.
     pub(crate) subgroups: bool,
+    /// Kernels in the device's own language.
+    pub(crate) native: bool,
 }
 
+/// The interfaces that polysort runs on.
+pub(crate) const BACKENDS: Backends =
+    Backends::VULKAN.union(Backends::METAL).union(Backends::DX12).union(Backends::BROWSER_WEBGPU);
+
 /// All adapters of this machine, the most capable kinds first.
-pub(crate) async fn adapters() -> Vec<Adapter> {
+pub(crate) async fn adapters(backends: Backends) -> Vec<Adapter> {
     if Instance::enabled_backend_features().is_empty() {
         return vec![];
     }
-    let backends = Backends::VULKAN | Backends::METAL | Backends::DX12 | Backends::BROWSER_WEBGPU;
     // No checks of indirect launches, which there are none of: they cost a limit of 4 GiB a buffer.
     let flags = InstanceFlags::empty();
     let instance = Instance::new(InstanceDescriptor { backends, flags, ..InstanceDescriptor::new_without_display_handle() });
@@ -86,7 +105,7 @@ impl Gpu {
     /// Opens the best adapter that is allowed.
     pub(crate) async fn open(allowed: Allowed) -> Result<Self, Error> {
         let unavailable = |why: String, source| Error::Unavailable { backend: NAME.into(), why, source };
-        let adapters = adapters().await;
+        let adapters = adapters(allowed.backends & BACKENDS).await;
         let found = adapters.iter().map(|adapter| adapter.get_info().name).collect::<Vec<_>>().join(", ");
         let Some(adapter) = adapters.iter().find(|a| allowed.software || a.get_info().device_type != DeviceType::Cpu) else {
             let why = match adapters.len() {
@@ -95,9 +114,9 @@ impl Gpu {
             };
             return Err(unavailable(why, None));
         };
-        let mut wanted = adapter.features() & WANTED;
-        if shares_memory(adapter.get_info().device_type) {
-            wanted |= adapter.features() & Features::MAPPABLE_PRIMARY_BUFFERS;
+        let mut wanted = wanted(&adapter.get_info(), adapter.features());
+        if !allowed.native {
+            wanted.remove(Features::PASSTHROUGH_SHADERS);
         }
         if !allowed.subgroups {
             wanted.remove(Features::SUBGROUP | Features::SUBGROUP_BARRIER);
@@ -140,7 +159,8 @@ impl Gpu {
             table
         })?;
         let is_shared = device.features().contains(Features::MAPPABLE_PRIMARY_BUFFERS) && shares_memory(info.device_type);
-        Ok(Self { device, queue, info, facts, is_shared, numbers, pipelines: Mutex::default(), lost })
+        let is_native = takes_native(&info, device.features());
+        Ok(Self { device, queue, info, facts, is_native, is_shared, numbers, pipelines: Mutex::default(), lost })
     }
 
     /// What the device is called, for people.
@@ -216,15 +236,15 @@ impl Gpu {
         })
     }
 
-    /// The compiled kernel of a variant, compiled at the first call.
-    pub(crate) fn pipeline(&self, variant: &Variant, bindings: &[Slot]) -> Result<Arc<Pipeline>, Error> {
+    /// The compiled kernel of a variant, compiled at the first call: in the device's own language, if `native` and there is one.
+    pub(crate) fn pipeline(&self, variant: &Variant, native: bool, bindings: &[Slot]) -> Result<Arc<Pipeline>, Error> {
         let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pipeline) = pipelines.get(variant) {
+        if let Some(pipeline) = pipelines.get(&(*variant, native)) {
             return Ok(pipeline.clone());
         }
-        let pipeline = Arc::new(self.guarded(|| compile(&self.device, variant, bindings))?);
+        let pipeline = Arc::new(self.guarded(|| compile(&self.device, variant, native, bindings))?);
         tracing::debug!(kernel = variant.kernel.name(), "compiled");
-        pipelines.insert(*variant, pipeline.clone());
+        pipelines.insert((*variant, native), pipeline.clone());
         Ok(pipeline)
     }
 }
@@ -243,7 +263,7 @@ pub(crate) enum Slot {
     },
 }
 
-fn compile(device: &Device, variant: &Variant, bindings: &[Slot]) -> Pipeline {
+fn compile(device: &Device, variant: &Variant, native: bool, bindings: &[Slot]) -> Pipeline {
     let entry = |(binding, slot): (usize, &Slot)| {
         let (ty, size) = match slot {
             Slot::Number => (BufferBindingType::Uniform, BufferSize::new(4)),
@@ -266,9 +286,13 @@ fn compile(device: &Device, variant: &Variant, bindings: &[Slot]) -> Pipeline {
         bind_group_layouts: &[Some(&layout)],
         immediate_size: 0,
     });
-    let text = prelude::wgsl(variant);
-    let descriptor = ShaderModuleDescriptor { label, source: ShaderSource::Wgsl(text.into()) };
-    let module = trusted(device, descriptor);
+    let module = match prelude::msl(variant).filter(|_| native) {
+        Some(text) => passed_through(device, variant, text),
+        None => {
+            let source = ShaderSource::Wgsl(prelude::wgsl(variant).into());
+            trusted(device, ShaderModuleDescriptor { label, source })
+        }
+    };
     let pipeline = device.create_compute_pipeline(&ComputePipelineDescriptor {
         label,
         layout: Some(&pipeline_layout),
@@ -288,6 +312,23 @@ fn trusted(device: &Device, descriptor: ShaderModuleDescriptor<'_>) -> wgpu::Sha
     // its declared size; their loops end: they are bounded by the tile, or by SPIN_LIMIT and the number of tiles. The one index that
     // comes from data is the caller's count on the device, and that is limited by the capacity of the bindings.
     unsafe { device.create_shader_module_trusted(descriptor, ShaderRuntimeChecks::unchecked()) }
+}
+
+/// A module in Metal Shading Language, which goes to the driver as it is.
+#[allow(unsafe_code, reason = "modules that wgpu does not look into are unsafe to make")]
+fn passed_through(device: &Device, variant: &Variant, text: String) -> wgpu::ShaderModule {
+    let name = variant.kernel.name();
+    let entry = PassthroughShaderEntryPoint { name: name.into(), workgroup_size: (variant.group, 1, 1) };
+    // SAFETY: the kernels are ours, the twins of those in WGSL, with the same bindings in the same order; what is said there of indices
+    // and loops holds for them. They run only on adapters that are known to take them, and only after they have passed a test.
+    unsafe {
+        device.create_shader_module_passthrough(ShaderModuleDescriptorPassthrough {
+            label: Some(name),
+            entry_points: vec![entry].into(),
+            msl: Some(text.into()),
+            ..Default::default()
+        })
+    }
 }
 
 /// The declarations of a kernel's bindings.

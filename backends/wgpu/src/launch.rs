@@ -56,11 +56,12 @@ struct Launch {
 }
 
 impl Launches {
-    /// Compiles and binds what the plan needs. `counted` is the start of the buffer that may hold the number of keys, and the word
+    /// Compiles and binds what the plan needs, native kernels or not. `counted` is the start of the buffer that may hold the number of keys, and the word
     /// of it that does; `data` gives the caller's buffers and the scratch.
     pub(crate) fn new(
         gpu: &Arc<Gpu>,
         plan: SortPlan,
+        native: bool,
         counted: Option<(Bound, u32)>,
         data: impl Fn(plan::Buffer) -> Bound,
     ) -> Result<Self, Error> {
@@ -77,8 +78,9 @@ impl Launches {
             plan::Buffer::Count => count.clone(),
             role => data(role),
         };
-        let bind =
-            |commands: &[Command]| commands.iter().map(|command| Launch::new(gpu, command, bound)).collect::<Result<Vec<_>, _>>();
+        let bind = |commands: &[Command]| {
+            commands.iter().map(|command| Launch::new(gpu, command, native, bound)).collect::<Result<Vec<_>, _>>()
+        };
         let long = bind(plan.long_commands())?;
         let short = bind(plan.short_commands())?;
         Ok(Self { gpu: gpu.clone(), plan, long, short, is_counted })
@@ -131,9 +133,9 @@ impl Launches {
 }
 
 impl Launch {
-    fn new(gpu: &Gpu, command: &Command, bound: impl Fn(plan::Buffer) -> Bound) -> Result<Self, Error> {
+    fn new(gpu: &Gpu, command: &Command, native: bool, bound: impl Fn(plan::Buffer) -> Bound) -> Result<Self, Error> {
         let kernel = command.variant.kernel;
-        let pipeline = gpu.pipeline(&command.variant, &slots(kernel, &command.bindings))?;
+        let pipeline = gpu.pipeline(&command.variant, native, &slots(kernel, &command.bindings))?;
         let parts: Vec<Bound> = command.bindings.iter().map(|&role| bound(role)).collect();
         let mut entries = vec![];
         for (binding, part) in (0..).zip(&parts) {

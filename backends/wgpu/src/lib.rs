@@ -25,6 +25,7 @@ mod sorter;
 mod staging;
 mod twins;
 mod wait;
+mod way;
 
 pub use backend::{Config, WgpuBackend};
 pub use buffer::{Elements, SortBuffer};

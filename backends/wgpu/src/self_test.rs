@@ -1,34 +1,25 @@
 //! Each way to sort is tried on each device before it gets a user's data.
 
 use crate::engine::{Data, Engine};
+use crate::way::Way;
 use polysort_core::plan::{Algorithm, Blocked, Payload, Place, Request, SortPlan};
 use polysort_core::{Error, Masks, Spec, Word};
 
-/// The way to sort requests of this kind: the planner's own choice (none), or the portable one if that gives a wrong answer.
-pub(crate) async fn choose(engine: &mut Engine, request: Request) -> Result<Option<Algorithm>, Error> {
-    let planned = match check(engine, request, None).await {
-        Ok(()) => return Ok(None),
-        Err(error @ Error::SelfTest { .. }) => error,
-        Err(error) => return Err(error),
-    };
-    tracing::warn!(%planned, "a faster way to sort is not used on this device");
-    check(engine, request, Some(Algorithm::ReduceThenScan)).await?;
-    Ok(Some(Algorithm::ReduceThenScan))
-}
-
-async fn check(engine: &mut Engine, request: Request, algorithm: Option<Algorithm>) -> Result<(), Error> {
+/// Whether requests of this kind are sorted rightly in this way.
+pub(crate) async fn check(engine: &mut Engine, request: Request, way: Way) -> Result<(), Error> {
+    let algorithm = way.algorithm;
     let request = Request { algorithm, keys: Place::default(), values: Place::default(), ..request };
     match request.key_bits {
-        8 => check_words::<u8>(engine, request).await,
-        16 => check_words::<u16>(engine, request).await,
-        32 => check_words::<u32>(engine, request).await,
-        64 => check_words::<u64>(engine, request).await,
-        _ => check_words::<u128>(engine, request).await,
+        8 => check_words::<u8>(engine, request, way.native).await,
+        16 => check_words::<u16>(engine, request, way.native).await,
+        32 => check_words::<u32>(engine, request, way.native).await,
+        64 => check_words::<u64>(engine, request, way.native).await,
+        _ => check_words::<u128>(engine, request, way.native).await,
     }
 }
 
 /// Three tiles and a part of one, of few different keys, descending, with the second tile blocked; and what one launch sorts.
-async fn check_words<W: Word>(engine: &mut Engine, request: Request) -> Result<(), Error> {
+async fn check_words<W: Word>(engine: &mut Engine, request: Request, native: bool) -> Result<(), Error> {
     let masks = Masks::float(W::BITS).reversed(W::BITS);
     let request = Request { spec: Spec::new::<W>(masks, 0, W::BITS)?, ..request };
     let plan = SortPlan::new(Request { max: 1, ..request }, &engine.gpu().facts)?;
@@ -54,7 +45,7 @@ async fn check_words<W: Word>(engine: &mut Engine, request: Request) -> Result<(
             Payload::Words(_) => Data::Pairs(bytemuck::cast_slice_mut(&mut sorted), bytemuck::cast_slice_mut(&mut values)),
             Payload::Indices => Data::Indices(bytemuck::cast_slice(&sorted), bytemuck::cast_slice_mut(&mut values)),
         };
-        engine.sort_untested(request, data).await?;
+        engine.sort_untested(request, native, data).await?;
         let right_keys = match request.payload {
             Payload::Indices => sorted == keys,
             _ => sorted.iter().zip(&order).all(|(&key, &i)| key == keys[i]),
@@ -64,7 +55,10 @@ async fn check_words<W: Word>(engine: &mut Engine, request: Request) -> Result<(
         if !right {
             return Err(Error::SelfTest {
                 backend: engine.gpu().name(),
-                what: format!("{:?} of keys of {} bits with payload {:?}", plan.algorithm, request.key_bits, request.payload),
+                what: format!(
+                    "{:?} of keys of {} bits with payload {:?}, native kernels: {native}",
+                    plan.algorithm, request.key_bits, request.payload
+                ),
                 why: format!("{count} keys came out wrong"),
             });
         }

@@ -1,7 +1,7 @@
 //! `DeviceSorter`: sorts what is on the caller's device already, recorded into the caller's own commands.
 
 use crate::engine::Engine;
-use crate::gpu::{Gpu, STORAGE, WANTED};
+use crate::gpu::{Gpu, STORAGE, wanted};
 use crate::launch::{Bound, Count, Launches};
 use crate::profile::{self, Profile};
 use crate::wait::{Waiting, blocking};
@@ -11,7 +11,7 @@ use polysort_core::plan::{self, Algorithm, Blocked, Payload, Place, Request, Sor
 use polysort_core::{Error, MaskKey, Options, Spec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use wgpu::{Buffer, BufferUsages, CommandEncoder, ComputePass, ComputePassDescriptor, Device, Features, Queue};
+use wgpu::{Adapter, Buffer, BufferUsages, CommandEncoder, ComputePass, ComputePassDescriptor, Device, Features, Queue};
 
 /// Makes sorts that are recorded into the caller's commands, on the caller's device.
 ///
@@ -86,9 +86,9 @@ impl<'a> Ask<'a> {
 }
 
 impl DeviceSorter {
-    /// The features that a device should be opened with. It sorts without them, but slower, and cannot be profiled.
-    pub fn wanted_features() -> Features {
-        WANTED
+    /// The features that a device of this adapter should be opened with. It sorts without them, but slower, and cannot be profiled.
+    pub fn wanted_features(adapter: &Adapter) -> Features {
+        wanted(&adapter.get_info(), adapter.features())
     }
 
     /// A sorter on `device`, whose queue is `queue`.
@@ -217,7 +217,7 @@ impl DeviceSorter {
         };
         let mut engine = self.engine.lock().await;
         engine.waiting = waiting;
-        let request = engine.tested(request).await?;
+        let (request, native) = engine.tested(request).await?;
         drop(engine);
         let plan = SortPlan::new(request, &gpu.facts)?;
         let launches = gpu.watched(|| {
@@ -225,7 +225,7 @@ impl DeviceSorter {
             for &(role, bytes) in &plan.scratch {
                 scratch.insert(role, gpu.buffer(&format!("polysort {role:?}"), bytes, STORAGE)?);
             }
-            Launches::new(gpu, plan, counted, |role| match role {
+            Launches::new(gpu, plan, native, counted, |role| match role {
                 plan::Buffer::Keys => keys.bound.clone(),
                 plan::Buffer::Values => values.as_ref().expect("a payload has values").bound.clone(),
                 role => Bound::whole(&scratch[&role]).at_most(gpu.facts.max_binding),

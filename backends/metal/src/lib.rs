@@ -1,0 +1,126 @@
+//! The Metal backend of [polysort](https://docs.rs/polysort): the engine of [`polysort_wgpu`] on Apple's systems, with kernels written in
+//! Metal Shading Language on Apple's own GPUs.
+//!
+//! ```no_run
+//! use polysort_core::{Backend, Sort};
+//! use polysort_metal::MetalBackend;
+//!
+//! let mut keys = [3.5_f32, -1.0, f32::NAN, -0.0];
+//! MetalBackend::global()?.sort(&mut keys)?;
+//! assert_eq!(keys[..3], [-1.0, -0.0, 3.5]);
+//! # Ok::<(), polysort_core::Error>(())
+//! ```
+//!
+//! Each kind of sort is tried on the device before it gets data. If a kernel in Metal Shading Language is refused or wrong, the one in WGSL that
+//! wgpu translates takes its place, with a warning. Everywhere but on Apple's systems the backend is unavailable, and says so at once.
+#![forbid(unsafe_code)]
+
+use bytemuck::Pod;
+use core::ops::Deref;
+use polysort_core::{Backend, Error, Limits, Segments, Spec, Word};
+use polysort_wgpu::{Config, WgpuBackend, wgpu};
+
+/// The name by which errors call the backend.
+const NAME: &str = "metal";
+
+/// Sorts on a GPU through Metal.
+///
+/// It derefs to the [`WgpuBackend`] that it is made of: buffers that stay on the device and calls that do not block are that one's.
+#[derive(Clone, Debug)]
+pub struct MetalBackend(WgpuBackend);
+
+impl MetalBackend {
+    /// Opens a device of its own. Of the configuration, the backends and the native kernels are Metal's.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if there is no such adapter, or no Metal.
+    pub fn open_with(mut config: Config) -> Result<Self, Error> {
+        if !cfg!(target_vendor = "apple") {
+            let why = "Metal is on Apple's systems only".into();
+            return Err(Error::Unavailable { backend: NAME.into(), why, source: None });
+        }
+        config.backends = wgpu::Backends::METAL;
+        config.native = true;
+        WgpuBackend::open_with(config).map(Self)
+    }
+}
+
+impl Deref for MetalBackend {
+    type Target = WgpuBackend;
+
+    fn deref(&self) -> &WgpuBackend {
+        &self.0
+    }
+}
+
+impl Backend for MetalBackend {
+    fn open() -> Result<Self, Error> {
+        Self::open_with(Config::default())
+    }
+
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn limits(&self) -> Limits {
+        self.0.limits()
+    }
+
+    fn is_lost(&self) -> bool {
+        self.0.is_lost()
+    }
+
+    fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
+        self.0.sort_bits(keys, spec)
+    }
+
+    fn sort_pairs_bits<W: Word, V: Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
+        self.0.sort_pairs_bits(keys, values, spec)
+    }
+
+    fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
+        self.0.argsort_bits(keys, spec)
+    }
+
+    fn sort_segments_bits<W: Word>(&self, keys: &mut [W], segments: Segments<'_>, spec: Spec) -> Result<(), Error> {
+        self.0.sort_segments_bits(keys, segments, spec)
+    }
+
+    fn sort_pairs_segments_bits<W: Word, V: Pod>(
+        &self,
+        keys: &mut [W],
+        values: &mut [V],
+        segments: Segments<'_>,
+        spec: Spec,
+    ) -> Result<(), Error> {
+        self.0.sort_pairs_segments_bits(keys, values, segments, spec)
+    }
+
+    fn argsort_segments_bits<W: Word>(&self, keys: &[W], segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
+        self.0.argsort_segments_bits(keys, segments, spec)
+    }
+
+    fn top_k_bits<W: Word>(&self, keys: &[W], k: usize, spec: Spec) -> Result<Vec<u32>, Error> {
+        self.0.top_k_bits(keys, k, spec)
+    }
+}
+
+#[cfg(all(test, not(target_vendor = "apple")))]
+mod tests {
+    use super::*;
+    use polysort_core::Sort;
+
+    #[test]
+    fn elsewhere_it_is_unavailable_and_says_why() {
+        let error = MetalBackend::global().unwrap_err();
+        assert!(matches!(error, Error::Unavailable { .. }));
+        assert!(error.to_string().contains("metal is unavailable: Metal is on Apple's systems only"), "{error}");
+        // Generic code compiles with it all the same.
+        fn sorted<B: Backend>(keys: &mut [u32]) -> Result<(), Error> {
+            B::global()?.sort(keys)
+        }
+        let mut keys = [2, 1];
+        assert!(sorted::<MetalBackend>(&mut keys).is_err());
+        assert_eq!(keys, [2, 1]);
+    }
+}

@@ -1,0 +1,135 @@
+//! The ways to sort on a device: which algorithm, and kernels in which language.
+
+use polysort_core::Error;
+use polysort_core::plan::Algorithm;
+use std::collections::VecDeque;
+use wgpu::{AdapterInfo, Backend, Features};
+
+/// How sorts of one kind are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// Where not the planner is to choose.
+    pub(crate) algorithm: Option<Algorithm>,
+    /// Whether by the kernels that are written in the device's own language, as far as there are any.
+    pub(crate) native: bool,
+}
+
+/// Whether an adapter with these features takes our kernels in Metal Shading Language: they need Apple's 32 lanes.
+pub(crate) fn takes_native(info: &AdapterInfo, features: Features) -> bool {
+    info.backend == Backend::Metal && info.name.starts_with("Apple") && features.contains(Features::PASSTHROUGH_SHADERS)
+}
+
+/// The ways to try, the fastest first: native kernels, then those that wgpu translates, then the algorithm that needs the least of a
+/// device. Only the algorithm that is asked for, if one is.
+pub(crate) struct Ways(VecDeque<Way>);
+
+impl Ways {
+    pub(crate) fn new(native: bool, asked: Option<Algorithm>) -> Self {
+        let mut ways = VecDeque::new();
+        if native {
+            ways.push_back(Way { algorithm: asked, native: true });
+        }
+        ways.push_back(Way { algorithm: asked, native: false });
+        if asked.is_none() {
+            ways.push_back(Way { algorithm: Some(Algorithm::ReduceThenScan), native: false });
+        }
+        Self(ways)
+    }
+
+    /// The way to try now.
+    pub(crate) fn current(&self) -> Way {
+        self.0[0]
+    }
+
+    /// Whether the current way is taken, its check having ended like this. One that sorts wrongly, or that the driver refuses, is
+    /// passed over with a warning.
+    ///
+    /// # Errors
+    /// What is wrong with the last way, or with the device.
+    pub(crate) fn takes(&mut self, checked: Result<(), Error>) -> Result<bool, Error> {
+        match checked {
+            Ok(()) => Ok(true),
+            Err(error @ (Error::SelfTest { .. } | Error::Backend { .. })) if self.0.len() > 1 => {
+                tracing::warn!(way = ?self.current(), %error, "a faster way to sort is not used on this device");
+                self.0.pop_front();
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wgpu::DeviceType;
+
+    fn adapter(backend: Backend, name: &str) -> AdapterInfo {
+        AdapterInfo { name: name.into(), ..AdapterInfo::new(DeviceType::IntegratedGpu, backend) }
+    }
+
+    #[test]
+    fn native_kernels_are_for_apples_own_gpus() {
+        let has = Features::PASSTHROUGH_SHADERS | Features::SUBGROUP;
+        assert!(takes_native(&adapter(Backend::Metal, "Apple M4 Pro"), has));
+        assert!(!takes_native(&adapter(Backend::Metal, "Apple M4 Pro"), Features::SUBGROUP));
+        assert!(!takes_native(&adapter(Backend::Metal, "AMD Radeon Pro 5500M"), has));
+        assert!(!takes_native(&adapter(Backend::Metal, "Intel(R) Iris(TM) Plus Graphics"), has));
+        assert!(!takes_native(&adapter(Backend::Vulkan, "Apple M1 (G13G B1)"), has));
+    }
+
+    /// What is chosen, and what was tried, if the ways that `fails` names fail with that error.
+    fn tried(native: bool, asked: Option<Algorithm>, fails: impl Fn(Way) -> Option<Error>) -> (Result<Way, Error>, usize) {
+        let mut ways = Ways::new(native, asked);
+        for tried in 1.. {
+            let way = ways.current();
+            match ways.takes(fails(way).map_or(Ok(()), Err)) {
+                Ok(true) => return (Ok(way), tried),
+                Ok(false) => {}
+                Err(error) => return (Err(error), tried),
+            }
+        }
+        unreachable!("the last way ends the loop")
+    }
+
+    fn wrong() -> Error {
+        Error::SelfTest { backend: "a fake".into(), what: "a sort".into(), why: "it is wrong".into() }
+    }
+
+    fn refused() -> Error {
+        Error::Backend { backend: "a fake".into(), why: "the compiler refuses it".into(), source: None }
+    }
+
+    #[test]
+    fn the_fastest_way_that_works_is_taken() {
+        let native = Way { algorithm: None, native: true };
+        let translated = Way { algorithm: None, native: false };
+        let plainest = Way { algorithm: Some(Algorithm::ReduceThenScan), native: false };
+        let chosen = |native, fails: &dyn Fn(Way) -> Option<Error>| match tried(native, None, fails) {
+            (Ok(way), tried) => (way, tried),
+            (Err(error), _) => panic!("{error}"),
+        };
+        assert_eq!(chosen(true, &|_| None), (native, 1));
+        assert_eq!(chosen(false, &|_| None), (translated, 1));
+        assert_eq!(chosen(true, &|way| way.native.then(wrong)), (translated, 2));
+        assert_eq!(chosen(true, &|way| way.native.then(refused)), (translated, 2));
+        assert_eq!(chosen(true, &|way| way.algorithm.is_none().then(wrong)), (plainest, 3));
+        assert_eq!(chosen(false, &|way| way.algorithm.is_none().then(refused)), (plainest, 2));
+    }
+
+    #[test]
+    fn what_is_asked_for_is_not_replaced() {
+        let asked = Some(Algorithm::OneSweep);
+        let (chosen, tried_ways) = tried(true, asked, |way| way.native.then(wrong));
+        assert_eq!((chosen.unwrap(), tried_ways), (Way { algorithm: asked, native: false }, 2));
+        let (chosen, tried_ways) = tried(true, asked, |_| Some(wrong()));
+        assert!(matches!((chosen, tried_ways), (Err(Error::SelfTest { .. }), 2)));
+    }
+
+    #[test]
+    fn a_device_that_fails_is_not_tried_again() {
+        let lost = || Error::DeviceLost { backend: "a fake".into(), why: "gone".into(), source: None };
+        assert!(matches!(tried(true, None, |_| Some(lost())), (Err(Error::DeviceLost { .. }), 1)));
+        assert!(matches!(tried(true, None, |_| Some(wrong())), (Err(Error::SelfTest { .. }), 3)));
+    }
+}
