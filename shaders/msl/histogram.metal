@@ -74,8 +74,9 @@ inline bool is_before(Key one, Key other, constant Sort& sort) {
 #pragma unroll
                 for (uint d = 0u; d < KEY_DIGITS; d++) {
                     if (d < sort.digit_count) {
-                        const uint digit = digit_of(batch[k], digit_at(d, sort));
-                        atomic_fetch_add_explicit(counts + d * RADIX + digit, 1u, memory_order_relaxed);
+                        const Digit digit = digit_at(d, sort);
+                        const uint count = d * RADIX + digit_of(batch[k], digit);
+                        atomic_fetch_add_explicit(counts + count, 1u, memory_order_relaxed);
                     }
                 }
             }

@@ -113,7 +113,8 @@ inline uint look_back(device atomic_uint* status, uint digit, uint left, thread 
     for (uint item = 0u; item < KEYS; item++) {
         items[item] = digit_of(own[item], digit);
     }
-    const Ranked ranked = count_tile(me, items, present, board, sums);
+    Ranked ranked;
+    count_tile(me, items, present, board, sums, ranked);
     if (owns_digits(me) && !is_blocked) {
 #pragma unroll
         for (uint i = 0u; i < DIGITS; i++) {
@@ -208,9 +209,9 @@ inline uint look_back(device atomic_uint* status, uint digit, uint left, thread 
 #if KEY_WORDS == 1
             const Key key = load(board + at);
 #elif KEY_WORDS == 2
-            const Key key = Key(load(board + at), load(board + TILE + at));
+            const Key key = uint2(load(board + at), load(board + TILE + at));
 #else
-            const Key key = Key(
+            const Key key = uint4(
                 load(board + at), load(board + TILE + at), load(board + 2u * TILE + at), load(board + 3u * TILE + at));
 #endif
             const uint place = load(offsets + digit_of(key, digit)) + at;
@@ -261,12 +262,12 @@ inline uint look_back(device atomic_uint* status, uint digit, uint left, thread 
 #if VALUE_WORDS == 1
             value_target[value_places[i]] = load(place);
 #elif VALUE_WORDS == 2
-            value_target[value_places[i]] = Value{load(place), load(place + TILE)};
+            value_target[value_places[i]] = uint2(load(place), load(place + TILE));
 #elif VALUE_WORDS == 3
-            value_target[value_places[i]] = Value{load(place), load(place + TILE), load(place + 2u * TILE)};
+            value_target[value_places[i]] = packed_uint3(load(place), load(place + TILE), load(place + 2u * TILE));
 #else
             value_target[value_places[i]] =
-                Value{load(place), load(place + TILE), load(place + 2u * TILE), load(place + 3u * TILE)};
+                uint4(load(place), load(place + TILE), load(place + 2u * TILE), load(place + 3u * TILE));
 #endif
         }
     }

@@ -67,7 +67,8 @@ inline void all_read() {
                 items[item] = digit_of(source_key(keys_from, moved[item], sort), digit);
             }
         }
-        const Ranked ranked = count_tile(me, items, present, board, sums);
+        Ranked ranked;
+        count_tile(me, items, present, board, sums, ranked);
         rank_tile(me, items, present, ranked, board);
 #pragma unroll
         for (uint item = 0u; item < KEYS; item++) {

@@ -13,7 +13,7 @@ struct Thread {
 };
 
 // The position in the tile of a thread's item.
-inline uint item_index(Thread me, uint item) {
+inline uint item_index(const thread Thread& me, uint item) {
     return (me.simdgroup * KEYS + item) * LANES + me.lane;
 }
 
@@ -28,13 +28,18 @@ struct Ranked {
     uint starts[DIGITS];
 };
 
-inline bool owns_digits(Thread me) {
+inline bool owns_digits(const thread Thread& me) {
     return me.index * DIGITS < RADIX;
 }
 
 // Counts the digits of the items below `present` on the board, and sums them up.
-inline Ranked count_tile(
-    Thread me, const thread uint* items, uint present, threadgroup atomic_uint* board, threadgroup uint* sums) {
+inline void count_tile(
+    const thread Thread& me,
+    const thread uint* items,
+    uint present,
+    threadgroup atomic_uint* board,
+    threadgroup uint* sums,
+    thread Ranked& ranked) {
     for (uint i = me.index; i < ROWS * RADIX; i += GROUP) {
         store(board + i, 0u);
     }
@@ -49,7 +54,6 @@ inline Ranked count_tile(
     threadgroup_barrier(mem_flags::mem_threadgroup);
 
     // A thread sums up its digits over the rows, the group over the digits.
-    Ranked ranked;
     uint sum = 0u;
     if (owns_digits(me)) {
 #pragma unroll
@@ -79,11 +83,10 @@ inline Ranked count_tile(
             start += ranked.totals[i];
         }
     }
-    return ranked;
 }
 
 // The place of this lane's key: the next of its digit's in the row, which moves on.
-inline uint place_in_row(Thread me, uint digit, bool present, threadgroup atomic_uint* row) {
+inline uint place_in_row(const thread Thread& me, uint digit, bool present, threadgroup atomic_uint* row) {
     uint peers = ballot(present);
 #pragma unroll
     for (uint bit = 0u; bit < RADIX_BITS; bit++) {
@@ -103,7 +106,12 @@ inline uint place_in_row(Thread me, uint digit, bool present, threadgroup atomic
 }
 
 // Replaces the digit of each item below `present` by the item's position in the tile in order of the digits.
-inline void rank_tile(Thread me, thread uint* items, uint present, Ranked ranked, threadgroup atomic_uint* board) {
+inline void rank_tile(
+    const thread Thread& me,
+    thread uint* items,
+    uint present,
+    const thread Ranked& ranked,
+    threadgroup atomic_uint* board) {
     // The rows hold where their keys go.
     if (owns_digits(me)) {
 #pragma unroll

@@ -66,11 +66,7 @@ inline uint top_word(Key key) {
 #if VALUE_WORDS == 2
 typedef uint2 Value;
 #elif VALUE_WORDS == 3
-struct Value {
-    uint x;
-    uint y;
-    uint z;
-};
+typedef packed_uint3 Value;
 #elif VALUE_WORDS == 4
 typedef uint4 Value;
 #else
@@ -113,7 +109,7 @@ inline Digit digit_at(uint index, constant Sort& sort) {
     return Digit{place.x, place.y, place.z, sort.clear[place.x], sort.flip[place.x]};
 }
 
-inline uint digit_of(Key key, Digit digit) {
+inline uint digit_of(Key key, const thread Digit& digit) {
     const uint sign = 0u - (top_word(key) >> 31u);
     return ((key_word(key, digit.word) ^ digit.clear ^ (digit.flip & sign)) >> digit.shift) & digit.mask;
 }
