@@ -23,7 +23,6 @@ pub const FACTS: Facts = Facts {
 
 /// How an [`MslBackend`] sorts.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct Config {
     /// Where kernels come from.
     pub source: Source,
@@ -93,7 +92,7 @@ impl MslBackend {
         let plan = SortPlan::new(request, &facts)?;
         let mut memory = Memory::new(&plan, self.inner.launches.fetch_add(1, Ordering::Relaxed));
         // Kernels address whole words.
-        let mut bytes = bytemuck::cast_slice(keys).to_vec();
+        let mut bytes: Vec<u8> = bytemuck::cast_slice(keys).to_vec();
         bytes.resize(bytes.len().next_multiple_of(4), 0xa5);
         memory.buffers.insert(plan::Buffer::Keys, Buffer::of(&bytes));
         memory.buffers.insert(plan::Buffer::Values, Buffer::of(values));

@@ -19,7 +19,7 @@ const SHIM: [(&str, &str); 6] = [
 ];
 
 /// For both. An assignment of many bytes must not become a call that nothing sees.
-const FLAGS: &str = "-std=c++17 -g1 -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -fno-strict-aliasing -fno-builtin -w";
+const FLAGS: &str = "-std=c++17 -g1 -gdwarf-4 -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -fno-strict-aliasing -fno-builtin -w";
 
 /// For the runtime, which may not call itself.
 const RUNTIME_FLAGS: &str = "-O2 -fno-tree-loop-distribute-patterns";

@@ -1,11 +1,21 @@
-//! The conformance suite on kernels in Metal's language.
+//! The conformance suite on kernels in Metal's language: by the way that plans choose, which for short inputs is one launch, and by each way
+//! that sorts inputs of any length.
 
+use polysort_core::plan::{Algorithm, Blocked};
 use polysort_kit::{Plan, Suite};
 use polysort_msl::{Config, MslBackend, Source};
 
 fn main() {
     let mut suite = Suite::from_args();
-    let plan = Plan::up_to(suite.longest(3000), false).segmented_up_to(300).sampled(if suite.is_full() { 40 } else { 6 }, 1);
-    suite.enter_with("msl, naga's", plan, || MslBackend::open_with(Config::of(Source::NAGA_ROLLED)));
+    let scale = if suite.is_full() { 10 } else { 1 };
+    let plan = Plan::up_to(suite.longest(5000), false).segmented_up_to(300);
+    let any = Config::of(Source::NAGA_ROLLED);
+    suite.enter_with("msl, naga's", plan.clone().sampled(6 * scale, 1), move || MslBackend::open_with(any));
+    // Some tiles publish nothing, so that others count them.
+    let sweep = Config { algorithm: Some(Algorithm::OneSweep), blocked: Blocked::one_of(3), ..any };
+    let tiles = Plan::up_to(suite.longest(20_000), false).segmented_up_to(33);
+    suite.enter_with("msl, naga's, OneSweep", tiles.clone().sampled(3 * scale, 2), move || MslBackend::open_with(sweep));
+    let reduce = Config { algorithm: Some(Algorithm::ReduceThenScan), ..any };
+    suite.enter_with("msl, naga's, reduce-then-scan", tiles.sampled(2 * scale, 3), move || MslBackend::open_with(reduce));
     suite.run();
 }
