@@ -122,6 +122,8 @@ struct Launch {
     Position groups;
     uint32_t threads, resident, preempt;
     uint64_t seed, budget;
+    // Whether threadgroup memory that nothing has written may be read.
+    uint32_t garbage;
 };
 
 struct Buffer {

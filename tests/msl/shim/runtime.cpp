@@ -156,7 +156,7 @@ static void start(Group &group, uint64_t index) {
     group.number = ++run.machine->groups;
     group.at_barrier = group.done = group.threadgroup_interval = group.device_interval = 0;
     group.position = position(index, launch.groups);
-    for (uint32_t i = 0; i < ARENA; i++) group.seat->arena[i] = 0xcd;
+    for (uint32_t i = 0; i < ARENA; i += 4) *reinterpret_cast<uint32_t *>(group.seat->arena + i) = random(0xffffffff);
     for (uint32_t s = 0; s < group.simdgroups.size(); s++) {
         group.simdgroups[s] = Simdgroup{};
         group.simdgroups[s].count = threads - s * LANES < LANES ? threads - s * LANES : LANES;

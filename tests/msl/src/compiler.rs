@@ -9,8 +9,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::{env, fs, process};
 
 /// The files of the shim, by their names.
-const SHIM: [(&str, &str); 6] = [
+const SHIM: [(&str, &str); 7] = [
     ("metal_stdlib", include_str!("../shim/metal_stdlib")),
+    ("vectors.h", include_str!("../shim/vectors.h")),
     ("simd/simd.h", include_str!("../shim/simd/simd.h")),
     ("runtime.h", include_str!("../shim/runtime.h")),
     ("machine.h", include_str!("../shim/machine.h")),
@@ -19,7 +20,8 @@ const SHIM: [(&str, &str); 6] = [
 ];
 
 /// For both. An assignment of many bytes must not become a call that nothing sees.
-const FLAGS: &str = "-std=c++17 -g1 -gdwarf-4 -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -fno-strict-aliasing -fno-builtin -w";
+const FLAGS: &str =
+    "-std=c++17 -g1 -gdwarf-4 -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -fno-strict-aliasing -fno-builtin -w";
 
 /// For the runtime, which may not call itself.
 const RUNTIME_FLAGS: &str = "-O2 -fno-tree-loop-distribute-patterns";

@@ -45,13 +45,21 @@ pub struct Schedule {
     /// Accesses to memory and waits, for each thread of the launch, after which it is taken for one that does not end. A launch of
     /// fewer than 1024 threads has as many as one of that number.
     pub budget: u64,
+    /// Whether threadgroup memory that nothing has written may be read; it holds what the seed chooses. Else that is a mistake.
+    pub reads_garbage: bool,
 }
 
 impl Schedule {
     /// One in which the seed chooses everything: 1 to 6 threadgroups at a time, pre-empted at every 2nd to 65th atomic operation.
     pub fn seeded(seed: u64) -> Self {
         let mixed = (seed ^ 0x5bf0_3635).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Self { seed, resident: 1 + (mixed >> 40) as u32 % 6, preempt: 2 + (mixed >> 48) as u32 % 64, budget: 50_000 }
+        Self {
+            seed,
+            resident: 1 + (mixed >> 40) as u32 % 6,
+            preempt: 2 + (mixed >> 48) as u32 % 64,
+            budget: 50_000,
+            reads_garbage: false,
+        }
     }
 }
 
@@ -122,7 +130,11 @@ impl Kernel {
     ) -> Result<Counts, Error> {
         let refused = |why: String| Err(Error::Launch { kernel: self.name.clone(), why });
         if buffers.len() < self.bindings || buffers.len() > 31 {
-            return refused(format!("{} buffers, but it has {} bindings, and there are at most 31", buffers.len(), self.bindings));
+            return refused(format!(
+                "{} buffers, but it has {} bindings, and there are at most 31",
+                buffers.len(),
+                self.bindings
+            ));
         }
         if threads == 0 || threads > self.max_threads {
             return refused(format!("{threads} threads in a threadgroup, of which there are 1 to {}", self.max_threads));
@@ -135,6 +147,7 @@ impl Kernel {
             preempt: schedule.preempt.max(1),
             seed: schedule.seed,
             budget: schedule.budget.saturating_mul(all_threads.max(MAX_THREADS.into())),
+            garbage: schedule.reads_garbage.into(),
         };
         let mut bytes: Vec<&mut [u8]> = buffers.iter_mut().map(|buffer| buffer.bytes_mut()).collect();
         let report = self.loaded.run(&launch, &mut bytes);

@@ -17,6 +17,7 @@ pub(crate) struct Launch {
     pub(crate) preempt: u32,
     pub(crate) seed: u64,
     pub(crate) budget: u64,
+    pub(crate) garbage: u32,
 }
 
 /// As in `shim/machine.h`.
@@ -79,7 +80,8 @@ impl Loaded {
         let machine = free.unwrap_or_else(|| Machine(unsafe { (self.make_machine)() }));
         let bytes = |bytes: &mut &mut [u8]| Bytes { start: bytes.as_mut_ptr(), length: bytes.len() as u64 };
         let bytes: Vec<Bytes> = buffers.iter_mut().map(bytes).collect();
-        let mut report = Report { counts: Counts::default(), fault: 0, line: 0, thread: 0, group: [0; 3], offset: 0, text: [0; 400] };
+        let mut report =
+            Report { counts: Counts::default(), fault: 0, line: 0, thread: 0, group: [0; 3], offset: 0, text: [0; 400] };
         {
             let _running = lock(&self.running);
             // SAFETY: the machine is ours alone while we have it, and of the layout that this library's runtime knows, since all are built

@@ -56,7 +56,8 @@ fn translated(variant: &Variant) -> Text {
         let mutable = matches!(space, AddressSpace::Storage { access } if access.contains(StorageAccess::STORE));
         (binding, msl::BindTarget { buffer: Some(binding.binding as u8), mutable, ..Default::default() })
     });
-    let resources = msl::EntryPointResources { resources: resources.collect(), immediates_buffer: None, sizes_buffer: Some(sizes) };
+    let resources =
+        msl::EntryPointResources { resources: resources.collect(), immediates_buffer: None, sizes_buffer: Some(sizes) };
     let options = msl::Options {
         lang_version: (3, 2),
         per_entry_point_map: [(name.clone(), resources)].into(),

@@ -95,7 +95,8 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, Error> {
         let is_directive = content.trim_start().starts_with('#');
         let mut at = 0;
         while let Some(c) = content[at..].chars().next() {
-            let end = at + if is_name(c) { content[at..].find(|c| !is_name(c)).unwrap_or(content.len() - at) } else { c.len_utf8() };
+            let end =
+                at + if is_name(c) { content[at..].find(|c| !is_name(c)).unwrap_or(content.len() - at) } else { c.len_utf8() };
             let word = &content[at..end];
             if is_directive && ["threadgroup", "device", "constant", "thread", "kernel"].contains(&word) {
                 return Err(unknown(line, content.trim(), "a directive that declares"));
@@ -212,7 +213,8 @@ impl<'a> Walk<'a> {
         let dims = declared.clone().find(|&t| self.word(t) == "[").unwrap_or(declared.end);
         let is_variable = self.word(declared.end) == ";" && dims >= i + 3 && self.word(dims - 1).chars().all(is_name);
         if !is_variable || !may_declare {
-            let why = if is_variable { "threadgroup memory outside of a kernel" } else { "no threadgroup variable of a known form" };
+            let why =
+                if is_variable { "threadgroup memory outside of a kernel" } else { "no threadgroup variable of a known form" };
             return Err(self.unknown(i..declared.end + 1, why));
         }
         let (kind, name, dims) = (self.written(i + 1..dims - 1), self.word(dims - 1), self.written(dims..declared.end));
@@ -226,7 +228,8 @@ impl<'a> Walk<'a> {
     fn variable(&mut self, declared: Range<usize>) -> Result<usize, Error> {
         self.variables += 1;
         let fits = self.variables <= MAX_VARIABLES;
-        fits.then_some(self.variables - 1).ok_or_else(|| self.unknown(declared, "more threadgroup variables than are emulated here"))
+        fits.then_some(self.variables - 1)
+            .ok_or_else(|| self.unknown(declared, "more threadgroup variables than are emulated here"))
     }
 
     /// Replaces tokens, but no line ends.

@@ -244,6 +244,18 @@ fn threadgroup_memory_that_nothing_has_written() {
 }
 
 #[test]
+fn garbage_may_be_read_if_that_is_said() {
+    let kernel = kernel("threadgroup uint shared_[N];\nout[i] = shared_[i];").unwrap();
+    let run = |seed| {
+        let (mut out, mut state) = (Buffer::garbage(1024, 0), Buffer::default());
+        let schedule = Schedule { reads_garbage: true, ..Schedule::seeded(seed) };
+        kernel.run(&mut [&mut out, &mut state], (1, 1), 256, schedule).unwrap();
+        out
+    };
+    assert!(run(1) == run(1) && run(1) != run(2));
+}
+
+#[test]
 fn accesses_past_both_ends() {
     for index in ["2 * N + i", "i - 1", "0x80000000u", "0xffffffffu", "int(i) - 1"] {
         assert_eq!(mistake(&format!("out[{index}] = 0;")), (Mistake::OutOfBounds, Some(1)), "{index}");
@@ -254,7 +266,8 @@ fn accesses_past_both_ends() {
     let atomic = "atomic_fetch_add_explicit(&state[64], 1u, memory_order_relaxed);";
     assert_eq!(mistake(atomic), (Mistake::OutOfBounds, Some(1)));
     for index in ["i + 1", "i - 1", "i + 0x10000000u"] {
-        let body = format!("threadgroup uint before[8]; threadgroup uint shared_[N]; threadgroup uint after[8];\nshared_[{index}] = 0;");
+        let body =
+            format!("threadgroup uint before[8]; threadgroup uint shared_[N]; threadgroup uint after[8];\nshared_[{index}] = 0;");
         assert_eq!(mistake(&body), (Mistake::OutOfBounds, Some(2)), "{index}");
     }
 }
