@@ -144,6 +144,8 @@ struct Run {
     // The thread that runs; none while the scheduler does.
     Fiber *fiber;
     uint8_t *stack;
+    // Of what it does to threadgroup memory and to buffers, until it waits.
+    Stamp local, global;
     void *scheduler;
     Variable variables[VARIABLES];
     uint32_t variable_bytes, arena_top;

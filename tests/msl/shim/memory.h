@@ -22,14 +22,6 @@ constexpr uint32_t ANY = 0xffffffff;
 
 enum Access { READ, WRITE, ATOMIC_READ, ATOMIC_WRITE, ATOMIC_UPDATE };
 
-static Stamp stamp_of(const Fiber &fiber, bool device) {
-    const Group &group = *fiber.group;
-    const Simdgroup &simdgroup = group.simdgroups[fiber.thread.simdgroup];
-    uint32_t interval = device ? group.device_interval : group.threadgroup_interval;
-    uint16_t simd_interval = device ? simdgroup.device_interval : simdgroup.threadgroup_interval;
-    return {group.number, interval, simd_interval, uint16_t(fiber.thread.index)};
-}
-
 static bool same_simdgroup(uint16_t who, uint16_t me) {
     return who < MANY ? who / LANES == me / LANES : who != EVERYONE && uint32_t(who - MANY) == me / LANES;
 }
@@ -46,7 +38,7 @@ static bool unordered(const Stamp &stamp, const Stamp &me, bool device) {
 
 // `me`, and those of `stamp` that it does not stand for.
 static Stamp joined(const Stamp &stamp, Stamp me, bool device) {
-    if (!unordered(stamp, me, device)) return me;
+    if (stamp.group < run.first_group || !unordered(stamp, me, device)) return me;
     if (stamp.group != me.group) return {ANY, run.number, 0, EVERYONE};
     me.who = same_simdgroup(stamp.who, me.who) ? MANY + me.who / LANES : EVERYONE;
     return me;
@@ -80,7 +72,8 @@ struct Touch {
 
 static void check(Cell &cell, const Stamp &me, const Touch &touch) {
     bool device = touch.device();
-    auto with = [&](const Stamp &stamp) { return unordered(stamp, me, device); };
+    // Most cells are new to the group.
+    auto with = [&](const Stamp &stamp) { return stamp.group >= run.first_group && unordered(stamp, me, device); };
     bool races = with(cell.wrote);
     if (!touch.atomic()) races = races || with(cell.atomic_wrote);
     if (touch.writes()) races = races || with(cell.read);
@@ -140,7 +133,7 @@ static void touch(const volatile void *pointer, uint64_t size, Access access, ui
         touch.offset = in_arena - touch.variable->offset;
         if (touch.offset + size > touch.variable->bytes) touch.fail(OUT_OF_BOUNDS, "which is outside of every variable");
         ++(touch.atomic() ? run.counts.threadgroup_atomics : run.counts.threadgroup_accesses);
-        check_all(fiber->group->seat->cells, in_arena, size, stamp_of(*fiber, false), touch);
+        check_all(fiber->group->seat->cells, in_arena, size, run.local, touch);
         return;
     }
     uint64_t in_device = address - uint64_t(run.machine->device);
@@ -151,7 +144,7 @@ static void touch(const volatile void *pointer, uint64_t size, Access access, ui
         if (touch.offset > length || length - touch.offset < size) touch.fail(OUT_OF_BOUNDS, "which has %llu bytes", length);
         (touch.atomic() ? run.counts.device_atomics : touch.writes() ? run.counts.device_written : run.counts.device_read) +=
             touch.atomic() ? 1 : size;
-        check_all(run.machine->cells[touch.binding], touch.offset, size, stamp_of(*fiber, true), touch);
+        check_all(run.machine->cells[touch.binding], touch.offset, size, run.global, touch);
         return;
     }
     if (!touch.writes() && is_constant(pointer)) return;

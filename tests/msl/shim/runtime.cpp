@@ -90,8 +90,13 @@ static uint32_t random(uint32_t below) {
 }
 
 static void resume(Fiber &fiber) {
+    const Group &group = *fiber.group;
+    const Simdgroup &simdgroup = group.simdgroups[fiber.thread.simdgroup];
+    uint16_t who = uint16_t(fiber.thread.index);
     run.fiber = &fiber;
     run.stack = fiber.stack;
+    run.local = {group.number, group.threadgroup_interval, simdgroup.threadgroup_interval, who};
+    run.global = {group.number, group.device_interval, simdgroup.device_interval, who};
     msl_switch(&run.scheduler, fiber.stack_pointer);
     run.fiber = nullptr;
 }
@@ -149,6 +154,11 @@ static Position position(uint64_t index, const Position &size) {
     return {uint32_t(index % size.x), uint32_t(index / size.x % size.y), uint32_t(index / size.x / size.y)};
 }
 
+// Fills a part of threadgroup memory with garbage.
+static void spoil(Seat &seat, uint32_t from, uint32_t to) {
+    for (uint32_t i = from; i < to; i += 4) *reinterpret_cast<uint32_t *>(seat.arena + i) = random(0xffffffff);
+}
+
 static void start(Group &group, uint64_t index) {
     const Launch &launch = run.launch;
     uint32_t threads = launch.threads;
@@ -156,7 +166,7 @@ static void start(Group &group, uint64_t index) {
     group.number = ++run.machine->groups;
     group.at_barrier = group.done = group.threadgroup_interval = group.device_interval = 0;
     group.position = position(index, launch.groups);
-    for (uint32_t i = 0; i < ARENA; i += 4) *reinterpret_cast<uint32_t *>(group.seat->arena + i) = random(0xffffffff);
+    spoil(*group.seat, 0, run.arena_top);
     for (uint32_t s = 0; s < group.simdgroups.size(); s++) {
         group.simdgroups[s] = Simdgroup{};
         group.simdgroups[s].count = threads - s * LANES < LANES ? threads - s * LANES : LANES;
@@ -347,6 +357,7 @@ void *msl_threadgroup(uint32_t id, const char *name, uint64_t bytes) {
         variable = {run.arena_top, uint32_t(bytes), name};
         for (uint64_t at = 0; at < bytes; at += 16) run.owner[(run.arena_top + at) / 16] = uint8_t(id + 1);
         run.arena_top += uint32_t((bytes + GAP + 127) & ~uint64_t(127));
+        for (uint32_t i = 0; i < run.launch.resident; i++) spoil(run.machine->seats[i], variable.offset, run.arena_top);
     }
     return run.fiber->group->seat->arena + variable.offset;
 }

@@ -10,13 +10,13 @@ fn main() {
     let scale = if suite.is_full() { 10 } else { 1 };
     let plan = Plan::up_to(suite.longest(5000), false).segmented_up_to(300);
     let any = Config::of(Source::NAGA_ROLLED);
-    suite.enter_with("msl, naga's", plan.clone().sampled(6 * scale, 1), move || MslBackend::open_with(any));
+    suite.enter_with("msl, naga's", plan.clone().sampled(4 * scale, 1), move || MslBackend::open_with(any));
     // Some tiles publish nothing, so that others count them.
     let sweep = Config { algorithm: Some(Algorithm::OneSweep), blocked: Blocked::one_of(3), ..any };
     let tiles = Plan::up_to(suite.longest(20_000), false).segmented_up_to(33);
-    suite.enter_with("msl, naga's, OneSweep", tiles.clone().sampled(3 * scale, 2), move || MslBackend::open_with(sweep));
+    suite.enter_with("msl, naga's, OneSweep", tiles.clone().sampled(2 * scale, 2), move || MslBackend::open_with(sweep));
     // Ranking by counters reads tokens past those that are there, and does not look at them.
     let reduce = Config { algorithm: Some(Algorithm::ReduceThenScan), reads_garbage: true, ..any };
-    suite.enter_with("msl, naga's, reduce-then-scan", tiles.sampled(2 * scale, 3), move || MslBackend::open_with(reduce));
+    suite.enter_with("msl, naga's, reduce-then-scan", tiles.sampled(scale, 3), move || MslBackend::open_with(reduce));
     suite.run();
 }
