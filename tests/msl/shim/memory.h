@@ -65,7 +65,8 @@ struct Touch {
         else snprintf(name, sizeof name, "buffer(%u)", binding);
         char reason[120];
         snprintf(reason, sizeof reason, why, (unsigned long long)number);
-        const char *verb = writes() ? "writes" : "reads", *how = atomic() ? ", atomically" : "";
+        const char *verb = access == ATOMIC_UPDATE ? "updates" : writes() ? "writes" : "reads";
+        const char *how = atomic() ? ", atomically" : "";
         msl::fail(fault, line, code, "%s %s at byte %lld%s, %s", verb, name, (long long)offset, how, reason);
     }
 };
