@@ -1,0 +1,222 @@
+//! Sorts by the kernels of a plan, run here: another executor of `polysort_core::plan`, as `launch.rs` is on wgpu.
+
+use crate::buffer::Buffer;
+use crate::error::Error as KernelError;
+use crate::kernel::{Kernel, Options, Schedule};
+use crate::source::Source;
+use bytemuck::Pod;
+use core::sync::atomic::{AtomicU64, Ordering};
+use polysort_core::plan::{self, Algorithm, Blocked, Command, Facts, Length, Number, Payload, Request, SortPlan, Variant};
+use polysort_core::{Backend, Error, Limits, Spec, Word, permutation, sort_pairs_by_argsort};
+use polysort_shaders::abi;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a GPU of Apple's is to a plan.
+pub const FACTS: Facts =
+    Facts { subgroups: Some((32, 32)), workgroup_bytes: 32 << 10, max_group: 1024, max_groups: 65_535, max_binding: 1 << 30 };
+
+/// How an [`MslBackend`] sorts.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Where kernels come from.
+    pub source: Source,
+    /// The device that plans are made for.
+    pub facts: Facts,
+    /// The way to sort, if it is to be this one.
+    pub algorithm: Option<Algorithm>,
+    /// Tiles that publish nothing.
+    pub blocked: Blocked,
+    /// What the seeds of all schedules are drawn from. Each launch has one of its own.
+    pub seed: u64,
+    /// Whether kernels may read threadgroup memory that nothing has written, and make nothing of it.
+    pub reads_garbage: bool,
+}
+
+impl Config {
+    /// With kernels of this source, by the way that plans choose.
+    pub fn of(source: Source) -> Self {
+        Self { source, facts: FACTS, algorithm: None, blocked: Blocked::NONE, seed: 1, reads_garbage: false }
+    }
+}
+
+/// Sorts with kernels in Metal's language, on the CPU. A mistake of a kernel is an error of the sort.
+#[derive(Clone)]
+pub struct MslBackend {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    config: Config,
+    kernels: Mutex<HashMap<Variant, Arc<Compiled>>>,
+    launches: AtomicU64,
+}
+
+struct Compiled {
+    kernel: Kernel,
+    takes_sizes: bool,
+}
+
+impl MslBackend {
+    /// Sorts as `config` says.
+    ///
+    /// # Errors
+    /// None so far: kernels are compiled when they are launched.
+    pub fn open_with(config: Config) -> Result<Self, Error> {
+        Ok(Self { inner: Arc::new(Inner { config, kernels: Mutex::default(), launches: AtomicU64::new(0) }) })
+    }
+
+    /// The kernel of a variant.
+    fn kernel(&self, variant: &Variant) -> Result<Arc<Compiled>, Error> {
+        let kernels = || self.inner.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(compiled) = kernels().get(variant) {
+            return Ok(compiled.clone());
+        }
+        // Two calls may compile the same kernel: the second finds the library of the first, or makes an equal one.
+        let source = &self.inner.config.source;
+        let text = (source.text)(variant);
+        let kernel = Kernel::compile(&text.text, variant.kernel.name(), Options::metal(source.metal_version))
+            .map_err(|error| failed(&error, &format!("{variant:?}")))?;
+        let compiled = Arc::new(Compiled { kernel, takes_sizes: text.takes_sizes });
+        Ok(kernels().entry(*variant).or_insert(compiled).clone())
+    }
+
+    /// Sorts the keys, and moves or makes the values.
+    fn run<W: Word>(&self, keys: &mut [W], values: &mut [u32], payload: Payload, spec: Spec) -> Result<(), Error> {
+        let Config { facts, algorithm, blocked, .. } = self.inner.config;
+        facts.limits(payload.words()).check("the emulated GPU", keys.len(), size_of::<W>().max(4))?;
+        let request = Request { payload, algorithm, blocked, ..Request::keys(W::BITS, spec, keys.len() as u64) };
+        let plan = SortPlan::new(request, &facts)?;
+        let mut memory = Memory::new(&plan, self.inner.launches.fetch_add(1, Ordering::Relaxed));
+        // Kernels address whole words.
+        let mut bytes: Vec<u8> = bytemuck::cast_slice(keys).to_vec();
+        bytes.resize(bytes.len().next_multiple_of(4), 0xa5);
+        memory.buffers.insert(plan::Buffer::Keys, Buffer::of(&bytes));
+        memory.buffers.insert(plan::Buffer::Values, Buffer::of(values));
+        let commands = match plan.length(Some(request.max)) {
+            Length::Nothing => &[],
+            Length::Short => plan.short_commands(),
+            Length::Long => plan.long_commands(),
+        };
+        for command in commands {
+            let grid = plan.grid(command.groups, Some(request.max), facts.max_groups)?;
+            self.launch(command, grid, keys.len() as u32, &mut memory)?;
+        }
+        if payload != Payload::Indices {
+            let keys: &mut [u8] = bytemuck::cast_slice_mut(keys);
+            let length = keys.len();
+            keys.copy_from_slice(&memory.buffers[&plan::Buffer::Keys].bytes()[..length]);
+        }
+        let values: &mut [u8] = bytemuck::cast_slice_mut(values);
+        values.copy_from_slice(memory.buffers[&plan::Buffer::Values].bytes());
+        Ok(())
+    }
+
+    fn launch(&self, command: &Command, grid: (u32, u32), count: u32, memory: &mut Memory) -> Result<(), Error> {
+        let compiled = self.kernel(&command.variant)?;
+        let mut numbers = command.numbers.iter().map(|number| Buffer::of(&[value(*number, count)]));
+        // Each binding's buffer is taken out, and put back after the launch.
+        let mut bound: Vec<(plan::Buffer, Buffer)> = vec![];
+        for &role in &command.bindings {
+            let buffer = match role {
+                plan::Buffer::Number => numbers.next().unwrap_or_default(),
+                plan::Buffer::Sort => Buffer::of(&[memory.sort]),
+                // Without a count on the device: anything that can be read.
+                plan::Buffer::Count => Buffer::garbage(16, 0),
+                role => memory.buffers.remove(&role).unwrap_or_default(),
+            };
+            bound.push((role, buffer));
+        }
+        let mut sizes = Buffer::garbage(128, 0);
+        let mut buffers: Vec<&mut Buffer> = bound.iter_mut().map(|(_, buffer)| buffer).collect();
+        if compiled.takes_sizes {
+            buffers.push(&mut sizes);
+        }
+        let config = &self.inner.config;
+        let seed = config.seed.wrapping_mul(0x9e37_79b9).wrapping_add(self.inner.launches.fetch_add(1, Ordering::Relaxed));
+        let schedule = Schedule { reads_garbage: config.reads_garbage, ..Schedule::seeded(seed) };
+        let ran = compiled.kernel.run(&mut buffers, grid, command.variant.group, schedule);
+        memory.buffers.extend(bound);
+        ran.map_err(|error| failed(&error, &format!("{schedule:?}, {:?}", command.variant)))?;
+        Ok(())
+    }
+
+    /// The values as words, if they are of a size that moves on the device.
+    fn moves<V: Pod>() -> bool {
+        matches!(size_of::<V>(), 4 | 8 | 12 | 16)
+    }
+}
+
+/// The buffers of one sort.
+struct Memory {
+    buffers: BTreeMap<plan::Buffer, Buffer>,
+    sort: abi::Sort,
+}
+
+impl Memory {
+    /// Scratch, full of what is left there from before.
+    fn new(plan: &SortPlan, seed: u64) -> Self {
+        let scratch = plan.scratch.iter().map(|&(role, bytes)| (role, Buffer::garbage(bytes as usize, seed ^ role as u64)));
+        Self { buffers: scratch.collect(), sort: abi::Sort::of(plan) }
+    }
+}
+
+fn value(number: Number, count: u32) -> u32 {
+    match number {
+        Number::Is(number) => number,
+        Number::CountDigit(digit) => count >> (abi::COUNT_DIGIT_BITS * digit) & ((1 << abi::COUNT_DIGIT_BITS) - 1),
+    }
+}
+
+fn failed(error: &KernelError, context: &str) -> Error {
+    Error::Backend { backend: "msl".into(), why: format!("{error}\n    in {context}"), source: Some(Arc::new(error.clone())) }
+}
+
+impl Backend for MslBackend {
+    /// With naga's kernels.
+    fn open() -> Result<Self, Error> {
+        Self::open_with(Config::of(Source::NAGA))
+    }
+
+    fn name(&self) -> String {
+        format!("Metal's language on the CPU, {} kernels", self.inner.config.source.name)
+    }
+
+    fn limits(&self) -> Limits {
+        self.inner.config.facts.limits(0)
+    }
+
+    fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
+        spec.check::<W>()?;
+        if keys.len() < 2 || spec.width() == 0 {
+            return Ok(());
+        }
+        self.run(keys, &mut [], Payload::None, spec)
+    }
+
+    fn sort_pairs_bits<W: Word, V: Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
+        spec.check_pairs::<W>(keys.len(), values.len())?;
+        if keys.len() < 2 || spec.width() == 0 || size_of::<V>() == 0 {
+            return self.sort_bits(keys, spec);
+        }
+        if !Self::moves::<V>() {
+            return sort_pairs_by_argsort(self, keys, values, spec);
+        }
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(values);
+        let mut words: Vec<u32> = bytemuck::pod_collect_to_vec(bytes);
+        self.run(keys, &mut words, Payload::Words(size_of::<V>() as u32 / 4), spec)?;
+        bytes.copy_from_slice(bytemuck::cast_slice(&words));
+        Ok(())
+    }
+
+    fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
+        spec.check::<W>()?;
+        if keys.len() < 2 || spec.width() == 0 {
+            return permutation::identity(keys.len());
+        }
+        // Not what it should be, so that nothing is right by chance.
+        let mut indices = vec![u32::MAX; keys.len()];
+        self.run(&mut keys.to_vec(), &mut indices, Payload::Indices, spec)?;
+        Ok(indices)
+    }
+}

@@ -1,0 +1,140 @@
+//! From a text to a library: the C++ compiler, and what it made before.
+
+use crate::error::Error;
+use crate::loaded::Loaded;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::{env, fs, process};
+
+/// The files of the shim, by their names.
+const SHIM: [(&str, &str); 7] = [
+    ("metal_stdlib", include_str!("../shim/metal_stdlib")),
+    ("vectors.h", include_str!("../shim/vectors.h")),
+    ("simd/simd.h", include_str!("../shim/simd/simd.h")),
+    ("runtime.h", include_str!("../shim/runtime.h")),
+    ("machine.h", include_str!("../shim/machine.h")),
+    ("memory.h", include_str!("../shim/memory.h")),
+    ("runtime.cpp", include_str!("../shim/runtime.cpp")),
+];
+
+/// For both. An assignment of many bytes must not become a call that nothing sees.
+const FLAGS: &str =
+    "-std=c++17 -g1 -gdwarf-4 -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -fno-strict-aliasing -fno-builtin -w";
+
+/// For the runtime, which may not call itself.
+const RUNTIME_FLAGS: &str = "-O2 -fno-tree-loop-distribute-patterns";
+
+/// For kernels: the compiler calls the runtime before each access to memory.
+const KERNEL_FLAGS: &str = "-O1 -fno-tree-loop-distribute-patterns -fsanitize=thread";
+
+/// The shim, where the compiler finds it, and the compiled runtime.
+struct Tools {
+    folder: PathBuf,
+    key: u64,
+}
+
+/// The library of a translated kernel, and its path.
+pub(crate) fn compiled(text: &str, entry: &str, metal_version: u32) -> Result<(Loaded, PathBuf), Error> {
+    let tools = tools()?;
+    let key = hash(&[text, &metal_version.to_string()], tools.key);
+    let library = tools.folder.join(format!("{entry}-{key:016x}.so"));
+    if !library.exists() {
+        let source = Scratch::new(&tools.folder, entry, "cpp");
+        fs::write(&source.0, text).map_err(|error| system("writing a kernel", error))?;
+        let (object, linked) = (Scratch::new(&tools.folder, entry, "o"), Scratch::new(&tools.folder, entry, "so"));
+        let mut compile = compiler();
+        compile.args(FLAGS.split(' ')).args(KERNEL_FLAGS.split(' ')).arg(format!("-D__METAL_VERSION__={metal_version}"));
+        compile.arg("-I").arg(&tools.folder).arg("-c").arg(&source.0).arg("-o").arg(&object.0);
+        run(&mut compile).map_err(|output| Error::Compile { output })?;
+        let mut link = compiler();
+        link.arg("-shared").arg(&object.0).arg(tools.folder.join("runtime.o")).arg("-o").arg(&linked.0);
+        run(&mut link).map_err(|output| Error::Compile { output })?;
+        fs::rename(&linked.0, &library).map_err(|error| system("keeping a kernel", error))?;
+    }
+    Ok((Loaded::open(&library)?, library))
+}
+
+/// The line of a kernel's text that the code at `offset` of its library was made from.
+pub(crate) fn line_of(library: &Path, offset: u64) -> Option<u32> {
+    let output = Command::new("addr2line").arg("-i").arg("-e").arg(library).arg(format!("{offset:#x}")).output().ok()?;
+    let places = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = places.lines().find_map(|place| place.strip_prefix("/msl/"))?.split([':', ' ']).nth(1)?.parse().ok();
+    line.filter(|&line| line > 0)
+}
+
+fn compiler() -> Command {
+    Command::new(env::var_os("CXX").unwrap_or_else(|| "c++".into()))
+}
+
+/// Runs a compiler; gives what it says if it fails.
+fn run(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+}
+
+fn system(what: &str, error: impl ToString) -> Error {
+    Error::System { what: what.into(), why: error.to_string() }
+}
+
+/// Writes the shim and compiles the runtime, once.
+fn tools() -> Result<&'static Tools, Error> {
+    static TOOLS: OnceLock<Tools> = OnceLock::new();
+    static MAKING: Mutex<()> = Mutex::new(());
+    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(tools) = TOOLS.get() {
+        return Ok(tools);
+    }
+    let version = run(compiler().arg("--version")).map_err(|why| system("the C++ compiler", why))?;
+    let key = SHIM.iter().fold(hash(&[&version, FLAGS, RUNTIME_FLAGS, KERNEL_FLAGS], 0), |key, (_, text)| hash(&[text], key));
+    let folder = cache().join(format!("{key:016x}"));
+    let failed = |error| system("writing the shim", error);
+    fs::create_dir_all(folder.join("simd")).map_err(failed)?;
+    let runtime = folder.join("runtime.o");
+    if !runtime.exists() {
+        for (name, text) in SHIM {
+            let scratch = Scratch::new(&folder, "shim", "h");
+            fs::write(&scratch.0, text).map_err(failed)?;
+            fs::rename(&scratch.0, folder.join(name)).map_err(failed)?;
+        }
+        let object = Scratch::new(&folder, "runtime", "o");
+        let mut compile = compiler();
+        compile.args(FLAGS.split(' ')).args(RUNTIME_FLAGS.split(' ')).arg("-c").arg(folder.join("runtime.cpp"));
+        run(compile.arg("-o").arg(&object.0)).map_err(|why| system("compiling the runtime", why))?;
+        fs::rename(&object.0, &runtime).map_err(failed)?;
+    }
+    Ok(TOOLS.get_or_init(|| Tools { folder, key }))
+}
+
+/// Beside the program that runs, where Cargo keeps what it built.
+fn cache() -> PathBuf {
+    let program = env::current_exe().ok();
+    let built = program.as_deref().and_then(Path::parent).and_then(Path::parent).map(Path::to_path_buf);
+    built.unwrap_or_else(env::temp_dir).join("msl")
+}
+
+/// A file of a name of its own, which does not outlive this.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(folder: &Path, name: &str, extension: &str) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let (process, number) = (process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        Self(folder.join(format!("{name}-{process}-{number}.{extension}")))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // It is not there any more if it was renamed.
+        drop(fs::remove_file(&self.0));
+    }
+}
+
+/// FNV-1a, from `start` on.
+fn hash(texts: &[&str], start: u64) -> u64 {
+    let bytes = texts.iter().flat_map(|text| text.bytes().chain([0xff]));
+    bytes.fold(0xcbf2_9ce4_8422_2325 ^ start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}

@@ -1,0 +1,172 @@
+//! A kernel that can be launched.
+
+use crate::buffer::Buffer;
+use crate::error::{Error, Fault, Mistake};
+use crate::loaded::{Launch, Loaded};
+use crate::{compiler, text};
+use std::path::PathBuf;
+
+/// Threads of a threadgroup, at most.
+pub const MAX_THREADS: u32 = 1024;
+
+/// Threadgroups that are there at a time, at most.
+pub const MAX_RESIDENT: u32 = 16;
+
+/// How a text is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Options {
+    /// `__METAL_VERSION__`: 310 is Metal 3.1. Fences are there from 320 on.
+    pub metal_version: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { metal_version: 310 }
+    }
+}
+
+impl Options {
+    /// For this `__METAL_VERSION__`.
+    pub fn metal(metal_version: u32) -> Self {
+        Self { metal_version }
+    }
+}
+
+/// In which order threads run. The same one gives the same run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// What all choices are drawn from. 0 takes threadgroups, and lanes, in their order.
+    pub seed: u64,
+    /// Threadgroups that are there at a time.
+    pub resident: u32,
+    /// Another thread goes on at one atomic operation of so many.
+    pub preempt: u32,
+    /// Accesses to memory and waits, for each thread of the launch, after which it is taken for one that does not end. A launch of
+    /// fewer than 1024 threads has as many as one of that number.
+    pub budget: u64,
+    /// Whether threadgroup memory that nothing has written may be read; it holds what the seed chooses. Else that is a mistake.
+    pub reads_garbage: bool,
+}
+
+impl Schedule {
+    /// One in which the seed chooses everything: 1 to 6 threadgroups at a time, pre-empted at every 2nd to 65th atomic operation.
+    pub fn seeded(seed: u64) -> Self {
+        let mixed = (seed ^ 0x5bf0_3635).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Self {
+            seed,
+            resident: 1 + (mixed >> 40) as u32 % 6,
+            preempt: 2 + (mixed >> 48) as u32 % 64,
+            budget: 50_000,
+            reads_garbage: false,
+        }
+    }
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Self::seeded(0)
+    }
+}
+
+/// What a launch did. Accesses to the memory of one thread are not counted, nor is what the compiler found to be the same access.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Bytes read from buffers, not atomically.
+    pub device_read: u64,
+    /// Bytes written to buffers, not atomically.
+    pub device_written: u64,
+    /// Atomic operations on buffers.
+    pub device_atomics: u64,
+    /// Accesses to threadgroup memory that are not atomic.
+    pub threadgroup_accesses: u64,
+    /// Atomic operations on threadgroup memory.
+    pub threadgroup_atomics: u64,
+    /// Barriers of threadgroups.
+    pub barriers: u64,
+    /// Simdgroup operations and barriers, of each lane.
+    pub simd_operations: u64,
+}
+
+/// A compiled kernel.
+#[derive(Debug)]
+pub struct Kernel {
+    name: String,
+    loaded: Loaded,
+    library: PathBuf,
+    bindings: usize,
+    max_threads: u32,
+}
+
+impl Kernel {
+    /// Compiles the kernel `entry` of a text, or finds it compiled.
+    ///
+    /// # Errors
+    /// [`Error::Declaration`] and [`Error::Compile`] for what is not Metal's language, or not the part of it that the shim has;
+    /// [`Error::NoKernel`], [`Error::System`].
+    pub fn compile(text: &str, entry: &str, options: Options) -> Result<Self, Error> {
+        let translated = text::translated(text, entry)?;
+        let (loaded, library) = compiler::compiled(&translated.text, entry, options.metal_version)?;
+        let max_threads = translated.max_threads.unwrap_or(MAX_THREADS).min(MAX_THREADS);
+        Ok(Self { name: entry.into(), loaded, library, bindings: translated.bindings, max_threads })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Runs `groups` threadgroups, in columns and rows, of `threads` threads. Buffer `i` is bound as `[[buffer(i)]]`.
+    ///
+    /// # Errors
+    /// [`Error::Fault`] for the first mistake; buffers are then as they were. [`Error::Launch`] for too few buffers or too many threads.
+    pub fn run(
+        &self,
+        buffers: &mut [&mut Buffer],
+        groups: (u32, u32),
+        threads: u32,
+        schedule: Schedule,
+    ) -> Result<Counts, Error> {
+        let refused = |why: String| Err(Error::Launch { kernel: self.name.clone(), why });
+        if buffers.len() < self.bindings || buffers.len() > 31 {
+            return refused(format!(
+                "{} buffers, but it has {} bindings, and there are at most 31",
+                buffers.len(),
+                self.bindings
+            ));
+        }
+        if threads == 0 || threads > self.max_threads {
+            return refused(format!("{threads} threads in a threadgroup, of which there are 1 to {}", self.max_threads));
+        }
+        let all_threads = u64::from(threads) * u64::from(groups.0) * u64::from(groups.1);
+        let launch = Launch {
+            groups: [groups.0, groups.1, 1],
+            threads,
+            resident: schedule.resident.clamp(1, MAX_RESIDENT),
+            preempt: schedule.preempt.max(1),
+            seed: schedule.seed,
+            budget: schedule.budget.saturating_mul(all_threads.max(MAX_THREADS.into())),
+            garbage: schedule.reads_garbage.into(),
+        };
+        let mut bytes: Vec<&mut [u8]> = buffers.iter_mut().map(|buffer| buffer.bytes_mut()).collect();
+        let report = self.loaded.run(&launch, &mut bytes);
+        let text = report.text.split(|&byte| byte == 0).next().map(String::from_utf8_lossy).unwrap_or_default().into_owned();
+        let mistake = match report.fault {
+            0 => return Ok(report.counts),
+            1 => Mistake::Divergence,
+            2 => Mistake::AfterReturn,
+            3 => Mistake::OutOfBounds,
+            4 => Mistake::NeverWritten,
+            5 => Mistake::Race,
+            6 => Mistake::NoProgress,
+            7 => Mistake::ThreadgroupMemory,
+            8 => Mistake::StackOverflow,
+            9 => Mistake::NoSuchLane,
+            _ => return Err(Error::System { what: "running a kernel".into(), why: text }),
+        };
+        let line = if report.line > 0 { Some(report.line) } else { compiler::line_of(&self.library, report.offset) };
+        let (kernel, group) = (self.name.clone(), (report.group[0], report.group[1]));
+        Err(Error::Fault(Box::new(Fault { kernel, line, group, thread: report.thread, mistake, what: text })))
+    }
+}

@@ -1,0 +1,99 @@
+//! Compiled kernels in this process: the one file with unsafe code.
+#![allow(unsafe_code, reason = "what a C++ compiler made is loaded and called")]
+
+use crate::error::Error;
+use crate::kernel::Counts;
+use libloading::Library;
+use std::ffi::c_void;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// As in `shim/machine.h`.
+#[repr(C)]
+pub(crate) struct Launch {
+    pub(crate) groups: [u32; 3],
+    pub(crate) threads: u32,
+    pub(crate) resident: u32,
+    pub(crate) preempt: u32,
+    pub(crate) seed: u64,
+    pub(crate) budget: u64,
+    pub(crate) garbage: u32,
+}
+
+/// As in `shim/machine.h`.
+#[repr(C)]
+pub(crate) struct Report {
+    pub(crate) counts: Counts,
+    pub(crate) fault: u32,
+    pub(crate) line: u32,
+    pub(crate) thread: u32,
+    pub(crate) group: [u32; 3],
+    pub(crate) offset: u64,
+    pub(crate) text: [u8; 400],
+}
+
+#[repr(C)]
+struct Bytes {
+    start: *mut u8,
+    length: u64,
+}
+
+type MakeMachine = unsafe extern "C" fn() -> *mut c_void;
+type Run = unsafe extern "C" fn(*mut c_void, *const Launch, *const Bytes, u32, *mut Report);
+
+/// A library with one kernel.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    make_machine: MakeMachine,
+    run: Run,
+    /// The state of a run is the library's: one at a time.
+    running: Mutex<()>,
+    _library: Library,
+}
+
+/// The memory that a run needs besides buffers. Libraries of one runtime share it.
+struct Machine(*mut c_void);
+
+// SAFETY: a machine is plain memory that is bound to no thread, and whoever has it has it alone.
+unsafe impl Send for Machine {}
+
+/// Machines that no run has. There are never more than runs at a time, and they stay.
+static MACHINES: Mutex<Vec<Machine>> = Mutex::new(vec![]);
+
+impl Loaded {
+    /// Loads what the compiler made of a translated kernel and the runtime.
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let failed = |error: libloading::Error| Error::System { what: "loading a kernel".into(), why: error.to_string() };
+        // SAFETY: the library has no initializer of its own: the runtime's globals are plain data.
+        let library = unsafe { Library::new(path) }.map_err(failed)?;
+        // SAFETY: the type is that of `msl_machine` in `shim/runtime.cpp`.
+        let make_machine = *unsafe { library.get::<MakeMachine>(b"msl_machine\0") }.map_err(failed)?;
+        // SAFETY: the type is that of `msl_run` in `shim/runtime.cpp`.
+        let run = *unsafe { library.get::<Run>(b"msl_run\0") }.map_err(failed)?;
+        Ok(Self { make_machine, run, running: Mutex::new(()), _library: library })
+    }
+
+    /// Runs the kernel on at most 31 buffers.
+    pub(crate) fn run(&self, launch: &Launch, buffers: &mut [&mut [u8]]) -> Report {
+        let free = lock(&MACHINES).pop();
+        // SAFETY: it takes nothing, and the library is loaded as long as `self` is there.
+        let machine = free.unwrap_or_else(|| Machine(unsafe { (self.make_machine)() }));
+        let bytes = |bytes: &mut &mut [u8]| Bytes { start: bytes.as_mut_ptr(), length: bytes.len() as u64 };
+        let bytes: Vec<Bytes> = buffers.iter_mut().map(bytes).collect();
+        let mut report =
+            Report { counts: Counts::default(), fault: 0, line: 0, thread: 0, group: [0; 3], offset: 0, text: [0; 400] };
+        {
+            let _running = lock(&self.running);
+            // SAFETY: the machine is ours alone while we have it, and of the layout that this library's runtime knows, since all are built
+            // from the same text; the pointers are to values that live here, and `bytes` to distinct slices that are borrowed for as long.
+            // A kernel's accesses are checked before they are made, and it runs on stacks of the machine.
+            unsafe { (self.run)(machine.0, launch, bytes.as_ptr(), bytes.len() as u32, &mut report) };
+        }
+        lock(&MACHINES).push(machine);
+        report
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

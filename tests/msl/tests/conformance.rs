@@ -1,0 +1,32 @@
+//! The conformance suite on kernels in Metal's language: by the way that plans choose, which for short inputs is one launch, and by each way
+//! that sorts inputs of any length.
+
+#[cfg(not(unix))]
+fn main() {}
+
+#[cfg(unix)]
+fn main() {
+    use polysort_core::plan::{Algorithm, Blocked};
+    use polysort_kit::{Plan, Suite};
+    use polysort_msl::{Config, MslBackend, Source};
+
+    let mut suite = Suite::from_args();
+    let scale = if suite.is_full() { 10 } else { 1 };
+    let plan = Plan::up_to(suite.longest(5000), false).segmented_up_to(300);
+    let any = Config::of(if suite.is_full() { Source::NAGA } else { Source::NAGA_ROLLED });
+    suite.enter_with("msl, naga's", plan.clone().sampled(4 * scale, 1), move || MslBackend::open_with(any));
+    // Some tiles publish nothing, so that others count them.
+    let sweep = Config { algorithm: Some(Algorithm::OneSweep), blocked: Blocked::one_of(3), ..any };
+    let tiles = Plan::up_to(suite.longest(20_000), false).segmented_up_to(33);
+    suite.enter_with("msl, naga's, OneSweep", tiles.clone().sampled(2 * scale, 2), move || MslBackend::open_with(sweep));
+    // Ranking by counters reads tokens past those that are there, and does not look at them.
+    let reduce = Config { algorithm: Some(Algorithm::ReduceThenScan), reads_garbage: true, ..any };
+    suite.enter_with("msl, naga's, reduce-then-scan", tiles.clone().sampled(scale, 3), move || MslBackend::open_with(reduce));
+    // Kernels of our own, for an older Metal and a newer one.
+    let native = Config::of(Source::NATIVE);
+    suite.enter_with("msl, native", plan.sampled(6 * scale, 4), move || MslBackend::open_with(native));
+    let newer = Source { metal_version: 320, ..Source::NATIVE };
+    let sweep = Config { source: newer, ..sweep };
+    suite.enter_with("msl, native, OneSweep", tiles.sampled(4 * scale, 5), move || MslBackend::open_with(sweep));
+    suite.run();
+}
