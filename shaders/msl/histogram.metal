@@ -37,10 +37,10 @@ inline bool is_before(Key one, Key other, constant Sort& sort) {
     const uint group = group_index(group_id, groups);
     if (index == 0u) {
         work = uint2(load(state + STATE_COUNT), load(state + STATE_DESCENTS));
-        store(&descents, 0u);
+        store_shared(&descents, 0u);
     }
     for (uint i = index; i < SLOTS; i += GROUP) {
-        store(counts + i, 0u);
+        store_shared(counts + i, 0u);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     const uint2 todo = work;
@@ -91,16 +91,16 @@ inline bool is_before(Key one, Key other, constant Sort& sort) {
         }
     }
     if (descends && !known_descents) {
-        store(&descents, 1u);
+        store_shared(&descents, 1u);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint i = index; i < sort.digit_count * RADIX; i += GROUP) {
-        const uint found = load(counts + i);
+        const uint found = load_shared(counts + i);
         if (found > 0u) {
             atomic_fetch_add_explicit(state + STATE_HISTOGRAM + i, found, memory_order_relaxed);
         }
     }
-    if (index == 0u && load(&descents) != 0u) {
+    if (index == 0u && load_shared(&descents) != 0u) {
         store(state + STATE_DESCENTS, 1u);
     }
 }

@@ -81,7 +81,7 @@ inline uint look_back(device atomic_uint* status, uint digit, uint left, thread 
     const Thread me = Thread{index, simdgroup, lane};
     if (index == 0u) {
         ticket = atomic_fetch_add_explicit(state + STATE_TICKETS + slot.value, 1u, memory_order_relaxed);
-        store(&missing, 0u);
+        store_shared(&missing, 0u);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     const uint tile = ticket;
@@ -127,7 +127,7 @@ inline uint look_back(device atomic_uint* status, uint digit, uint left, thread 
         if (item_index(me, item) < present) {
 #pragma unroll
             for (uint word = 0u; word < KEY_WORDS; word++) {
-                store(board + word * TILE + items[item], key_word(own[item], word));
+                store_shared(board + word * TILE + items[item], key_word(own[item], word));
             }
         }
     }
@@ -165,17 +165,17 @@ inline uint look_back(device atomic_uint* status, uint digit, uint left, thread 
         }
         is_first = false;
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        const uint stuck = load(&missing);
+        const uint stuck = load_shared(&missing);
         if (stuck == 0u) {
             break;
         }
         // Counts that tile, a whole one, and publishes its counts.
         for (uint i = index; i < RADIX; i += GROUP) {
-            store(offsets + i, 0u);
+            store_shared(offsets + i, 0u);
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
         if (index == 0u) {
-            store(&missing, 0u);
+            store_shared(&missing, 0u);
             atomic_fetch_add_explicit(state + STATE_RECOUNTS, 1u, memory_order_relaxed);
         }
         for (uint i = index; i < TILE; i += GROUP) {
@@ -184,7 +184,7 @@ inline uint look_back(device atomic_uint* status, uint digit, uint left, thread 
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
         for (uint i = index; i < RADIX; i += GROUP) {
-            publish(status, stuck - 1u, i, (stuck == 1u ? INCLUSIVE : AGGREGATE) | load(offsets + i));
+            publish(status, stuck - 1u, i, (stuck == 1u ? INCLUSIVE : AGGREGATE) | load_shared(offsets + i));
         }
         // No thread writes `offsets` or `missing` before all have read them.
         threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -192,7 +192,7 @@ inline uint look_back(device atomic_uint* status, uint digit, uint left, thread 
     if (owns_digits(me)) {
 #pragma unroll
         for (uint i = 0u; i < DIGITS; i++) {
-            store(offsets + index * DIGITS + i, places[i]);
+            store_shared(offsets + index * DIGITS + i, places[i]);
         }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -206,15 +206,17 @@ inline uint look_back(device atomic_uint* status, uint digit, uint left, thread 
     for (uint i = 0u; i < KEYS; i++) {
         const uint at = i * GROUP + index;
         if (at < present) {
-#if KEY_WORDS == 1
-            const Key key = load(board + at);
-#elif KEY_WORDS == 2
-            const Key key = uint2(load(board + at), load(board + TILE + at));
-#else
-            const Key key = uint4(
-                load(board + at), load(board + TILE + at), load(board + 2u * TILE + at), load(board + 3u * TILE + at));
+#if KEY_1
+            const Key key = load_shared(board + at);
 #endif
-            const uint place = load(offsets + digit_of(key, digit)) + at;
+#if KEY_2
+            const Key key = uint2(load_shared(board + at), load_shared(board + TILE + at));
+#endif
+#if KEY_4
+            const Key key = uint4(
+                load_shared(board + at), load_shared(board + TILE + at), load_shared(board + 2u * TILE + at), load_shared(board + 3u * TILE + at));
+#endif
+            const uint place = load_shared(offsets + digit_of(key, digit)) + at;
             target[place] = key;
 #if VALUES
             value_places[i] = place;
@@ -239,17 +241,23 @@ inline uint look_back(device atomic_uint* status, uint digit, uint left, thread 
     for (uint item = 0u; item < KEYS; item++) {
         if (item_index(me, item) < present) {
             threadgroup atomic_uint* place = board + items[item];
-#if VALUE_WORDS == 1
-            store(place, values[item]);
-#else
-            store(place, values[item].x);
-            store(place + TILE, values[item].y);
-#if VALUE_WORDS >= 3
-            store(place + 2u * TILE, values[item].z);
+#if VALUE_1
+            store_shared(place, values[item]);
 #endif
-#if VALUE_WORDS == 4
-            store(place + 3u * TILE, values[item].w);
+#if VALUE_2
+            store_shared(place, values[item].x);
+            store_shared(place + TILE, values[item].y);
 #endif
+#if VALUE_3
+            store_shared(place, values[item].x);
+            store_shared(place + TILE, values[item].y);
+            store_shared(place + 2u * TILE, values[item].z);
+#endif
+#if VALUE_4
+            store_shared(place, values[item].x);
+            store_shared(place + TILE, values[item].y);
+            store_shared(place + 2u * TILE, values[item].z);
+            store_shared(place + 3u * TILE, values[item].w);
 #endif
         }
     }
@@ -259,15 +267,18 @@ inline uint look_back(device atomic_uint* status, uint digit, uint left, thread 
         const uint at = i * GROUP + index;
         if (at < present) {
             const threadgroup atomic_uint* place = board + at;
-#if VALUE_WORDS == 1
-            value_target[value_places[i]] = load(place);
-#elif VALUE_WORDS == 2
-            value_target[value_places[i]] = uint2(load(place), load(place + TILE));
-#elif VALUE_WORDS == 3
-            value_target[value_places[i]] = packed_uint3(load(place), load(place + TILE), load(place + 2u * TILE));
-#else
+#if VALUE_1
+            value_target[value_places[i]] = load_shared(place);
+#endif
+#if VALUE_2
+            value_target[value_places[i]] = uint2(load_shared(place), load_shared(place + TILE));
+#endif
+#if VALUE_3
+            value_target[value_places[i]] = packed_uint3(load_shared(place), load_shared(place + TILE), load_shared(place + 2u * TILE));
+#endif
+#if VALUE_4
             value_target[value_places[i]] =
-                uint4(load(place), load(place + TILE), load(place + 2u * TILE), load(place + 3u * TILE));
+                uint4(load_shared(place), load_shared(place + TILE), load_shared(place + 2u * TILE), load_shared(place + 3u * TILE));
 #endif
         }
     }

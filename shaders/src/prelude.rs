@@ -1,6 +1,7 @@
 //! The text of a kernel: constants of its variant, the parts that it needs, and its file.
 //!
-//! Metal Shading Language has a preprocessor, which takes the constants as macros. WGSL has neither includes nor conditions, so that lines `#if FLAG`, `#else` and `#endif` are taken out here, with what they exclude.
+//! WGSL has neither includes nor conditions, so that lines `#if FLAG`, `#else` and `#endif` are taken out here, with what they exclude; in Metal
+//! Shading Language they mean the same, so that its texts are as plain.
 
 use crate::abi;
 use core::fmt::Write;
@@ -49,14 +50,12 @@ pub fn msl(variant: &Variant) -> Option<String> {
         Kernel::Onesweep | Kernel::SingleTile | Kernel::Upsweep | Kernel::Spine | Kernel::Downsweep => return None,
     };
     let mut text = String::from("#include <metal_stdlib>\n\nusing namespace metal;\n\n");
-    let flags = ["VALUES", "INDEXED", "PACKED", "STATUS"].map(|flag| (flag, u32::from(is_set(variant, flag))));
-    let own = [("VALUE_WORDS", variant.value_words), ("LOOK", tuning::LOOK)];
-    for (name, value) in constants(variant).into_iter().chain(own).chain(flags) {
+    for (name, value) in constants(variant).into_iter().chain([("LOOK", tuning::LOOK)]) {
         writeln!(text, "#define {name} {value}u").expect("a string takes all");
     }
     for file in files {
         text.push('\n');
-        text += file;
+        text += &chosen(file, &|flag| is_set(variant, flag), &|count| times(variant, count));
     }
     Some(text)
 }

@@ -41,7 +41,7 @@ inline void count_tile(
     threadgroup uint* sums,
     thread Ranked& ranked) {
     for (uint i = me.index; i < ROWS * RADIX; i += GROUP) {
-        store(board + i, 0u);
+        store_shared(board + i, 0u);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     const uint row = me.simdgroup * RADIX;
@@ -61,7 +61,7 @@ inline void count_tile(
             uint total = 0u;
 #pragma unroll
             for (uint r = 0u; r < ROWS; r++) {
-                total += load(board + r * RADIX + me.index * DIGITS + i);
+                total += load_shared(board + r * RADIX + me.index * DIGITS + i);
             }
             ranked.totals[i] = total;
             sum += total;
@@ -120,8 +120,8 @@ inline void rank_tile(
 #pragma unroll
             for (uint r = 0u; r < ROWS; r++) {
                 threadgroup atomic_uint* counter = board + r * RADIX + me.index * DIGITS + i;
-                const uint count = load(counter);
-                store(counter, place);
+                const uint count = load_shared(counter);
+                store_shared(counter, place);
                 place += count;
             }
         }

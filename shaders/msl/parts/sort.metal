@@ -30,7 +30,7 @@ struct Sort {
 };
 
 // A key of KEY_WORDS words of 32 bits. A key of 8 or 16 bits is the top of one word.
-#if KEY_WORDS == 1
+#if KEY_1
 typedef uint Key;
 
 inline uint key_word(Key key, uint) {
@@ -40,7 +40,8 @@ inline uint key_word(Key key, uint) {
 inline uint top_word(Key key) {
     return key;
 }
-#elif KEY_WORDS == 2
+#endif
+#if KEY_2
 typedef uint2 Key;
 
 inline uint key_word(Key key, uint word) {
@@ -50,7 +51,8 @@ inline uint key_word(Key key, uint word) {
 inline uint top_word(Key key) {
     return key.y;
 }
-#else
+#endif
+#if KEY_4
 typedef uint4 Key;
 
 inline uint key_word(Key key, uint word) {
@@ -63,14 +65,17 @@ inline uint top_word(Key key) {
 #endif
 
 // A value of VALUE_WORDS words of 32 bits.
-#if VALUE_WORDS == 2
-typedef uint2 Value;
-#elif VALUE_WORDS == 3
-typedef packed_uint3 Value;
-#elif VALUE_WORDS == 4
-typedef uint4 Value;
-#else
+#if VALUE_1
 typedef uint Value;
+#endif
+#if VALUE_2
+typedef uint2 Value;
+#endif
+#if VALUE_3
+typedef packed_uint3 Value;
+#endif
+#if VALUE_4
+typedef uint4 Value;
 #endif
 
 inline uint load(const device atomic_uint* word) {
@@ -81,11 +86,11 @@ inline void store(device atomic_uint* word, uint value) {
     atomic_store_explicit(word, value, memory_order_relaxed);
 }
 
-inline uint load(const threadgroup atomic_uint* word) {
+inline uint load_shared(const threadgroup atomic_uint* word) {
     return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-inline void store(threadgroup atomic_uint* word, uint value) {
+inline void store_shared(threadgroup atomic_uint* word, uint value) {
     atomic_store_explicit(word, value, memory_order_relaxed);
 }
 

@@ -253,11 +253,18 @@ impl<'a> Walk<'a> {
     /// An attribute that is not a kernel parameter's. Gives its last token.
     fn attribute(&mut self, i: usize) -> Result<usize, Error> {
         let end = (i..self.tokens.len()).find(|&t| self.word(t) == "]" && self.word(t + 1) == "]").unwrap_or(i) + 1;
-        match (self.word(i + 2), self.word(i + 4).parse()) {
-            ("max_total_threads_per_threadgroup", Ok(most)) => self.max_threads = Some(most),
+        match (self.word(i + 2), self.number(self.word(i + 4))) {
+            ("max_total_threads_per_threadgroup", Some(most)) => self.max_threads = Some(most),
             _ => return Err(self.unknown(i..end + 1, "an attribute that is not emulated here")),
         }
         Ok(end)
+    }
+
+    /// A number, or what a macro makes of a name.
+    fn number(&self, word: &str) -> Option<u32> {
+        let defined =
+            |line: &str| line.strip_prefix("#define ")?.strip_prefix(word)?.strip_prefix(' ')?.trim_end_matches('u').parse().ok();
+        word.parse().ok().or_else(|| self.text.lines().find_map(defined))
     }
 
     /// `kernel void name(parameters)`: gives the tokens of the parameters.
