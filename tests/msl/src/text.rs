@@ -354,7 +354,10 @@ impl<'a> Walk<'a> {
     /// Metal wants an address space at every pointer and reference.
     fn parameters_have_spaces(&self, open: usize) -> Result<(), Error> {
         let close = self.closing(open);
-        if !["{", ";"].contains(&self.word(close + 1)) {
+        // A type, a name, the parameters: not an expression in a constant's value, nor a static_assert.
+        let is_word = |i: usize| self.word(i).chars().all(is_name);
+        let is_function = open >= 2 && is_word(open - 1) && (is_word(open - 2) || [">", "*", "&"].contains(&self.word(open - 2)));
+        if !is_function || !["{", ";"].contains(&self.word(close + 1)) {
             return Ok(());
         }
         for parameter in self.split(open + 1..close) {

@@ -6,7 +6,7 @@ use polysort_msl::{Buffer, Counts, Error, Kernel, Mistake, Options, Schedule};
 /// Declarations that all kernels here begin with: six lines.
 const HEAD: &str = "#include <metal_stdlib>
 using namespace metal;
-constant uint N = 256;
+constant uint N = (16 * 16); static_assert(N * 4 == 1024); constant uint TABLE[2] = {N * 2, 1};
 typedef threadgroup atomic_uint *Counter;
 kernel void unused(device uint *out [[buffer(0)]]) { out[0] = 1; }
 // The kernel that is run:
@@ -50,7 +50,7 @@ fn refused(body: &str) -> String {
 fn barriers_make_writes_visible() {
     let body = "threadgroup uint shared_[N];
         for (uint round = 0; round < 3; round++) {
-            shared_[i] = i * (round + 1);
+            shared_[i] = i * (round + TABLE[1 - lane / 99]);
             threadgroup_barrier(mem_flags::mem_threadgroup);
             out[group * N + i] = shared_[N - 1 - i];
             threadgroup_barrier(mem_flags::mem_threadgroup);
