@@ -7,11 +7,11 @@ step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
 
 step "setup"
 command -v cargo >/dev/null || { echo "no cargo: get Rust from https://rustup.rs" >&2; exit 2; }
-if ! command -v cc >/dev/null; then
-    # The linker, and the C library to link with.
+if ! command -v c++ >/dev/null || ! command -v clang >/dev/null || ! command -v addr2line >/dev/null; then
+    # The linker and the C library to link with; the compilers that run and check kernels in Metal's language.
     as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
     as_root apt-get update -qq
-    as_root apt-get install -y -qq --no-install-recommends gcc libc6-dev
+    as_root apt-get install -y -qq --no-install-recommends g++ libc6-dev clang binutils
 fi
 cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
@@ -33,11 +33,15 @@ cargo test --workspace --doc --quiet 2>&1 | tee -a "$tests"
 step "GPU tests on software Vulkan"
 scripts/test-gpu.sh --quick 2>&1 | tee -a "$gpu"
 
+step "type check for macOS"
+scripts/check-mac.sh
+
 step "examples"
-for example in quickstart custom_key; do cargo run --quiet --example "$example" >/dev/null; done
-cargo run --quiet --example own_backend -- --quiet u32
+cargo build --workspace --examples --quiet
+for example in quickstart custom_key; do target/debug/examples/$example >/dev/null; done
+target/debug/examples/own_backend --quiet u32
 for example in on_device indirect_count; do
-    POLYSORT_SOFTWARE_GPU=1 scripts/software-vulkan.sh run lavapipe-8 cargo run --quiet --example "$example" >/dev/null
+    POLYSORT_SOFTWARE_GPU=1 scripts/software-vulkan.sh run lavapipe-8 target/debug/examples/$example >/dev/null
 done
 
 step "unsafe files under the address sanitizer"
@@ -54,7 +58,7 @@ step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 step "packages"
-cargo package --workspace --exclude polysort-kit --exclude polysort-benches --allow-dirty --quiet --no-verify
+cargo package --workspace --exclude polysort-kit --exclude polysort-benches --exclude polysort-msl --exclude polysort-web --allow-dirty --quiet --no-verify
 
 step "the demo"
 cargo run --release --quiet -p polysort-cli -- demo --quick

@@ -186,8 +186,6 @@ inline uint look_back(device atomic_uint* status, uint digit, uint left, thread 
         for (uint i = index; i < RADIX; i += GROUP) {
             publish(status, stuck - 1u, i, (stuck == 1u ? INCLUSIVE : AGGREGATE) | load_shared(offsets + i));
         }
-        // No thread writes `offsets` or `missing` before all have read them.
-        threadgroup_barrier(mem_flags::mem_threadgroup);
     }
     if (owns_digits(me)) {
 #pragma unroll

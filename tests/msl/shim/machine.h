@@ -104,6 +104,9 @@ enum Fault : uint32_t {
     NO_MEMORY,
 };
 
+// Bytes of a buffer from which on accesses are counted: what is shorter are uniforms, which a GPU has in a cache of their own.
+constexpr uint64_t COUNTED = 1024;
+
 struct Counts {
     uint64_t device_read, device_written, device_atomics, threadgroup_accesses, threadgroup_atomics, barriers, simd_operations;
 };

@@ -143,7 +143,7 @@ static void touch(const volatile void *pointer, uint64_t size, Access access, ui
         touch.offset = in_device % SPAN - SPAN / 2;
         uint64_t length = run.lengths[touch.binding];
         if (touch.offset > length || length - touch.offset < size) touch.fail(OUT_OF_BOUNDS, "which has %llu bytes", length);
-        (touch.atomic() ? run.counts.device_atomics : touch.writes() ? run.counts.device_written : run.counts.device_read) +=
+        if (length >= COUNTED) (touch.atomic() ? run.counts.device_atomics : touch.writes() ? run.counts.device_written : run.counts.device_read) +=
             touch.atomic() ? 1 : size;
         check_all(run.machine->cells[touch.binding], touch.offset, size, run.global, touch);
         return;

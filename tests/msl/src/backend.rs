@@ -50,6 +50,18 @@ struct Inner {
     config: Config,
     kernels: Mutex<HashMap<Variant, Arc<Compiled>>>,
     launches: AtomicU64,
+    traffic: Mutex<Traffic>,
+}
+
+/// What sorts did to device memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Traffic {
+    /// Launches.
+    pub launches: u64,
+    /// Bytes read and written by accesses that are not atomic.
+    pub bytes: u64,
+    /// Atomic operations.
+    pub atomics: u64,
 }
 
 struct Compiled {
@@ -63,7 +75,14 @@ impl MslBackend {
     /// # Errors
     /// None so far: kernels are compiled when they are launched.
     pub fn open_with(config: Config) -> Result<Self, Error> {
-        Ok(Self { inner: Arc::new(Inner { config, kernels: Mutex::default(), launches: AtomicU64::new(0) }) })
+        Ok(Self {
+            inner: Arc::new(Inner { config, kernels: Mutex::default(), launches: AtomicU64::new(0), traffic: Mutex::default() }),
+        })
+    }
+
+    /// What all sorts so far did.
+    pub fn traffic(&self) -> Traffic {
+        *self.inner.traffic.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The kernel of a variant.
@@ -137,7 +156,11 @@ impl MslBackend {
         let schedule = Schedule { reads_garbage: config.reads_garbage, ..Schedule::seeded(seed) };
         let ran = compiled.kernel.run(&mut buffers, grid, command.variant.group, schedule);
         memory.buffers.extend(bound);
-        ran.map_err(|error| failed(&error, &format!("{schedule:?}, {:?}", command.variant)))?;
+        let counts = ran.map_err(|error| failed(&error, &format!("{schedule:?}, {:?}", command.variant)))?;
+        let mut traffic = self.inner.traffic.lock().unwrap_or_else(PoisonError::into_inner);
+        traffic.launches += 1;
+        traffic.bytes += counts.device_read + counts.device_written;
+        traffic.atomics += counts.device_atomics;
         Ok(())
     }
 

@@ -73,11 +73,11 @@ impl Default for Schedule {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Bytes read from buffers, not atomically.
+    /// Bytes read from buffers of 1 KiB and more, not atomically.
     pub device_read: u64,
-    /// Bytes written to buffers, not atomically.
+    /// Bytes written to them, not atomically.
     pub device_written: u64,
-    /// Atomic operations on buffers.
+    /// Atomic operations on them.
     pub device_atomics: u64,
     /// Accesses to threadgroup memory that are not atomic.
     pub threadgroup_accesses: u64,

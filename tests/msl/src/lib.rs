@@ -25,7 +25,7 @@ mod loaded;
 mod source;
 mod text;
 
-pub use backend::{Config, FACTS, MslBackend};
+pub use backend::{Config, FACTS, MslBackend, Traffic};
 pub use buffer::Buffer;
 pub use error::{Error, Fault, Mistake};
 pub use kernel::{Counts, Kernel, MAX_RESIDENT, MAX_THREADS, Options, Schedule};

@@ -1,0 +1,55 @@
+// Metal Shading Language as clang's C++ for OpenCL 2021, whose address spaces are the same: to parse and to check types, not to run.
+// What is not declared here is not used by the kernels: this is the list of what they may use.
+
+#define device __global
+#define constant __constant
+#define threadgroup __local
+#define thread __private
+#define kernel __kernel
+
+namespace metal {
+enum class mem_flags : uint { mem_none = 0, mem_device = 1, mem_threadgroup = 2 };
+constexpr mem_flags operator|(mem_flags a, mem_flags b) {
+    return static_cast<mem_flags>(static_cast<uint>(a) | static_cast<uint>(b));
+}
+void threadgroup_barrier(mem_flags) __attribute__((convergent));
+void simdgroup_barrier(mem_flags) __attribute__((convergent));
+
+// Converts to nothing by itself, as Metal's.
+struct simd_vote {
+    typedef ulong vote_t;
+};
+enum class votes : ulong {};
+votes simd_ballot(bool) __attribute__((convergent));
+uint simd_prefix_exclusive_sum(uint) __attribute__((convergent));
+uint simd_shuffle(uint, ushort) __attribute__((convergent));
+
+// Atomics have no value of their own.
+struct atomic_uint {
+private:
+    uint word __attribute__((unused));
+};
+enum memory_order { memory_order_relaxed };
+#define ATOMICS(space)                                                                          \
+    uint atomic_load_explicit(const volatile space atomic_uint*, memory_order);                 \
+    void atomic_store_explicit(volatile space atomic_uint*, uint, memory_order);                \
+    uint atomic_fetch_add_explicit(volatile space atomic_uint*, uint, memory_order);            \
+    uint atomic_fetch_or_explicit(volatile space atomic_uint*, uint, memory_order);             \
+    uint atomic_fetch_max_explicit(volatile space atomic_uint*, uint, memory_order);
+ATOMICS(__global)
+ATOMICS(__local)
+#undef ATOMICS
+}
+
+// OpenCL has names of its own that are the same.
+#define atomic_uint metal::atomic_uint
+#define memory_order_relaxed metal::memory_order_relaxed
+#define atomic_load_explicit metal::atomic_load_explicit
+#define atomic_store_explicit metal::atomic_store_explicit
+#define atomic_fetch_add_explicit metal::atomic_fetch_add_explicit
+#define atomic_fetch_or_explicit metal::atomic_fetch_or_explicit
+#define atomic_fetch_max_explicit metal::atomic_fetch_max_explicit
+typedef uint3 packed_uint3;
+#define packed_uint3(...) ((packed_uint3)(__VA_ARGS__))
+#define uint2(...) ((uint2)(__VA_ARGS__))
+#define uint4(...) ((uint4)(__VA_ARGS__))

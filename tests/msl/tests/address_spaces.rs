@@ -1,0 +1,89 @@
+//! Our kernels as C++ for OpenCL: clang knows its address spaces, which are Metal's, and refuses what `clang/metal.h` does not declare.
+
+use polysort_core::plan::{Algorithm, Payload, Request, SortPlan, Variant};
+use polysort_core::{Masks, Spec, Word};
+use polysort_msl::FACTS;
+use polysort_shaders::prelude;
+use std::path::Path;
+use std::process::Command;
+
+/// Every variant of every plan that has a kernel of ours.
+fn variants() -> Vec<Variant> {
+    fn whole<W: Word>() -> Spec {
+        Spec::new::<W>(Masks::UNSIGNED, 0, W::BITS).unwrap()
+    }
+    let specs = [whole::<u8>(), whole::<u16>(), whole::<u32>(), whole::<u64>(), whole::<u128>()];
+    let mut variants = vec![];
+    for (spec, bits) in specs.into_iter().zip([8, 16, 32, 64, 128]) {
+        for payload in [Payload::None, Payload::Indices].into_iter().chain((1..=4).map(Payload::Words)) {
+            for algorithm in [None, Some(Algorithm::OneSweep)] {
+                let request = Request { payload, algorithm, ..Request::keys(bits, spec, 1 << 20) };
+                for command in SortPlan::new(request, &FACTS).unwrap().all_commands() {
+                    if !variants.contains(&command.variant) && prelude::msl(&command.variant).is_some() {
+                        variants.push(command.variant);
+                    }
+                }
+            }
+        }
+    }
+    variants
+}
+
+/// What clang says of a text, nothing if it takes it.
+fn complaints(text: &str, name: &str) -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.cl"));
+    std::fs::write(&path, text.replace("#include <metal_stdlib>", "")).unwrap();
+    let clang = ["clang", "clang-14"].into_iter().find(|clang| Command::new(clang).arg("--version").output().is_ok());
+    let mut command = Command::new(clang.expect("clang is needed: `apt-get install clang`"));
+    command.args(["-x", "clcpp", "-cl-std=clc++2021", "-target", "spir64", "-fsyntax-only"]);
+    let off = ["generic_address_space", "pipes", "device_enqueue", "program_scope_global_variables"];
+    let off = off.map(|feature| format!("-__opencl_c_{feature}")).join(",");
+    command.args(["-Xclang", &format!("-cl-ext={off}"), "-Xclang", "-finclude-default-header"]);
+    command.args([
+        "-Wall",
+        "-Werror",
+        "-Wno-unknown-attributes",
+        "-Wno-sometimes-uninitialized",
+        "-Wno-conditional-uninitialized",
+    ]);
+    command.args(["-include", concat!(env!("CARGO_MANIFEST_DIR"), "/clang/metal.h")]).arg(&path);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.success(), said.is_empty(), "{said}");
+    said
+}
+
+#[test]
+fn every_kernel_is_right() {
+    let variants = variants();
+    assert!(variants.len() > 50);
+    for (number, variant) in variants.iter().enumerate() {
+        let text = prelude::msl(variant).unwrap();
+        assert_eq!(complaints(&text, &format!("right-{number}")), "", "{variant:?}");
+    }
+}
+
+#[test]
+fn mistakes_are_refused() {
+    let text = "kernel void sums(device atomic_uint* sums [[buffer(0)]], constant uint& count [[buffer(1)]]) {\n\
+                    threadgroup uint shared[32];\n\
+                    shared[0] = count;\n\
+                    atomic_fetch_add_explicit(sums, shared[0], memory_order_relaxed);\n\
+                }\n";
+    assert_eq!(complaints(text, "taken"), "");
+    let mistakes = [
+        ("atomic_fetch_add_explicit(sums,", "atomic_fetch_add_explicit(&shared[0],"),
+        ("device atomic_uint* sums", "atomic_uint* sums"),
+        ("device atomic_uint* sums", "constant atomic_uint* sums"),
+        ("shared[0] = count;", "count = shared[0];"),
+        ("shared[0] = count;", "shared[0] = *sums;"),
+        ("shared[0] = count;", "shared[0] = simd_ballot(true);"),
+        ("shared[0] = count;", "thread uint* mine = shared; shared[0] = *mine;"),
+        ("shared[0] = count;", "shared[0] = simd_vote_all(true);"),
+        ("memory_order_relaxed", "memory_order_acquire"),
+    ];
+    for (number, (from, to)) in mistakes.into_iter().enumerate() {
+        assert!(text.contains(from));
+        assert_ne!(complaints(&text.replacen(from, to, 1), &format!("wrong-{number}")), "", "{to} was taken");
+    }
+}
