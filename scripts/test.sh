@@ -11,7 +11,7 @@ if ! command -v c++ >/dev/null || ! command -v clang >/dev/null || ! command -v 
     # The linker and the C library to link with; the compilers that run and check kernels in Metal's language.
     as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
     as_root apt-get update -qq
-    as_root apt-get install -y -qq --no-install-recommends g++ libc6-dev clang binutils
+    as_root apt-get install -y -qq --no-install-recommends g++ libc6-dev clang binutils >/dev/null
 fi
 cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 cargo clippy --version >/dev/null 2>&1 || rustup component add clippy

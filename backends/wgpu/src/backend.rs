@@ -81,7 +81,10 @@ impl WgpuBackend {
     /// # Errors
     /// As [`scratch_bytes`](WgpuBackend::scratch_bytes).
     pub fn release(&self) -> Result<(), Error> {
-        blocking(async { Ok(self.engine(Waiting::Here).await.release()) })
+        blocking(async {
+            self.engine(Waiting::Here).await.release();
+            Ok(())
+        })
     }
 
     /// How many tiles the last sort of more than one tile counted on behalf of groups that had not come so far.
