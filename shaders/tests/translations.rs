@@ -3,22 +3,15 @@
 //! Three kernels are kept as text, the rest by hashes, so that no translation changes unseen. `INSTA_UPDATE=always cargo test` takes a
 //! change over.
 
+mod translated;
+
 use core::fmt::Write;
-use naga::back::{msl, spv};
-use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
-use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use naga::{Module, ShaderStage};
+use naga::ShaderStage;
+use naga::back::spv;
 use polysort_core::plan::tuning::{GROUP, PASS_KEYS};
 use polysort_core::plan::{Algorithm, Facts, Kernel, Payload, Ranking, Request, SortPlan, Variant};
 use polysort_core::{Masks, Spec, Word};
-use polysort_shaders::prelude;
-
-const UNCHECKED: BoundsCheckPolicies = BoundsCheckPolicies {
-    index: BoundsCheckPolicy::Unchecked,
-    buffer: BoundsCheckPolicy::Unchecked,
-    image_load: BoundsCheckPolicy::Unchecked,
-    binding_array: BoundsCheckPolicy::Unchecked,
-};
+use translated::{UNCHECKED, metal, module};
 
 /// Every kernel of every plan for a device like Apple's, in the order of the plans.
 fn variants() -> Vec<Variant> {
@@ -52,37 +45,6 @@ fn variants() -> Vec<Variant> {
 
 fn whole<W: Word>() -> Spec {
     Spec::new::<W>(Masks::UNSIGNED, 0, W::BITS).unwrap()
-}
-
-fn module(variant: &Variant) -> (Module, ModuleInfo) {
-    let module = naga::front::wgsl::parse_str(&prelude::wgsl(variant)).unwrap();
-    let capabilities = Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER;
-    let info = Validator::new(ValidationFlags::all(), capabilities).validate(&module).unwrap();
-    (module, info)
-}
-
-/// The text that wgpu gives to Metal: bindings keep their numbers.
-fn metal(variant: &Variant) -> String {
-    let (module, info) = module(variant);
-    let name = variant.kernel.name().to_owned();
-    let bindings = module.global_variables.iter().filter_map(|(_, global)| Some((global.binding?, global.space)));
-    let resources = bindings.map(|(binding, space)| {
-        let mutable = matches!(space, naga::AddressSpace::Storage { access } if access.contains(naga::StorageAccess::STORE));
-        (binding, msl::BindTarget { buffer: Some(binding.binding as u8), mutable, ..Default::default() })
-    });
-    let resources = msl::EntryPointResources { resources: resources.collect(), immediates_buffer: None, sizes_buffer: Some(30) };
-    let options = msl::Options {
-        lang_version: (3, 2),
-        per_entry_point_map: [(name.clone(), resources)].into(),
-        fake_missing_bindings: false,
-        bounds_check_policies: UNCHECKED,
-        zero_initialize_workgroup_memory: false,
-        force_loop_bounding: false,
-        emit_int_div_checks: false,
-        ..Default::default()
-    };
-    let pipeline = msl::PipelineOptions { entry_point: Some((ShaderStage::Compute, name)), ..Default::default() };
-    msl::write_string(&module, &info, &options, &pipeline).unwrap().0
 }
 
 fn vulkan(variant: &Variant) -> Vec<u32> {

@@ -11,7 +11,7 @@ use polysort_core::plan::{self, Algorithm, Payload, Request, SortPlan};
 use polysort_shaders::abi;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use wgpu::{Buffer, ComputePassDescriptor};
+use wgpu::{Buffer, BufferUsages, ComputePassDescriptor};
 
 /// Sorts that are kept bound for the next call of the same kind.
 const KEPT: usize = 32;
@@ -199,7 +199,10 @@ impl Engine {
         // The old one is given back first: both may not fit.
         self.buffers.remove(&role);
         self.launches.clear();
-        let buffer = self.gpu.buffer(&format!("polysort {role:?}"), bytes, STORAGE)?;
+        // In memory of the host, its data goes there without a detour.
+        let is_filled = self.gpu.is_shared && matches!(role, plan::Buffer::Keys | plan::Buffer::Values);
+        let usage = if is_filled { STORAGE | BufferUsages::MAP_WRITE } else { STORAGE };
+        let buffer = self.gpu.buffer(&format!("polysort {role:?}"), bytes, usage)?;
         self.buffers.insert(role, buffer);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Copies between the host's slices and the device, through memory that both can see.
 //!
-//! Going up, a ring of chunks: while one is copied by the device, the next is filled, by all cores. Coming down, everything waits
+//! Going up, a ring of chunks: while one is copied by the device, the next is filled, by all cores. A device that works in the host's memory
+//! has what it sorts filled at once. Coming down, everything waits
 //! in mapped memory until all of it is there, so that a device that fails half-way leaves the caller's slices as they were.
 //! Chunks that a call was given up with, half-way, are not used again.
 
@@ -52,8 +53,12 @@ impl Up {
     pub(crate) async fn copy(&mut self, gpu: &Gpu, waiting: Waiting, bytes: &[u8], target: &Buffer) -> Result<(), Error> {
         let whole = bytes.len() & !3;
         let (body, tail) = bytes.split_at(if bytes.len() < SHORT { 0 } else { whole });
-        for (index, part) in body.chunks(UP_CHUNK as usize).enumerate() {
-            self.copy_chunk(gpu, waiting, part, target, index as u64 * UP_CHUNK).await?;
+        if target.usage().contains(BufferUsages::MAP_WRITE) && !body.is_empty() {
+            write(gpu, waiting, body, target).await?;
+        } else {
+            for (index, part) in body.chunks(UP_CHUNK as usize).enumerate() {
+                self.copy_chunk(gpu, waiting, part, target, index as u64 * UP_CHUNK).await?;
+            }
         }
         let (words, rest) = tail.split_at(tail.len() & !3);
         let mut last = [0; 4];
@@ -81,13 +86,7 @@ impl Up {
             done(gpu, waiting, submission, [mapping]).await?;
             chunk
         };
-        part.par_chunks(PART).enumerate().try_for_each(|(index, part)| {
-            let from = (index * PART) as u64;
-            let mut view =
-                chunk.get_mapped_range_mut(from..from + part.len() as u64).map_err(|error| gpu.give_up(&error.to_string()))?;
-            view.copy_from_slice(part);
-            Ok(())
-        })?;
+        fill(gpu, &chunk, part)?;
         chunk.unmap();
         let submission = gpu.guarded(|| {
             let mut encoder = encoder(gpu);
@@ -169,6 +168,35 @@ impl Down {
     pub(crate) fn bytes(&self) -> u64 {
         self.chunks.iter().map(Buffer::size).sum()
     }
+}
+
+/// Copies `bytes`, whole words, to the start of a buffer in memory that both see.
+async fn write(gpu: &Gpu, waiting: Waiting, bytes: &[u8], target: &Buffer) -> Result<(), Error> {
+    /// The mapping of a buffer, which ends even if nobody waits for it any more.
+    struct Mapped<'a>(&'a Buffer);
+
+    impl Drop for Mapped<'_> {
+        fn drop(&mut self) {
+            self.0.unmap();
+        }
+    }
+
+    let mapping = map(gpu, target, MapMode::Write)?;
+    let mapped = Mapped(target);
+    // What was submitted before is done then.
+    let submission = gpu.guarded(|| gpu.queue.submit([]))?;
+    done(gpu, waiting, submission, [mapping]).await?;
+    fill(gpu, mapped.0, bytes)
+}
+
+/// Copies `bytes` to the start of a mapped buffer, by all cores.
+fn fill(gpu: &Gpu, mapped: &Buffer, bytes: &[u8]) -> Result<(), Error> {
+    bytes.par_chunks(PART).enumerate().try_for_each(|(index, part)| {
+        let from = (index * PART) as u64;
+        let view = mapped.get_mapped_range_mut(from..from + part.len() as u64);
+        view.map_err(|error| gpu.give_up(&error.to_string()))?.copy_from_slice(part);
+        Ok(())
+    })
 }
 
 /// An encoder of ours.

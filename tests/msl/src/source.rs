@@ -1,9 +1,8 @@
 //! Where the texts of the kernels of a plan come from.
 
-use naga::back::msl;
-use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
-use naga::valid::{Capabilities, ValidationFlags, Validator};
-use naga::{AddressSpace, ShaderStage, StorageAccess};
+#[path = "../../../shaders/tests/translated/mod.rs"]
+mod translation;
+
 use polysort_core::plan::Variant;
 use polysort_shaders::prelude;
 
@@ -46,39 +45,7 @@ fn native(variant: &Variant) -> Text {
     }
 }
 
-const UNCHECKED: BoundsCheckPolicies = BoundsCheckPolicies {
-    index: BoundsCheckPolicy::Unchecked,
-    buffer: BoundsCheckPolicy::Unchecked,
-    image_load: BoundsCheckPolicy::Unchecked,
-    binding_array: BoundsCheckPolicy::Unchecked,
-};
-
 /// naga's translation, without run-time checks: our kernels need none, and the runner has its own.
 fn translated(variant: &Variant) -> Text {
-    let name = variant.kernel.name().to_owned();
-    let module = naga::front::wgsl::parse_str(&prelude::wgsl(variant)).expect("our kernels are WGSL");
-    let capabilities = Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER;
-    let info = Validator::new(ValidationFlags::all(), capabilities).validate(&module).expect("our kernels are valid");
-    let bound = module.global_variables.iter().filter_map(|(_, global)| Some((global.binding?, global.space)));
-    let bound: Vec<_> = bound.collect();
-    let sizes = bound.iter().map(|(binding, _)| binding.binding as u8 + 1).max().unwrap_or(0);
-    let resources = bound.into_iter().map(|(binding, space)| {
-        let mutable = matches!(space, AddressSpace::Storage { access } if access.contains(StorageAccess::STORE));
-        (binding, msl::BindTarget { buffer: Some(binding.binding as u8), mutable, ..Default::default() })
-    });
-    let resources =
-        msl::EntryPointResources { resources: resources.collect(), immediates_buffer: None, sizes_buffer: Some(sizes) };
-    let options = msl::Options {
-        lang_version: (3, 2),
-        per_entry_point_map: [(name.clone(), resources)].into(),
-        fake_missing_bindings: false,
-        bounds_check_policies: UNCHECKED,
-        zero_initialize_workgroup_memory: false,
-        force_loop_bounding: false,
-        emit_int_div_checks: false,
-        ..Default::default()
-    };
-    let pipeline = msl::PipelineOptions { entry_point: Some((ShaderStage::Compute, name)), ..Default::default() };
-    let (text, _) = msl::write_string(&module, &info, &options, &pipeline).expect("naga writes all of our kernels");
-    Text { text, takes_sizes: true }
+    Text { text: translation::metal(variant), takes_sizes: true }
 }
