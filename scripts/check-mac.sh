@@ -4,11 +4,6 @@
 # On Debian 12, where rustup has no such target: Debian's rustc-web checks against the sources of the standard library.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-root=() packages=(rustc-web rust-web-src)
-[ "$(id -u)" = 0 ] || root=(sudo)
-if ! dpkg -s "${packages[@]}" >/dev/null 2>&1; then
-    "${root[@]}" apt-get -qq update
-    DEBIAN_FRONTEND=noninteractive "${root[@]}" apt-get -qq install -y --no-install-recommends "${packages[@]}" >/dev/null
-fi
+scripts/apt.sh rustc-web rust-web-src
 export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=$PWD/target/mac
 cargo check --quiet -Zbuild-std --target aarch64-apple-darwin -p polysort -p polysort-wgpu -p polysort-metal "$@"

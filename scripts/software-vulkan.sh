@@ -13,12 +13,9 @@ libraries=$prefix/usr/lib/x86_64-linux-gnu
 
 install() {
     [ -e "$libraries/libvulkan_lvp.so" ] && [ -e /usr/lib/chromium/vk_swiftshader_icd.json ] && return
-    local root=() work mirror options
-    [ "$(id -u)" = 0 ] || root=(sudo)
-    export DEBIAN_FRONTEND=noninteractive
-    "${root[@]}" apt-get -qq update
+    local work mirror options
     # The driver of the distribution is there for the libraries that it depends on.
-    "${root[@]}" apt-get -qq install -y --no-install-recommends libvulkan1 mesa-vulkan-drivers chromium >/dev/null
+    scripts/apt.sh libvulkan1 mesa-vulkan-drivers chromium
     work=$(mktemp -d)
     mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$prefix"
     mirror=$(find /etc/apt -name '*.list' -o -name '*.sources' | xargs grep -hoE 'https?://[^ ]+/debian/?( |$)' | sed q) || true

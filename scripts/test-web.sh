@@ -4,13 +4,8 @@
 # On Debian 12, where rustup has no wasm32: Debian's rustc-web builds the standard library from its sources.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-root=() tools=$PWD/target/tools
-[ "$(id -u)" = 0 ] || root=(sudo)
-packages=(rustc-web rust-web-src lld-22 chromium chromium-driver)
-if ! dpkg -s "${packages[@]}" >/dev/null 2>&1; then
-    "${root[@]}" apt-get -qq update
-    DEBIAN_FRONTEND=noninteractive "${root[@]}" apt-get -qq install -y --no-install-recommends "${packages[@]}" >/dev/null
-fi
+tools=$PWD/target/tools
+scripts/apt.sh rustc-web rust-web-src lld-22 chromium chromium-driver
 version=$(grep -A1 'name = "wasm-bindgen"' Cargo.lock | sed -n 's/version = "\(.*\)"/\1/p')
 "$tools/bin/wasm-bindgen" --version 2>/dev/null | grep -qF " $version" ||
     cargo install --quiet --debug --root "$tools" --version "$version" wasm-bindgen-cli

@@ -7,12 +7,8 @@ step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
 
 step "setup"
 command -v cargo >/dev/null || { echo "no cargo: get Rust from https://rustup.rs" >&2; exit 2; }
-if ! command -v c++ >/dev/null || ! command -v clang >/dev/null || ! command -v addr2line >/dev/null; then
-    # The linker and the C library to link with; the compilers that run and check kernels in Metal's language.
-    as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
-    as_root apt-get update -qq
-    as_root apt-get install -y -qq --no-install-recommends g++ libc6-dev clang binutils >/dev/null
-fi
+# The linker and the C library to link with; the compilers that run and check kernels in Metal's language.
+scripts/apt.sh g++ libc6-dev clang binutils
 cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
 tests=$(mktemp) sanitized=$(mktemp) gpu=$(mktemp)

@@ -32,7 +32,7 @@ struct Gpu {
 /// Calls that the cores answer sooner, in nanoseconds, no GPU answers yet sooner.
 const WORTH: f64 = 2.0e5;
 
-/// Nanoseconds that it takes to open a GPU, compile for it and test it.
+/// Nanoseconds that opening a GPU, compiling for it and testing it are taken to cost.
 const OPENING: u64 = 300_000_000;
 
 impl Auto {
@@ -48,10 +48,9 @@ impl Auto {
 
     /// What is used for such a call: as [`choose`](Auto::choose) says once the GPU is worth opening.
     fn pick(&self, len: usize, key_bytes: usize, payload_bytes: usize) -> &AnyBackend {
-        let on_cores = self.costs.of(len, key_bytes, payload_bytes);
         if self.gpu.opened.get().is_none() {
-            let call = if on_cores < WORTH { 0 } else { on_cores as u64 };
-            if self.gpu.missed.fetch_add(call, Ordering::Relaxed).saturating_add(call) < OPENING {
+            let on_cores = self.costs.of(len, key_bytes, payload_bytes);
+            if on_cores < WORTH || self.gpu.missed.fetch_add(on_cores as u64, Ordering::Relaxed) + (on_cores as u64) < OPENING {
                 return &self.cpu;
             }
         }
@@ -188,5 +187,55 @@ impl Backend for Auto {
 
     fn top_k_bits<W: Word>(&self, keys: &[W], k: usize, spec: Spec) -> Result<Vec<u32>, Error> {
         self.cpu.top_k_bits(keys, k, spec)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An `Auto` whose GPU, other threads by name, takes a fifth of what the cores take, and more for pairs than they do.
+    fn auto() -> Result<Auto, Error> {
+        let gpu = AnyBackend::Rayon(RayonBackend::with_threads(2)?);
+        let costs = |per_key: f64, per_value: f64| {
+            let cost = |len, key, value| Ok::<_, Error>(len as f64 * (per_key * key as f64 + per_value * value as f64));
+            Costs::by(cost)
+        };
+        let opened = OnceLock::from(Some((gpu, costs(1.0, 20.0)?)));
+        let gpu = Arc::new(Gpu { opened, missed: AtomicU64::new(0) });
+        Ok(Auto { cpu: AnyBackend::Rayon(RayonBackend::with_threads(1)?), costs: costs(5.0, 5.0)?, measured: None, gpu })
+    }
+
+    #[test]
+    fn what_is_cheaper_is_chosen_by_key_and_payload() -> Result<(), Error> {
+        let auto = auto()?;
+        let (cpu, gpu) = (auto.cpu.name(), auto.gpu().map(|(gpu, _)| gpu.name()).unwrap_or_default());
+        assert_ne!(cpu, gpu);
+        // The GPU saves 4 ns for each byte of a key and loses 15 for each byte of a payload.
+        for (key, payload, expected) in [(4, 0, &gpu), (16, 0, &gpu), (16, 4, &gpu), (4, 4, &cpu), (4, 16, &cpu), (16, 8, &cpu)] {
+            assert_eq!(auto.choose(1 << 20, key, payload).name(), *expected, "{key} and {payload} bytes");
+            assert_eq!(auto.pick(1 << 20, key, payload).name(), *expected, "{key} and {payload} bytes");
+        }
+        assert_eq!(auto.choose(1 << 10, 16, 0).name(), cpu, "too short a call for any GPU");
+        Ok(())
+    }
+
+    #[test]
+    fn a_gpu_is_not_opened_for_less_than_opening_it_takes() -> Result<(), Error> {
+        let mut auto = auto()?;
+        auto.gpu = Arc::default();
+        let (len, key) = (1 << 20, 4);
+        let missed = auto.costs.of(len, key, 0) as u64;
+        for _ in 0..(OPENING - 1) / missed {
+            assert_eq!(auto.pick(len, key, 0).name(), auto.cpu.name());
+            assert!(auto.gpu.opened.get().is_none(), "opened too soon");
+        }
+        for _ in 0..1000 {
+            auto.pick(1 << 10, key, 0);
+        }
+        assert!(auto.gpu.opened.get().is_none(), "opened for calls that no GPU answers sooner");
+        auto.pick(len, key, 0);
+        assert!(auto.gpu.opened.get().is_some(), "not opened though it would have paid");
+        Ok(())
     }
 }

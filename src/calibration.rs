@@ -90,9 +90,7 @@ fn time<K: crate::MaskKey<Bits = K> + crate::Word>(backend: &impl Backend, paylo
     };
     let keys: Vec<K> = (0..len).map(key).collect();
     let spec = Spec::of::<K>(Options::ascending())?;
-    let mut times = vec![];
-    let mut started = None;
-    while times.len() < 2 || (times.len() < MOST && started.is_none_or(|started: Instant| started.elapsed() < PATIENCE)) {
+    let once = || {
         let mut sorted = keys.clone();
         let begun = Instant::now();
         match payload {
@@ -101,11 +99,14 @@ fn time<K: crate::MaskKey<Bits = K> + crate::Word>(backend: &impl Backend, paylo
             8 => backend.sort_pairs_bits(&mut sorted, &mut vec![0_u64; len], spec)?,
             _ => backend.sort_pairs_bits(&mut sorted, &mut vec![0_u128; len], spec)?,
         }
-        // The first one warms up.
-        match started {
-            None => started = Some(Instant::now()),
-            Some(_) => times.push(begun.elapsed().as_nanos() as f64),
-        }
+        Ok::<_, Error>(begun.elapsed().as_nanos() as f64)
+    };
+    // The first one warms up.
+    once()?;
+    let started = Instant::now();
+    let mut times = vec![once()?, once()?];
+    while times.len() < MOST && started.elapsed() < PATIENCE {
+        times.push(once()?);
     }
     times.sort_by(f64::total_cmp);
     Ok(times[times.len() / 2])

@@ -1,7 +1,7 @@
 //! What the host and the kernels must agree on: constants that go into the prelude, and structures that lie in buffers.
 
 use bytemuck::{Pod, Zeroable};
-use polysort_core::plan::{MAX_DIGITS, Payload, RADIX, STATE_HEADER, SortPlan};
+use polysort_core::plan::{MAX_DIGITS, Number, Payload, RADIX, STATE_HEADER, SortPlan};
 
 /// The word of the state that holds the number of keys.
 pub const STATE_COUNT: u32 = 0;
@@ -35,6 +35,16 @@ pub const COUNT_DIGIT_BITS: u32 = 10;
 
 /// The highest digit of a number of keys that says that it lies in a buffer.
 pub const COUNT_ON_DEVICE: u32 = 1024;
+
+/// What a number of a command is in a sort of so many keys; of none, if a buffer says how many: an entry of the table.
+pub fn value(number: Number, keys: Option<u32>) -> u32 {
+    match (number, keys) {
+        (Number::Is(number), _) => number,
+        (Number::CountDigit(digit), Some(keys)) => keys >> (COUNT_DIGIT_BITS * digit) & ((1 << COUNT_DIGIT_BITS) - 1),
+        (Number::CountDigit(2), None) => COUNT_ON_DEVICE,
+        (Number::CountDigit(_), None) => 0,
+    }
+}
 
 /// What a sort is: the uniform that all its kernels read.
 #[repr(C)]

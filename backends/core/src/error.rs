@@ -145,7 +145,6 @@ fn limit_text(limit: Option<u64>) -> String {
 }
 
 impl Error {
-    /// [`Error::LengthMismatch`] unless the two lengths agree.
     /// Whether two slices, of which one moves along with the other, are of one length.
     ///
     /// # Errors

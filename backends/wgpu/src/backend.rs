@@ -124,11 +124,9 @@ impl WgpuBackend {
         &self.gpu.facts
     }
 
-    /// The engine, for a call that waits like this. What a call that was given up left in it, the next one fills again.
+    /// The engine, for a call that waits like this.
     pub(crate) async fn engine(&self, waiting: Waiting) -> MutexGuard<'_, Engine> {
-        let mut engine = self.engine.lock().await;
-        engine.waiting = waiting;
-        engine
+        Engine::locked(&self.engine, waiting).await
     }
 
     /// Sorts words in place.

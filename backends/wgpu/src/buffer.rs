@@ -3,7 +3,7 @@
 use crate::backend::WgpuBackend;
 use crate::gpu::{Gpu, STORAGE};
 use crate::sorter::payload;
-use crate::wait::{Waiting, blocking, done, map};
+use crate::wait::{Waiting, blocking, mapped};
 use bytemuck::Pod;
 use core::marker::PhantomData;
 use core::ops::Deref;
@@ -171,17 +171,16 @@ impl<T: Pod> SortBuffer<T> {
             self.download(waiting, &mut elements).await?;
             return Ok(Elements { bytes: Bytes::Copied(elements), buffer: PhantomData });
         }
-        let engine = self.backend.engine(waiting).await;
-        if *self.readers() == 0 {
-            let mapping = map(gpu, &self.buffer, MapMode::Read)?;
-            // What was submitted before is done then.
-            let submission = gpu.guarded(|| gpu.queue.submit([]))?;
-            done(gpu, waiting, submission, [mapping]).await?;
-        }
-        drop(engine);
+        // One reader at a time maps it; the others find it mapped.
+        let _engine = self.backend.engine(waiting).await;
+        let mapped = if *self.readers() == 0 { Some(mapped(gpu, waiting, &self.buffer, MapMode::Read).await?) } else { None };
         let bytes = (self.len * size_of::<T>()) as u64;
         let view = self.buffer.get_mapped_range(0..bytes.next_multiple_of(4)).map_err(|error| gpu.give_up(&error.to_string()))?;
         *self.readers() += 1;
+        // From here on the last reader unmaps it.
+        if let Some(mapped) = mapped {
+            mapped.keep();
+        }
         let shared = Shared { view: Some(view), buffer: self.buffer.clone(), readers: self.readers.clone(), len: bytes as usize };
         let bytes = match bytemuck::try_cast_slice::<u8, T>(shared.bytes()) {
             Ok(_) => Bytes::Shared(shared),

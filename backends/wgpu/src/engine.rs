@@ -6,6 +6,7 @@ use crate::self_test;
 use crate::staging::{Down, Up, encoder};
 use crate::wait::Waiting;
 use crate::way::{Way, Ways};
+use async_lock::{Mutex, MutexGuard};
 use polysort_core::Error;
 use polysort_core::plan::{self, Algorithm, Payload, Request, SortPlan};
 use polysort_shaders::abi;
@@ -38,7 +39,7 @@ pub(crate) struct Engine {
     up: Up,
     down: Down,
     /// How the call that has the engine waits.
-    pub(crate) waiting: Waiting,
+    waiting: Waiting,
     /// What every sort is asked to do besides.
     pub(crate) algorithm: Option<Algorithm>,
     pub(crate) blocked: plan::Blocked,
@@ -57,6 +58,13 @@ impl Engine {
             algorithm: None,
             blocked: plan::Blocked::NONE,
         }
+    }
+
+    /// The engine, for a call that waits like this. What a call that was given up left in it, the next one fills again.
+    pub(crate) async fn locked(engine: &Mutex<Self>, waiting: Waiting) -> MutexGuard<'_, Self> {
+        let mut engine = engine.lock().await;
+        engine.waiting = waiting;
+        engine
     }
 
     /// Sorts the host's data by a way that has passed its test. The request's maximum is the number of keys.

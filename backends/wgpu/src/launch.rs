@@ -18,6 +18,16 @@ pub enum Count {
     OnDevice,
 }
 
+impl Count {
+    /// How many, if the host knows.
+    fn keys(self) -> Option<u32> {
+        match self {
+            Count::Fixed(keys) => Some(keys),
+            Count::OnDevice => None,
+        }
+    }
+}
+
 /// A part of a buffer, as it is bound.
 #[derive(Clone, Debug)]
 pub(crate) struct Bound {
@@ -102,14 +112,10 @@ impl Launches {
 
     /// Hands each launch of a sort of `count` keys, with its grid, to `launched`.
     fn each(&self, count: Count, mut launched: impl FnMut(&Launch, (u32, u32))) -> Result<(), Error> {
-        let keys = match count {
-            Count::Fixed(keys) if u64::from(keys) > self.plan.request.max => {
-                let what = "what this sort was prepared for".into();
-                return Err(Error::TooLong { what, asked: keys.into(), limit: self.plan.request.max });
-            }
-            Count::Fixed(keys) => Some(u64::from(keys)),
-            Count::OnDevice => None,
-        };
+        let (keys, limit) = (count.keys().map(u64::from), self.plan.request.max);
+        if let Some(asked) = keys.filter(|&keys| keys > limit) {
+            return Err(Error::TooLong { what: "what this sort was prepared for".into(), asked, limit });
+        }
         let launches = match self.plan.length(keys) {
             plan::Length::Nothing => return Ok(()),
             plan::Length::Short => &self.short,
@@ -150,21 +156,10 @@ impl Launch {
     fn record(&self, pass: &mut ComputePass<'_>, count: Count, (columns, rows): (u32, u32)) {
         let mut offsets = [0; 4];
         for (offset, number) in offsets.iter_mut().zip(&self.numbers) {
-            *offset = abi::NUMBER_STRIDE * value(*number, count);
+            *offset = abi::NUMBER_STRIDE * abi::value(*number, count.keys());
         }
         pass.set_pipeline(&self.pipeline.pipeline);
         pass.set_bind_group(0, &self.group, &offsets[..self.numbers.len()]);
         pass.dispatch_workgroups(columns, rows, 1);
-    }
-}
-
-fn value(number: Number, count: Count) -> u32 {
-    match (number, count) {
-        (Number::Is(number), _) => number,
-        (Number::CountDigit(digit), Count::Fixed(keys)) => {
-            keys >> (abi::COUNT_DIGIT_BITS * digit) & ((1 << abi::COUNT_DIGIT_BITS) - 1)
-        }
-        (Number::CountDigit(2), Count::OnDevice) => abi::COUNT_ON_DEVICE,
-        (Number::CountDigit(_), Count::OnDevice) => 0,
     }
 }

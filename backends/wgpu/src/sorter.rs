@@ -215,10 +215,7 @@ impl DeviceSorter {
             blocked: Blocked::NONE,
             ..Request::keys(bits::<K>(), Spec::of::<K>(ask.options)?, ask.max.into())
         };
-        let mut engine = self.engine.lock().await;
-        engine.waiting = waiting;
-        let (request, native) = engine.tested(request).await?;
-        drop(engine);
+        let (request, native) = Engine::locked(&self.engine, waiting).await.tested(request).await?;
         let plan = SortPlan::new(request, &gpu.facts)?;
         let launches = gpu.watched(|| {
             let mut scratch = BTreeMap::new();

@@ -1,12 +1,12 @@
 //! Copies between the host's slices and the device, through memory that both can see.
 //!
-//! Going up, a ring of chunks: while one is copied by the device, the next is filled, by all cores. A device that works in the host's memory
-//! has what it sorts filled at once. Coming down, everything waits
-//! in mapped memory until all of it is there, so that a device that fails half-way leaves the caller's slices as they were.
+//! Going up, a ring of chunks: while one is copied by the device, the next is filled, by all cores. A device that works in the host's
+//! memory has what it sorts filled at once. Coming down, everything waits in mapped memory until all of it is there, so that a
+//! device that fails half-way leaves the caller's slices as they were.
 //! Chunks that a call was given up with, half-way, are not used again.
 
 use crate::gpu::Gpu;
-use crate::wait::{Mapping, Waiting, done, map};
+use crate::wait::{Mapping, Waiting, done, map, mapped};
 use polysort_core::Error;
 use rayon::prelude::*;
 use std::collections::VecDeque;
@@ -77,9 +77,7 @@ impl Up {
     async fn copy_chunk(&mut self, gpu: &Gpu, waiting: Waiting, part: &[u8], target: &Buffer, at: u64) -> Result<(), Error> {
         let chunk = if self.chunks.len() < UP_CHUNKS {
             let chunk = gpu.buffer("polysort upload", UP_CHUNK, BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC)?;
-            let mapping = map(gpu, &chunk, MapMode::Write)?;
-            let submission = gpu.guarded(|| gpu.queue.submit([]))?;
-            done(gpu, waiting, submission, [mapping]).await?;
+            mapped(gpu, waiting, &chunk, MapMode::Write).await?.keep();
             chunk
         } else {
             let (chunk, submission, mapping) = self.chunks.pop_front().expect("the ring is full");
@@ -172,21 +170,8 @@ impl Down {
 
 /// Copies `bytes`, whole words, to the start of a buffer in memory that both see.
 async fn write(gpu: &Gpu, waiting: Waiting, bytes: &[u8], target: &Buffer) -> Result<(), Error> {
-    /// The mapping of a buffer, which ends even if nobody waits for it any more.
-    struct Mapped<'a>(&'a Buffer);
-
-    impl Drop for Mapped<'_> {
-        fn drop(&mut self) {
-            self.0.unmap();
-        }
-    }
-
-    let mapping = map(gpu, target, MapMode::Write)?;
-    let mapped = Mapped(target);
-    // What was submitted before is done then.
-    let submission = gpu.guarded(|| gpu.queue.submit([]))?;
-    done(gpu, waiting, submission, [mapping]).await?;
-    fill(gpu, mapped.0, bytes)
+    let _mapped = mapped(gpu, waiting, target, MapMode::Write).await?;
+    fill(gpu, target, bytes)
 }
 
 /// Copies `bytes` to the start of a mapped buffer, by all cores.

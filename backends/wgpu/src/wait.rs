@@ -45,6 +45,33 @@ pub(crate) fn map(gpu: &Gpu, buffer: &Buffer, mode: MapMode) -> Result<Mapping, 
     Ok(receiver)
 }
 
+/// A mapping of a buffer that ends when this is dropped, unless it is [kept](Mapped::keep): nobody may wait for it any more.
+pub(crate) struct Mapped<'a>(Option<&'a Buffer>);
+
+impl Mapped<'_> {
+    /// Leaves it mapped.
+    pub(crate) fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Mapped<'_> {
+    fn drop(&mut self) {
+        if let Some(buffer) = self.0 {
+            buffer.unmap();
+        }
+    }
+}
+
+/// Maps all of a buffer, once everything that was submitted before is done.
+pub(crate) async fn mapped<'a>(gpu: &Gpu, waiting: Waiting, buffer: &'a Buffer, mode: MapMode) -> Result<Mapped<'a>, Error> {
+    let mapping = map(gpu, buffer, mode)?;
+    let mapped = Mapped(Some(buffer));
+    let submission = gpu.guarded(|| gpu.queue.submit([]))?;
+    done(gpu, waiting, submission, [mapping]).await?;
+    Ok(mapped)
+}
+
 /// Waits until the device has done `submission`, and everything that was asked for is mapped.
 pub(crate) async fn done(
     gpu: &Gpu,

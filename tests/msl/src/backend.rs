@@ -6,7 +6,7 @@ use crate::kernel::{Kernel, Options, Schedule};
 use crate::source::Source;
 use bytemuck::Pod;
 use core::sync::atomic::{AtomicU64, Ordering};
-use polysort_core::plan::{self, Algorithm, Blocked, Command, Facts, Length, Number, Payload, Request, SortPlan, Variant};
+use polysort_core::plan::{self, Algorithm, Blocked, Command, Facts, Length, Payload, Request, SortPlan, Variant};
 use polysort_core::{Backend, Error, Limits, Spec, Word, permutation, sort_pairs_by_argsort};
 use polysort_shaders::abi;
 use std::collections::{BTreeMap, HashMap};
@@ -133,7 +133,7 @@ impl MslBackend {
 
     fn launch(&self, command: &Command, grid: (u32, u32), count: u32, memory: &mut Memory) -> Result<(), Error> {
         let compiled = self.kernel(&command.variant)?;
-        let mut numbers = command.numbers.iter().map(|number| Buffer::of(&[value(*number, count)]));
+        let mut numbers = command.numbers.iter().map(|number| Buffer::of(&[abi::value(*number, Some(count))]));
         // Each binding's buffer is taken out, and put back after the launch.
         let mut bound: Vec<(plan::Buffer, Buffer)> = vec![];
         for &role in &command.bindings {
@@ -181,13 +181,6 @@ impl Memory {
     fn new(plan: &SortPlan, seed: u64) -> Self {
         let scratch = plan.scratch.iter().map(|&(role, bytes)| (role, Buffer::garbage(bytes as usize, seed ^ role as u64)));
         Self { buffers: scratch.collect(), sort: abi::Sort::of(plan) }
-    }
-}
-
-fn value(number: Number, count: u32) -> u32 {
-    match number {
-        Number::Is(number) => number,
-        Number::CountDigit(digit) => count >> (abi::COUNT_DIGIT_BITS * digit) & ((1 << abi::COUNT_DIGIT_BITS) - 1),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{keys, support};
 use libtest_mimic::Failed;
 use polysort_core::{Error, Options};
-use polysort_wgpu::wgpu::{Buffer, BufferDescriptor, BufferUsages, CommandEncoderDescriptor};
+use polysort_wgpu::wgpu::{Buffer, BufferDescriptor, BufferUsages, CommandEncoderDescriptor, PollType};
 use polysort_wgpu::{Ask, Count, DeviceSorter, Part, SortBuffer, WgpuBackend};
 use std::time::{Duration, Instant};
 
@@ -98,6 +98,8 @@ pub(crate) fn makes_nothing() -> Result<(), Failed> {
     let len = 100_000;
     let keys = SortBuffer::from_slice(&backend, &keys(len as usize)).map_err(support::failed)?;
     let sort = sorter.prepare_sort::<u32>(keys.raw(), Ask::up_to(len)).map_err(support::failed)?;
+    // What earlier calls left to be freed is freed now, not while the counters are compared.
+    device.poll(PollType::wait_indefinitely())?;
     // Everything that wgpu counts, and the number of the last submission.
     let state = || (format!("{:?}", device.get_internal_counters()), format!("{:?}", queue.submit([])));
     let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor::default());
