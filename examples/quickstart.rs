@@ -38,6 +38,8 @@ fn main() -> Result<(), Error> {
     println!("segments        {rows:?}");
     let best = polysort::top_k::<f64, Auto>(&[0.1, 0.9, 0.4, 0.7], 2)?;
     println!("top 2           {:?} at {:?}", best.keys, best.indices);
+    let best = polysort::top_k_segments::<u32, Auto>(&[3, 1, 2, /**/ 9, 8, /**/ 5, 4], 1, &[0, 3, 5, 7])?;
+    println!("best of each    {:?} at {:?}", best.keys, best.indices);
 
     // What sorted all this.
     println!("on              {}", Auto::global()?.name());

@@ -4,8 +4,9 @@
 #   scripts/test-gpu.sh [--quick] [DEVICE…]     all of lavapipe-4, lavapipe-8, lavapipe-16, swiftshader, if none is named
 #
 # Two devices at a time, each program in a process of its own with a limit of time: a kernel that hangs cannot be stopped otherwise.
-# The time goes into compiling kernels; Mesa keeps them for the next run. With --quick, lavapipe-16 runs the
-# conformance suite of u32 alone, SwiftShader that without subgroups, and each kernel by itself runs on lavapipe-4 and SwiftShader.
+# The time goes into compiling kernels; Mesa keeps them for the next run. With --quick, lavapipe-16 runs the conformance suite of u32
+# alone, SwiftShader that without subgroups, each kernel by itself runs on lavapipe-4 and SwiftShader, and vector search on lavapipe-8
+# and, in pages, on SwiftShader.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 logs=$PWD/target/gpu-tests
@@ -32,10 +33,11 @@ run_device() {
         log=$logs/$device-$name.log status=0
         filter=()
         case $quick$device$name in
-        yeslavapipe-8wgpu_kernels | yeslavapipe-16wgpu_kernels) continue ;;
+        yeslavapipe-8wgpu_kernels | yeslavapipe-16wgpu_kernels | yeslavapipe-4wgpu_vectors | yeslavapipe-16wgpu_vectors) continue ;;
         yeslavapipe-16wgpu_conformance) filter=(" u32 ") ;;
         # It compiles at once and sorts slowly: what the others leave out for the time that it takes to compile.
         yesswiftshaderwgpu_conformance) filter=("no subgroups]") ;;
+        yesswiftshaderwgpu_vectors) filter=("paged]") ;;
         esac
         timeout --kill-after=10 "$limit" scripts/software-vulkan.sh run "$device" "$program" --test-threads=2 "${filter[@]}" >"$log" 2>&1 ||
             status=$?
@@ -60,8 +62,8 @@ scripts/software-vulkan.sh install
 mkdir -p "$logs"
 rm -f "$logs"/*
 cargo test --workspace --no-run --quiet
-built=$(cargo test --workspace --no-run --quiet --message-format=json | grep -oE '"executable":"[^"]*/wgpu_(calls|conformance|faults|kernels|look_back)-[0-9a-f]+"' | cut -d'"' -f4)
-[ "$(wc -w <<<"$built")" = 5 ] || { echo "not every program was built: $built" >&2; exit 1; }
+built=$(cargo test --workspace --no-run --quiet --message-format=json | grep -oE '"executable":"[^"]*/wgpu_(calls|conformance|faults|kernels|look_back|vectors)-[0-9a-f]+"' | cut -d'"' -f4)
+[ "$(wc -w <<<"$built")" = 6 ] || { echo "not every program was built: $built" >&2; exit 1; }
 # The list is split on purpose.
 # shellcheck disable=SC2086
 status=0

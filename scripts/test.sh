@@ -34,11 +34,12 @@ scripts/check-mac.sh
 
 step "examples"
 cargo build --workspace --examples --quiet
-for example in quickstart custom_key; do target/debug/examples/$example >/dev/null; done
+for example in quickstart custom_key ivf_search; do target/debug/examples/$example >/dev/null; done
 target/debug/examples/own_backend --quiet u32
 for example in on_device indirect_count; do
     POLYSORT_SOFTWARE_GPU=1 scripts/software-vulkan.sh run lavapipe-8 target/debug/examples/$example >/dev/null
 done
+POLYSORT_SOFTWARE_GPU=1 scripts/software-vulkan.sh run lavapipe-8 target/debug/examples/ivf_search --backend wgpu
 
 step "unsafe files under the address sanitizer"
 # The nightly option on the pinned toolchain; a target of its own, so that build scripts are not instrumented.

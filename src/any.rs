@@ -149,4 +149,8 @@ impl Backend for AnyBackend {
     fn top_k_bits<W: Word>(&self, keys: &[W], k: usize, spec: Spec) -> Result<Vec<u32>, Error> {
         on!(self, backend => backend.top_k_bits(keys, k, spec))
     }
+
+    fn top_k_segments_bits<W: Word>(&self, keys: &[W], k: usize, segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
+        on!(self, backend => backend.top_k_segments_bits(keys, k, segments, spec))
+    }
 }

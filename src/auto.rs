@@ -188,6 +188,10 @@ impl Backend for Auto {
     fn top_k_bits<W: Word>(&self, keys: &[W], k: usize, spec: Spec) -> Result<Vec<u32>, Error> {
         self.cpu.top_k_bits(keys, k, spec)
     }
+
+    fn top_k_segments_bits<W: Word>(&self, keys: &[W], k: usize, segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
+        self.cpu.top_k_segments_bits(keys, k, segments, spec)
+    }
 }
 
 #[cfg(test)]

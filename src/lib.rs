@@ -81,6 +81,23 @@ pub use polysort_rayon::RayonBackend;
 #[cfg(feature = "wgpu")]
 pub use polysort_wgpu::{self as gpu, WgpuBackend};
 
+/// Vector search: [`VectorSearch`](vector::VectorSearch) for backends that compute distances, [`IvfIndex`](vector::IvfIndex) for an
+/// index on any of them.
+///
+/// ```
+/// use polysort::{Backend, RayonBackend, vector::{IvfIndex, IvfOptions}};
+///
+/// let points = [0.0, 0.0, /**/ 1.0, 0.0, /**/ 9.0, 9.0, /**/ 8.0, 9.0];
+/// let index = IvfIndex::build(RayonBackend::global()?, IvfOptions::new(2, 2), &[10, 11, 12, 13], &points)?;
+/// let found = index.search(&[1.0, 1.0, /**/ 9.0, 8.0], 1, 1)?;
+/// assert_eq!((found[0][0].id, found[1][0].id), (11, 12));
+/// # Ok::<(), polysort::vector::IvfError>(())
+/// ```
+pub mod vector {
+    pub use polysort_core::vector::*;
+    pub use polysort_vector::*;
+}
+
 /// What most programs need: `use polysort::prelude::*;`
 pub mod prelude {
     #[cfg(any(feature = "rayon", feature = "wgpu"))]

@@ -214,3 +214,49 @@ pub fn bottom_k<K: Sortable, B: Backend>(keys: &[K], k: usize) -> Result<TopK<K>
 pub fn top_k_with<K: Sortable, B: Backend>(keys: &[K], k: usize, options: Options) -> Result<TopK<K>, Error> {
     B::global()?.top_k_with(keys, k, options)
 }
+
+/// The `k` largest keys of each segment and their indices, largest first, equal keys by lowest index, selected on backend `B`. A
+/// segment that is shorter gives all of its keys.
+///
+/// ```
+/// use polysort::{top_k_segments, RayonBackend};
+/// let best = top_k_segments::<u32, RayonBackend>(&[3, 1, 2, /**/ 9, /**/ 5, 5, 6], 2, &[0, 3, 4, 7])?;
+/// assert_eq!((best.keys, best.indices), (vec![3, 2, /**/ 9, /**/ 6, 5], vec![0, 2, /**/ 3, /**/ 6, 4]));
+/// # Ok::<(), polysort::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of opening `B`, and of [`Sort::top_k_segments`].
+pub fn top_k_segments<'a, K: Sortable, B: Backend>(
+    keys: &[K],
+    k: usize,
+    segments: impl Into<Segments<'a>>,
+) -> Result<TopK<K>, Error> {
+    B::global()?.top_k_segments(keys, k, segments)
+}
+
+/// The `k` smallest keys of each segment and their indices, smallest first, equal keys by lowest index, selected on backend `B`. A
+/// segment that is shorter gives all of its keys.
+///
+/// # Errors
+/// Those of opening `B`, and of [`Sort::bottom_k_segments`].
+pub fn bottom_k_segments<'a, K: Sortable, B: Backend>(
+    keys: &[K],
+    k: usize,
+    segments: impl Into<Segments<'a>>,
+) -> Result<TopK<K>, Error> {
+    B::global()?.bottom_k_segments(keys, k, segments)
+}
+
+/// The first `k` keys of the stable sort of each segment that `options` describe, and their indices, selected on backend `B`.
+///
+/// # Errors
+/// Those of opening `B`, and of [`Sort::top_k_segments_with`].
+pub fn top_k_segments_with<'a, K: Sortable, B: Backend>(
+    keys: &[K],
+    k: usize,
+    segments: impl Into<Segments<'a>>,
+    options: Options,
+) -> Result<TopK<K>, Error> {
+    B::global()?.top_k_segments_with(keys, k, segments, options)
+}

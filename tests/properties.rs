@@ -71,7 +71,13 @@ macro_rules! properties {
                 let cut = (keys.len() as f64 * cut) as usize;
                 let mut halves = expected(&keys, options, 0..cut);
                 halves.extend(expected(&keys, options, cut..keys.len()));
-                prop_assert_eq!(backend.argsort_segments_with(&keys, &[0, cut, keys.len()], options).unwrap(), halves);
+                let offsets = [0, cut, keys.len()];
+                prop_assert_eq!(&backend.argsort_segments_with(&keys, &offsets, options).unwrap(), &halves);
+
+                let best = backend.top_k_segments_with(&keys, k, &offsets, options).unwrap();
+                let (left, right) = halves.split_at(cut);
+                let first = [&left[..k.min(left.len())], &right[..k.min(right.len())]].concat();
+                prop_assert_eq!(best.indices, first);
             }
         }
     )*};

@@ -2,6 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use polysort_core::plan::{MAX_DIGITS, Number, Payload, RADIX, STATE_HEADER, SortPlan};
+use polysort_core::vector::NO_SLOT;
 
 /// The word of the state that holds the number of keys.
 pub const STATE_COUNT: u32 = 0;
@@ -30,6 +31,9 @@ pub const NUMBERS: u32 = 1025;
 /// Bytes from one entry of the table of numbers to the next: any device's alignment of dynamic offsets.
 pub const NUMBER_STRIDE: u32 = 256;
 
+/// What fills up the positions that a selection has too few keys for.
+pub const NOTHING: u32 = NO_SLOT;
+
 /// Bits of the digits that a number of keys is recorded as.
 pub const COUNT_DIGIT_BITS: u32 = 10;
 
@@ -44,6 +48,36 @@ pub fn value(number: Number, keys: Option<u32>) -> u32 {
         (Number::CountDigit(2), None) => COUNT_ON_DEVICE,
         (Number::CountDigit(_), None) => 0,
     }
+}
+
+/// The bits of infinity: how far what is not there is.
+pub const INFINITY_BITS: u32 = f32::INFINITY.to_bits();
+
+/// The bits of a distance that is not a number.
+pub const NOT_A_NUMBER: u32 = 0x7fc0_0000;
+
+/// What a search for vectors is: the uniform that its kernels read.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct Search {
+    /// Queries.
+    pub queries: u32,
+    /// Numbers of a vector.
+    pub dimension: u32,
+    /// Candidates of all queries.
+    pub candidates: u32,
+    /// Entries.
+    pub entries: u32,
+    /// Slots of all pages.
+    pub capacity: u32,
+    /// Slots of this page.
+    pub page_slots: u32,
+    /// Slots before this page.
+    pub page_first: u32,
+    /// From one vector of the page to the next, in parts: four numbers, if the dimension is a multiple of that, or one.
+    pub stride: u32,
+    /// How many candidates are selected in all, places that stay empty included.
+    pub selected: u32,
 }
 
 /// What a sort is: the uniform that all its kernels read.
@@ -72,8 +106,8 @@ pub struct Sort {
     pub keys_home: u32,
     /// Where the values start, in values.
     pub values_home: u32,
-    /// Zero.
-    pub padding: u32,
+    /// How many keys to select, where not all are sorted; else 0.
+    pub k: u32,
     /// The tiles that publish nothing: from, until, every, phase.
     pub blocked: [u32; 4],
 }
@@ -104,7 +138,7 @@ impl Sort {
             keys_source: first,
             keys_home: if request.payload == Payload::Indices { 0 } else { first },
             values_home: if plan.values_move() { 0 } else { request.values.first / value_words },
-            padding: 0,
+            k: request.top.map_or(0, |top| top.k),
             blocked: [request.blocked.from, request.blocked.until, request.blocked.every, request.blocked.phase],
         }
     }

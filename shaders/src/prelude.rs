@@ -5,7 +5,8 @@
 
 use crate::abi;
 use core::fmt::Write;
-use polysort_core::plan::{Kernel, MAX_DIGITS, RADIX, RADIX_BITS, Ranking, Variant, When, tuning};
+use polysort_core::plan::{Kernel, LAST_LEVEL, MAX_DIGITS, RADIX, RADIX_BITS, Ranking, Variant, Vectors, When, tuning};
+use polysort_core::vector::{Metric, Precision};
 
 /// The WGSL of a kernel.
 pub fn wgsl(variant: &Variant) -> String {
@@ -47,7 +48,9 @@ pub fn msl(variant: &Variant) -> Option<String> {
         Kernel::Widen => vec![sort, metal!("widen")],
         Kernel::Narrow => vec![sort, metal!("narrow")],
         Kernel::Fill => vec![sort, metal!("fill")],
-        Kernel::Onesweep | Kernel::SingleTile | Kernel::Upsweep | Kernel::Spine | Kernel::Downsweep => return None,
+        Kernel::Onesweep | Kernel::SingleTile => return None,
+        Kernel::Upsweep | Kernel::Spine | Kernel::Downsweep | Kernel::TopK => return None,
+        Kernel::IvfDistance | Kernel::Nearest => return None,
     };
     let mut text = String::from("#include <metal_stdlib>\n\nusing namespace metal;\n\n");
     for (name, value) in constants(variant).into_iter().chain([("LOOK", tuning::LOOK)]) {
@@ -76,6 +79,9 @@ pub fn file(kernel: Kernel) -> &'static str {
         Kernel::Widen => include_str!("../wgsl/widen.wgsl"),
         Kernel::Narrow => include_str!("../wgsl/narrow.wgsl"),
         Kernel::Fill => include_str!("../wgsl/fill.wgsl"),
+        Kernel::TopK => include_str!("../wgsl/top_k.wgsl"),
+        Kernel::IvfDistance => include_str!("../wgsl/ivf_distance.wgsl"),
+        Kernel::Nearest => include_str!("../wgsl/nearest.wgsl"),
     }
 }
 
@@ -98,7 +104,17 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
         Kernel::Downsweep => parts.extend([key, sort, schedule, part!("pass")].into_iter().chain(moving).chain(ranking)),
         Kernel::SingleTile => {
             parts.extend([key, sort, part!("call"), part!("source"), part!("value"), part!("board")].into_iter().chain(ranking));
+            parts.push(part!("positions"));
         }
+        Kernel::TopK => {
+            parts.extend([key, sort, part!("call"), part!("source"), part!("board")].into_iter().chain(ranking));
+            // Ranking by counters sums over the threads as well.
+            if variant.ranking != Some(Ranking::Counters) {
+                parts.push(part!("sums"));
+            }
+            parts.push(part!("positions"));
+        }
+        Kernel::IvfDistance | Kernel::Nearest => parts = vec![part!("search")],
         Kernel::Copy => parts.extend([schedule, part!("due")]),
         Kernel::Identity => parts.extend([key, sort, schedule]),
         Kernel::Widen => parts.extend([key, sort, part!("source")]),
@@ -113,6 +129,7 @@ fn times(variant: &Variant, count: &str) -> Option<u32> {
         "KEYS" => variant.unrolled.then_some(variant.keys),
         "BATCH" => Some(tuning::HISTOGRAM_BATCH),
         "KEY_DIGITS" => Some(variant.key_bits / RADIX_BITS),
+        "RUN" => Some(tuning::DISTANCE_RUN),
         "LOOK" => Some(if variant.unrolled { tuning::LOOK } else { tuning::SOFTWARE_LOOK }),
         "ROWS" => variant.ranking.map(|ranking| match ranking {
             Ranking::Ballot { rows, .. } => rows,
@@ -136,6 +153,13 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "INDEXED" => variant.indexed,
         "PACKED" => variant.packed,
         "STATUS" => variant.look_back,
+        "SEGMENTED" => variant.segmented,
+        "NESTED" => variant.nested,
+        "QUADS" => variant.vectors.is_some_and(|vectors| vectors.quads),
+        "HALF" => variant.vectors.is_some_and(|vectors| vectors.precision == Precision::F16),
+        "L2" => variant.vectors.is_some_and(|vectors| vectors.metric == Metric::L2),
+        "INNER" => variant.vectors.is_some_and(|vectors| vectors.metric == Metric::InnerProduct),
+        "COSINE" => variant.vectors.is_some_and(|vectors| vectors.metric == Metric::Cosine),
         "UNROLLED" => variant.unrolled,
         "SUBGROUPS" => matches!(variant.ranking, Some(Ranking::Ballot { .. })),
         "BALLOT_1" => matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })),
@@ -164,11 +188,20 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("STATE_WORDS", abi::STATE_WORDS),
         ("COUNT_DIGIT_BITS", abi::COUNT_DIGIT_BITS),
         ("COUNT_ON_DEVICE", abi::COUNT_ON_DEVICE),
+        ("NOTHING", abi::NOTHING),
+        ("INFINITY_BITS", abi::INFINITY_BITS),
+        ("NOT_A_NUMBER", abi::NOT_A_NUMBER),
+        ("RUN", tuning::DISTANCE_RUN),
+        ("SUMS", variant.vectors.map_or(0, Vectors::sums)),
+        ("LANES", variant.vectors.map_or(1, |vectors| vectors.lanes)),
+        ("LAST_LEVEL", LAST_LEVEL),
         ("COPY_ODD", When::Odd as u32),
         ("COPY_EVEN", When::Even as u32),
         ("COPY_ALWAYS", When::Always as u32),
         ("HISTOGRAM_TILE", tuning::HISTOGRAM_TILE),
         ("COPY_TILE", tuning::COPY_TILE),
+        ("SELECT_SEGMENT", tuning::SELECT_SEGMENT),
+        ("DIGIT_RUN", tuning::DIGIT_RUN),
         ("SPIN_LIMIT", tuning::SPIN_LIMIT),
         ("BATCH", tuning::HISTOGRAM_BATCH),
         ("KEY_BITS", variant.key_bits),
@@ -248,6 +281,9 @@ pub fn writes(kernel: Kernel, binding: usize) -> bool {
         Kernel::Identity | Kernel::Fill => &[1, 2],
         Kernel::Widen => &[1, 3],
         Kernel::Narrow => &[1, 4],
+        Kernel::TopK => &[7],
+        Kernel::IvfDistance => &[6, 7, 8],
+        Kernel::Nearest => &[4, 5],
     };
     written.contains(&binding)
 }

@@ -2,7 +2,8 @@
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, StorageAccess, TypeInner};
-use polysort_core::plan::{Algorithm, Buffer, Command, Facts, Kernel, Request, SortPlan, Variant};
+use polysort_core::plan::{Algorithm, Buffer, Command, Facts, Kernel, Request, SearchPlan, SortPlan, Top, Variant};
+use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Options, Spec};
 use polysort_shaders::{abi, prelude};
 use std::collections::{BTreeSet, HashMap};
@@ -41,6 +42,8 @@ fn requests() -> Vec<Request> {
         let keys = Request::keys(key_bits, spec.unwrap(), 100_000);
         requests.extend([keys, keys.for_indices()]);
         requests.extend((1..=4).map(|words| keys.with_values(words)));
+        requests.extend([false, true].map(|segmented| keys.select(Top { k: 100, segmented })));
+        requests.push(keys.select(Top { k: 1000, segmented: false }));
     }
     // Nothing of this can be bound as it lies.
     let odd = Request::keys(64, Spec::of::<u64>(Options::ascending()).unwrap(), 1000).with_values(3);
@@ -65,6 +68,17 @@ fn launches() -> Vec<(&'static str, Facts, Command)> {
             }
         }
     }
+    for (name, facts) in devices() {
+        for dimension in [1, 2, 6, 8, 100, 768] {
+            for metric in [Metric::L2, Metric::InnerProduct, Metric::Cosine] {
+                for precision in [Precision::F32, Precision::F16] {
+                    let SearchPlan { distances, nearest } =
+                        SearchPlan::new(Shape { dimension, capacity: 1000, precision }, metric, &facts);
+                    launches.extend([(name, facts, distances), (name, facts, nearest)]);
+                }
+            }
+        }
+    }
     launches
 }
 
@@ -82,6 +96,8 @@ fn every_variant_is_valid_with_the_capabilities_that_it_says() {
         // Without subgroups nothing of them may be used.
         let subgroups = Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER;
         let capabilities = if facts.subgroups.is_some() { subgroups } else { Capabilities::empty() };
+        // Halves are unpacked to single precision, which every WebGPU does.
+        let capabilities = capabilities | Capabilities::SHADER_FLOAT16_IN_FLOAT32;
         let mut validator = Validator::new(ValidationFlags::all(), capabilities);
         let module = module(&variant);
         validator.validate(&module).unwrap_or_else(|error| panic!("{device}: {variant:?}: {error:?}"));
@@ -107,7 +123,7 @@ fn bindings_are_those_of_the_commands() {
         assert_eq!(command.numbers.len(), command.bindings.iter().filter(|&&b| b == Buffer::Number).count(), "{command}");
         for (index, buffer) in command.bindings.iter().enumerate() {
             let space = found.get(&index).unwrap_or_else(|| panic!("no binding {index}: {command}"));
-            let uniform = matches!(buffer, Buffer::Number | Buffer::Sort);
+            let uniform = matches!(buffer, Buffer::Number | Buffer::Sort | Buffer::Search);
             assert_eq!(*space == AddressSpace::Uniform, uniform, "binding {index} of {command}");
             let writes = prelude::writes(command.variant.kernel, index);
             let stores = matches!(space, AddressSpace::Storage { access } if access.contains(StorageAccess::STORE));
@@ -126,7 +142,7 @@ fn workgroup_memory_is_what_the_plan_says_and_fits() {
         let shared = module.global_variables.iter().filter(|(_, global)| global.space == AddressSpace::WorkGroup);
         let bytes: u32 = shared.map(|(_, global)| layouter[global.ty].size.next_multiple_of(16)).sum();
         assert!(bytes <= facts.workgroup_bytes, "{bytes} bytes on {device}: {variant:?}");
-        if variant.ranking.is_some() {
+        if variant.ranking.is_some() || variant.vectors.is_some() {
             assert_eq!(bytes, variant.workgroup_bytes(), "{variant:?}");
         }
     }
@@ -135,16 +151,21 @@ fn workgroup_memory_is_what_the_plan_says_and_fits() {
 #[test]
 fn structures_are_laid_out_as_in_rust() {
     let plan = SortPlan::new(requests()[12], &devices()[3].1).unwrap();
-    let module = module(&plan.all_commands().find(|command| command.variant.kernel == Kernel::Onesweep).unwrap().variant);
-    let (_, structure) = module.types.iter().find(|(_, ty)| ty.name.as_deref() == Some("Sort")).unwrap();
-    let TypeInner::Struct { members, span } = &structure.inner else { panic!("Sort is a structure") };
-    assert_eq!(*span as usize, size_of::<abi::Sort>());
+    let onesweep = plan.all_commands().find(|command| command.variant.kernel == Kernel::Onesweep).unwrap().variant;
+    let search = SearchPlan::new(Shape::new(8, 8), Metric::L2, &devices()[3].1).distances.variant;
     macro_rules! offsets {
-        ($($field:ident)*) => { [$((stringify!($field), std::mem::offset_of!(abi::Sort, $field))),*] };
+        ($ty:ty: $($field:ident)*) => { (size_of::<$ty>(), vec![$((stringify!($field), std::mem::offset_of!($ty, $field))),*]) };
     }
-    let expected = offsets!(clear flip window digits digit_count max count_index packed_first keys_source keys_home values_home padding blocked);
-    assert_eq!(members.len(), expected.len());
-    for (member, (name, at)) in members.iter().zip(expected) {
-        assert_eq!((member.name.as_deref(), member.offset as usize), (Some(name), at));
+    let sort = offsets!(abi::Sort: clear flip window digits digit_count max count_index packed_first keys_source keys_home values_home k blocked);
+    let searched = offsets!(abi::Search: queries dimension candidates entries capacity page_slots page_first stride selected);
+    for (name, variant, (size, expected)) in [("Sort", onesweep, sort), ("Search", search, searched)] {
+        let module = module(&variant);
+        let (_, structure) = module.types.iter().find(|(_, ty)| ty.name.as_deref() == Some(name)).unwrap();
+        let TypeInner::Struct { members, span } = &structure.inner else { panic!("{name} is a structure") };
+        assert_eq!(*span as usize, size);
+        assert_eq!(members.len(), expected.len());
+        for (member, (name, at)) in members.iter().zip(expected) {
+            assert_eq!((member.name.as_deref(), member.offset as usize), (Some(name), at));
+        }
     }
 }

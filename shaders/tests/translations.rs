@@ -9,7 +9,8 @@ use core::fmt::Write;
 use naga::ShaderStage;
 use naga::back::spv;
 use polysort_core::plan::tuning::{GROUP, PASS_KEYS};
-use polysort_core::plan::{Algorithm, Facts, Kernel, Payload, Ranking, Request, SortPlan, Variant};
+use polysort_core::plan::{Algorithm, Facts, Kernel, Payload, Ranking, Request, SearchPlan, SortPlan, Top, Variant};
+use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Masks, Spec, Word};
 use translated::{UNCHECKED, metal, module};
 
@@ -26,19 +27,34 @@ fn variants() -> Vec<Variant> {
             64 => whole::<u64>(),
             _ => whole::<u128>(),
         };
+        let mut plans = vec![];
         let payloads = [Payload::None, Payload::Indices].into_iter().chain((1..=4).map(Payload::Words));
         for payload in payloads {
             for algorithm in [None, Some(Algorithm::OneSweep), Some(Algorithm::ReduceThenScan)] {
                 let request = Request { payload, algorithm, ..Request::keys(bits, spec, 1 << 20) };
-                let plan = SortPlan::new(request, &facts).unwrap();
-                for command in plan.all_commands() {
-                    if !variants.contains(&command.variant) {
-                        variants.push(command.variant);
-                    }
-                }
+                plans.push(SortPlan::new(request, &facts).unwrap());
+            }
+        }
+        for segmented in [false, true] {
+            let request = Request::keys(bits, spec, 1 << 20).select(Top { k: 100, segmented });
+            plans.push(SortPlan::new(request, &facts).unwrap());
+        }
+        for command in plans.iter().flat_map(SortPlan::all_commands) {
+            if !variants.contains(&command.variant) {
+                variants.push(command.variant);
             }
         }
     }
+    for (dimension, metric, precision) in [
+        (8, Metric::L2, Precision::F32),
+        (7, Metric::InnerProduct, Precision::F32),
+        (128, Metric::Cosine, Precision::F16),
+        (3, Metric::L2, Precision::F16),
+    ] {
+        let SearchPlan { distances, nearest } = SearchPlan::new(Shape { dimension, capacity: 1, precision }, metric, &facts);
+        variants.extend([distances.variant, nearest.variant]);
+    }
+    variants.dedup();
     variants.sort_by_key(|variant| (variant.kernel, variant.key_bits, variant.value_words, variant.indexed));
     variants
 }

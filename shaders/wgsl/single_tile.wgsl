@@ -21,8 +21,6 @@
 #endif
 
 var<workgroup> keys_there: u32;
-// The positions of the keys, in the order that they have so far.
-var<workgroup> positions: array<u32, TILE>;
 
 @compute @workgroup_size(GROUP)
 fn single_tile(
@@ -48,29 +46,9 @@ fn single_tile(
     }
     workgroupBarrier();
 
-    var items: array<u32, KEYS>;
-    var moved: array<u32, KEYS>;
-    for (var d = 0u; d < sort.digit_count; d++) {
-        let digit = digit_at(d);
-#repeat item KEYS
-            let index = item_index(item);
-            if (index < present) {
-                moved[item] = positions[index];
-                items[item] = digit_of(source_key(moved[item]), digit);
-            }
-#end
-        rank_tile(&items, present, false);
-#repeat item KEYS
-            if (item_index(item) < present) {
-                positions[items[item]] = moved[item];
-            }
-#end
-        workgroupBarrier();
-    }
+    sort_positions(present);
     move_all(present);
 }
-
-fn counted(i: u32, digit: u32, start: u32, total: u32) {}
 
 // Reads everything in its new order, and writes it once all is read.
 fn move_all(present: u32) {

@@ -157,6 +157,16 @@ pub trait Backend: Clone + Send + Sync + 'static {
         indices.truncate(k);
         Ok(indices)
     }
+
+    /// Of each segment the indices of the first `k` keys of its sorted order, in that order, equal keys by lowest index; all of
+    /// a segment that is shorter. Indices count from the start of `keys`; those of one segment follow those of the one before.
+    ///
+    /// # Errors
+    /// As [`argsort_segments_bits`](Backend::argsort_segments_bits).
+    fn top_k_segments_bits<W: Word>(&self, keys: &[W], k: usize, segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
+        let order = self.argsort_segments_bits(keys, segments, spec)?;
+        Ok(segments.ranges().flat_map(|range| order[range].iter().copied().take(k)).collect())
+    }
 }
 
 /// What a device can take in one call. The default has no limits.

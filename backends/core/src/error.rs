@@ -103,6 +103,24 @@ pub enum Error {
         /// What is wrong with them.
         why: String,
     },
+    /// An index that names nothing.
+    #[error("{what}: number {index} is {value}, but must be below {limit}")]
+    OutOfRange {
+        /// The list that holds it.
+        what: &'static str,
+        /// Its place in the list.
+        index: usize,
+        /// The index.
+        value: u64,
+        /// How many things there are.
+        limit: u64,
+    },
+    /// Candidates of a vector search that are no entries, or whose slots are not there.
+    #[error("{count} candidates name entries, or these slots, that are not there; `Check::Host` tells which")]
+    BadCandidates {
+        /// How many there are.
+        count: u64,
+    },
     /// A device buffer that cannot be sorted.
     #[error("the buffer cannot be used: {why}")]
     InvalidBuffer {
@@ -163,6 +181,8 @@ impl Error {
                 | Error::InvalidPermutation { .. }
                 | Error::InvalidKey { .. }
                 | Error::InvalidBuffer { .. }
+                | Error::OutOfRange { .. }
+                | Error::BadCandidates { .. }
         )
     }
 }

@@ -147,4 +147,12 @@ impl<P: Backend, S: Backend> Backend for Fallback<P, S> {
     fn top_k_bits<W: Word>(&self, keys: &[W], k: usize, spec: Spec) -> Result<Vec<u32>, Error> {
         self.run((), |p, ()| p.top_k_bits(keys, k, spec), |s, ()| s.top_k_bits(keys, k, spec))
     }
+
+    fn top_k_segments_bits<W: Word>(&self, keys: &[W], k: usize, segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
+        self.run(
+            (),
+            |p, ()| p.top_k_segments_bits(keys, k, segments, spec),
+            |s, ()| s.top_k_segments_bits(keys, k, segments, spec),
+        )
+    }
 }

@@ -27,6 +27,7 @@ pub mod plan;
 mod segments;
 mod sort;
 mod spec;
+pub mod vector;
 mod word;
 mod words;
 

@@ -201,11 +201,59 @@ pub trait Sort: Backend {
         let indices = self.top_k_bits(&shared_words(keys)?, k, spec)?;
         Ok(TopK { keys: permutation::gather(keys, &indices), indices })
     }
+
+    /// The `k` largest keys of each segment, largest first, equal keys by lowest index. A segment of `len` keys gives `min(k, len)`
+    /// of them; those of one segment follow those of the one before. Indices count from the start of `keys`.
+    ///
+    /// ```
+    /// # use polysort_core::*;
+    /// # fn demo<B: Backend>(backend: B) -> Result<(), Error> {
+    /// let best = backend.top_k_segments(&[3, 1, 2, /**/ 9, /**/ 5, 5, 6], 2, &[0, 3, 4, 7])?;
+    /// assert_eq!(best.keys, [3, 2, /**/ 9, /**/ 6, 5]);
+    /// assert_eq!(best.indices, [0, 2, /**/ 3, /**/ 6, 4]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] above 2³² keys, else as [`sort_segments`](Sort::sort_segments).
+    fn top_k_segments<'a, K: Sortable>(&self, keys: &[K], k: usize, segments: impl Into<Segments<'a>>) -> Result<TopK<K>, Error> {
+        self.top_k_segments_with(keys, k, segments, Options::descending())
+    }
+
+    /// The `k` smallest keys of each segment, smallest first; else as [`top_k_segments`](Sort::top_k_segments).
+    ///
+    /// # Errors
+    /// As [`top_k_segments`](Sort::top_k_segments).
+    fn bottom_k_segments<'a, K: Sortable>(
+        &self,
+        keys: &[K],
+        k: usize,
+        segments: impl Into<Segments<'a>>,
+    ) -> Result<TopK<K>, Error> {
+        self.top_k_segments_with(keys, k, segments, Options::ascending())
+    }
+
+    /// The first `k` keys of the stable sort of each segment that `options` describe: the largest if they say descending.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRange`] for a bit range outside the key, else as [`top_k_segments`](Sort::top_k_segments).
+    fn top_k_segments_with<'a, K: Sortable>(
+        &self,
+        keys: &[K],
+        k: usize,
+        segments: impl Into<Segments<'a>>,
+        options: Options,
+    ) -> Result<TopK<K>, Error> {
+        let (spec, segments) = (Spec::of::<K>(options)?, segments.into());
+        segments.check(keys.len())?;
+        let indices = self.top_k_segments_bits(&shared_words(keys)?, k, segments, spec)?;
+        Ok(TopK { keys: permutation::gather(keys, &indices), indices })
+    }
 }
 
 impl<B: Backend> Sort for B {}
 
-/// The result of [`Sort::top_k`]: keys and where they were, in sorted order.
+/// The result of [`Sort::top_k`] and [`Sort::top_k_segments`]: keys and where they were, in sorted order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopK<K> {
     /// The selected keys.

@@ -225,8 +225,9 @@ fn a_fallback_takes_over_what_the_first_cannot_and_says_so() {
     both.sort_segments(&mut [1_u8, 0], &[0, 2]).unwrap();
     both.sort_pairs_segments(&mut [1_u8, 0], &mut [1_u8, 0], &[0, 2]).unwrap();
     assert_eq!(both.argsort_segments(&[1_u8, 0], &[0, 2]).unwrap(), [1, 0]);
+    assert_eq!(both.bottom_k_segments(&[1_u8, 0, 7], 1, &[0, 2, 3]).unwrap().indices, [1, 2]);
     let report = both.report();
-    assert_eq!((report.taken, report.fell_back), (0, 7));
+    assert_eq!((report.taken, report.fell_back), (0, 8));
     assert!(matches!(report.last_reason, Some(Error::DeviceLost { .. })));
     assert_eq!(both.name(), "broken, else std");
 }

@@ -1,7 +1,7 @@
 //! Plans are kept as text, so that none changes unseen. `INSTA_UPDATE=always cargo test` takes a change over.
 
 use core::fmt::Write;
-use polysort_core::plan::{Algorithm, Facts, Groups, Payload, Place, Request, SortPlan};
+use polysort_core::plan::{Algorithm, Facts, Groups, Payload, Place, Request, SortPlan, Top};
 use polysort_core::{Error, Options, Spec};
 
 /// Devices that differ in what matters to a plan.
@@ -47,6 +47,9 @@ fn plans_are_those_that_were_read() {
         ("u128_indices", keys(128, Spec::of::<u128>(whole)).for_indices()),
         ("u32_onesweep", Request { algorithm: Some(Algorithm::OneSweep), ..u32s }),
         ("u32_reduce_then_scan", Request { algorithm: Some(Algorithm::ReduceThenScan), ..u32s }),
+        ("u16_top_100", keys(16, Spec::of::<u16>(whole)).select(Top { k: 100, segmented: false })),
+        ("u64_top_1000_elsewhere", Request { keys: odd, ..u64s.select(Top { k: 1000, segmented: false }) }),
+        ("f32_top_10_of_segments", u32s.select(Top { k: 10, segmented: true })),
         ("u32_counting", Request { algorithm: Some(Algorithm::Counting), ..u32s }),
     ];
     for (name, request) in requests {

@@ -17,8 +17,9 @@
 
 use bytemuck::Pod;
 use core::ops::Deref;
+use polysort_core::vector::{Distances, Nearest, Search, Shape, VectorSearch};
 use polysort_core::{Backend, Error, Limits, Segments, Spec, Word};
-use polysort_wgpu::{Config, WgpuBackend, wgpu};
+use polysort_wgpu::{Config, WgpuBackend, WgpuStore, wgpu};
 
 /// The name by which errors call the backend.
 const NAME: &str = "metal";
@@ -102,6 +103,26 @@ impl Backend for MetalBackend {
 
     fn top_k_bits<W: Word>(&self, keys: &[W], k: usize, spec: Spec) -> Result<Vec<u32>, Error> {
         self.0.top_k_bits(keys, k, spec)
+    }
+
+    fn top_k_segments_bits<W: Word>(&self, keys: &[W], k: usize, segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
+        self.0.top_k_segments_bits(keys, k, segments, spec)
+    }
+}
+
+impl VectorSearch for MetalBackend {
+    type Store = WgpuStore;
+
+    fn vector_store(&self, shape: Shape) -> Result<WgpuStore, Error> {
+        self.0.vector_store(shape)
+    }
+
+    fn distances(&self, store: &WgpuStore, search: &Search<'_>) -> Result<Distances, Error> {
+        self.0.distances(store, search)
+    }
+
+    fn nearest(&self, store: &WgpuStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
+        self.0.nearest(store, search, k)
     }
 }
 

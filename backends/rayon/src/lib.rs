@@ -5,7 +5,7 @@
 //!
 //! The order of the modules is that of reading: `sort` (which way suits), `columns` (the caller's slices as records),
 //! `msd`, `partition` and `scatter` (one parallel partition), `lsd` (passes in cache), and the special cases `small`, `presorted` and `merge`,
-//! `counting`, `segments`, `top_k`. Numbers are in `tuning`.
+//! `counting`, `segments`, `top_k`; and `vector`, the search of vectors. Numbers are in `tuning`.
 #![deny(unsafe_code)]
 
 mod columns;
@@ -23,6 +23,7 @@ mod small;
 mod sort;
 mod top_k;
 mod tuning;
+mod vector;
 mod window;
 
 use bytemuck::Pod;
@@ -31,6 +32,8 @@ use polysort_core::{Backend, Error, Limits, Segments, Spec, Word, permutation, s
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;
 use window::Window;
+
+pub use vector::RayonStore;
 
 /// Runs a block with `values` seen as plain bytes of one of the sizes that move with the key; goes on if theirs is another.
 macro_rules! native_payload {
@@ -224,6 +227,15 @@ impl Backend for RayonBackend {
         permutation::check_len(keys.len())?;
         let mut indices = vec![];
         self.run(size_of_val(keys), || indices = top_k::top_k(keys, k, spec));
+        Ok(indices)
+    }
+
+    fn top_k_segments_bits<W: Word>(&self, keys: &[W], k: usize, segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
+        spec.check::<W>()?;
+        segments.check(keys.len())?;
+        permutation::check_len(keys.len())?;
+        let mut indices = vec![0; segments.ranges().map(|range| range.len().min(k)).sum()];
+        self.run(size_of_val(keys), || top_k::top_k_segments(keys, k, segments, spec, &mut indices));
         Ok(indices)
     }
 }

@@ -69,4 +69,8 @@ pub(crate) const TASK: usize = 32 << 10;
 /// A selection of at least one key in this many sorts everything instead.
 pub(crate) const SELECT_FRACTION: usize = 8;
 
+/// Bytes of vectors that a task of the pool reads in a search: some 20 µs of work, so that tasks cost nothing beside it and threads
+/// end together.
+pub(crate) const VECTOR_TASK_BYTES: usize = 256 << 10;
+
 const _: () = assert!(SMALL >= INSERTION && PASS_BITS <= 16 && COUNTED_BITS <= 16 && MAX_BUCKETS <= 1 << 16);

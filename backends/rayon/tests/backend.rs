@@ -1,6 +1,6 @@
 //! What is particular to `RayonBackend`: long slices, pools, scratch.
 
-use polysort_core::{Backend, Error, Options, Order, Sort, permutation};
+use polysort_core::{Backend, Error, Options, Order, Segments, Sort, permutation};
 use polysort_rayon::RayonBackend;
 use std::sync::Arc;
 
@@ -106,6 +106,29 @@ fn selection_from_long_slices() {
             }
         }
     }
+}
+
+#[test]
+fn selection_from_many_segments_and_a_long_one() {
+    let keys: Vec<i32> = random(1_500_000).map(|r| (r % 5000) as i32 - 2500).collect();
+    // One that all threads share, short ones, empty ones, and gaps.
+    let (mut begins, mut ends) = (vec![3], vec![700_000]);
+    while ends[ends.len() - 1] < 1_490_000 {
+        let begin = ends[ends.len() - 1] + begins.len() % 3;
+        begins.push(begin);
+        ends.push(begin + begins.len() * 7 % 2000);
+    }
+    let segments = Segments::Ranges { begins: &begins, ends: &ends };
+    let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+    segments.ranges().for_each(|range| order[range].sort_by_key(|&i| std::cmp::Reverse(keys[i as usize])));
+    for threads in [1, 2, 3] {
+        let backend = RayonBackend::with_threads(threads).unwrap();
+        for k in [0, 1, 10, 300, 90_000, usize::MAX] {
+            let expected: Vec<u32> = segments.ranges().flat_map(|range| order[range].iter().copied().take(k)).collect();
+            assert!(backend.top_k_segments(&keys, k, segments).unwrap().indices == expected, "{k} of {threads} threads");
+        }
+    }
+    assert!(RayonBackend::default().top_k_segments(&keys, 3, &[]).unwrap().indices.is_empty());
 }
 
 #[test]

@@ -38,11 +38,21 @@ pub struct Config {
     pub algorithm: Option<Algorithm>,
     /// Tiles that are made to starve: for tests of what then happens.
     pub blocked: Blocked,
+    /// Bytes of a binding, if fewer than the device allows: for tests of what does not fit one.
+    pub max_binding: Option<u64>,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { backends: BACKENDS, software: false, subgroups: true, native: false, algorithm: None, blocked: Blocked::NONE }
+        Self {
+            backends: BACKENDS,
+            software: false,
+            subgroups: true,
+            native: false,
+            algorithm: None,
+            blocked: Blocked::NONE,
+            max_binding: None,
+        }
     }
 }
 
@@ -61,7 +71,9 @@ impl WgpuBackend {
     /// As [`open_with`](WgpuBackend::open_with).
     pub async fn open_async(config: Config) -> Result<Self, Error> {
         let Config { backends, software, subgroups, native, .. } = config;
-        let gpu = Arc::new(Gpu::open(Allowed { backends, software, subgroups, native }).await?);
+        let mut gpu = Gpu::open(Allowed { backends, software, subgroups, native }).await?;
+        gpu.facts.max_binding = config.max_binding.unwrap_or(u64::MAX).min(gpu.facts.max_binding);
+        let gpu = Arc::new(gpu);
         tracing::info!(device = gpu.name(), "opened");
         let mut engine = Engine::new(gpu.clone());
         (engine.algorithm, engine.blocked) = (config.algorithm, config.blocked);
@@ -242,5 +254,13 @@ impl Backend for WgpuBackend {
 
     fn argsort_segments_bits<W: Word>(&self, keys: &[W], segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
         blocking(self.argsort_segment_words(Waiting::Here, keys, segments, spec))
+    }
+
+    fn top_k_bits<W: Word>(&self, keys: &[W], k: usize, spec: Spec) -> Result<Vec<u32>, Error> {
+        blocking(self.top_k_words(Waiting::Here, keys, k, spec))
+    }
+
+    fn top_k_segments_bits<W: Word>(&self, keys: &[W], k: usize, segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
+        blocking(self.top_k_segment_words(Waiting::Here, keys, k, segments, spec))
     }
 }

@@ -119,7 +119,7 @@ impl<T: Pod> SortBuffer<T> {
     async fn upload(&mut self, waiting: Waiting, elements: &[T]) -> Result<(), Error> {
         let before = self.len;
         self.set_len(elements.len())?;
-        let copied = self.backend.engine(waiting).await.upload(bytemuck::cast_slice(elements), &self.buffer).await;
+        let copied = self.backend.engine(waiting).await.upload(bytemuck::cast_slice(elements), &self.buffer, 0).await;
         if copied.is_err() {
             self.len = before;
         }

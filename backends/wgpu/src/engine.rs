@@ -8,16 +8,16 @@ use crate::wait::Waiting;
 use crate::way::{Way, Ways};
 use async_lock::{Mutex, MutexGuard};
 use polysort_core::Error;
-use polysort_core::plan::{self, Algorithm, Payload, Request, SortPlan};
+use polysort_core::plan::{self, Algorithm, Payload, Request, SortPlan, Top, Vectors};
 use polysort_shaders::abi;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
-use wgpu::{Buffer, BufferUsages, ComputePassDescriptor};
+use wgpu::{Buffer, BufferUsages, CommandEncoder, ComputePassDescriptor};
 
 /// Sorts that are kept bound for the next call of the same kind.
 const KEPT: usize = 32;
 
-const PASS: ComputePassDescriptor<'_> = ComputePassDescriptor { label: Some("polysort"), timestamp_writes: None };
+pub(crate) const PASS: ComputePassDescriptor<'_> = ComputePassDescriptor { label: Some("polysort"), timestamp_writes: None };
 
 /// What a host wants sorted, as bytes.
 pub(crate) enum Data<'a> {
@@ -27,6 +27,8 @@ pub(crate) enum Data<'a> {
     Pairs(&'a mut [u8], &'a mut [u8]),
     /// Keys that stay, and where their indices go.
     Indices(&'a [u8], &'a mut [u8]),
+    /// Keys that stay, begin and end of each segment if there are any, and where the indices of what is selected go.
+    Top(&'a [u8], &'a [u8], &'a mut [u8]),
 }
 
 /// The memory of one device, and what is bound in it.
@@ -35,7 +37,9 @@ pub(crate) struct Engine {
     buffers: BTreeMap<plan::Buffer, Buffer>,
     launches: Vec<((Request, bool), Arc<Launches>)>,
     /// The way that passed its test, for keys and payloads of a kind and the algorithm that was asked for.
-    tested: HashMap<(u32, Payload, Option<Algorithm>), Way>,
+    tested: HashMap<(u32, Payload, Option<Top>, Option<Algorithm>), Way>,
+    /// Distances that passed their test.
+    pub(crate) tested_distances: HashSet<Vectors>,
     up: Up,
     down: Down,
     /// How the call that has the engine waits.
@@ -52,6 +56,7 @@ impl Engine {
             buffers: BTreeMap::new(),
             launches: vec![],
             tested: HashMap::new(),
+            tested_distances: HashSet::new(),
             up: Up::default(),
             down: Down::default(),
             waiting: Waiting::default(),
@@ -78,23 +83,35 @@ impl Engine {
         let count = request.max;
         // Lengths that are much the same share buffers and launches.
         let step = (count / 8).next_power_of_two();
-        let most = self.gpu.facts.limits(request.payload.words()).longest(4 * request.key_words() as usize);
+        let most = self.gpu.facts.limits(request.payload.words()).longest(request.unit_bytes());
         let request = Request { max: count.next_multiple_of(step).min(most).max(count), ..request };
         let gpu = self.gpu.clone();
+        if let Data::Top(bytes, bounds, _) = &data {
+            gpu.watched(|| {
+                // The request tells how many segments there are, not how many keys.
+                self.grow(plan::Buffer::Keys, (bytes.len() as u64).next_power_of_two())?;
+                self.grow(plan::Buffer::Bounds, (bounds.len() as u64).next_power_of_two())
+            })
+            .await?;
+        }
         let launches = gpu.watched(|| self.launches(request, native)).await?;
         let (keys, values) = (plan::Buffer::Keys, plan::Buffer::Values);
         let buffer = |role| &self.buffers[&role];
         match &data {
-            Data::Keys(bytes) => self.up.copy(&gpu, self.waiting, bytes, buffer(keys)).await?,
-            Data::Indices(bytes, _) => self.up.copy(&gpu, self.waiting, bytes, buffer(keys)).await?,
+            Data::Keys(bytes) => self.up.copy(&gpu, self.waiting, bytes, (buffer(keys), 0)).await?,
+            Data::Indices(bytes, _) => self.up.copy(&gpu, self.waiting, bytes, (buffer(keys), 0)).await?,
+            Data::Top(bytes, bounds, _) => {
+                self.up.copy(&gpu, self.waiting, bytes, (buffer(keys), 0)).await?;
+                self.up.copy(&gpu, self.waiting, bounds, (buffer(plan::Buffer::Bounds), 0)).await?;
+            }
             Data::Pairs(bytes, value_bytes) => {
-                self.up.copy(&gpu, self.waiting, bytes, buffer(keys)).await?;
-                self.up.copy(&gpu, self.waiting, value_bytes, buffer(values)).await?;
+                self.up.copy(&gpu, self.waiting, bytes, (buffer(keys), 0)).await?;
+                self.up.copy(&gpu, self.waiting, value_bytes, (buffer(values), 0)).await?;
             }
         }
         let mut results: Vec<(plan::Buffer, &mut [u8])> = match data {
             Data::Keys(bytes) => vec![(keys, bytes)],
-            Data::Indices(_, indices) => vec![(values, indices)],
+            Data::Indices(_, indices) | Data::Top(_, _, indices) => vec![(values, indices)],
             Data::Pairs(bytes, value_bytes) => vec![(keys, bytes), (values, value_bytes)],
         };
         let down = &mut self.down;
@@ -133,9 +150,22 @@ impl Engine {
         .await
     }
 
-    /// Copies `bytes` to the start of a buffer.
-    pub(crate) async fn upload(&mut self, bytes: &[u8], buffer: &Buffer) -> Result<(), Error> {
-        self.up.copy(&self.gpu, self.waiting, bytes, buffer).await
+    /// Copies `bytes` to a buffer, from byte `start` on.
+    pub(crate) async fn upload(&mut self, bytes: &[u8], buffer: &Buffer, start: u64) -> Result<(), Error> {
+        self.up.copy(&self.gpu, self.waiting, bytes, (buffer, start)).await
+    }
+
+    /// Submits commands, and copies the first bytes of buffers, as many as go with each, to `targets`: all of them or nothing.
+    pub(crate) async fn finish(
+        &mut self,
+        encoder: CommandEncoder,
+        sources: &[Buffer],
+        targets: &mut [&mut [u8]],
+    ) -> Result<(), Error> {
+        let gpu = self.gpu.clone();
+        let sources: Vec<_> = sources.iter().zip(targets.iter()).map(|(source, target)| (source, target.len())).collect();
+        let coming = gpu.watched(|| self.down.begin(&gpu, encoder, &sources)).await?;
+        self.down.finish(&gpu, self.waiting, coming, targets).await
     }
 
     /// Copies the start of a buffer to `bytes`.
@@ -151,7 +181,16 @@ impl Engine {
         }
         let asked = self.algorithm.or(request.algorithm);
         let request = Request { blocked: self.blocked, ..request };
-        let kind = (request.key_bits, request.payload, asked);
+        // Selections by the same kernel are of one kind: of all numbers of keys that it selects, this one is as good as any.
+        let top = match request.top {
+            None => None,
+            Some(top) => {
+                let plan = SortPlan::new(Request { algorithm: asked, ..request }, &self.gpu.facts)?;
+                let tile = plan.long_commands().last().map_or(0, |command| command.variant.tile);
+                Some(Top { k: tile, ..top })
+            }
+        };
+        let kind = (request.key_bits, request.payload, top, asked);
         let way = match self.tested.get(&kind) {
             Some(&way) => way,
             None => {
@@ -171,9 +210,10 @@ impl Engine {
             self.launches.push(found.clone());
             return Ok(found.1);
         }
-        let keys = (request.max * u64::from(request.key_bits)).div_ceil(8);
-        self.grow(plan::Buffer::Keys, keys)?;
-        self.grow(plan::Buffer::Values, 4 * u64::from(request.payload.words()) * request.max)?;
+        if !request.top.is_some_and(|top| top.segmented) {
+            self.grow(plan::Buffer::Keys, (request.max * u64::from(request.key_bits)).div_ceil(8))?;
+        }
+        self.grow(plan::Buffer::Values, request.value_bytes())?;
         let launches = Arc::new(self.bind(request, native, |_| None)?);
         if self.launches.len() == KEPT {
             self.launches.remove(0);
@@ -200,7 +240,7 @@ impl Engine {
     }
 
     /// Makes sure that a buffer has `bytes` bytes. What is bound to one that had not is forgotten.
-    fn grow(&mut self, role: plan::Buffer, bytes: u64) -> Result<(), Error> {
+    pub(crate) fn grow(&mut self, role: plan::Buffer, bytes: u64) -> Result<(), Error> {
         if self.buffers.get(&role).is_some_and(|buffer| buffer.size() >= bytes) {
             return Ok(());
         }
@@ -208,7 +248,7 @@ impl Engine {
         self.buffers.remove(&role);
         self.launches.clear();
         // In memory of the host, its data goes there without a detour.
-        let is_filled = self.gpu.is_shared && matches!(role, plan::Buffer::Keys | plan::Buffer::Values);
+        let is_filled = self.gpu.is_shared && matches!(role, plan::Buffer::Keys | plan::Buffer::Values | plan::Buffer::Bounds);
         let usage = if is_filled { STORAGE | BufferUsages::MAP_WRITE } else { STORAGE };
         let buffer = self.gpu.buffer(&format!("polysort {role:?}"), bytes, usage)?;
         self.buffers.insert(role, buffer);
@@ -234,6 +274,11 @@ impl Engine {
         let mut words = [0_u32; abi::STATE_HISTOGRAM as usize];
         self.down.copy(&gpu, self.waiting, state, bytemuck::cast_slice_mut(&mut words)).await?;
         Ok(words[abi::STATE_RECOUNTS as usize])
+    }
+
+    /// A buffer that was grown.
+    pub(crate) fn buffer(&self, role: plan::Buffer) -> &Buffer {
+        &self.buffers[&role]
     }
 
     pub(crate) fn gpu(&self) -> &Arc<Gpu> {

@@ -254,8 +254,8 @@ impl Gpu {
 pub(crate) enum Slot {
     /// A uniform at a dynamic offset.
     Number,
-    /// The uniform of the sort.
-    Sort,
+    /// A uniform of so many bytes.
+    Uniform(u64),
     /// A storage buffer that the kernel writes, or not.
     Storage {
         /// Whether it does.
@@ -267,7 +267,7 @@ fn compile(device: &Device, variant: &Variant, native: bool, bindings: &[Slot]) 
     let entry = |(binding, slot): (usize, &Slot)| {
         let (ty, size) = match slot {
             Slot::Number => (BufferBindingType::Uniform, BufferSize::new(4)),
-            Slot::Sort => (BufferBindingType::Uniform, BufferSize::new(size_of::<abi::Sort>() as u64)),
+            Slot::Uniform(bytes) => (BufferBindingType::Uniform, BufferSize::new(*bytes)),
             Slot::Storage { writes } => (BufferBindingType::Storage { read_only: !writes }, None),
         };
         let has_dynamic_offset = *slot == Slot::Number;
@@ -310,7 +310,8 @@ fn compile(device: &Device, variant: &Variant, native: bool, bindings: &[Slot]) 
 fn trusted(device: &Device, descriptor: ShaderModuleDescriptor<'_>) -> wgpu::ShaderModule {
     // SAFETY: our kernels index storage below the count of keys, which the host checks against each binding, and workgroup memory below
     // its declared size; their loops end: they are bounded by the tile, or by SPIN_LIMIT and the number of tiles. The one index that
-    // comes from data is the caller's count on the device, and that is limited by the capacity of the bindings.
+    // comes from data is the caller's count on the device, and that is limited by the capacity of the bindings. A search for vectors
+    // looks at an entry, or at a slot, only if it is there.
     unsafe { device.create_shader_module_trusted(descriptor, ShaderRuntimeChecks::unchecked()) }
 }
 
@@ -336,7 +337,8 @@ pub(crate) fn slots(kernel: Kernel, bindings: &[polysort_core::plan::Buffer]) ->
     use polysort_core::plan::Buffer as Role;
     let slot = |(index, role): (usize, &Role)| match role {
         Role::Number => Slot::Number,
-        Role::Sort => Slot::Sort,
+        Role::Sort => Slot::Uniform(size_of::<abi::Sort>() as u64),
+        Role::Search => Slot::Uniform(size_of::<abi::Search>() as u64),
         _ => Slot::Storage { writes: prelude::writes(kernel, index) },
     };
     bindings.iter().enumerate().map(slot).collect()

@@ -57,7 +57,8 @@ pub(crate) struct Launches {
     is_counted: bool,
 }
 
-struct Launch {
+/// One launch, with everything bound.
+pub(crate) struct Launch {
     pipeline: Arc<Pipeline>,
     group: BindGroup,
     numbers: Vec<Number>,
@@ -139,7 +140,7 @@ impl Launches {
 }
 
 impl Launch {
-    fn new(gpu: &Gpu, command: &Command, native: bool, bound: impl Fn(plan::Buffer) -> Bound) -> Result<Self, Error> {
+    pub(crate) fn new(gpu: &Gpu, command: &Command, native: bool, bound: impl Fn(plan::Buffer) -> Bound) -> Result<Self, Error> {
         let kernel = command.variant.kernel;
         let pipeline = gpu.pipeline(&command.variant, native, &slots(kernel, &command.bindings))?;
         let parts: Vec<Bound> = command.bindings.iter().map(|&role| bound(role)).collect();
@@ -153,7 +154,7 @@ impl Launch {
         Ok(Self { pipeline, group, numbers: command.numbers.clone(), groups: command.groups, kernel })
     }
 
-    fn record(&self, pass: &mut ComputePass<'_>, count: Count, (columns, rows): (u32, u32)) {
+    pub(crate) fn record(&self, pass: &mut ComputePass<'_>, count: Count, (columns, rows): (u32, u32)) {
         let mut offsets = [0; 4];
         for (offset, number) in offsets.iter_mut().zip(&self.numbers) {
             *offset = abi::NUMBER_STRIDE * abi::value(*number, count.keys());

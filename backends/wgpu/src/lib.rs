@@ -20,10 +20,12 @@ mod gpu;
 mod launch;
 mod profile;
 mod segments;
+mod select;
 mod self_test;
 mod sorter;
 mod staging;
 mod twins;
+mod vector;
 mod wait;
 mod way;
 
@@ -32,4 +34,5 @@ pub use buffer::{Elements, SortBuffer};
 pub use launch::Count;
 pub use profile::{Profile, Times};
 pub use sorter::{Ask, DeviceSorter, Part, Prepared};
+pub use vector::WgpuStore;
 pub use wgpu;

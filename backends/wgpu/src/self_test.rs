@@ -2,8 +2,10 @@
 
 use crate::engine::{Data, Engine};
 use crate::way::Way;
-use polysort_core::plan::{Algorithm, Blocked, Payload, Place, Request, SortPlan};
+use polysort_core::plan::tuning::SELECT_SEGMENT;
+use polysort_core::plan::{Algorithm, Blocked, Payload, Place, Request, SortPlan, Top};
 use polysort_core::{Error, Masks, Spec, Word};
+use polysort_shaders::abi;
 
 /// Whether requests of this kind are sorted rightly in this way.
 pub(crate) async fn check(engine: &mut Engine, request: Request, way: Way) -> Result<(), Error> {
@@ -22,15 +24,16 @@ pub(crate) async fn check(engine: &mut Engine, request: Request, way: Way) -> Re
 async fn check_words<W: Word>(engine: &mut Engine, request: Request, native: bool) -> Result<(), Error> {
     let masks = Masks::float(W::BITS).reversed(W::BITS);
     let request = Request { spec: Spec::new::<W>(masks, 0, W::BITS)?, ..request };
+    if let Some(top) = request.top {
+        return check_top::<W>(engine, request, top, native).await;
+    }
     let plan = SortPlan::new(Request { max: 1, ..request }, &engine.gpu().facts)?;
     let most = engine.gpu().facts.limits(request.payload.words()).longest(size_of::<W>());
     let long = (3 * plan.tile as usize + 17).max(plan.single_tile as usize + 17).min(most as usize);
     let blocked = if plan.algorithm == Algorithm::OneSweep { Blocked::run(1, 2) } else { Blocked::NONE };
     for (count, blocked) in [(long, blocked), (plan.single_tile as usize / 2 + 3, Blocked::NONE)] {
         let request = Request { max: count as u64, blocked, ..request };
-        // Few values, in all bits; and the first key again at the end.
-        let key = |i: usize| W::truncate((i as u128 % 23).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835));
-        let keys: Vec<W> = (0..count).map(key).collect();
+        let keys: Vec<W> = (0..count).map(few).collect();
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by_key(|&i| request.spec.rank(keys[i]));
         let mut sorted = keys.clone();
@@ -64,4 +67,43 @@ async fn check_words<W: Word>(engine: &mut Engine, request: Request, native: boo
         }
     }
     Ok(())
+}
+
+/// Few values, in all bits.
+fn few<W: Word>(i: usize) -> W {
+    W::truncate((i as u128 % 23).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
+}
+
+/// Segments of many lengths, and an array of two segments and a part of one. The last key selected is one of many that are equal.
+async fn check_top<W: Word>(engine: &mut Engine, request: Request, top: Top, native: bool) -> Result<(), Error> {
+    let (k, segment) = (top.k as usize, SELECT_SEGMENT as usize);
+    let mut bounds: Vec<[u32; 2]> = vec![];
+    if top.segmented {
+        for len in [0, 1, k / 2, k, k + 1, 3 * k + 1000] {
+            let begin = bounds.last().map_or(3, |last| last[1]);
+            bounds.push([begin, begin + len as u32]);
+        }
+    }
+    let count = bounds.last().map_or(2 * segment + segment / 3, |last| last[1] as usize);
+    let keys: Vec<W> = (0..count).map(few).collect();
+    let ranges = if bounds.is_empty() { vec![[0, count as u32]] } else { bounds.clone() };
+    let mut expected = vec![];
+    for [begin, end] in ranges {
+        let mut order: Vec<u32> = (begin..end).collect();
+        order.sort_by_key(|&i| request.spec.rank(keys[i as usize]));
+        order.resize(order.len().max(k), abi::NOTHING);
+        expected.extend_from_slice(&order[..k]);
+    }
+    let mut found = vec![0_u32; expected.len()];
+    let data = Data::Top(bytemuck::cast_slice(&keys), bytemuck::cast_slice(&bounds), bytemuck::cast_slice_mut(&mut found));
+    let max = if top.segmented { bounds.len() } else { count };
+    engine.sort_untested(Request { max: max as u64, blocked: Blocked::NONE, ..request }, native, data).await?;
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::SelfTest {
+        backend: engine.gpu().name(),
+        what: format!("{top:?} of keys of {} bits, native kernels: {native}", request.key_bits),
+        why: format!("the selection of {count} keys came out wrong"),
+    })
 }

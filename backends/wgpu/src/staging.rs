@@ -49,22 +49,28 @@ pub(crate) struct Coming {
 }
 
 impl Up {
-    /// Copies `bytes` to the start of `target`. Its last word is filled up with zeros.
-    pub(crate) async fn copy(&mut self, gpu: &Gpu, waiting: Waiting, bytes: &[u8], target: &Buffer) -> Result<(), Error> {
+    /// Copies `bytes` to `target`, from byte `start` on, a multiple of 4. The last word is filled up with zeros.
+    pub(crate) async fn copy(
+        &mut self,
+        gpu: &Gpu,
+        waiting: Waiting,
+        bytes: &[u8],
+        (target, start): (&Buffer, u64),
+    ) -> Result<(), Error> {
         let whole = bytes.len() & !3;
         let (body, tail) = bytes.split_at(if bytes.len() < SHORT { 0 } else { whole });
         if target.usage().contains(BufferUsages::MAP_WRITE) && !body.is_empty() {
-            write(gpu, waiting, body, target).await?;
+            write(gpu, waiting, body, (target, start)).await?;
         } else {
             for (index, part) in body.chunks(UP_CHUNK as usize).enumerate() {
-                self.copy_chunk(gpu, waiting, part, target, index as u64 * UP_CHUNK).await?;
+                self.copy_chunk(gpu, waiting, part, target, start + index as u64 * UP_CHUNK).await?;
             }
         }
         let (words, rest) = tail.split_at(tail.len() & !3);
         let mut last = [0; 4];
         last[..rest.len()].copy_from_slice(rest);
         gpu.guarded(|| {
-            let at = body.len() as u64;
+            let at = start + body.len() as u64;
             if !words.is_empty() {
                 gpu.queue.write_buffer(target, at, words);
             }
@@ -84,7 +90,7 @@ impl Up {
             done(gpu, waiting, submission, [mapping]).await?;
             chunk
         };
-        fill(gpu, &chunk, part)?;
+        fill(gpu, (&chunk, 0), part)?;
         chunk.unmap();
         let submission = gpu.guarded(|| {
             let mut encoder = encoder(gpu);
@@ -168,16 +174,16 @@ impl Down {
     }
 }
 
-/// Copies `bytes`, whole words, to the start of a buffer in memory that both see.
-async fn write(gpu: &Gpu, waiting: Waiting, bytes: &[u8], target: &Buffer) -> Result<(), Error> {
+/// Copies `bytes`, whole words, to a buffer in memory that both see.
+async fn write(gpu: &Gpu, waiting: Waiting, bytes: &[u8], (target, start): (&Buffer, u64)) -> Result<(), Error> {
     let _mapped = mapped(gpu, waiting, target, MapMode::Write).await?;
-    fill(gpu, target, bytes)
+    fill(gpu, (target, start), bytes)
 }
 
-/// Copies `bytes` to the start of a mapped buffer, by all cores.
-fn fill(gpu: &Gpu, mapped: &Buffer, bytes: &[u8]) -> Result<(), Error> {
+/// Copies `bytes` to a mapped buffer, by all cores.
+fn fill(gpu: &Gpu, (mapped, start): (&Buffer, u64), bytes: &[u8]) -> Result<(), Error> {
     bytes.par_chunks(PART).enumerate().try_for_each(|(index, part)| {
-        let from = (index * PART) as u64;
+        let from = start + (index * PART) as u64;
         let view = mapped.get_mapped_range_mut(from..from + part.len() as u64);
         view.map_err(|error| gpu.give_up(&error.to_string()))?.copy_from_slice(part);
         Ok(())

@@ -66,8 +66,24 @@ impl WgpuBackend {
     /// # Errors
     /// As there.
     pub async fn top_k_async<K: Sortable>(&self, keys: &[K], k: usize, options: Options) -> Result<TopK<K>, Error> {
-        let mut indices = self.argsort_async(keys, options).await?;
-        indices.truncate(k);
+        let spec = Spec::of::<K>(options)?;
+        let indices = self.top_k_words(Waiting::Elsewhere, &shared_words(keys)?, k, spec).await?;
+        Ok(TopK { keys: permutation::gather(keys, &indices), indices })
+    }
+
+    /// [`Sort::top_k_segments_with`](polysort_core::Sort::top_k_segments_with) without blocking.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn top_k_segments_async<'a, K: Sortable>(
+        &self,
+        keys: &[K],
+        k: usize,
+        segments: impl Into<Segments<'a>>,
+        options: Options,
+    ) -> Result<TopK<K>, Error> {
+        let spec = Spec::of::<K>(options)?;
+        let indices = self.top_k_segment_words(Waiting::Elsewhere, &shared_words(keys)?, k, segments.into(), spec).await?;
         Ok(TopK { keys: permutation::gather(keys, &indices), indices })
     }
 

@@ -54,7 +54,7 @@ fn is_cheap(backend: &WgpuBackend, check: &str) -> bool {
     };
     let payload = match operation {
         "sort" | "sort_segments" => Payload::None,
-        "sort_by_key" | "argsort" | "top_k" => Payload::Indices,
+        "sort_by_key" | "argsort" | "top_k" | "top_k_segments" => Payload::Indices,
         _ => Payload::Words(1),
     };
     support::is_cheap(backend, bits, payload)

@@ -24,7 +24,7 @@ struct Sort {
     uint keys_source;
     uint keys_home;
     uint values_home;
-    uint padding;
+    uint k;
     // The tiles that publish nothing, for tests: from, until, every, phase.
     uint4 blocked;
 };

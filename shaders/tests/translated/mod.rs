@@ -18,7 +18,7 @@ pub(crate) const UNCHECKED: BoundsCheckPolicies = BoundsCheckPolicies {
 /// A kernel as naga has it, proven valid.
 pub(crate) fn module(variant: &Variant) -> (Module, ModuleInfo) {
     let module = naga::front::wgsl::parse_str(&prelude::wgsl(variant)).expect("our kernels are valid");
-    let capabilities = Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER;
+    let capabilities = Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER | Capabilities::SHADER_FLOAT16_IN_FLOAT32;
     let info = Validator::new(ValidationFlags::all(), capabilities).validate(&module).expect("our kernels are valid");
     (module, info)
 }

@@ -1,4 +1,4 @@
-// The number of keys of this call: recorded as three digits of ten bits, or read from the caller's buffer.
+// The number of keys of this call, or of segments: recorded as three digits of ten bits, or read from the caller's buffer.
 
 fn called_count() -> u32 {
     if (count_high.value == COUNT_ON_DEVICE) {

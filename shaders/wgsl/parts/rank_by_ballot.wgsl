@@ -4,7 +4,7 @@
 // of the tile. The board counts each subgroup's digits in a row of its own. Absent keys are left out by a ballot, not by their value.
 // Any subgroup size of 4 to 128 will do that divides the group and leaves at most ROWS rows; rows without a subgroup stay empty.
 
-var<workgroup> sums: array<u32, ROWS>;
+var<workgroup> row_sums: array<u32, ROWS>;
 
 // How many digits a thread owns: DIGITS from `thread * DIGITS` on, if there are so many threads.
 fn owned_digits() -> u32 {
@@ -33,7 +33,7 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, whole: bool) 
 #end
     workgroupBarrier();
 
-    // A thread sums up its digits over the rows, the group over the digits: then the rows hold where their keys go.
+    // A thread row_sums up its digits over the rows, the group over the digits: then the rows hold where their keys go.
     var totals: array<u32, DIGITS>;
     var sum = 0u;
     let owned = owned_digits();
@@ -47,12 +47,12 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, whole: bool) 
     }
     let before_lane = subgroupExclusiveAdd(sum);
     if (lane == lanes - 1u) {
-        sums[subgroup] = before_lane + sum;
+        row_sums[subgroup] = before_lane + sum;
     }
     workgroupBarrier();
     var start = before_lane;
     for (var r = 0u; r < subgroup; r++) {
-        start += sums[r];
+        start += row_sums[r];
     }
     for (var i = 0u; i < owned; i++) {
         let digit = thread * DIGITS + i;

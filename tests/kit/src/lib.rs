@@ -21,18 +21,25 @@
 //!
 //! A case is a key type, an operation, a [`Pattern`], a length, an order and a bit window. `--full` runs their product; else a part
 //! of it in which every pattern meets every operation and key, every length both orders, and every window comes.
+//!
+//! A backend that searches vectors enters by `suite.enter_vectors` as well: its distances are checked against double precision,
+//! what is nearest against a sort of its own distances.
 #![forbid(unsafe_code)]
 
 mod case;
+mod exact;
 mod keys;
 mod ops;
 mod oracle;
 mod patterns;
 mod suite;
+mod vectors;
 
 pub use case::{Case, Plan, Sample};
+pub use exact::{Exact, StdStore};
 pub use keys::{Custom, TestKey};
 pub use ops::{Check, checks, checks_of};
 pub use oracle::{Oracle, StdBackend};
 pub use patterns::Pattern;
 pub use suite::Suite;
+pub use vectors::{VectorCheck, vector_checks};

@@ -34,7 +34,7 @@ pub fn checks<B: Backend>() -> Vec<Check<B>> {
 /// Every operation on one key type.
 pub fn checks_of<B: Backend, K: TestKey>() -> Vec<Check<B>> {
     type Run<B> = fn(&B, &Plan) -> Result<usize, String>;
-    let operations: [(&str, Run<B>); 9] = [
+    let operations: [(&str, Run<B>); 10] = [
         ("sort", |b, p| each::<B, K>(b, p, 0, sort)),
         ("sort_pairs", |b, p| each::<B, K>(b, p, 1, sort_pairs)),
         ("sort_by_key", |b, p| each::<B, K>(b, p, 2, sort_by_key)),
@@ -44,6 +44,7 @@ pub fn checks_of<B: Backend, K: TestKey>() -> Vec<Check<B>> {
         ("argsort_segments", |b, p| each::<B, K>(b, &p.segmented(), 6, argsort_segments)),
         ("top_k", |b, p| each::<B, K>(b, p, 7, top_k)),
         ("misuse", |b, p| each::<B, K>(b, p, 8, misuse)),
+        ("top_k_segments", |b, p| each::<B, K>(b, &p.segmented(), 9, top_k_segments)),
     ];
     operations.map(|(name, run)| Check { name: format!("{} {name}", K::NAME), run }).into()
 }
@@ -158,6 +159,18 @@ fn top_k<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<
     same_keys(&format!("keys for k = {k}"), &best.keys, &permutation::gather(keys, &expected))
 }
 
+fn top_k_segments<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+    let lists = Lists::of(case);
+    let longest = lists.segments().ranges().map(|range| range.len()).max().unwrap_or(0);
+    let ks = [0, 1, 10, 1000, longest / 20, longest / 2, longest, usize::MAX];
+    let k = ks[(case.seed >> 8) as usize % ks.len()];
+    let best = backend.top_k_segments_with(keys, k, lists.segments(), case.options).map_err(failed)?;
+    let order = Oracle::new(keys, case).segments_permutation(lists.segments().ranges());
+    let expected: Vec<u32> = lists.segments().ranges().flat_map(|range| order[range].iter().copied().take(k)).collect();
+    same(&format!("indices for k = {k} in {lists:?}"), &best.indices, &expected)?;
+    same_keys(&format!("keys for k = {k} in {lists:?}"), &best.keys, &permutation::gather(keys, &expected))
+}
+
 /// What must be refused, each with the slices as they were.
 fn misuse<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
     let len = keys.len();
@@ -208,6 +221,14 @@ fn misuse<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result
                     Err(Error::InvalidOffsets { index: 1, .. })
                 )
         }),
+        (
+            "a selection past the end",
+            matches!(
+                backend.top_k_segments_with(keys, 1, &[0, len + 1], case.options),
+                Err(Error::InvalidOffsets { index: 0, end, keys, .. }) if (end, keys) == (len + 1, len)
+            ),
+        ),
+        ("no selection at all past the end", backend.top_k_segments_with(keys, 0, &[0, len + 1], case.options).is_err()),
         ("more begins than ends", {
             let ranges = Segments::Ranges { begins: &[0, 0], ends: &[0] };
             matches!(backend.sort_segments_with(&mut sorted, ranges, case.options), Err(Error::LengthMismatch { .. }))

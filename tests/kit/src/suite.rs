@@ -2,7 +2,9 @@
 
 use crate::case::Plan;
 use crate::ops::checks;
+use crate::vectors::vector_checks;
 use libtest_mimic::{Arguments, Failed, Trial};
+use polysort_core::vector::VectorSearch;
 use polysort_core::{Backend, Error};
 use std::sync::{Arc, OnceLock};
 
@@ -71,6 +73,20 @@ impl Suite {
                 let backend = opened.get_or_init(open).as_ref().map_err(|error| Failed::from(error.to_string()))?;
                 let cases = (check.run)(backend, plan)?;
                 println!("{cases} cases on {}", backend.name());
+                Ok(())
+            }));
+        }
+    }
+
+    /// Enters a backend that searches vectors.
+    pub fn enter_vectors<B: VectorSearch>(&mut self, name: &str, open: impl Fn() -> Result<B, Error> + Send + Sync + 'static) {
+        let shared = Arc::new((open, OnceLock::<Result<B, Error>>::new()));
+        for check in vector_checks::<B>() {
+            let shared = shared.clone();
+            self.trials.push(Trial::test(format!("[{name}] vectors: {}", check.name), move || {
+                let (open, opened) = &*shared;
+                let backend = opened.get_or_init(open).as_ref().map_err(|error| Failed::from(error.to_string()))?;
+                (check.run)(backend)?;
                 Ok(())
             }));
         }

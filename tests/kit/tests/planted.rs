@@ -170,7 +170,7 @@ fn a_right_backend_passes() {
 #[test]
 fn signed_integers_through_the_float_flip_are_caught() {
     let caught = failures::<FloatFlip, i64>();
-    for operation in ["sort", "sort_pairs", "sort_by_key", "argsort", "sort_segments", "top_k"] {
+    for operation in ["sort", "sort_pairs", "sort_by_key", "argsort", "sort_segments", "top_k", "top_k_segments"] {
         assert!(caught.contains(&format!("i64 {operation}")), "{operation}: {caught:?}");
     }
     assert_eq!(failures::<FloatFlip, u64>(), [""; 0]);
@@ -184,7 +184,9 @@ fn a_wrong_nan_order_is_caught() {
 #[test]
 fn an_unstable_sort_is_caught_wherever_it_shows() {
     let caught = failures::<Unstable, u16>();
-    for operation in ["sort", "sort_pairs", "sort_by_key", "argsort", "sort_pairs_segments", "argsort_segments", "top_k"] {
+    for operation in
+        ["sort", "sort_pairs", "sort_by_key", "argsort", "sort_pairs_segments", "argsort_segments", "top_k", "top_k_segments"]
+    {
         assert!(caught.contains(&format!("u16 {operation}")), "{operation}: {caught:?}");
     }
 }

@@ -6,7 +6,7 @@ use crate::kernel::{Kernel, Options, Schedule};
 use crate::source::Source;
 use bytemuck::Pod;
 use core::sync::atomic::{AtomicU64, Ordering};
-use polysort_core::plan::{self, Algorithm, Blocked, Command, Facts, Length, Payload, Request, SortPlan, Variant};
+use polysort_core::plan::{self, Algorithm, Blocked, Command, Facts, Length, Payload, Request, SortPlan, Top, Variant};
 use polysort_core::{Backend, Error, Limits, Spec, Word, permutation, sort_pairs_by_argsort};
 use polysort_shaders::abi;
 use std::collections::{BTreeMap, HashMap};
@@ -102,9 +102,15 @@ impl MslBackend {
 
     /// Sorts the keys, and moves or makes the values.
     fn run<W: Word>(&self, keys: &mut [W], values: &mut [u32], payload: Payload, spec: Spec) -> Result<(), Error> {
+        self.execute(keys, values, Request { payload, ..Request::keys(W::BITS, spec, keys.len() as u64) })
+    }
+
+    /// Does what `request` asks for.
+    fn execute<W: Word>(&self, keys: &mut [W], values: &mut [u32], request: Request) -> Result<(), Error> {
         let Config { facts, algorithm, blocked, .. } = self.inner.config;
+        let payload = request.payload;
         facts.limits(payload.words()).check("the emulated GPU", keys.len(), size_of::<W>().max(4))?;
-        let request = Request { payload, algorithm, blocked, ..Request::keys(W::BITS, spec, keys.len() as u64) };
+        let request = Request { algorithm, blocked, ..request };
         let plan = SortPlan::new(request, &facts)?;
         let mut memory = Memory::new(&plan, self.inner.launches.fetch_add(1, Ordering::Relaxed));
         // Kernels address whole words.
@@ -233,6 +239,20 @@ impl Backend for MslBackend {
         // Not what it should be, so that nothing is right by chance.
         let mut indices = vec![u32::MAX; keys.len()];
         self.run(&mut keys.to_vec(), &mut indices, Payload::Indices, spec)?;
+        Ok(indices)
+    }
+
+    fn top_k_bits<W: Word>(&self, keys: &[W], k: usize, spec: Spec) -> Result<Vec<u32>, Error> {
+        spec.check::<W>()?;
+        let k = k.min(keys.len());
+        if keys.len() < 2 || spec.width() == 0 || k > self.inner.config.facts.most_selected() as usize || k == 0 {
+            let mut order = self.argsort_bits(keys, spec)?;
+            order.truncate(k);
+            return Ok(order);
+        }
+        let top = Top { k: k as u32, segmented: false };
+        let mut indices = vec![u32::MAX - 1; k];
+        self.execute(&mut keys.to_vec(), &mut indices, Request::keys(W::BITS, spec, keys.len() as u64).select(top))?;
         Ok(indices)
     }
 }

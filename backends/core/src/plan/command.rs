@@ -2,11 +2,14 @@
 
 use super::shape::{Kernel, Shapes, Variant};
 use super::tuning::{COPY_TILE, HISTOGRAM_TILE};
-use super::{Algorithm, MAX_DIGITS, Payload, RADIX, SortPlan};
+use super::{Algorithm, MAX_DIGITS, Payload, RADIX, SortPlan, Top};
 use crate::Error;
 
 /// Words of the state before the histogram.
 pub const STATE_HEADER: u32 = 32;
+
+/// Added to the number of a level of a selection that is the last.
+pub const LAST_LEVEL: u32 = 512;
 
 /// A buffer, by what it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,6 +38,36 @@ pub enum Buffer {
     ValuesScratch,
     /// Values after an even number of passes, where these are not the caller's.
     ValuesSpare,
+    /// Begin and end of each segment that is selected from.
+    Bounds,
+    /// What a level of even number selected.
+    Candidates,
+    /// What a level of odd number selected.
+    CandidatesOdd,
+    /// What a search for vectors is, as a uniform.
+    Search,
+    /// The queries.
+    Queries,
+    /// A page of vectors.
+    Vectors,
+    /// The slot of each entry.
+    Entries,
+    /// The entries that are candidates.
+    Listed,
+    /// Where the candidates of each query begin, and end.
+    Offsets,
+    /// The distance of each candidate.
+    Distances,
+    /// The slot of each candidate.
+    Slots,
+    /// How many candidates are not there.
+    Faults,
+    /// Where the nearest candidates of each query are among all.
+    Positions,
+    /// Their distances.
+    NearDistances,
+    /// Their slots.
+    NearSlots,
 }
 
 /// A number that a command is given.
@@ -79,6 +112,26 @@ impl Groups {
             Groups::Each { units, of } => (count * u64::from(units)).div_ceil(of.into()),
         }
     }
+
+    /// The groups for `count` keys, in the two dimensions of a launch.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] if they are more than `max_groups` in each dimension.
+    pub fn grid(self, count: u64, max_groups: u32) -> Result<(u32, u32), Error> {
+        let groups = self.for_keys(count);
+        let rows = groups.div_ceil(max_groups.into()).max(1);
+        let most = u64::from(max_groups) * u64::from(max_groups);
+        let limit = match self {
+            Groups::Fixed(_) => most,
+            Groups::Each { units, of } => most * u64::from(of) / u64::from(units),
+        };
+        let too_long = || Error::TooLong { what: "the device".into(), asked: count, limit };
+        let columns = u32::try_from(groups.div_ceil(rows)).map_err(|_| too_long())?;
+        if rows > u64::from(max_groups) {
+            return Err(too_long());
+        }
+        Ok((columns, rows as u32))
+    }
 }
 
 /// One launch.
@@ -121,8 +174,14 @@ impl core::fmt::Display for Command {
 impl core::fmt::Display for SortPlan {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Self { request, algorithm, digits, single_tile, .. } = self;
-        let (key, payload, max) = (request.key_bits, request.payload, request.max);
-        writeln!(f, "{algorithm:?}: up to {max} keys of {key} bits, payload {payload:?}, {} digits", digits.len())?;
+        let (key, payload, max, digits) = (request.key_bits, request.payload, request.max, digits.len());
+        match request.top {
+            None => writeln!(f, "{algorithm:?}: up to {max} keys of {key} bits, payload {payload:?}, {digits} digits")?,
+            Some(Top { k, segmented: false }) => writeln!(f, "first {k} of up to {max} keys of {key} bits, {digits} digits")?,
+            Some(Top { k, .. }) => {
+                writeln!(f, "first {k} of each of up to {max} segments of keys of {key} bits, {digits} digits")?;
+            }
+        }
         for (buffer, bytes) in &self.scratch {
             writeln!(f, "  {buffer:?}: {bytes} bytes")?;
         }
@@ -140,8 +199,8 @@ type Built = (Vec<Command>, Vec<(Buffer, u64)>);
 
 /// Puts the commands of a plan together.
 pub(super) struct Builder<'a> {
-    plan: &'a SortPlan,
-    shapes: &'a Shapes,
+    pub(super) plan: &'a SortPlan,
+    pub(super) shapes: &'a Shapes,
     commands: Vec<Command>,
     /// Where the first pass reads keys, and where they are after an even number of passes.
     source: Buffer,
@@ -233,7 +292,9 @@ impl<'a> Builder<'a> {
             Buffer::Status | Buffer::StatusOdd => 4 * u64::from(RADIX) * tiles,
             Buffer::Scratch | Buffer::Spare => keys * request.max.max(1),
             Buffer::ValuesScratch | Buffer::ValuesSpare => values * request.max.max(1),
-            Buffer::Number | Buffer::Sort | Buffer::Count | Buffer::Keys | Buffer::Values => 0,
+            Buffer::Candidates | Buffer::CandidatesOdd => 4 * self.candidates(buffer == Buffer::CandidatesOdd),
+            // The caller's, or the device's.
+            _ => 0,
         };
         let mut used: Vec<Buffer> = self.commands.iter().flat_map(|command| command.bindings.iter().copied()).collect();
         used.sort_unstable();
@@ -242,13 +303,13 @@ impl<'a> Builder<'a> {
         (self.commands, scratch)
     }
 
-    fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         let bindings = [Buffer::Number, Buffer::Number, Buffer::Number, Buffer::Sort, Buffer::Count, Buffer::State];
         self.push(Variant { kernel: Kernel::Begin, ..self.shapes.plain }, bindings, COUNT_DIGITS, Groups::Fixed(1));
     }
 
     /// Copies what no binding can address as it lies.
-    fn move_in(&mut self) {
+    pub(super) fn move_in(&mut self) {
         let request = &self.plan.request;
         if self.plan.keys_move() {
             self.copy(When::Always, request.key_words(), (Buffer::Keys, request.keys.first), (Buffer::Spare, 0));
@@ -338,7 +399,7 @@ impl<'a> Builder<'a> {
         each(1, COPY_TILE * 32 / self.plan.request.key_bits)
     }
 
-    fn push(
+    pub(super) fn push(
         &mut self,
         variant: Variant,
         bindings: impl Into<Vec<Buffer>>,
@@ -350,7 +411,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-const COUNT_DIGITS: [Number; 3] = [Number::CountDigit(0), Number::CountDigit(1), Number::CountDigit(2)];
+pub(super) const COUNT_DIGITS: [Number; 3] = [Number::CountDigit(0), Number::CountDigit(1), Number::CountDigit(2)];
 
 fn each(units: u32, of: u32) -> Groups {
     Groups::Each { units, of }
@@ -373,14 +434,6 @@ impl SortPlan {
     /// # Errors
     /// [`Error::TooLong`] if they are more than `max_groups` in each dimension.
     pub fn grid(&self, groups: Groups, count: Option<u64>, max_groups: u32) -> Result<(u32, u32), Error> {
-        let count = count.unwrap_or(self.request.max);
-        let groups = groups.for_keys(count);
-        let rows = groups.div_ceil(max_groups.into()).max(1);
-        let too_long = || Error::TooLong { what: "the device".into(), asked: count, limit: self.request.max };
-        let columns = u32::try_from(groups.div_ceil(rows)).map_err(|_| too_long())?;
-        if rows > u64::from(max_groups) {
-            return Err(too_long());
-        }
-        Ok((columns, rows as u32))
+        groups.grid(count.unwrap_or(self.request.max), max_groups)
     }
 }

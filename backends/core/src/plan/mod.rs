@@ -9,11 +9,15 @@
 //! Both steps are pure; plans print, compare and are kept as snapshots. An executor decides nothing.
 
 mod command;
+mod search;
 mod shape;
+mod top;
 pub mod tuning;
 
-pub use command::{Buffer, Command, Groups, Number, STATE_HEADER, When};
-pub use shape::{Blocked, Facts, Kernel, Ranking, Variant};
+pub use command::{Buffer, Command, Groups, LAST_LEVEL, Number, STATE_HEADER, When};
+pub use search::SearchPlan;
+pub use shape::{Blocked, Facts, Kernel, Ranking, Variant, Vectors};
+pub use top::Top;
 
 use crate::{Error, Limits, Masks, Spec};
 use command::Builder;
@@ -81,7 +85,9 @@ pub struct Request {
     pub payload: Payload,
     /// The order.
     pub spec: Spec,
-    /// The most keys that there can be.
+    /// What to select, where not everything is to be sorted. The payload is then [`Payload::Indices`].
+    pub top: Option<Top>,
+    /// The most keys, or segments to select from, that there can be.
     pub max: u64,
     /// Where the keys start.
     pub keys: Place,
@@ -100,6 +106,7 @@ impl Request {
             key_bits,
             payload: Payload::None,
             spec,
+            top: None,
             max,
             keys: Place::default(),
             values: Place::default(),
@@ -118,6 +125,27 @@ impl Request {
     #[must_use]
     pub fn for_indices(self) -> Self {
         Self { payload: Payload::Indices, ..self }
+    }
+
+    /// For the positions of what `top` tells.
+    #[must_use]
+    pub fn select(self, top: Top) -> Self {
+        Self { payload: Payload::Indices, top: Some(top), ..self }
+    }
+
+    /// Bytes that a key, or a segment to select from, takes in the largest of its bindings but the values'.
+    pub fn unit_bytes(&self) -> usize {
+        match self.top {
+            // A begin and an end, and room for what is selected.
+            Some(top) if top.segmented => 4 * top.k.max(2) as usize,
+            _ if self.is_packed() => 4,
+            _ => self.key_bits as usize / 8,
+        }
+    }
+
+    /// Bytes of the values, or of the indices, of `max` keys.
+    pub fn value_bytes(&self) -> u64 {
+        4 * self.top.map_or(u64::from(self.payload.words()) * self.max, |top| top.results(self.max))
     }
 
     /// Words of 32 bits of a key while it is sorted.
@@ -185,13 +213,9 @@ impl SortPlan {
     /// [`Error::InvalidRange`] or [`Error::Unsupported`] for a spec that does not suit the keys, [`Error::TooLong`] for more keys than a
     /// binding holds, [`Error::Unsupported`] for an algorithm that cannot do this here.
     pub fn new(request: Request, facts: &Facts) -> Result<Self, Error> {
-        check_spec(&request)?;
+        check_request(&request)?;
         let limits = facts.limits(request.payload.words());
-        limits.check(
-            "the device",
-            request.max as usize,
-            request.key_bits.div_ceil(8).max(if request.is_packed() { 4 } else { 1 }) as usize,
-        )?;
+        limits.check("the device", request.max as usize, request.unit_bytes())?;
         let shapes = Shapes::new(&request, facts)?;
         let algorithm = algorithm(&request, facts)?;
         let up = request.key_words() * 32 - request.key_bits;
@@ -205,13 +229,16 @@ impl SortPlan {
             masks,
             window,
             tile: shapes.pass_tile(algorithm),
-            single_tile: if request.algorithm.is_some() { 0 } else { shapes.single.tile },
+            single_tile: if request.algorithm.is_some() || request.top.is_some() { 0 } else { shapes.single.tile },
             scratch: vec![],
             long: vec![],
             short: vec![],
         };
         let mut builder = Builder::new(&plan, &shapes);
-        builder.long();
+        match request.top {
+            None => builder.long(),
+            Some(top) => builder.top(top),
+        }
         let (long, scratch) = builder.finish();
         let short = if plan.single_tile > 0 { Builder::new(&plan, &shapes).short() } else { vec![] };
         (plan.long, plan.scratch, plan.short) = (long, scratch, short);
@@ -221,6 +248,8 @@ impl SortPlan {
     /// Which commands sort a count of keys that is known when they are recorded, or else as many as the buffers hold.
     pub fn length(&self, count: Option<u64>) -> Length {
         match count {
+            // What is selected of nothing has to be told as well.
+            _ if self.request.top.is_some() => Length::Long,
             Some(0) => Length::Nothing,
             Some(1) if self.request.payload != Payload::Indices => Length::Nothing,
             count if count.unwrap_or(self.request.max) <= u64::from(self.single_tile) => Length::Short,
@@ -249,7 +278,7 @@ impl SortPlan {
     }
 }
 
-fn check_spec(request: &Request) -> Result<(), Error> {
+fn check_request(request: &Request) -> Result<(), Error> {
     match request.key_bits {
         8 => request.spec.check::<u8>(),
         16 => request.spec.check::<u16>(),
@@ -261,6 +290,9 @@ fn check_spec(request: &Request) -> Result<(), Error> {
     match request.payload {
         Payload::Words(words) if !(1..=4).contains(&words) => {
             Err(Error::Unsupported { what: format!("values of {words} words of 32 bits; there are 1 to 4") })
+        }
+        payload if request.top.is_some_and(|top| top.k == 0 || payload != Payload::Indices) => {
+            Err(Error::Unsupported { what: format!("a selection {:?} with payload {payload:?}", request.top) })
         }
         _ => Ok(()),
     }

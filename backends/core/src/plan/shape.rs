@@ -1,8 +1,12 @@
 //! Kernels, and the shape that each has on a device.
 
-use super::tuning::{COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, GROUP, HISTOGRAM_TILE, PASS_KEYS, SINGLE_KEYS, UNROLLED_LANES};
+use super::tuning::{
+    COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, DIGIT_RUN, DISTANCE_RUN, GROUP, HISTOGRAM_TILE, PASS_KEYS, SELECT_SEGMENT,
+    SINGLE_KEYS, UNROLLED_LANES,
+};
 use super::{Algorithm, Payload, RADIX, Request};
 use crate::Error;
+use crate::vector::{Metric, Precision};
 
 /// What a plan must know of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,11 +110,14 @@ pub enum Kernel {
     Widen,
     Narrow,
     Fill,
+    TopK,
+    IvfDistance,
+    Nearest,
 }
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Self::Begin,
         Self::Histogram,
         Self::Scan,
@@ -124,6 +131,9 @@ impl Kernel {
         Self::Widen,
         Self::Narrow,
         Self::Fill,
+        Self::TopK,
+        Self::IvfDistance,
+        Self::Nearest,
     ];
 
     /// The name of file, entry point and label.
@@ -142,6 +152,9 @@ impl Kernel {
             Self::Widen => "widen",
             Self::Narrow => "narrow",
             Self::Fill => "fill",
+            Self::TopK => "top_k",
+            Self::IvfDistance => "ivf_distance",
+            Self::Nearest => "nearest",
         }
     }
 }
@@ -171,9 +184,55 @@ pub struct Variant {
     pub ranking: Option<Ranking>,
     /// Whether it clears, or uses, status words of look-back.
     pub look_back: bool,
+    /// Whether it is told where segments begin and end.
+    pub segmented: bool,
+    /// Whether it works on positions that were selected before.
+    pub nested: bool,
+    /// What vectors it works on.
+    pub vectors: Option<Vectors>,
+}
+
+/// What a kernel that works on vectors depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Vectors {
+    /// How far is measured.
+    pub metric: Metric,
+    /// How the store keeps numbers.
+    pub precision: Precision,
+    /// Whether vectors are read four numbers at a time.
+    pub quads: bool,
+    /// Threads that share a vector.
+    pub lanes: u32,
+}
+
+impl Vectors {
+    /// Sums that make a distance.
+    pub fn sums(self) -> u32 {
+        if self.metric == Metric::Cosine { 3 } else { 1 }
+    }
 }
 
 impl Variant {
+    /// A kernel for keys of so many bits, that depends on nothing else.
+    pub(super) fn of(kernel: Kernel, key_bits: u32) -> Self {
+        Self {
+            kernel,
+            key_bits,
+            packed: false,
+            value_words: 0,
+            indexed: false,
+            group: 0,
+            keys: 0,
+            tile: 0,
+            unrolled: false,
+            ranking: None,
+            look_back: false,
+            segmented: false,
+            nested: false,
+            vectors: None,
+        }
+    }
+
     /// Words of a key while it is sorted.
     pub fn key_words(&self) -> u32 {
         self.key_bits.div_ceil(32)
@@ -184,11 +243,14 @@ impl Variant {
         let counters = match self.ranking {
             Some(Ranking::Ballot { rows, .. }) => rows * RADIX,
             Some(Ranking::Counters) => 8 * self.group + self.tile,
-            None => 0,
+            None => return 0,
         };
         // One launch that sorts everything moves positions alone, and these have an array of their own.
         if self.kernel == Kernel::SingleTile {
             counters
+        } else if self.kernel == Kernel::TopK {
+            // Counts of a digit, and sums of some of them; or two marks for each of 32 keys a thread.
+            counters.max(RADIX + RADIX / DIGIT_RUN).max(2 * self.group)
         } else {
             counters.max(self.tile * self.key_words().max(self.value_words))
         }
@@ -205,6 +267,9 @@ impl Variant {
             Kernel::Onesweep => RADIX + 8,
             Kernel::Downsweep => RADIX + 4,
             Kernel::SingleTile => self.tile + 4,
+            Kernel::IvfDistance => DISTANCE_RUN * self.vectors.map_or(0, Vectors::sums) * self.group,
+            // Positions, the segment, the digit found, and sums over the threads where these are not those of the ranking.
+            Kernel::TopK => self.tile + 8 + if self.ranking == Some(Ranking::Counters) { 0 } else { self.group },
             _ => 0,
         };
         4 * (self.board_words() + ranking.next_multiple_of(4) + own)
@@ -217,6 +282,7 @@ pub(super) struct Shapes {
     pub(super) downsweep: Variant,
     pub(super) single: Variant,
     pub(super) plain: Variant,
+    pub(super) top: Variant,
 }
 
 impl Shapes {
@@ -224,17 +290,9 @@ impl Shapes {
         let wide = request.key_words().max(request.payload.words());
         let (counters_group, counters) = (COUNTER_GROUP.min(facts.max_group), Ranking::Counters);
         let base = Variant {
-            kernel: Kernel::Begin,
-            key_bits: request.key_bits,
-            packed: false,
             value_words: request.payload.words(),
             indexed: request.payload == Payload::Indices,
-            group: 0,
-            keys: 0,
-            tile: 0,
-            unrolled: false,
-            ranking: None,
-            look_back: false,
+            ..Variant::of(Kernel::Begin, request.key_bits)
         };
         // To the passes, a shorter key is a word like any other.
         let pass = Variant { key_bits: 32 * request.key_words(), ..base };
@@ -248,7 +306,8 @@ impl Shapes {
         let single = Variant { kernel: Kernel::SingleTile, packed: request.is_packed(), ..base };
         let single = fitted(single, group, SINGLE_KEYS, ranking, facts)?;
         let plain = Variant { key_bits: 32, value_words: 0, indexed: false, group: GROUP.min(facts.max_group), ..base };
-        Ok(Self { onesweep: onesweep.transpose()?, downsweep, single, plain })
+        let top = top_shape(Variant { kernel: Kernel::TopK, value_words: 0, indexed: false, ..single }, request, facts)?;
+        Ok(Self { onesweep: onesweep.transpose()?, downsweep, single, plain, top })
     }
 
     /// Keys of a tile of the passes.
@@ -274,4 +333,35 @@ fn fitted(shape: Variant, group: u32, keys: u32, ranking: Ranking, facts: &Facts
         .map(|keys| Variant { group, keys, tile: group * keys, unrolled, ranking: Some(ranking), ..shape })
         .find(|shape| shape.workgroup_bytes() <= facts.workgroup_bytes)
         .ok_or_else(|| Error::Unsupported { what: format!("a device with {} bytes of workgroup memory", facts.workgroup_bytes) })
+}
+
+/// The group and the ranking of a selection: the plainest, for an algorithm that needs the least of a device.
+fn selecting(algorithm: Option<Algorithm>, facts: &Facts) -> (u32, Ranking) {
+    let ballot = facts.ballot().filter(|_| algorithm != Some(Algorithm::ReduceThenScan));
+    ballot.unwrap_or((COUNTER_GROUP.min(facts.max_group), Ranking::Counters))
+}
+
+/// The shape that selects as many keys as are asked for: a tile of one key a thread if that will do, for nearest neighbours say, or the
+/// largest.
+fn top_shape(shape: Variant, request: &Request, facts: &Facts) -> Result<Variant, Error> {
+    let Some(top) = request.top else { return Ok(shape) };
+    let most = facts.most_selected();
+    if top.k > most {
+        return Err(Error::Unsupported { what: format!("selecting {} keys; here there are at most {most}", top.k) });
+    }
+    let (group, ranking) = selecting(request.algorithm, facts);
+    let keys = if top.k <= group { 1 } else { SINGLE_KEYS };
+    fitted(Variant { segmented: top.segmented, ..shape }, group, keys, ranking, facts)
+}
+
+impl Facts {
+    /// The most keys that are selected without sorting all.
+    pub fn most_selected(&self) -> u32 {
+        let most = |algorithm| {
+            let (group, ranking) = selecting(algorithm, self);
+            let shape = fitted(Variant::of(Kernel::TopK, 32), group, SINGLE_KEYS, ranking, self);
+            shape.map_or(0, |shape| shape.tile)
+        };
+        most(None).min(most(Some(Algorithm::ReduceThenScan))).min(SELECT_SEGMENT / 4)
+    }
 }

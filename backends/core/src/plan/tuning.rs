@@ -38,3 +38,15 @@ pub const SOFTWARE_LOOK: u32 = 4;
 
 /// Keys that a thread of the histogram loads at a time.
 pub const HISTOGRAM_BATCH: u32 = 8;
+
+/// Keys that one group selects from: few enough that what they are read for, again and again, stays in a cache.
+pub const SELECT_SEGMENT: u32 = 1 << 14;
+
+/// Values of a digit whose counts one thread adds up, where the digit of the last selected key is looked for.
+pub const DIGIT_RUN: u32 = 16;
+
+/// Vectors that a team of threads reads side by side: enough loads under way to hide what each takes.
+pub const DISTANCE_RUN: u32 = 4;
+
+/// Threads of a team, at most: they read 512 bytes at a time.
+pub const DISTANCE_LANES: u32 = 32;

@@ -10,7 +10,8 @@ mod run;
 mod support;
 
 use libtest_mimic::{Failed, Trial};
-use polysort_core::plan::{Algorithm, Buffer, Command, Facts, Groups, Kernel, Length, Payload, Place, Request, SortPlan};
+use polysort_core::plan::tuning::SELECT_SEGMENT;
+use polysort_core::plan::{Algorithm, Buffer, Command, Facts, Groups, Kernel, Length, Payload, Place, Request, SortPlan, Top};
 use polysort_core::{Options, Spec};
 use polysort_shaders::abi;
 use polysort_wgpu::{Config, WgpuBackend};
@@ -24,7 +25,8 @@ fn main() {
             for kernel in Kernel::ALL {
                 // One is for devices with subgroups alone; the other is the same on both.
                 let other = if config.subgroups { Kernel::Downsweep } else { Kernel::Onesweep };
-                if kernel == other {
+                // Those of vector search, whose sums have no exact model, are run by its suite.
+                if [other, Kernel::IvfDistance, Kernel::Nearest].contains(&kernel) {
                     continue;
                 }
                 let what = format!("kernel {}", kernel.name());
@@ -61,7 +63,8 @@ fn alone(config: Config, kernel: Kernel) -> Result<(), Failed> {
     let facts = *runner.backend.facts();
     let (mut launches, mut changed, mut numbers) = (0, 0, BTreeSet::new());
     let mut requests = requests();
-    if kernel == Kernel::Downsweep || kernel == Kernel::SingleTile && facts.subgroups.is_none() {
+    // Those by counters take long to compile.
+    if kernel == Kernel::Downsweep || [Kernel::SingleTile, Kernel::TopK].contains(&kernel) && facts.subgroups.is_none() {
         requests.retain(|request| support::is_cheap(&runner.backend, request.key_bits, request.payload));
     }
     for (seed, case) in (0..).zip(cases(&facts, kernel, &requests)) {
@@ -108,12 +111,17 @@ fn cases(facts: &Facts, kernel: Kernel, requests: &[Request]) -> Vec<Case> {
     for (r, &request) in requests.iter().enumerate() {
         let algorithms = [None, Some(Algorithm::OneSweep), Some(Algorithm::ReduceThenScan), Some(Algorithm::Counting)];
         for algorithm in algorithms {
+            if kernel == Kernel::TopK && algorithm.is_some() {
+                continue;
+            }
             let Ok(probe) = SortPlan::new(Request { algorithm, ..request }, facts) else { continue };
             if !probe.all_commands().any(|command| command.variant.kernel == kernel) {
                 continue;
             }
             let (tile, single) = (probe.tile, probe.single_tile.max(3));
             let counts = match kernel {
+                Kernel::TopK if is_segmented(&request) => vec![5, 37, 1, 12, 3],
+                Kernel::TopK => vec![2 * SELECT_SEGMENT + 17, 3 * SELECT_SEGMENT, SELECT_SEGMENT, SELECT_SEGMENT + 1, 7],
                 Kernel::SingleTile => vec![single, single - 1, single / 2 + 3, 2, 19],
                 // More than one group of it, or nearly none.
                 Kernel::Histogram | Kernel::Fill if r % 5 == 0 => vec![(1 << 14) + 5, 3 << 14, 5, 2 * tile - 1],
@@ -165,8 +173,19 @@ fn requests() -> Vec<Request> {
         }
         let whole = Request::keys(bits, spec(bits, Options::descending()).expect("all bits"), 0);
         requests.extend([whole, Request { keys: Place { first: 3 }, ..whole }]);
+        let inner = spec(bits, Options::ascending().bits(2..bits - 1)).expect("a range of the key");
+        // One that a thread each sorts, and one of many a thread.
+        let (few, many) = (Top { k: 7, segmented: k % 2 == 1 }, Top { k: 900, segmented: k % 2 == 0 });
+        for (spec, top) in [(whole.spec, few), (inner, many)] {
+            let first = 4 * (k as u32 % 2);
+            requests.push(Request { keys: Place { first }, values: Place { first }, ..Request { spec, ..whole }.select(top) });
+        }
     }
     requests
+}
+
+fn is_segmented(request: &Request) -> bool {
+    request.top.is_some_and(|top| top.segmented)
 }
 
 /// Noise in all buffers, and the keys.
@@ -177,12 +196,19 @@ fn contents(case: &Case, seed: u64) -> Contents {
     let mut contents: Contents = plan.scratch.iter().map(|&(buffer, bytes)| (buffer, noise(bytes / 4))).collect();
     let count = if case.on_device && u64::from(case.count) == request.max { case.count + 77 } else { case.count };
     contents.insert(Buffer::Count, vec![count, 5, 6, 7]);
-    let values = u64::from(request.values.first) + u64::from(request.payload.words()) * request.max;
+    let values = u64::from(request.values.first) + request.value_bytes() / 4;
     contents.insert(Buffer::Values, noise(values));
-    let words = u64::from(request.keys.first) + (request.max * u64::from(request.key_bits)).div_ceil(32);
+    let (mut most, mut count) = (request.max, case.count);
+    if is_segmented(request) {
+        let bounds = segments(request.max as usize, noise(2 * request.max));
+        count = bounds.iter().copied().max().unwrap_or(0);
+        most = count.into();
+        contents.insert(Buffer::Bounds, bounds);
+    }
+    let words = u64::from(request.keys.first) + (most * u64::from(request.key_bits)).div_ceil(32);
     let mut keys = noise(words);
     let first = request.keys.first as usize;
-    let end = first + (case.count as usize * request.key_bits as usize).div_ceil(32);
+    let end = first + (count as usize * request.key_bits as usize).div_ceil(32);
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut keys[first..end]);
     let size = request.key_bits as usize / 8;
     let whole = bytes.len() / size * size;
@@ -199,12 +225,23 @@ fn contents(case: &Case, seed: u64) -> Contents {
         if matches!(case.pattern, Pattern::Sorted) {
             // One bit, at the top: from low to high in whatever order.
             let ascends = request.spec.masks.clear >> (request.key_bits - 2) & 1 == 0;
-            let late = i > case.count as usize / 2;
+            let late = i > count as usize / 2;
             key[size - 1] = if late == ascends { 0x7f } else { 0x01 };
         }
     }
     contents.insert(Buffer::Keys, keys);
     contents
+}
+
+/// Begins and ends of so many segments, by noise: short ones, some long ones, some empty, with gaps.
+fn segments(count: usize, noise: Vec<u32>) -> Vec<u32> {
+    let (mut bounds, mut at) = (vec![], 0);
+    for noise in noise.into_iter().take(count) {
+        let begin = at + noise % 3;
+        at = begin + [0, 1, 100, 1000, 20_000][(noise >> 8) as usize % 5] * (noise >> 16 & 3);
+        bounds.extend([begin, at]);
+    }
+    bounds
 }
 
 /// The first word that differs.
@@ -234,9 +271,10 @@ fn explain(what: &str, case: &Case, command: &Command, grid: (u32, u32)) -> Stri
 fn check_model(case: &Case, start: &Contents, end: &Contents) -> Result<(), String> {
     let request = &case.plan.request;
     let size = request.key_bits as usize / 8;
+    let count = if is_segmented(request) { usize::MAX } else { case.count as usize };
     let bytes = |contents: &Contents, buffer, first: u32, size: usize| -> Vec<Vec<u8>> {
         let bytes: &[u8] = bytemuck::cast_slice(&contents[&buffer]);
-        bytes[4 * first as usize..].chunks_exact(size).take(case.count as usize).map(<[u8]>::to_vec).collect()
+        bytes[4 * first as usize..].chunks_exact(size).take(count).map(<[u8]>::to_vec).collect()
     };
     let rank = |key: &Vec<u8>| {
         let raw = key.iter().rev().fold(0_u128, |raw, &byte| raw << 8 | u128::from(byte));
@@ -249,6 +287,9 @@ fn check_model(case: &Case, start: &Contents, end: &Contents) -> Result<(), Stri
         }
     };
     let keys = bytes(start, Buffer::Keys, request.keys.first, size);
+    if let Some(top) = request.top {
+        return check_selection(case, top, &keys.iter().map(rank).collect::<Vec<_>>(), end);
+    }
     let mut order: Vec<usize> = (0..keys.len()).collect();
     order.sort_by_key(|&i| rank(&keys[i]));
     let mut sorted: Vec<Vec<u8>> = order.iter().map(|&i| keys[i].clone()).collect();
@@ -267,6 +308,24 @@ fn check_model(case: &Case, start: &Contents, end: &Contents) -> Result<(), Stri
         sorted = keys;
     }
     if bytes(end, Buffer::Keys, request.keys.first, size) == sorted { Ok(()) } else { Err("keys".into()) }
+}
+
+/// That the indices are the first of each segment, by the ranks of all keys.
+fn check_selection(case: &Case, top: Top, ranks: &[u128], end: &Contents) -> Result<(), String> {
+    let bounds: Vec<[u32; 2]> = match end.get(&Buffer::Bounds) {
+        Some(bounds) => bounds.chunks_exact(2).take(case.count as usize).map(|pair| [pair[0], pair[1]]).collect(),
+        None => vec![[0, case.count]],
+    };
+    let indices = &end[&Buffer::Values][case.plan.request.values.first as usize..];
+    for ([begin, end], found) in bounds.into_iter().zip(indices.chunks(top.k as usize)) {
+        let mut order: Vec<u32> = (begin..end).collect();
+        order.sort_by_key(|&i| ranks[i as usize]);
+        order.resize(order.len().max(top.k as usize), abi::NOTHING);
+        if !order.starts_with(found) {
+            return Err(format!("the selection of {begin}..{end}: {found:?}"));
+        }
+    }
+    Ok(())
 }
 
 /// That the subgroups of a group are as many, and as large, as kernels are told, and that threads are numbered through them.

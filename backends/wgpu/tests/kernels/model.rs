@@ -1,7 +1,8 @@
 //! What each kernel must do to its buffers, in plain Rust: one element after another, over keys of 128 bits.
 
 use crate::run::Contents;
-use polysort_core::plan::{Buffer, Command, Digit, Kernel, Number, Payload, SortPlan};
+use polysort_core::plan::tuning::SELECT_SEGMENT;
+use polysort_core::plan::{Buffer, Command, Digit, Kernel, LAST_LEVEL, Number, Payload, SortPlan};
 use polysort_shaders::abi;
 
 const RADIX: usize = 256;
@@ -39,6 +40,8 @@ pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64
             (0..count).for_each(|i| model.put_packed(on, i, on[&from][i]));
         }
         Kernel::Fill => model.fill(on),
+        Kernel::TopK => model.top_k(on),
+        Kernel::IvfDistance | Kernel::Nearest => unreachable!("no plan of a sort has it"),
     }
 }
 
@@ -232,6 +235,39 @@ impl Model<'_> {
     }
 
     /// Where the elements start in a buffer that a pass works on: the caller's ones may start anywhere.
+    /// Of each segment the first k positions, by the ranks of their keys.
+    fn top_k(&self, on: &mut Contents) {
+        let k = self.plan.request.top.expect("a selection").k as usize;
+        let level = self.number(3);
+        let (is_last, level) = (level >= LAST_LEVEL as usize, level % LAST_LEVEL as usize);
+        let lists: Vec<Vec<u32>> = if self.command.variant.segmented {
+            on[&Buffer::Bounds].chunks_exact(2).take(self.count).map(|bounds| (bounds[0]..bounds[1]).collect()).collect()
+        } else {
+            let mut positions: Vec<u32> = (0..self.count as u32).collect();
+            for _ in 0..level {
+                let left = positions.chunks(SELECT_SEGMENT as usize).map(|segment| segment.len().min(k)).sum();
+                positions.truncate(left);
+            }
+            if self.command.variant.nested {
+                positions = on[&self.command.bindings[8]][..positions.len()].to_vec();
+            }
+            if positions.is_empty() {
+                vec![vec![]]
+            } else {
+                positions.chunks(SELECT_SEGMENT as usize).map(<[u32]>::to_vec).collect()
+            }
+        };
+        let first = if is_last { self.first(self.command.bindings[7]) } else { 0 };
+        for (g, mut list) in lists.into_iter().enumerate() {
+            list.sort_by_cached_key(|&position| self.rank(self.source_key(on, self.command.bindings[6], position as usize)));
+            list.truncate(k);
+            if is_last {
+                list.resize(k, abi::NOTHING);
+            }
+            self.buffer(on, 7)[first + g * k..][..list.len()].copy_from_slice(&list);
+        }
+    }
+
     fn first(&self, buffer: Buffer) -> usize {
         let request = &self.plan.request;
         match buffer {

@@ -1,7 +1,7 @@
 //! Launches one command of a plan on given buffers: the plainest executor there could be.
 
 use libtest_mimic::Failed;
-use polysort_core::plan::{self, Command, Number, SortPlan, Variant};
+use polysort_core::plan::{self, Command, SortPlan, Variant};
 use polysort_shaders::{abi, prelude};
 use polysort_wgpu::WgpuBackend;
 use polysort_wgpu::wgpu::{
@@ -58,7 +58,7 @@ impl Runner {
             .map(|role| match role {
                 plan::Buffer::Number => {
                     let number = numbers.next().expect("a number for each binding");
-                    buffer(bytemuck::bytes_of(&[value(*number, count), 0, 0, 0]), BufferUsages::UNIFORM)
+                    buffer(bytemuck::bytes_of(&[abi::value(*number, count), 0, 0, 0]), BufferUsages::UNIFORM)
                 }
                 plan::Buffer::Sort => buffer(bytemuck::bytes_of(&abi::Sort::of(plan)), BufferUsages::UNIFORM),
                 role => buffer(bytemuck::cast_slice(&contents[role]), BufferUsages::STORAGE),
@@ -147,13 +147,4 @@ impl Runner {
 fn trusted(device: &Device, descriptor: ShaderModuleDescriptor<'_>) -> ShaderModule {
     // SAFETY: the plan's commands run on buffers of the plan's sizes, as in the engine, where the reasons stand.
     unsafe { device.create_shader_module_trusted(descriptor, ShaderRuntimeChecks::unchecked()) }
-}
-
-fn value(number: Number, count: Option<u32>) -> u32 {
-    match (number, count) {
-        (Number::Is(number), _) => number,
-        (Number::CountDigit(digit), Some(count)) => count >> (10 * digit) & 1023,
-        (Number::CountDigit(2), None) => 1024,
-        (Number::CountDigit(_), None) => 0,
-    }
 }

@@ -1,0 +1,87 @@
+//! Selection: the first keys of an array, or of each of its segments, without sorting the rest.
+
+use crate::backend::WgpuBackend;
+use crate::engine::Data;
+use crate::wait::Waiting;
+use polysort_core::plan::{Request, Top};
+use polysort_core::{Error, Segments, Spec, Word, permutation};
+
+/// Keys of a segment from which on it is selected from by many groups: what one group reads in about the time that a call takes.
+const LONG: usize = 1 << 18;
+
+impl WgpuBackend {
+    /// The positions of the first `k` words of the order.
+    pub(crate) async fn top_k_words<W: Word>(
+        &self,
+        waiting: Waiting,
+        keys: &[W],
+        k: usize,
+        spec: Spec,
+    ) -> Result<Vec<u32>, Error> {
+        spec.check::<W>()?;
+        let k = k.min(keys.len());
+        if !self.selects(k, keys.len(), spec) {
+            let mut order = self.argsort_words(waiting, keys, spec).await?;
+            order.truncate(k);
+            return Ok(order);
+        }
+        self.gpu().facts.limits(1).check("the GPU", keys.len(), size_of::<W>().max(4))?;
+        let top = Top { k: k as u32, segmented: false };
+        let request = Request::keys(W::BITS, spec, keys.len() as u64).select(top);
+        let mut indices = vec![0_u32; k];
+        let data = Data::Top(bytemuck::cast_slice(keys), &[], bytemuck::cast_slice_mut(&mut indices));
+        self.engine(waiting).await.sort(request, data).await?;
+        Ok(indices)
+    }
+
+    /// The same of each segment by itself, one after the other.
+    pub(crate) async fn top_k_segment_words<W: Word>(
+        &self,
+        waiting: Waiting,
+        keys: &[W],
+        k: usize,
+        segments: Segments<'_>,
+        spec: Spec,
+    ) -> Result<Vec<u32>, Error> {
+        spec.check::<W>()?;
+        segments.check(keys.len())?;
+        permutation::check_len(keys.len())?;
+        // Long segments, one by one; all others at once.
+        let mut selected = vec![vec![]; segments.len()];
+        let (mut bounds, mut owners) = (vec![], vec![]);
+        for (range, selected) in segments.ranges().zip(&mut selected) {
+            if range.len() >= LONG {
+                let indices = self.top_k_words(waiting, &keys[range.clone()], k, spec).await?;
+                *selected = indices.into_iter().map(|index| index + range.start as u32).collect();
+            } else {
+                bounds.push([range.start as u32, range.end as u32]);
+                owners.push(selected);
+            }
+        }
+        let longest = bounds.iter().map(|[begin, end]| end - begin).max().unwrap_or(0);
+        let k = k.min(longest as usize);
+        let facts = &self.gpu().facts;
+        let fits = bounds.len() as u64 <= facts.limits(1).longest(4 * k.max(2)) && size_of_val(keys) as u64 <= facts.max_binding;
+        if !fits || !self.selects(k, keys.len(), spec) {
+            let order = self.argsort_segment_words(waiting, keys, segments, spec).await?;
+            for ([begin, end], owner) in bounds.iter().zip(owners) {
+                *owner = order[*begin as usize..*end as usize].iter().copied().take(k).collect();
+            }
+            return Ok(selected.concat());
+        }
+        let top = Top { k: k as u32, segmented: true };
+        let request = Request::keys(W::BITS, spec, bounds.len() as u64).select(top);
+        let mut indices = vec![0_u32; k * bounds.len()];
+        let data = Data::Top(bytemuck::cast_slice(keys), bytemuck::cast_slice(&bounds), bytemuck::cast_slice_mut(&mut indices));
+        self.engine(waiting).await.sort(request, data).await?;
+        for (([begin, end], owner), indices) in bounds.iter().zip(owners).zip(indices.chunks_exact(k)) {
+            *owner = indices[..k.min((end - begin) as usize)].to_vec();
+        }
+        Ok(selected.concat())
+    }
+
+    /// Whether `k` of so many keys are selected; else they are sorted.
+    fn selects(&self, k: usize, keys: usize, spec: Spec) -> bool {
+        (1..=self.gpu().facts.most_selected() as usize).contains(&k) && keys > 1 && spec.width() > 0
+    }
+}

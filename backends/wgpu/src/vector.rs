@@ -1,0 +1,404 @@
+//! Vector search: stores on the device, and searches in them, each recorded as one sequence.
+//!
+//! A store that is larger than a binding lies in pages; the distances of a search are computed page by page.
+
+use crate::backend::WgpuBackend;
+use crate::engine::{Engine, PASS};
+use crate::gpu::{Gpu, STORAGE};
+use crate::launch::{Bound, Count, Launch, Launches};
+use crate::staging::encoder;
+use crate::wait::{Waiting, blocking};
+use half::f16;
+use polysort_core::Error;
+use polysort_core::plan::{Buffer as Role, Command, SearchPlan, SortPlan};
+use polysort_core::vector::{Distances, Metric, Nearest, Precision, Search, Shape, VectorSearch, VectorStore, nearest_by};
+use polysort_shaders::abi;
+use rayon::prelude::*;
+use std::borrow::Cow;
+use wgpu::{Buffer, BufferUsages};
+
+/// Vectors on a GPU.
+pub struct WgpuStore {
+    backend: WgpuBackend,
+    memory: Memory,
+}
+
+/// Where the vectors of a store, and its entries, lie.
+struct Memory {
+    shape: Shape,
+    /// Slots of all pages but the last.
+    page_slots: usize,
+    pages: Vec<Buffer>,
+    entries: Buffer,
+    entry_count: usize,
+}
+
+impl Memory {
+    fn new(gpu: &Gpu, shape: Shape) -> Result<Self, Error> {
+        shape.check()?;
+        let (bytes, limit) = (SearchPlan::stride_bytes(shape), gpu.facts.max_binding);
+        let page_slots = usize::try_from(limit / bytes).unwrap_or(usize::MAX).min(shape.capacity.max(1));
+        if page_slots == 0 {
+            let what = "a binding of the GPU, in numbers of one vector".into();
+            return Err(Error::TooLong { what, asked: shape.dimension as u64, limit: limit / 4 });
+        }
+        // What is not there is read as well, if not looked at.
+        let starts = (0..shape.capacity.max(1)).step_by(page_slots);
+        let page = |start| {
+            let slots = page_slots.min(shape.capacity.max(1) - start);
+            gpu.buffer("polysort vectors", bytes * slots as u64, STORAGE)
+        };
+        let pages = starts.map(page).collect::<Result<_, _>>()?;
+        let entries = gpu.buffer("polysort entries", 4, STORAGE)?;
+        Ok(Self { shape, page_slots, pages, entries, entry_count: 0 })
+    }
+
+    async fn write(&self, engine: &mut Engine, slot: u32, vectors: &[f32]) -> Result<(), Error> {
+        self.shape.check_write(slot, vectors.len())?;
+        let (dimension, mut slot, mut rest) = (self.shape.dimension, slot as usize, vectors);
+        while !rest.is_empty() {
+            let (page, place) = (slot / self.page_slots, slot % self.page_slots);
+            let count = (self.page_slots - place).min(rest.len() / dimension);
+            let (part, after) = rest.split_at(count * dimension);
+            let start = place as u64 * SearchPlan::stride_bytes(self.shape);
+            engine.upload(&self.rows(part), &self.pages[page], start).await?;
+            (slot, rest) = (slot + count, after);
+        }
+        Ok(())
+    }
+
+    /// Vectors as they lie in a page.
+    fn rows<'a>(&self, vectors: &'a [f32]) -> Cow<'a, [u8]> {
+        if self.shape.precision == Precision::F32 {
+            return bytemuck::cast_slice(vectors).into();
+        }
+        let stride = SearchPlan::stride_bytes(self.shape) as usize / 2;
+        let mut halves = vec![f16::ZERO; vectors.len() / self.shape.dimension * stride];
+        let rows = halves.par_chunks_mut(stride).zip(vectors.par_chunks(self.shape.dimension));
+        rows.for_each(|(row, vector)| row.iter_mut().zip(vector).for_each(|(half, &number)| *half = f16::from_f32(number)));
+        bytemuck::pod_collect_to_vec(&halves).into()
+    }
+
+    async fn set_entries(&mut self, engine: &mut Engine, slots: &[u32]) -> Result<(), Error> {
+        self.shape.check_entries(slots)?;
+        let bytes = size_of_val(slots) as u64;
+        fits(engine.gpu(), "entries", slots.len(), 4)?;
+        if self.entries.size() < bytes {
+            self.entries = engine.gpu().buffer("polysort entries", bytes.next_power_of_two(), STORAGE)?;
+        }
+        engine.upload(bytemuck::cast_slice(slots), &self.entries, 0).await?;
+        self.entry_count = slots.len();
+        Ok(())
+    }
+}
+
+impl WgpuStore {
+    /// [`VectorStore::write`] without blocking.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn write_async(&mut self, slot: u32, vectors: &[f32]) -> Result<(), Error> {
+        self.put(Waiting::Elsewhere, slot, vectors).await
+    }
+
+    /// [`VectorStore::set_entries`] without blocking.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn set_entries_async(&mut self, slots: &[u32]) -> Result<(), Error> {
+        self.name(Waiting::Elsewhere, slots).await
+    }
+
+    async fn put(&mut self, waiting: Waiting, slot: u32, vectors: &[f32]) -> Result<(), Error> {
+        self.memory.write(&mut *self.backend.engine(waiting).await, slot, vectors).await
+    }
+
+    async fn name(&mut self, waiting: Waiting, slots: &[u32]) -> Result<(), Error> {
+        self.memory.set_entries(&mut *self.backend.engine(waiting).await, slots).await
+    }
+}
+
+impl VectorStore for WgpuStore {
+    fn shape(&self) -> Shape {
+        self.memory.shape
+    }
+
+    fn entries(&self) -> usize {
+        self.memory.entry_count
+    }
+
+    fn write(&mut self, slot: u32, vectors: &[f32]) -> Result<(), Error> {
+        blocking(self.put(Waiting::Here, slot, vectors))
+    }
+
+    fn set_entries(&mut self, slots: &[u32]) -> Result<(), Error> {
+        blocking(self.name(Waiting::Here, slots))
+    }
+}
+
+impl VectorSearch for WgpuBackend {
+    type Store = WgpuStore;
+
+    fn vector_store(&self, shape: Shape) -> Result<WgpuStore, Error> {
+        Ok(WgpuStore { backend: self.clone(), memory: Memory::new(self.gpu(), shape)? })
+    }
+
+    fn distances(&self, store: &WgpuStore, search: &Search<'_>) -> Result<Distances, Error> {
+        blocking(self.all_distances(Waiting::Here, store, search))
+    }
+
+    fn nearest(&self, store: &WgpuStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
+        let most = self.facts().most_selected() as usize;
+        if k > most && longest(search) > most {
+            return nearest_by(self, &self.distances(store, search)?, search.candidate_offsets, k);
+        }
+        blocking(self.some_nearest(Waiting::Here, store, search, k))
+    }
+}
+
+impl WgpuBackend {
+    /// [`VectorSearch::distances`] without blocking.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn distances_async(&self, store: &WgpuStore, search: &Search<'_>) -> Result<Distances, Error> {
+        self.all_distances(Waiting::Elsewhere, store, search).await
+    }
+
+    /// [`VectorSearch::nearest`] without blocking.
+    ///
+    /// # Errors
+    /// As there; [`Error::Unsupported`] for more than [`Facts::most_selected`](polysort_core::plan::Facts::most_selected).
+    pub async fn nearest_async(&self, store: &WgpuStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
+        self.some_nearest(Waiting::Elsewhere, store, search, k).await
+    }
+
+    async fn all_distances(&self, waiting: Waiting, store: &WgpuStore, search: &Search<'_>) -> Result<Distances, Error> {
+        let mut engine = self.searching(waiting, store, search).await?;
+        let count = search.candidate_indices.len();
+        let mut found = Distances { distances: vec![0.0; count], slots: vec![0; count] };
+        let Distances { distances, slots } = &mut found;
+        let (distances, slots) = (bytemuck::cast_slice_mut(distances), bytemuck::cast_slice_mut(slots));
+        engine.search(&store.memory, search, 0, distances, slots).await?;
+        Ok(found)
+    }
+
+    async fn some_nearest(&self, waiting: Waiting, store: &WgpuStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
+        let k = k.min(longest(search));
+        if k == 0 {
+            // None is near, but all may be wrong.
+            self.all_distances(waiting, store, search).await?;
+            return Nearest::new(0, vec![], vec![]);
+        }
+        let mut engine = self.searching(waiting, store, search).await?;
+        let count = k * (search.candidate_offsets.len() - 1);
+        let mut found = Distances { distances: vec![0.0; count], slots: vec![0; count] };
+        let Distances { distances, slots } = &mut found;
+        let (near, near_slots) = (bytemuck::cast_slice_mut(distances), bytemuck::cast_slice_mut(slots));
+        engine.search(&store.memory, search, k as u32, near, near_slots).await?;
+        Nearest::new(k, found.distances, found.slots)
+    }
+
+    /// The engine for a search that is right in itself, by distances that passed their test.
+    async fn searching(
+        &self,
+        waiting: Waiting,
+        store: &WgpuStore,
+        search: &Search<'_>,
+    ) -> Result<async_lock::MutexGuard<'_, Engine>, Error> {
+        let shape = store.memory.shape;
+        if !self.is_same(&store.backend) {
+            return Err(Error::InvalidBuffer {
+                why: "the store lies on another device; make it with a clone of this backend".into(),
+            });
+        }
+        search.queries(shape.dimension, store.memory.entry_count)?;
+        let mut engine = self.engine(waiting).await;
+        let vectors = SearchPlan::new(shape, search.metric, self.facts()).distances.variant.vectors.expect("it works on vectors");
+        if !engine.tested_distances.contains(&vectors) {
+            check(&mut engine, shape, search.metric).await?;
+            engine.tested_distances.insert(vectors);
+        }
+        Ok(engine)
+    }
+}
+
+/// The most candidates of a query.
+fn longest(search: &Search<'_>) -> usize {
+    search.candidate_offsets.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).max().unwrap_or(0) as usize
+}
+
+/// Whether `count` things of `bytes` bytes fit a binding.
+fn fits(gpu: &Gpu, what: &str, count: usize, bytes: u64) -> Result<(), Error> {
+    let limit = gpu.facts.max_binding / bytes;
+    if count as u64 <= limit {
+        return Ok(());
+    }
+    Err(Error::TooLong { what: format!("a binding of the GPU, in {what}"), asked: count as u64, limit })
+}
+
+impl Engine {
+    /// Computes all distances; and selects the `k` nearest of each query, unless `k` is 0. The distances and slots of all, or of the
+    /// nearest, come back as bytes.
+    async fn search(
+        &mut self,
+        memory: &Memory,
+        search: &Search<'_>,
+        k: u32,
+        distances: &mut [u8],
+        slots: &mut [u8],
+    ) -> Result<(), Error> {
+        let queries = search.candidate_offsets.len().saturating_sub(1);
+        let candidates = search.candidate_indices.len();
+        if candidates == 0 {
+            return Ok(());
+        }
+        let gpu = self.gpu().clone();
+        fits(&gpu, "candidates", candidates, 4)?;
+        fits(&gpu, "numbers of all queries", search.queries.len(), 4)?;
+        fits(&gpu, "queries", queries + 1, 8)?;
+        fits(&gpu, "near candidates", queries * k as usize, 4)?;
+        let plan = SearchPlan::new(memory.shape, search.metric, &gpu.facts);
+        let selected = queries as u64 * u64::from(k);
+        let select = match k {
+            0 => None,
+            k => Some(self.tested(SearchPlan::select(k, queries as u64)).await?),
+        };
+        let bounds: Vec<[u32; 2]> = match k {
+            0 => vec![],
+            _ => search.candidate_offsets.windows(2).map(|pair| [pair[0], pair[1]]).collect(),
+        };
+        let sizes = [
+            (Role::Queries, size_of_val(search.queries) as u64),
+            (Role::Listed, 4 * candidates as u64),
+            (Role::Offsets, size_of_val(search.candidate_offsets) as u64),
+            (Role::Distances, 4 * candidates as u64),
+            (Role::Slots, 4 * candidates as u64),
+            (Role::Faults, 4),
+            (Role::Bounds, size_of_val(&*bounds) as u64),
+            (Role::Positions, 4 * selected),
+            (Role::NearDistances, 4 * selected),
+            (Role::NearSlots, 4 * selected),
+        ];
+        let roomy = |bytes: u64| bytes.next_power_of_two().min(gpu.facts.max_binding).max(bytes);
+        gpu.watched(|| sizes.into_iter().try_for_each(|(role, bytes)| self.grow(role, roomy(bytes)))).await?;
+        for (role, bytes) in [
+            (Role::Queries, bytemuck::cast_slice(search.queries)),
+            (Role::Listed, bytemuck::cast_slice(search.candidate_indices)),
+            (Role::Offsets, bytemuck::cast_slice(search.candidate_offsets)),
+            (Role::Bounds, bytemuck::cast_slice(&bounds)),
+        ] {
+            let buffer = self.buffer(role).clone();
+            self.upload(bytes, &buffer, 0).await?;
+        }
+        let about = abi::Search {
+            queries: queries as u32,
+            dimension: memory.shape.dimension as u32,
+            candidates: candidates as u32,
+            entries: memory.entry_count as u32,
+            capacity: memory.shape.capacity as u32,
+            stride: SearchPlan::stride(memory.shape),
+            selected: selected as u32,
+            ..abi::Search::default()
+        };
+        let record = || {
+            let mut launches = vec![];
+            for (page, vectors) in memory.pages.iter().enumerate() {
+                let first = page * memory.page_slots;
+                let page_slots = memory.page_slots.min(memory.shape.capacity - first.min(memory.shape.capacity));
+                let about = abi::Search { page_first: first as u32, page_slots: page_slots as u32, ..about };
+                launches.push(self.bound(&plan.distances, about, memory, vectors)?);
+            }
+            let nearest = self.bound(&plan.nearest, about, memory, &memory.entries)?;
+            let select = select.map(|(request, native)| {
+                let plan = SortPlan::new(request, &gpu.facts)?;
+                let data = |role| match role {
+                    Role::Keys => Role::Distances,
+                    Role::Values => Role::Positions,
+                    role => role,
+                };
+                Launches::new(&gpu, plan, native, None, |role| self.part(data(role)))
+            });
+            let select = select.transpose()?;
+            gpu.guarded(|| {
+                let mut encoder = encoder(&gpu);
+                encoder.clear_buffer(self.buffer(Role::Faults), 0, None);
+                let mut pass = encoder.begin_compute_pass(&PASS);
+                let grid = plan.distances.groups.grid(candidates as u64, gpu.facts.max_groups)?;
+                launches.iter().for_each(|launch| launch.record(&mut pass, Count::Fixed(0), grid));
+                if let Some(select) = &select {
+                    select.record(&mut pass, Count::Fixed(queries as u32))?;
+                    nearest.record(&mut pass, Count::Fixed(0), plan.nearest.groups.grid(selected, gpu.facts.max_groups)?);
+                }
+                drop(pass);
+                Ok::<_, Error>(encoder)
+            })?
+        };
+        let encoder = gpu.watched(record).await?;
+        let results = if k == 0 { [Role::Distances, Role::Slots] } else { [Role::NearDistances, Role::NearSlots] };
+        let sources = [results[0], results[1], Role::Faults].map(|role| self.buffer(role).clone());
+        let mut faults = [0; 4];
+        self.finish(encoder, &sources, &mut [distances, slots, &mut faults]).await?;
+        match u32::from_ne_bytes(faults) {
+            0 => Ok(()),
+            count => Err(Error::BadCandidates { count: count.into() }),
+        }
+    }
+
+    /// A launch for a page of vectors.
+    fn bound(&self, command: &Command, about: abi::Search, memory: &Memory, page: &Buffer) -> Result<Launch, Error> {
+        let uniform = self.gpu().buffer_of("polysort search", bytemuck::bytes_of(&about), BufferUsages::UNIFORM)?;
+        Launch::new(self.gpu(), command, false, |role| match role {
+            Role::Search => Bound::whole(&uniform),
+            Role::Vectors => Bound::whole(page).at_most(self.gpu().facts.max_binding),
+            Role::Entries => Bound::whole(&memory.entries).at_most(self.gpu().facts.max_binding),
+            role => self.part(role),
+        })
+    }
+
+    /// A buffer that was grown, as it is bound.
+    fn part(&self, role: Role) -> Bound {
+        Bound::whole(self.buffer(role)).at_most(self.gpu().facts.max_binding)
+    }
+}
+
+/// Whether distances in stores of this kind are right: of a few vectors of small whole numbers, which no order of adding up makes inexact.
+async fn check(engine: &mut Engine, shape: Shape, metric: Metric) -> Result<(), Error> {
+    let (dimension, slots) = (shape.dimension, [3_u32, 0, 4]);
+    let number = |vector: usize, d: usize| ((7 * vector + 3 * d + vector * d) % 5) as f32 - 1.0;
+    let vector = |vector: usize| (0..dimension).map(move |d| number(vector, d));
+    let mut memory = Memory::new(engine.gpu(), Shape { capacity: 5, ..shape })?;
+    memory.write(engine, 0, &(0..5).flat_map(vector).collect::<Vec<_>>()).await?;
+    memory.set_entries(engine, &slots).await?;
+    let queries: Vec<f32> = (10..13).flat_map(vector).collect();
+    let search = Search::new(&queries, &[2, 0, 1, 1, 2], &[0, 3, 3, 5]).metric(metric);
+    let (mut distances, mut found) = ([0.0_f32; 5], [0_u32; 5]);
+    let (out, slots_out) = (bytemuck::bytes_of_mut(&mut distances), bytemuck::bytes_of_mut(&mut found));
+    engine.search(&memory, &search, 0, out, slots_out).await?;
+    let sum = |one: usize, other: usize, term: fn(f64, f64) -> f64| -> f64 {
+        (0..dimension).map(|d| term(number(one, d).into(), number(other, d).into())).sum()
+    };
+    let product = |one, other| sum(one, other, |a, b| a * b);
+    for (i, query) in [10, 10, 10, 12, 12].into_iter().enumerate() {
+        let slot = slots[search.candidate_indices[i] as usize];
+        let other = slot as usize;
+        let lengths = product(query, query).sqrt() * product(other, other).sqrt();
+        let expected = match metric {
+            Metric::L2 => sum(query, other, |a, b| (a - b) * (a - b)),
+            Metric::InnerProduct => -product(query, other),
+            Metric::Cosine if lengths == 0.0 => 1.0,
+            Metric::Cosine => 1.0 - product(query, other) / lengths,
+        };
+        let allowed = if metric == Metric::Cosine { 1e-5 } else { 0.0 };
+        // Sums beyond 2^24 are not whole any more.
+        let allowed = if expected.abs() < 1e7 { allowed } else { expected.abs() * 1e-3 };
+        if found[i] != slot || (f64::from(distances[i]) - expected).abs() > allowed {
+            return Err(Error::SelfTest {
+                backend: engine.gpu().name(),
+                what: format!("{metric:?} distances of {shape:?}"),
+                why: format!("{} instead of {expected} for slot {slot}, {}", distances[i], found[i]),
+            });
+        }
+    }
+    Ok(())
+}

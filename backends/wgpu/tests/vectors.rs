@@ -1,0 +1,84 @@
+//! The checks of vector search on this machine's adapter: as it is, without subgroup operations, and with stores in many pages.
+
+#[path = "support/mod.rs"]
+mod support;
+
+use libtest_mimic::{Failed, Trial};
+use polysort_core::vector::{Precision, Search, Shape, VectorSearch, VectorStore};
+use polysort_kit::vector_checks;
+use polysort_wgpu::{Config, WgpuBackend};
+
+/// Bytes of a binding that make pages of all but the smallest stores.
+const SMALL_BINDING: u64 = 1 << 16;
+
+fn main() {
+    support::run("vectors", |label| {
+        let mut paged = support::config();
+        paged.max_binding = Some(SMALL_BINDING);
+        let mut trials: Vec<Trial> = vec![];
+        for (name, config) in
+            [("", support::config()), (", no subgroups", support::config_without_subgroups()), (", paged", paged)]
+        {
+            for check in vector_checks::<WgpuBackend>() {
+                // Only what selects the nearest has subgroups.
+                if !config.subgroups && !check.name.contains("nearest") {
+                    continue;
+                }
+                let run = move || {
+                    let backend = WgpuBackend::open_with(config).map_err(support::failed)?;
+                    (check.run)(&backend).map_err(Failed::from)
+                };
+                trials.push(support::trial(&format!("{label}{name}"), check.name, run));
+            }
+        }
+        trials.push(support::trial(label, "pages are searched as one store", move || pages_agree(paged)));
+        trials.push(support::trial(label, "calls that do not block", || pollster::block_on(twins())));
+        trials
+    })
+}
+
+/// A store that takes many bindings, and the same in one.
+fn pages_agree(paged: Config) -> Result<(), Failed> {
+    let mut random = support::random(5);
+    let (dimension, capacity) = (70, 3000);
+    let mut numbers = |count: usize| (0..count).map(|_| random() as i16 as f32).collect::<Vec<f32>>();
+    let (vectors, queries) = (numbers(dimension * capacity), numbers(2 * dimension));
+    let entries: Vec<u32> = (0..capacity as u32).rev().collect();
+    let candidates: Vec<u32> = (0..capacity as u32).chain((0..capacity as u32).step_by(7)).collect();
+    let offsets = [0, capacity as u32, candidates.len() as u32];
+    let search = Search::new(&queries, &candidates, &offsets);
+    for precision in [Precision::F32, Precision::F16] {
+        let mut found = vec![];
+        for config in [support::config(), paged] {
+            let backend = WgpuBackend::open_with(config).map_err(support::failed)?;
+            let shape = Shape::new(dimension, capacity).precision(precision);
+            let mut store = backend.vector_store(shape).map_err(support::failed)?;
+            // In two parts, neither of which ends where a page does.
+            let (first, rest) = vectors.split_at(dimension * 1001);
+            store.write(1001, rest).map_err(support::failed)?;
+            store.write(0, first).map_err(support::failed)?;
+            store.set_entries(&entries).map_err(support::failed)?;
+            found.push((
+                backend.distances(&store, &search).map_err(support::failed)?,
+                backend.nearest(&store, &search, 20).map_err(support::failed)?,
+            ));
+        }
+        support::ensure(found[0] == found[1], || format!("{precision:?} pages differ"))?;
+        let slots = &found[0].0.slots;
+        let right = candidates.iter().zip(slots).all(|(&entry, &slot)| slot == capacity as u32 - 1 - entry);
+        support::ensure(right, || "slots are wrong".into())?;
+    }
+    Ok(())
+}
+
+async fn twins() -> Result<(), Failed> {
+    let backend = WgpuBackend::open_with(support::config()).map_err(support::failed)?;
+    let mut store = backend.vector_store(Shape::new(2, 4)).map_err(support::failed)?;
+    store.write_async(1, &[0.0, 1.0, 2.0, 3.0]).await.map_err(support::failed)?;
+    store.set_entries_async(&[2, 0, 1]).await.map_err(support::failed)?;
+    let search = Search::new(&[0.0, 0.0], &[0, 1, 2], &[0, 3]);
+    let found = backend.distances_async(&store, &search).await.map_err(support::failed)?;
+    support::ensure(found.distances == [13.0, 0.0, 1.0] && found.slots == [2, 0, 1], || format!("{found:?}"))?;
+    let nearest = backend.nearest_async(&store, &search, 2).await.map_err(support::failed)?;
+    support::ensure(nearest.of(0) == (&[0, 1], &[0.0, 1.0]), || format!("{nearest:?}"))
+}

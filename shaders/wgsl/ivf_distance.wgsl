@@ -1,0 +1,214 @@
+// How far each candidate is from its query, and in which slot it lies.
+//
+// in       search; queries; vectors: a page of slots; entries: the slot of each; candidates: the entries of all queries, and where those of
+//          each query begin, and end, in offsets
+// in, out  faults: grows by the candidates that are no entry, or whose slot is not there
+// out      distances, slots: of the candidates whose slots lie in the page; the first page's launch gives infinity and NOTHING to the faulty
+// launch   groups of TILE candidates each, at least as many as that takes; for each page
+// does     LANES threads share a vector, RUN candidates at a time, so that its parts are read side by side. They add up by halves.
+// needs    offsets that ascend from 0 to search.candidates
+
+@group(0) @binding(0) var<uniform> search: Search;
+#if QUADS
+@group(0) @binding(1) var<storage, read> queries: array<vec4<f32>>;
+#else
+@group(0) @binding(1) var<storage, read> queries: array<f32>;
+#endif
+#if HALF
+#if QUADS
+@group(0) @binding(2) var<storage, read> vectors: array<vec2<u32>>;
+#else
+@group(0) @binding(2) var<storage, read> vectors: array<u32>;
+#endif
+#else
+#if QUADS
+@group(0) @binding(2) var<storage, read> vectors: array<vec4<f32>>;
+#else
+@group(0) @binding(2) var<storage, read> vectors: array<f32>;
+#endif
+#endif
+@group(0) @binding(3) var<storage, read> entries: array<u32>;
+@group(0) @binding(4) var<storage, read> candidates: array<u32>;
+@group(0) @binding(5) var<storage, read> offsets: array<u32>;
+@group(0) @binding(6) var<storage, read_write> distances: array<u32>;
+@group(0) @binding(7) var<storage, read_write> slots: array<u32>;
+@group(0) @binding(8) var<storage, read_write> faults: array<atomic<u32>>;
+
+#if QUADS
+alias Part = vec4<f32>;
+#else
+alias Part = f32;
+#endif
+
+// What a thread has added up for each of its team's candidates.
+var<workgroup> partials: array<f32, RUN * SUMS * GROUP>;
+
+@compute @workgroup_size(GROUP)
+fn ivf_distance(
+    @builtin(local_invocation_index) thread: u32,
+    @builtin(workgroup_id) group_id: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+) {
+    let group = group_id.y * groups.x + group_id.x;
+    let lane = thread % LANES;
+    let first = group * TILE + thread / LANES * RUN;
+#if QUADS
+    let parts = search.dimension / 4u;
+#else
+    let parts = search.dimension;
+#endif
+
+    // What is not computed here reads the first vector, and is not written.
+    var slot: array<u32, RUN>;
+    var query: array<u32, RUN>;
+    var owner = query_of(first);
+#repeat r RUN
+        slot[r] = NOTHING;
+        query[r] = 0u;
+        if (first + r < search.candidates) {
+            while (offsets[owner + 1u] <= first + r) {
+                owner++;
+            }
+            query[r] = owner;
+            slot[r] = slot_of(first + r);
+        }
+#end
+    var sums: array<vec3<f32>, RUN>;
+    for (var part = lane; part < parts; part += LANES) {
+#repeat r RUN
+        let other = vector_part(place_in_page(slot[r]) * search.stride + part);
+        let mine = queries[query[r] * parts + part];
+        sums[r] += terms(mine, other);
+#end
+    }
+#repeat r RUN
+        put_sums(r * SUMS * GROUP + thread, sums[r]);
+#end
+    workgroupBarrier();
+    for (var reach = LANES / 2u; reach > 0u; reach /= 2u) {
+        if (lane < reach) {
+            for (var i = 0u; i < RUN * SUMS; i++) {
+                partials[i * GROUP + thread] += partials[i * GROUP + thread + reach];
+            }
+        }
+        workgroupBarrier();
+    }
+    // Each of the team's first threads writes one, as far as there are enough of them.
+    for (var r = lane; r < RUN; r += LANES) {
+        let candidate = first + r;
+        if (candidate < search.candidates) {
+            write_result(candidate, slot_of(candidate), r * SUMS * GROUP + thread - lane);
+        }
+    }
+}
+
+// The query of a candidate, if it is one: the first whose candidates end after it.
+fn query_of(candidate: u32) -> u32 {
+    var low = 0u;
+    var high = search.queries - 1u;
+    while (low < high) {
+        let middle = (low + high) / 2u;
+        if (offsets[middle + 1u] <= candidate) {
+            low = middle + 1u;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+// The slot of a candidate; NOTHING if it has none.
+fn slot_of(candidate: u32) -> u32 {
+    let entry = candidates[candidate];
+    if (entry >= search.entries) {
+        return NOTHING;
+    }
+    let slot = entries[entry];
+    return select(NOTHING, slot, slot < search.capacity);
+}
+
+fn is_in_page(slot: u32) -> bool {
+    return slot >= search.page_first && slot - search.page_first < search.page_slots;
+}
+
+fn place_in_page(slot: u32) -> u32 {
+    return select(0u, slot - search.page_first, is_in_page(slot));
+}
+
+fn vector_part(at: u32) -> Part {
+#if HALF
+#if QUADS
+    let words = vectors[at];
+    return vec4(unpack2x16float(words.x), unpack2x16float(words.y));
+#else
+    let halves = unpack2x16float(vectors[at / 2u]);
+    return select(halves.x, halves.y, at % 2u == 1u);
+#endif
+#else
+    return vectors[at];
+#endif
+}
+
+#if QUADS
+fn sum_of(part: Part) -> f32 {
+    return (part.x + part.y) + (part.z + part.w);
+}
+#else
+fn sum_of(part: Part) -> f32 {
+    return part;
+}
+#endif
+
+#if COSINE
+fn terms(mine: Part, other: Part) -> vec3<f32> {
+    return vec3(sum_of(mine * other), sum_of(mine * mine), sum_of(other * other));
+}
+#endif
+#if INNER
+fn terms(mine: Part, other: Part) -> vec3<f32> {
+    return vec3(sum_of(mine * other), 0.0, 0.0);
+}
+#endif
+#if L2
+fn terms(mine: Part, other: Part) -> vec3<f32> {
+    let difference = mine - other;
+    return vec3(sum_of(difference * difference), 0.0, 0.0);
+}
+#endif
+
+fn put_sums(at: u32, sums: vec3<f32>) {
+    partials[at] = sums.x;
+#if COSINE
+    partials[at + GROUP] = sums.y;
+    partials[at + 2u * GROUP] = sums.z;
+#endif
+}
+
+fn distance_at(at: u32) -> f32 {
+#if L2
+    return partials[at];
+#endif
+#if INNER
+    return -partials[at];
+#endif
+#if COSINE
+    let lengths = sqrt(partials[at + GROUP]) * sqrt(partials[at + 2u * GROUP]);
+    if (lengths == 0.0) {
+        return 1.0;
+    }
+    return 1.0 - partials[at] / lengths;
+#endif
+}
+
+fn write_result(candidate: u32, slot: u32, at: u32) {
+    if (slot == NOTHING && search.page_first == 0u) {
+        atomicAdd(&faults[0], 1u);
+        distances[candidate] = INFINITY_BITS;
+        slots[candidate] = NOTHING;
+    } else if (is_in_page(slot)) {
+        let bits = bitcast<u32>(distance_at(at));
+        // What is no number has no sign, so that it comes last.
+        distances[candidate] = select(bits, NOT_A_NUMBER, (bits & 0x7fffffffu) > INFINITY_BITS);
+        slots[candidate] = slot;
+    }
+}

@@ -1,0 +1,28 @@
+// The positions of the keys of a tile, and their sort by the keys, which stay where they are.
+
+var<workgroup> positions: array<u32, TILE>;
+
+// Sorts the first `present` positions by their keys, digit by digit.
+fn sort_positions(present: u32) {
+    var items: array<u32, KEYS>;
+    var moved: array<u32, KEYS>;
+    for (var d = 0u; d < sort.digit_count; d++) {
+        let digit = digit_at(d);
+#repeat item KEYS
+            let index = item_index(item);
+            if (index < present) {
+                moved[item] = positions[index];
+                items[item] = digit_of(source_key(moved[item]), digit);
+            }
+#end
+        rank_tile(&items, present, false);
+#repeat item KEYS
+            if (item_index(item) < present) {
+                positions[items[item]] = moved[item];
+            }
+#end
+        workgroupBarrier();
+    }
+}
+
+fn counted(i: u32, digit: u32, start: u32, total: u32) {}

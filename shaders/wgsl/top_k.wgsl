@@ -1,0 +1,217 @@
+// Selects the first k keys of each segment, equal ones by their position, and sorts what it selects.
+//
+// in       count_low, count_middle, count_high, count: as for begin, the number of keys, or of segments; level: how often it was
+//          selected before, and LAST_LEVEL if not again; sort; keys_from; segments: where each begins and ends; candidates: the positions to select from
+// out      indices_to: positions of keys, k for each segment; at the last level filled up with NOTHING
+// launch   a group for each segment: those that are told, or each SELECT_SEGMENT keys, or candidates, of one array
+// does     Radix select (Alabi et al., "Fast k-selection algorithms for graphics processing units", 2012): digit by digit from the top, counts
+//          the keys that share the digits above with the last one to be selected, until all of those are; then takes the keys in order of
+//          position, and sorts the positions.
+// needs    k at most TILE; segments within the keys
+
+@group(0) @binding(0) var<uniform> count_low: Number;
+@group(0) @binding(1) var<uniform> count_middle: Number;
+@group(0) @binding(2) var<uniform> count_high: Number;
+@group(0) @binding(3) var<uniform> level: Number;
+@group(0) @binding(4) var<uniform> sort: Sort;
+@group(0) @binding(5) var<storage, read> count: array<u32>;
+#if PACKED
+@group(0) @binding(6) var<storage, read> keys_from: array<u32>;
+#else
+@group(0) @binding(6) var<storage, read> keys_from: array<Key>;
+#endif
+@group(0) @binding(7) var<storage, read_write> indices_to: array<u32>;
+#if SEGMENTED
+@group(0) @binding(8) var<storage, read> segments: array<vec2<u32>>;
+#endif
+#if NESTED
+@group(0) @binding(8) var<storage, read> candidates: array<u32>;
+#endif
+
+// The segment: where it begins, how many keys it has, whether there is one.
+var<workgroup> job: vec3<u32>;
+// The digit of the last key to be selected, how many keys have smaller ones, and how many have it.
+var<workgroup> found: vec3<u32>;
+
+@compute @workgroup_size(GROUP)
+fn top_k(
+    @builtin(local_invocation_index) thread_id: u32,
+    @builtin(workgroup_id) group_id: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+#if SUBGROUPS
+    @builtin(subgroup_id) subgroup_id: u32,
+    @builtin(subgroup_size) subgroup_size: u32,
+    @builtin(subgroup_invocation_id) lane_id: u32,
+#endif
+) {
+    thread = thread_id;
+#if SUBGROUPS
+    subgroup = subgroup_id;
+    lanes = subgroup_size;
+    lane = lane_id;
+#endif
+    let group = group_id.y * groups.x + group_id.x;
+    if (thread == 0u) {
+        job = job_of(group);
+    }
+    let todo = workgroupUniformLoad(&job);
+    if (todo.z == 0u) {
+        return;
+    }
+    let selected = min(sort.k, todo.y);
+    if (todo.y <= sort.k) {
+        for (var i = thread; i < selected; i += GROUP) {
+            positions[i] = position_of(todo.x + i);
+        }
+    } else {
+        take_first(todo.x, todo.y);
+    }
+    workgroupBarrier();
+    sort_positions(selected);
+    var first = group * sort.k;
+    var written = selected;
+    if (level.value >= LAST_LEVEL) {
+        first += sort.values_home;
+        written = sort.k;
+    }
+    for (var i = thread; i < written; i += GROUP) {
+        var position = NOTHING;
+        if (i < selected) {
+            position = positions[i];
+        }
+        indices_to[first + i] = position;
+    }
+}
+
+// The position of a key among all.
+fn position_of(index: u32) -> u32 {
+#if NESTED
+    return candidates[index];
+#else
+    return index;
+#endif
+}
+
+fn job_of(group: u32) -> vec3<u32> {
+    var there = called_count();
+#if SEGMENTED
+    if (group >= there) {
+        return vec3(0u);
+    }
+    let segment = segments[group];
+    return vec3(segment.x, segment.y - segment.x, 1u);
+#else
+    for (var i = 0u; i < level.value % LAST_LEVEL; i++) {
+        let full = (max(there, 1u) - 1u) / SELECT_SEGMENT;
+        there = full * sort.k + min(there - full * SELECT_SEGMENT, sort.k);
+    }
+    let begin = group * SELECT_SEGMENT;
+    return vec3(begin, min(there - min(begin, there), SELECT_SEGMENT), u32(begin < max(there, 1u)));
+#endif
+}
+
+// Puts the positions of the first k of `length` keys, more than k, in the order of their positions.
+fn take_first(begin: u32, length: u32) {
+    // What is known of the ordered bits of the last key to be selected, and which bits these are.
+    var bar = vec4(0u);
+    var known = vec4(0u);
+    var wanted = sort.k;
+    for (var d = sort.digit_count; d > 0u; d--) {
+        let digit = digit_at(d - 1u);
+        for (var i = thread; i < RADIX; i += GROUP) {
+            put_word(i, 0u);
+        }
+        workgroupBarrier();
+        for (var i = thread; i < length; i += GROUP) {
+            let key = source_key(position_of(begin + i));
+            if (compared(key, bar, known) == SAME) {
+                atomicAdd(&board[digit_of(key, digit)], 1u);
+            }
+        }
+        workgroupBarrier();
+        let last = find_digit(wanted);
+        bar[digit.word] |= last.x << digit.shift;
+        known[digit.word] |= digit.mask << digit.shift;
+        wanted -= last.y;
+        if (last.z == wanted) {
+            break;
+        }
+    }
+
+    // Of those that are the same as far as is known, the first are taken.
+    var taken = 0u;
+    var same_taken = 0u;
+    for (var start = 0u; start < length; start += 32u * GROUP) {
+        put_word(thread, 0u);
+        put_word(GROUP + thread, 0u);
+        workgroupBarrier();
+        for (var i = thread; i < min(length - start, 32u * GROUP); i += GROUP) {
+            let order = compared(source_key(position_of(begin + start + i)), bar, known);
+            if (order != ABOVE) {
+                atomicOr(&board[select(0u, GROUP, order == SAME) + i / 32u], 1u << (i % 32u));
+            }
+        }
+        workgroupBarrier();
+        let below = word_at(thread);
+        let same = word_at(GROUP + thread);
+        // Two counts in one sum: neither passes 32 * GROUP.
+        let counts = countOneBits(below) | (countOneBits(same) << 16u);
+        let before = sum_up(thread, counts) - counts;
+        let total = sums[GROUP - 1u];
+        var below_before = taken + (before & 0xffffu);
+        var same_before = same_taken + (before >> 16u);
+        for (var left = below | same; left != 0u; left &= left - 1u) {
+            let bit = countTrailingZeros(left);
+            let is_below = ((below >> bit) & 1u) != 0u;
+            if (is_below || same_before < wanted) {
+                positions[below_before + min(same_before, wanted)] = position_of(begin + start + thread * 32u + bit);
+            }
+            below_before += u32(is_below);
+            same_before += u32(!is_below);
+        }
+        taken += total & 0xffffu;
+        same_taken += total >> 16u;
+        workgroupBarrier();
+    }
+}
+
+const BELOW: u32 = 0u;
+const SAME: u32 = 1u;
+const ABOVE: u32 = 2u;
+
+// How a key compares with the bar in the bits that are known.
+fn compared(key: Key, bar: vec4<u32>, known: vec4<u32>) -> u32 {
+    var order = SAME;
+    for (var word = 0u; word < KEY_WORDS; word++) {
+        let bits = ordered_word(key, word) & known[word];
+        order = select(order, select(ABOVE, BELOW, bits < bar[word]), bits != bar[word]);
+    }
+    return order;
+}
+
+// The digit that the `wanted`-th key has, by the counts on the board.
+fn find_digit(wanted: u32) -> vec3<u32> {
+    if (thread < RADIX / DIGIT_RUN) {
+        var sum = 0u;
+        for (var i = 0u; i < DIGIT_RUN; i++) {
+            sum += word_at(thread * DIGIT_RUN + i);
+        }
+        put_word(RADIX + thread, sum);
+    }
+    workgroupBarrier();
+    if (thread == 0u) {
+        var run = 0u;
+        var below = 0u;
+        while (run < RADIX / DIGIT_RUN - 1u && below + word_at(RADIX + run) < wanted) {
+            below += word_at(RADIX + run);
+            run++;
+        }
+        var digit = run * DIGIT_RUN;
+        while (digit < RADIX - 1u && below + word_at(digit) < wanted) {
+            below += word_at(digit);
+            digit++;
+        }
+        found = vec3(digit, below, word_at(digit));
+    }
+    return workgroupUniformLoad(&found);
+}

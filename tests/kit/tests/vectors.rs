@@ -1,0 +1,207 @@
+//! The checks of vector search catch bugs: each one planted here makes them fail, and the same backend without the bug passes.
+
+use polysort_core::vector::{Distances, Nearest, Precision, Search, Shape, VectorSearch, VectorStore};
+use polysort_core::{Backend, Error, Limits, Spec, Word};
+use polysort_kit::{StdBackend, StdStore, VectorCheck, vector_checks};
+use std::marker::PhantomData;
+
+/// A way to be wrong.
+trait Bug: Clone + Send + Sync + 'static {
+    /// What the search reads in the place of the store.
+    fn store(_store: &mut StdStore) {}
+
+    /// What becomes of the distances.
+    fn distances(_search: &Search<'_>, _found: &mut Distances) {}
+
+    /// What becomes of an error.
+    fn error(error: Error) -> Error {
+        error
+    }
+
+    /// What becomes of slots and distances of a query.
+    fn nearest(_slots: &mut [u32], _distances: &mut [f32]) {}
+}
+
+#[derive(Clone)]
+struct Buggy<B>(PhantomData<B>);
+
+impl<B: Bug> Backend for Buggy<B> {
+    fn open() -> Result<Self, Error> {
+        Ok(Self(PhantomData))
+    }
+
+    fn name(&self) -> String {
+        std::any::type_name::<B>().into()
+    }
+
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
+        StdBackend.sort_bits(keys, spec)
+    }
+
+    fn sort_pairs_bits<W: Word, V: bytemuck::Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
+        StdBackend.sort_pairs_bits(keys, values, spec)
+    }
+}
+
+impl<B: Bug> VectorSearch for Buggy<B> {
+    type Store = StdStore;
+
+    fn vector_store(&self, shape: Shape) -> Result<StdStore, Error> {
+        StdBackend.vector_store(shape)
+    }
+
+    fn distances(&self, store: &StdStore, search: &Search<'_>) -> Result<Distances, Error> {
+        let mut store = store.clone();
+        B::store(&mut store);
+        let mut found = StdBackend.distances(&store, search).map_err(B::error)?;
+        B::distances(search, &mut found);
+        Ok(found)
+    }
+
+    fn nearest(&self, store: &StdStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
+        let nearest = StdBackend.nearest(store, search, k).map_err(B::error)?;
+        let queries = search.candidate_offsets.len().saturating_sub(1);
+        let (mut slots, mut distances) = (vec![], vec![]);
+        let most = (0..queries).map(|query| nearest.of(query).0.len()).max().unwrap_or(0);
+        for query in 0..queries {
+            let mut own = (nearest.of(query).0.to_vec(), nearest.of(query).1.to_vec());
+            B::nearest(&mut own.0, &mut own.1);
+            own.0.resize(most, u32::MAX);
+            own.1.resize(most, f32::INFINITY);
+            slots.extend(own.0);
+            distances.extend(own.1);
+        }
+        Nearest::new(most, distances, slots)
+    }
+}
+
+/// The names of the failing checks.
+fn failures<B: Bug>() -> Vec<&'static str> {
+    let fails = |check: &VectorCheck<Buggy<B>>| (check.run)(&Buggy(PhantomData)).is_err();
+    vector_checks().into_iter().filter(fails).map(|check| check.name).collect()
+}
+
+macro_rules! bugs {
+    ($($(#[$doc:meta])* $bug:ident { $($body:tt)* } $test:ident: $($caught:literal)*;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone)]
+        struct $bug;
+        impl Bug for $bug { $($body)* }
+
+        #[test]
+        fn $test() {
+            let caught = failures::<$bug>();
+            for check in [$($caught),*] {
+                assert!(caught.contains(&check), "{check}: {caught:?}");
+            }
+        }
+    )*};
+}
+bugs! {
+    /// Vectors are read column by column.
+    ColumnMajor {
+        fn store(store: &mut StdStore) {
+            let shape = store.shape();
+            let rows = store.vectors.clone();
+            for (at, number) in store.vectors.iter_mut().enumerate() {
+                *number = rows[at % shape.dimension * shape.capacity + at / shape.dimension];
+            }
+        }
+    } columns_for_rows_are_caught: "a small search by hand" "slots with gaps between them" "random shapes";
+
+    /// Entries are taken for slots.
+    NoIndirection {
+        fn store(store: &mut StdStore) {
+            (0..).zip(&mut store.entries).for_each(|(entry, slot)| *slot = entry);
+        }
+    } entries_for_slots_are_caught: "a small search by hand" "one query with 1000 candidates" "slots with gaps between them";
+
+    /// The distances are right, the slots are the candidates.
+    WrongSlots {
+        fn distances(search: &Search<'_>, found: &mut Distances) {
+            found.slots.copy_from_slice(search.candidate_indices);
+        }
+    } candidates_for_slots_are_caught: "a small search by hand" "one query with 1000 candidates";
+
+    /// The first candidate of a query gets what the last of the one before has.
+    OffByOne {
+        fn distances(search: &Search<'_>, found: &mut Distances) {
+            let before = found.distances.clone();
+            for begin in search.candidate_offsets.iter().map(|&begin| begin as usize) {
+                if begin > 0 && begin < before.len() {
+                    found.distances[begin] = before[begin - 1];
+                }
+            }
+        }
+    } distances_of_another_query_are_caught: "a small search by hand" "100 queries with 10 candidates each";
+
+    /// What is left of a dimension after fours is dropped.
+    DroppedRemainder {
+        fn store(store: &mut StdStore) {
+            let dimension = store.shape().dimension;
+            store.vectors.chunks_mut(dimension).for_each(|vector| vector[dimension - dimension % 4..].fill(0.0));
+        }
+    } dropped_remainders_are_caught: "dimensions with every remainder" "random shapes";
+
+    /// Half precision is forgotten, or rounded towards zero: one unit in its last place.
+    Truncated {
+        fn store(store: &mut StdStore) {
+            if store.shape().precision == Precision::F16 {
+                store.vectors.iter_mut().for_each(|number| *number *= 1.0 - 1.0 / 2048.0);
+            }
+        }
+    } wrong_rounding_is_caught: "one query with 1000 candidates" "dimensions with every remainder";
+
+    /// Distances of what is no number have a sign.
+    SignedNan {
+        fn distances(_: &Search<'_>, found: &mut Distances) {
+            found.distances.iter_mut().filter(|distance| distance.is_nan()).for_each(|distance| *distance = -f32::NAN);
+        }
+    } a_sign_on_no_number_is_caught: "numbers that are none";
+
+    /// Equally near ones come in the opposite order.
+    UnstableTies {
+        fn nearest(slots: &mut [u32], distances: &mut [f32]) {
+            let mut from = 0;
+            for run in distances.chunk_by(|a, b| a == b) {
+                slots[from..from + run.len()].reverse();
+                from += run.len();
+            }
+        }
+    } unstable_ties_are_caught: "the nearest in order" "thousands of nearest";
+
+    /// The farthest of the nearest is missed once there are many.
+    LimitedSelection {
+        fn nearest(slots: &mut [u32], distances: &mut [f32]) {
+            if distances.len() > 4096 {
+                slots[4096] ^= 1;
+            }
+        }
+    } a_limit_of_the_selection_is_caught: "thousands of nearest";
+
+    /// Only the first wrong candidate is counted.
+    Miscounted {
+        fn error(error: Error) -> Error {
+            match error {
+                Error::BadCandidates { .. } => Error::BadCandidates { count: 1 },
+                error => error,
+            }
+        }
+    } a_wrong_count_is_caught: "wrong candidates are told or counted";
+}
+
+#[derive(Clone)]
+struct NoBug;
+impl Bug for NoBug {}
+
+#[test]
+fn a_right_backend_passes() {
+    assert_eq!(failures::<NoBug>(), [""; 0]);
+    for check in vector_checks::<StdBackend>() {
+        (check.run)(&StdBackend).unwrap_or_else(|failure| panic!("{}: {failure}", check.name));
+    }
+}

@@ -1,0 +1,182 @@
+//! Centres of lists, by k-means.
+//!
+//! ```text
+//! first centres   k-means++ on a sample: each next one is a point drawn by its squared distance to the nearest centre so far
+//! until nothing moves, or often enough
+//!     each point joins its nearest centre           the backend computes this
+//!     each centre moves to the mean of its points
+//!     one without points takes the point that is farthest from its own centre
+//! ```
+
+use polysort_core::Error;
+use polysort_core::vector::{Check, Metric, Search, Shape, VectorSearch, VectorStore};
+use rand::RngExt;
+use rand::rngs::SmallRng;
+use rand::seq::index::sample;
+
+/// Points for each centre that the first ones are drawn from: more make them little better, and each centre looks at all of them.
+const DRAWN_FROM: usize = 16;
+
+/// Candidates of one call, at most: bounds the memory of a search.
+pub(crate) const CANDIDATES: usize = 1 << 22;
+
+/// Centres where a backend computes with them.
+pub(crate) struct Centres<B: VectorSearch> {
+    store: B::Store,
+    assigned_by: Metric,
+    pub(crate) numbers: Vec<f32>,
+}
+
+/// Points with their nearest centres.
+#[derive(Default)]
+struct Assigned {
+    centres: Vec<u32>,
+    distances: Vec<f32>,
+}
+
+impl<B: VectorSearch> Centres<B> {
+    /// As many centres as `shape` has slots, of `points`, of which there are at least as many.
+    pub(crate) fn train(
+        backend: &B,
+        shape: Shape,
+        assigned_by: Metric,
+        points: &[f32],
+        iterations: usize,
+        rng: &mut SmallRng,
+    ) -> Result<Self, Error> {
+        let mut store = backend.vector_store(shape)?;
+        store.set_entries(&(0..shape.capacity as u32).collect::<Vec<u32>>())?;
+        let numbers = first_centres(backend, shape.dimension, points, shape.capacity, rng)?;
+        store.write(0, &numbers)?;
+        let mut centres = Self { store, assigned_by, numbers };
+        let mut last = vec![];
+        for _ in 0..iterations {
+            let mut assigned = Assigned::default();
+            centres.assign(backend, points, |centre, distance| {
+                assigned.centres.push(centre);
+                assigned.distances.push(distance);
+            })?;
+            if assigned.centres == last {
+                break;
+            }
+            centres.numbers = means(shape.dimension, points, shape.capacity, &assigned);
+            centres.store.write(0, &centres.numbers)?;
+            last = assigned.centres;
+        }
+        Ok(centres)
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.store.shape().capacity
+    }
+
+    /// Hands the nearest centre of each point and its distance to `take`, point by point.
+    pub(crate) fn assign(&self, backend: &B, points: &[f32], mut take: impl FnMut(u32, f32)) -> Result<(), Error> {
+        self.nearest(backend, points, 1, self.assigned_by, |centres, distances| take(centres[0], distances[0]))
+    }
+
+    /// Hands the `k` nearest centres of each point and their distances to `take`, point by point.
+    pub(crate) fn nearest(
+        &self,
+        backend: &B,
+        points: &[f32],
+        k: usize,
+        metric: Metric,
+        mut take: impl FnMut(&[u32], &[f32]),
+    ) -> Result<(), Error> {
+        let (dimension, count) = (self.store.shape().dimension, self.count());
+        let batch = (CANDIDATES / count).max(1);
+        let most = batch.min(points.len() / dimension);
+        let candidates = (0..count as u32).collect::<Vec<u32>>().repeat(most);
+        let offsets: Vec<u32> = (0..=most).map(|point| (point * count) as u32).collect();
+        for points in points.chunks(batch * dimension) {
+            let taken = points.len() / dimension;
+            let search = Search::new(points, &candidates[..taken * count], &offsets[..=taken]);
+            let nearest = backend.nearest(&self.store, &search.metric(metric).check(Check::Device), k)?;
+            for point in 0..taken {
+                let (centres, distances) = nearest.of(point);
+                take(centres, distances);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Centres drawn from the points, far from each other (Arthur and Vassilvitskii, 2007).
+fn first_centres<B: VectorSearch>(
+    backend: &B,
+    dimension: usize,
+    points: &[f32],
+    count: usize,
+    rng: &mut SmallRng,
+) -> Result<Vec<f32>, Error> {
+    let drawn = drawn(dimension, points, count * DRAWN_FROM, rng);
+    let points = drawn.len() / dimension;
+    let all: Vec<u32> = (0..points as u32).collect();
+    let mut store = backend.vector_store(Shape::new(dimension, points))?;
+    store.write(0, &drawn)?;
+    store.set_entries(&all)?;
+
+    let mut centres = vec![];
+    let mut distances = vec![f32::INFINITY; points];
+    let mut next = rng.random_range(0..points);
+    for left in (0..count).rev() {
+        let centre = &drawn[next * dimension..][..dimension];
+        centres.extend_from_slice(centre);
+        // It is not drawn again, unless there is nothing else.
+        distances[next] = 0.0;
+        if left == 0 {
+            break;
+        }
+        let found = backend.distances(&store, &Search::new(centre, &all, &[0, points as u32]).check(Check::Device))?;
+        let mut sum = 0.0;
+        for (distance, &to_centre) in distances.iter_mut().zip(&found.distances) {
+            *distance = distance.min(to_centre);
+            sum += f64::from(*distance);
+        }
+        let mut rest = rng.random_range(0.0..1.0) * sum;
+        let by_distance = distances.iter().position(|&distance| {
+            rest -= f64::from(distance);
+            rest < 0.0
+        });
+        next = by_distance.unwrap_or_else(|| rng.random_range(0..points));
+    }
+    Ok(centres)
+}
+
+/// So many of the vectors, drawn at random; all of them if there are no more.
+pub(crate) fn drawn(dimension: usize, vectors: &[f32], count: usize, rng: &mut SmallRng) -> Vec<f32> {
+    let there = vectors.len() / dimension;
+    if there <= count {
+        return vectors.to_vec();
+    }
+    sample(rng, there, count).into_iter().flat_map(|at| &vectors[at * dimension..][..dimension]).copied().collect()
+}
+
+/// The mean of the points of each centre; for one without points, the point that is farthest from its centre and not yet taken.
+fn means(dimension: usize, points: &[f32], count: usize, assigned: &Assigned) -> Vec<f32> {
+    let (mut sums, mut counts) = (vec![0.0_f64; count * dimension], vec![0_usize; count]);
+    for (point, &centre) in points.chunks_exact(dimension).zip(&assigned.centres) {
+        counts[centre as usize] += 1;
+        for (sum, &number) in sums[centre as usize * dimension..].iter_mut().zip(point) {
+            *sum += f64::from(number);
+        }
+    }
+    let mut farthest: Vec<usize> = vec![];
+    if counts.contains(&0) {
+        farthest = (0..assigned.distances.len()).collect();
+        farthest.sort_by(|&a, &b| assigned.distances[b].total_cmp(&assigned.distances[a]));
+    }
+    let mut farthest = farthest.into_iter();
+    let mut means = Vec::with_capacity(count * dimension);
+    for (sums, &count) in sums.chunks_exact(dimension).zip(&counts) {
+        if count > 0 {
+            means.extend(sums.iter().map(|&sum| (sum / count as f64) as f32));
+        } else {
+            // There are as many points as centres, so there is one for each of those without.
+            let point = farthest.next().expect("a point for each centre");
+            means.extend_from_slice(&points[point * dimension..][..dimension]);
+        }
+    }
+    means
+}

@@ -1,0 +1,75 @@
+//! Vector search of [polysort](https://docs.rs/polysort): an index by inverted lists, on any backend that computes distances.
+//!
+//! ```text
+//! train     k-means finds a centre for each list
+//! add       a vector goes into a free slot, and its slot into the list of the nearest centre
+//! search    query ──▶ the nprobe nearest centres ──▶ all of their lists ──▶ distances ──▶ the k nearest
+//! ```
+//!
+//! The backend holds the vectors ([`VectorSearch`]); the index holds ids and lists, and decides what is a candidate of which query.
+//!
+//! ```
+//! use polysort_core::Backend;
+//! use polysort_rayon::RayonBackend;
+//! use polysort_vector::{IvfIndex, IvfOptions};
+//!
+//! let points: Vec<f32> = (0..100).flat_map(|i| [i as f32, (i * i % 100) as f32]).collect();
+//! let mut index = IvfIndex::train(RayonBackend::global()?, IvfOptions::new(2, 8), &points)?;
+//! index.add_all(&(1000..1100).collect::<Vec<u64>>(), &points)?;
+//! index.remove(1003)?;
+//!
+//! // The two nearest to (3, 9), by all of the lists: what is at (4, 16) is nearer than what was removed.
+//! let found = index.search(&[3.0, 9.0], 2, index.lists())?;
+//! assert_eq!((found[0][0].id, found[0][0].distance), (1002, 26.0));
+//! # Ok::<(), polysort_vector::IvfError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod error;
+mod index;
+mod kmeans;
+
+pub use error::IvfError;
+pub use index::{IvfIndex, IvfOptions, Neighbour};
+use polysort_core::Error;
+use polysort_core::vector::{Distances, Search, Shape, VectorSearch, VectorStore};
+
+/// Squared distances of candidates that are told by reference, from plain slices.
+///
+/// | argument | shape | holds |
+/// |---|---|---|
+/// | `queries` | queries × `dimension` | the queries, row by row |
+/// | `vectors` | slots × `dimension` | all vectors, row by row; slots that no entry names are never read |
+/// | `vector_indices` | entries | the slot of each entry |
+/// | `candidate_indices` | candidates | the entries that are candidates, query by query |
+/// | `candidate_offsets` | queries + 1 | the candidates of query `q` are `candidate_offsets[q] .. candidate_offsets[q + 1]` |
+///
+/// All vectors are copied to where the backend computes: who searches them again keeps a [`VectorStore`].
+///
+/// ```
+/// # use polysort_core::Backend;
+/// # use polysort_rayon::RayonBackend;
+/// # use polysort_vector::ivf_distance;
+/// let vectors = [1.0, 0.0, /* a gap */ 0.0, 0.0, /**/ 0.0, 3.0];
+/// let found = ivf_distance(&RayonBackend::global()?, 2, &[1.0, 0.0], &vectors, &[0, 2], &[1, 0], &[0, 2])?;
+/// assert_eq!((found.distances, found.slots), (vec![10.0, 0.0], vec![2, 0]));
+/// # Ok::<(), polysort_core::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::LengthMismatch`] for parts of vectors; [`Error::OutOfRange`] for entries whose slot is not there; else as
+/// [`Search::queries`]; or a failure of the device.
+pub fn ivf_distance<B: VectorSearch>(
+    backend: &B,
+    dimension: usize,
+    queries: &[f32],
+    vectors: &[f32],
+    vector_indices: &[u32],
+    candidate_indices: &[u32],
+    candidate_offsets: &[u32],
+) -> Result<Distances, Error> {
+    let mut store = backend.vector_store(Shape::new(dimension, vectors.len() / dimension.max(1)))?;
+    store.write(0, vectors)?;
+    store.set_entries(vector_indices)?;
+    backend.distances(&store, &Search::new(queries, candidate_indices, candidate_offsets))
+}
