@@ -193,7 +193,7 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("NOT_A_NUMBER", abi::NOT_A_NUMBER),
         ("RUN", tuning::DISTANCE_RUN),
         ("SUMS", variant.vectors.map_or(0, Vectors::sums)),
-        ("LANES", variant.vectors.map_or(1, |vectors| vectors.lanes)),
+        ("TEAM", variant.vectors.map_or(1, |vectors| vectors.team)),
         ("LAST_LEVEL", LAST_LEVEL),
         ("COPY_ODD", When::Odd as u32),
         ("COPY_EVEN", When::Even as u32),

@@ -5,7 +5,7 @@
 // in, out  faults: grows by the candidates that are no entry, or whose slot is not there
 // out      distances, slots: of the candidates whose slots lie in the page; the first page's launch gives infinity and NOTHING to the faulty
 // launch   groups of TILE candidates each, at least as many as that takes; for each page
-// does     LANES threads share a vector, RUN candidates at a time, so that its parts are read side by side. They add up by halves.
+// does     TEAM threads share a vector, RUN candidates at a time, so that its parts are read side by side. They add up by halves.
 // needs    offsets that ascend from 0 to search.candidates
 
 @group(0) @binding(0) var<uniform> search: Search;
@@ -50,8 +50,8 @@ fn ivf_distance(
     @builtin(num_workgroups) groups: vec3<u32>,
 ) {
     let group = group_id.y * groups.x + group_id.x;
-    let lane = thread % LANES;
-    let first = group * TILE + thread / LANES * RUN;
+    let lane = thread % TEAM;
+    let first = group * TILE + thread / TEAM * RUN;
 #if QUADS
     let parts = search.dimension / 4u;
 #else
@@ -74,7 +74,7 @@ fn ivf_distance(
         }
 #end
     var sums: array<vec3<f32>, RUN>;
-    for (var part = lane; part < parts; part += LANES) {
+    for (var part = lane; part < parts; part += TEAM) {
 #repeat r RUN
         let other = vector_part(place_in_page(slot[r]) * search.stride + part);
         let mine = queries[query[r] * parts + part];
@@ -85,7 +85,7 @@ fn ivf_distance(
         put_sums(r * SUMS * GROUP + thread, sums[r]);
 #end
     workgroupBarrier();
-    for (var reach = LANES / 2u; reach > 0u; reach /= 2u) {
+    for (var reach = TEAM / 2u; reach > 0u; reach /= 2u) {
         if (lane < reach) {
             for (var i = 0u; i < RUN * SUMS; i++) {
                 partials[i * GROUP + thread] += partials[i * GROUP + thread + reach];
@@ -94,7 +94,7 @@ fn ivf_distance(
         workgroupBarrier();
     }
     // Each of the team's first threads writes one, as far as there are enough of them.
-    for (var r = lane; r < RUN; r += LANES) {
+    for (var r = lane; r < RUN; r += TEAM) {
         let candidate = first + r;
         if (candidate < search.candidates) {
             write_result(candidate, slot_of(candidate), r * SUMS * GROUP + thread - lane);

@@ -8,7 +8,7 @@
 
 use super::command::{Buffer, Command, Groups};
 use super::shape::{Facts, Kernel, Variant, Vectors};
-use super::tuning::{DISTANCE_LANES, DISTANCE_RUN, GROUP};
+use super::tuning::{DISTANCE_RUN, DISTANCE_TEAM, GROUP};
 use super::{Request, Top};
 use crate::vector::{Metric, Precision, Shape};
 use crate::{Masks, Spec};
@@ -31,9 +31,9 @@ impl SearchPlan {
             metric,
             precision: shape.precision,
             quads: shape.dimension.is_multiple_of(4),
-            lanes: (shape.dimension.div_ceil(4) as u32).next_power_of_two().min(DISTANCE_LANES),
+            team: (shape.dimension.div_ceil(4) as u32).next_power_of_two().min(DISTANCE_TEAM),
         };
-        let tile = group / vectors.lanes * DISTANCE_RUN;
+        let tile = group / vectors.team * DISTANCE_RUN;
         let variant = Variant { group, tile, vectors: Some(vectors), ..Variant::of(Kernel::IvfDistance, 32) };
         let bindings = vec![
             Buffer::Search,

@@ -202,7 +202,7 @@ pub struct Vectors {
     /// Whether vectors are read four numbers at a time.
     pub quads: bool,
     /// Threads that share a vector.
-    pub lanes: u32,
+    pub team: u32,
 }
 
 impl Vectors {

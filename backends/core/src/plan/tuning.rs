@@ -49,4 +49,4 @@ pub const DIGIT_RUN: u32 = 16;
 pub const DISTANCE_RUN: u32 = 4;
 
 /// Threads of a team, at most: they read 512 bytes at a time.
-pub const DISTANCE_LANES: u32 = 32;
+pub const DISTANCE_TEAM: u32 = 32;
