@@ -4,9 +4,9 @@
 #   scripts/test-gpu.sh [--quick] [DEVICE…]     all of lavapipe-4, lavapipe-8, lavapipe-16, swiftshader, if none is named
 #
 # Two devices at a time, each program in a process of its own with a limit of time: a kernel that hangs cannot be stopped otherwise.
-# The time goes into compiling kernels; Mesa keeps them for the next run. With --quick, lavapipe-16 runs the conformance suite of u32
-# alone, SwiftShader that without subgroups, each kernel by itself runs on lavapipe-4 and SwiftShader, and vector search on lavapipe-8
-# and, in pages, on SwiftShader.
+# The time goes into compiling kernels; Mesa keeps them for the next run. lavapipe-4, where that takes the least, runs the conformance suite
+# of all keys, lavapipe-8 and lavapipe-16 that of some. With --quick, lavapipe-16 runs that of u32 alone, SwiftShader that without
+# subgroups, each kernel by itself runs on lavapipe-4 and SwiftShader, and vector search on lavapipe-8 and, in pages, on SwiftShader.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 logs=$PWD/target/gpu-tests

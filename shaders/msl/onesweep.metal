@@ -55,6 +55,26 @@ inline uint look_back(device atomic_uint* status, uint digit, uint left, thread 
     return before;
 }
 
+// Puts the keys of the slice that starts at `slice_first` on the board, `items` being the places of the tile's keys in it.
+inline void put_keys(
+    const thread Thread& me,
+    const thread Key* own,
+    const thread uint* items,
+    uint slice_first,
+    uint present,
+    threadgroup atomic_uint* board) {
+#pragma unroll
+    for (uint item = 0u; item < KEYS; item++) {
+        const uint at = items[item] - slice_first;
+        if (item_index(me, item) < present && at < SLICE) {
+#pragma unroll
+            for (uint word = 0u; word < KEY_WORDS; word++) {
+                store_shared(board + word * SLICE + at, key_word(own[item], word));
+            }
+        }
+    }
+}
+
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void onesweep(
     constant Number& slot [[buffer(0)]],
     constant Sort& sort [[buffer(1)]],
@@ -70,7 +90,7 @@ inline uint look_back(device atomic_uint* status, uint digit, uint left, thread 
     uint index [[thread_index_in_threadgroup]],
     uint simdgroup [[simdgroup_index_in_threadgroup]],
     uint lane [[thread_index_in_simdgroup]]) {
-    // Counts first, then the keys of the tile in their new order, then its values, word by word.
+    // Counts first, then a slice of the tile's keys in their new order, then of its values, word by word.
     threadgroup atomic_uint board[BOARD];
     // Where each digit's keys go, less their position in the tile; counts of another tile before that.
     threadgroup atomic_uint offsets[RADIX];
@@ -122,15 +142,7 @@ inline uint look_back(device atomic_uint* status, uint digit, uint left, thread 
         }
     }
     rank_tile(me, items, present, ranked, board);
-#pragma unroll
-    for (uint item = 0u; item < KEYS; item++) {
-        if (item_index(me, item) < present) {
-#pragma unroll
-            for (uint word = 0u; word < KEY_WORDS; word++) {
-                store_shared(board + word * TILE + items[item], key_word(own[item], word));
-            }
-        }
-    }
+    put_keys(me, own, items, 0u, present, board);
 
     // How many keys of each of the thread's digits lie in earlier tiles, and where its keys go.
     uint earlier[DIGITS];
@@ -195,32 +207,8 @@ inline uint look_back(device atomic_uint* status, uint digit, uint left, thread 
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
 
-    // Neighbours are written together.
+    // Neighbours are written together, slice by slice.
     device Key* target = keys_to + (is_odd ? sort.keys_home : 0u);
-#if VALUES
-    uint value_places[KEYS];
-#endif
-#pragma unroll
-    for (uint i = 0u; i < KEYS; i++) {
-        const uint at = i * GROUP + index;
-        if (at < present) {
-#if KEY_1
-            const Key key = load_shared(board + at);
-#endif
-#if KEY_2
-            const Key key = uint2(load_shared(board + at), load_shared(board + TILE + at));
-#endif
-#if KEY_4
-            const Key key = uint4(
-                load_shared(board + at), load_shared(board + TILE + at), load_shared(board + 2u * TILE + at), load_shared(board + 3u * TILE + at));
-#endif
-            const uint place = load_shared(offsets + digit_of(key, digit)) + at;
-            target[place] = key;
-#if VALUES
-            value_places[i] = place;
-#endif
-        }
-    }
 #if VALUES
     const device Value* value_source = values_from + (is_odd ? 0u : sort.values_home);
     device Value* value_target = values_to + (is_odd ? sort.values_home : 0u);
@@ -234,51 +222,87 @@ inline uint look_back(device atomic_uint* status, uint digit, uint left, thread 
         values[item] = value_source[at];
 #endif
     }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
+#endif
+    for (uint slice_first = 0u; slice_first < TILE; slice_first += SLICE) {
+        if (slice_first > 0u) {
+            threadgroup_barrier(mem_flags::mem_threadgroup);
+            put_keys(me, own, items, slice_first, present, board);
+            threadgroup_barrier(mem_flags::mem_threadgroup);
+        }
+        const uint here = min(present - min(present, slice_first), SLICE);
+#if VALUES
+        uint value_places[SLICE_KEYS];
+#endif
 #pragma unroll
-    for (uint item = 0u; item < KEYS; item++) {
-        if (item_index(me, item) < present) {
-            threadgroup atomic_uint* place = board + items[item];
+        for (uint i = 0u; i < SLICE_KEYS; i++) {
+            const uint at = i * GROUP + index;
+            if (at < here) {
+#if KEY_1
+                const Key key = load_shared(board + at);
+#endif
+#if KEY_2
+                const Key key = uint2(load_shared(board + at), load_shared(board + SLICE + at));
+#endif
+#if KEY_4
+                const Key key = uint4(
+                    load_shared(board + at), load_shared(board + SLICE + at), load_shared(board + 2u * SLICE + at), load_shared(board + 3u * SLICE + at));
+#endif
+                const uint place = load_shared(offsets + digit_of(key, digit)) + slice_first + at;
+                target[place] = key;
+#if VALUES
+                value_places[i] = place;
+#endif
+            }
+        }
+#if VALUES
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+#pragma unroll
+        for (uint item = 0u; item < KEYS; item++) {
+            const uint at = items[item] - slice_first;
+            if (item_index(me, item) < present && at < SLICE) {
+                threadgroup atomic_uint* place = board + at;
 #if VALUE_1
-            store_shared(place, values[item]);
+                store_shared(place, values[item]);
 #endif
 #if VALUE_2
-            store_shared(place, values[item].x);
-            store_shared(place + TILE, values[item].y);
+                store_shared(place, values[item].x);
+                store_shared(place + SLICE, values[item].y);
 #endif
 #if VALUE_3
-            store_shared(place, values[item].x);
-            store_shared(place + TILE, values[item].y);
-            store_shared(place + 2u * TILE, values[item].z);
+                store_shared(place, values[item].x);
+                store_shared(place + SLICE, values[item].y);
+                store_shared(place + 2u * SLICE, values[item].z);
 #endif
 #if VALUE_4
-            store_shared(place, values[item].x);
-            store_shared(place + TILE, values[item].y);
-            store_shared(place + 2u * TILE, values[item].z);
-            store_shared(place + 3u * TILE, values[item].w);
+                store_shared(place, values[item].x);
+                store_shared(place + SLICE, values[item].y);
+                store_shared(place + 2u * SLICE, values[item].z);
+                store_shared(place + 3u * SLICE, values[item].w);
 #endif
+            }
         }
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
+        threadgroup_barrier(mem_flags::mem_threadgroup);
 #pragma unroll
-    for (uint i = 0u; i < KEYS; i++) {
-        const uint at = i * GROUP + index;
-        if (at < present) {
-            const threadgroup atomic_uint* place = board + at;
+        for (uint i = 0u; i < SLICE_KEYS; i++) {
+            const uint at = i * GROUP + index;
+            if (at < here) {
+                const threadgroup atomic_uint* place = board + at;
 #if VALUE_1
-            value_target[value_places[i]] = load_shared(place);
+                value_target[value_places[i]] = load_shared(place);
 #endif
 #if VALUE_2
-            value_target[value_places[i]] = uint2(load_shared(place), load_shared(place + TILE));
+                value_target[value_places[i]] = uint2(load_shared(place), load_shared(place + SLICE));
 #endif
 #if VALUE_3
-            value_target[value_places[i]] = packed_uint3(load_shared(place), load_shared(place + TILE), load_shared(place + 2u * TILE));
+                value_target[value_places[i]] =
+                    packed_uint3(load_shared(place), load_shared(place + SLICE), load_shared(place + 2u * SLICE));
 #endif
 #if VALUE_4
-            value_target[value_places[i]] =
-                uint4(load_shared(place), load_shared(place + TILE), load_shared(place + 2u * TILE), load_shared(place + 3u * TILE));
+                value_target[value_places[i]] = uint4(
+                    load_shared(place), load_shared(place + SLICE), load_shared(place + 2u * SLICE), load_shared(place + 3u * SLICE));
 #endif
+            }
         }
-    }
 #endif
+    }
 }

@@ -90,7 +90,7 @@ pub struct Sort {
     pub flip: [u32; 4],
     /// The bits of each word that are sorted by.
     pub window: [u32; 4],
-    /// Word, shift and mask of each digit.
+    /// Word, shift and mask of each digit, and whether keys that agree in all digits are the same: 1 or 0.
     pub digits: [[u32; 4]; MAX_DIGITS as usize],
     /// How many there are.
     pub digit_count: u32,
@@ -121,9 +121,10 @@ impl Sort {
         let words = |wide: u128| core::array::from_fn(|i| word(wide, i));
         let (begin, end) = plan.window;
         let below = |bit: u32| 1_u128.checked_shl(bit).map_or(u128::MAX, |above| above - 1);
+        let whole = u32::from(request.spec.width() == request.key_bits);
         let mut digits = [[0; 4]; MAX_DIGITS as usize];
         for (entry, digit) in digits.iter_mut().zip(&plan.digits) {
-            *entry = [digit.word, digit.shift, (1 << digit.bits) - 1, 0];
+            *entry = [digit.word, digit.shift, (1 << digit.bits) - 1, whole];
         }
         let first = if plan.keys_move() || request.is_packed() { 0 } else { request.keys.first / key_words };
         Self {

@@ -127,14 +127,15 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
 fn times(variant: &Variant, count: &str) -> Option<u32> {
     match count {
         "KEYS" => variant.unrolled.then_some(variant.keys),
+        "SLICE_KEYS" => variant.unrolled.then_some(variant.slice_keys()),
         "BATCH" => Some(tuning::HISTOGRAM_BATCH),
         "KEY_DIGITS" => Some(variant.key_bits / RADIX_BITS),
         "RUN" => Some(tuning::DISTANCE_RUN),
-        "LOOK" => Some(if variant.unrolled { tuning::LOOK } else { tuning::SOFTWARE_LOOK }),
-        "ROWS" => variant.ranking.map(|ranking| match ranking {
-            Ranking::Ballot { rows, .. } => rows,
-            Ranking::Counters => 1,
-        }),
+        "LOOK" => Some(tuning::LOOK),
+        "ROWS" => match variant.ranking {
+            Some(Ranking::Ballot { rows, .. }) if variant.unrolled => Some(rows),
+            _ => None,
+        },
         _ => unreachable!("no count {count}"),
     }
 }
@@ -160,7 +161,8 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "L2" => variant.vectors.is_some_and(|vectors| vectors.metric == Metric::L2),
         "INNER" => variant.vectors.is_some_and(|vectors| vectors.metric == Metric::InnerProduct),
         "COSINE" => variant.vectors.is_some_and(|vectors| vectors.metric == Metric::Cosine),
-        "UNROLLED" => variant.unrolled,
+        // Only where a pass moves nothing but keys do equal ones not differ.
+        "REORDERS" => variant.kernel == Kernel::Onesweep && variant.value_words == 0,
         "SUBGROUPS" => matches!(variant.ranking, Some(Ranking::Ballot { .. })),
         "BALLOT_1" => matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })),
         _ => unreachable!("no flag {flag}"),
@@ -213,6 +215,8 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("ROWS", rows),
         ("DIGITS", RADIX.div_ceil(group.clamp(1, RADIX))),
         ("BOARD", variant.board_words()),
+        ("SLICE", variant.slice()),
+        ("SLICE_KEYS", variant.slice_keys()),
     ]
 }
 

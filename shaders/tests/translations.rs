@@ -8,7 +8,7 @@ mod translated;
 use core::fmt::Write;
 use naga::ShaderStage;
 use naga::back::spv;
-use polysort_core::plan::tuning::{GROUP, PASS_KEYS};
+use polysort_core::plan::tuning;
 use polysort_core::plan::{Algorithm, Facts, Kernel, Payload, Ranking, Request, SearchPlan, SortPlan, Top, Variant};
 use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Masks, Spec, Word};
@@ -103,9 +103,10 @@ fn translations_are_those_that_were_read() {
 
 #[test]
 fn kernels_in_metals_language() {
+    let (group, keys) = tuning::pass(1, 0);
     for variant in variants() {
         let wanted = match variant.kernel {
-            Kernel::Histogram => variant.key_bits == 32 && variant.tile == PASS_KEYS[0] * GROUP,
+            Kernel::Histogram => variant.key_bits == 32 && variant.tile == group * keys,
             Kernel::Onesweep | Kernel::Downsweep => variant.key_bits == 32 && variant.value_words == 0,
             _ => false,
         };

@@ -43,22 +43,16 @@ fn downsweep(
     let present = min(todo.x - first, TILE);
     let source = keys_from_first() + first;
 
+    var keys: array<Key, KEYS>;
     var items: array<u32, KEYS>;
 #repeat item KEYS
-        let index = item_index(item);
-        if (index < present) {
-            items[item] = digit_of(keys_from[source + index], digit);
-        }
+        keys[item] = keys_from[source + min(item_index(item), present - 1u)];
+        items[item] = select(RADIX - 1u, digit_of(keys[item], digit), item_index(item) < present);
 #end
-    rank_tile(&items, present, false);
-#repeat item KEYS
-        let index = item_index(item);
-        if (index < present) {
-            put_key(items[item], keys_from[source + index]);
-        }
-#end
+    rank_tile(&items, present, true);
+    put_keys(&keys, &items, 0u);
     workgroupBarrier();
-    move_tile(&items, digit, first, present, false);
+    move_tile(&keys, &items, digit, first, present);
 }
 
 fn counted(i: u32, digit: u32, start: u32, total: u32) {

@@ -17,6 +17,9 @@
 #endif
 
 const SLOTS: u32 = KEY_DIGITS * RADIX;
+// Digits of a word, and where the bits of a key start in its lowest one.
+const WORD_DIGITS: u32 = 32u / RADIX_BITS;
+const FIRST_BIT: u32 = (32u - KEY_BITS % 32u) % 32u;
 
 var<workgroup> counts: array<atomic<u32>, SLOTS>;
 var<workgroup> descents: atomic<u32>;
@@ -55,16 +58,23 @@ fn histogram(
 
     let present = min(keys - first, HISTOGRAM_TILE);
     var descends = known_descents;
+    let by_bytes = sort.digit_count == KEY_DIGITS && sort.digits[0].y == FIRST_BIT && sort.digits[KEY_DIGITS - 1u].z == RADIX - 1u;
     for (var start = 0u; start < present; start += GROUP * BATCH) {
         var batch: array<Key, BATCH>;
 #repeat k BATCH
         batch[k] = source_key(first + min(start + k * GROUP + thread, present - 1u));
 #end
+        if (by_bytes && start + GROUP * BATCH <= present) {
 #repeat k BATCH
-        if (start + k * GROUP + thread < present) {
-            count_digits(batch[k]);
-        }
+            count_bytes(batch[k]);
 #end
+        } else {
+#repeat k BATCH
+            if (start + k * GROUP + thread < present) {
+                count_digits(batch[k]);
+            }
+#end
+        }
         // One descent is enough.
         if (!descends) {
 #repeat k BATCH
@@ -86,6 +96,14 @@ fn histogram(
     if (thread == 0u && atomicLoad(&descents) != 0u) {
         atomicStore(&state[STATE_DESCENTS], 1u);
     }
+}
+
+// Counts a key whose digits are its bytes, as they are unless a range of bits is asked for.
+fn count_bytes(key: Key) {
+#repeat d KEY_DIGITS
+    let byte_@ = (ordered_word(key, d / WORD_DIGITS) >> (FIRST_BIT + d % WORD_DIGITS * RADIX_BITS)) & (RADIX - 1u);
+    atomicAdd(&counts[d * RADIX + byte_@], 1u);
+#end
 }
 
 fn count_digits(key: Key) {

@@ -60,20 +60,10 @@ fn onesweep(
     }
     tile = taken.x;
     digit_index = taken.z;
-    let present = min(taken.y - tile * TILE, TILE);
-#if UNROLLED
-    // Nearly all tiles are whole: for them no key is asked whether it is there.
-    if (present == TILE) {
-        sweep(TILE, true);
-    } else {
-        sweep(present, false);
-    }
-#else
-    sweep(present, false);
-#endif
+    sweep(min(taken.y - taken.x * TILE, TILE));
 }
 
-fn sweep(present: u32, whole: bool) {
+fn sweep(present: u32) {
     let digit = digit_at(digit_index);
     let first = tile * TILE;
     for (var i = thread; i < RADIX; i += GROUP) {
@@ -83,21 +73,33 @@ fn sweep(present: u32, whole: bool) {
     var keys: array<Key, KEYS>;
     var items: array<u32, KEYS>;
     let source = keys_from_first() + first;
+    // Nearly all tiles are whole. In others the last key stands for those that are absent, with the largest digit.
+    if (present == TILE) {
 #repeat item KEYS
-        // Absent keys are left out when they are ranked; the last one stands for them, so that no load waits for a branch.
-        keys[item] = keys_from[source + select(min(item_index(item), present - 1u), item_index(item), whole)];
+        keys[item] = keys_from[source + item_index(item)];
 #end
+    } else {
+#repeat item KEYS
+        keys[item] = keys_from[source + min(item_index(item), present - 1u)];
+#end
+    }
 #repeat item KEYS
         items[item] = digit_of(keys[item], digit);
 #end
-    rank_tile(&items, present, whole);
-    put_keys(&keys, &items, present, whole);
+    if (present < TILE) {
+#repeat item KEYS
+        items[item] = select(RADIX - 1u, items[item], item_index(item) < present);
+#end
+    }
+    // The first pass may put keys that are equal in any order, but none before one that is there.
+    rank_tile(&items, present, slot.value > 0u || sort.digits[0].w == 0u || present < TILE);
+    put_keys(&keys, &items, 0u);
     look_back();
     for (var i = 0u; i < owned_digits(); i++) {
         set_offset(thread * DIGITS + i, places_of[i]);
     }
     workgroupBarrier();
-    move_tile(&items, digit, first, present, whole);
+    move_tile(&keys, &items, digit, first, present);
 }
 
 fn tiles_of(count: u32) -> u32 {

@@ -37,27 +37,46 @@ fn main() {
             suite.enter_with(&name, Plan::up_to(0, false), move || WgpuBackend::open_with(config));
             continue;
         };
-        let by_counters = !config.subgroups || config.algorithm == Some(Algorithm::ReduceThenScan);
-        let takes = |check: &str| suite_is_full || !by_counters || is_cheap(&backend, check);
+        let takes = |check: &str| match config.algorithm {
+            _ if suite_is_full => true,
+            _ if support::compiles_slowly(&backend) && !COMMON.contains(&key_of(check)) => false,
+            // Other keys are sorted so in any case.
+            Some(Algorithm::OneSweep) if support::is_software(&backend) => bits(check) == 8,
+            None if config.subgroups => true,
+            _ => is_cheap(&backend, check),
+        };
         suite.enter_part(&name, plan(&suite, config, &backend, seed), takes, move || WgpuBackend::open_with(config));
     }
     suite.run()
 }
 
-/// Whether a check compiles no kernel by counters that takes long.
-fn is_cheap(backend: &WgpuBackend, check: &str) -> bool {
-    let (key, operation) = check.split_once(' ').expect("a key and an operation");
-    let bits = match key {
+/// Keys of three widths, which stand for all where kernels take long to compile.
+const COMMON: [&str; 3] = ["u16", "u32", "u64"];
+
+/// The key of a check.
+fn key_of(check: &str) -> &str {
+    check.split_once(' ').expect("a key and an operation").0
+}
+
+/// Bits of the keys of a check.
+fn bits(check: &str) -> u32 {
+    match key_of(check) {
+        "u8" | "i8" | "bool" => 8,
         "u32" | "i32" | "f32" => 32,
         "u64" | "i64" | "f64" => 64,
         _ => 0,
-    };
+    }
+}
+
+/// Whether a check compiles no kernel by counters that takes long.
+fn is_cheap(backend: &WgpuBackend, check: &str) -> bool {
+    let (_, operation) = check.split_once(' ').expect("a key and an operation");
     let payload = match operation {
         "sort" | "sort_segments" => Payload::None,
         "sort_by_key" | "argsort" | "top_k" | "top_k_segments" => Payload::Indices,
         _ => Payload::Words(1),
     };
-    support::is_cheap(backend, bits, payload)
+    support::is_cheap(backend, bits(check), payload)
 }
 
 /// The cases for a device that is opened like this.

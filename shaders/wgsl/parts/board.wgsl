@@ -1,4 +1,4 @@
-// The workgroup memory that a tile is worked on: counts first, then its keys in their new order, then its values.
+// The workgroup memory that a tile is worked on: counts first, then a slice of its keys in their new order, then of its values.
 //
 // All of it is atomic: counts are added to by lanes that no barrier orders, and one array cannot be both.
 
@@ -25,23 +25,23 @@ fn key_at(index: u32) -> Key {
 #if KEY_2
 fn put_key(index: u32, key: Key) {
     put_word(index, key.x);
-    put_word(TILE + index, key.y);
+    put_word(SLICE + index, key.y);
 }
 
 fn key_at(index: u32) -> Key {
-    return vec2(word_at(index), word_at(TILE + index));
+    return vec2(word_at(index), word_at(SLICE + index));
 }
 #endif
 #if KEY_4
 fn put_key(index: u32, key: Key) {
     put_word(index, key.x);
-    put_word(TILE + index, key.y);
-    put_word(2u * TILE + index, key.z);
-    put_word(3u * TILE + index, key.w);
+    put_word(SLICE + index, key.y);
+    put_word(2u * SLICE + index, key.z);
+    put_word(3u * SLICE + index, key.w);
 }
 
 fn key_at(index: u32) -> Key {
-    return vec4(word_at(index), word_at(TILE + index), word_at(2u * TILE + index), word_at(3u * TILE + index));
+    return vec4(word_at(index), word_at(SLICE + index), word_at(2u * SLICE + index), word_at(3u * SLICE + index));
 }
 #endif
 
@@ -57,33 +57,33 @@ fn value_at(index: u32) -> Value {
 #if VALUE_2
 fn put_value(index: u32, value: Value) {
     put_word(index, value.x);
-    put_word(TILE + index, value.y);
+    put_word(SLICE + index, value.y);
 }
 
 fn value_at(index: u32) -> Value {
-    return vec2(word_at(index), word_at(TILE + index));
+    return vec2(word_at(index), word_at(SLICE + index));
 }
 #endif
 #if VALUE_3
 fn put_value(index: u32, value: Value) {
     put_word(index, value.x);
-    put_word(TILE + index, value.y);
-    put_word(2u * TILE + index, value.z);
+    put_word(SLICE + index, value.y);
+    put_word(2u * SLICE + index, value.z);
 }
 
 fn value_at(index: u32) -> Value {
-    return Value(word_at(index), word_at(TILE + index), word_at(2u * TILE + index));
+    return Value(word_at(index), word_at(SLICE + index), word_at(2u * SLICE + index));
 }
 #endif
 #if VALUE_4
 fn put_value(index: u32, value: Value) {
     put_word(index, value.x);
-    put_word(TILE + index, value.y);
-    put_word(2u * TILE + index, value.z);
-    put_word(3u * TILE + index, value.w);
+    put_word(SLICE + index, value.y);
+    put_word(2u * SLICE + index, value.z);
+    put_word(3u * SLICE + index, value.w);
 }
 
 fn value_at(index: u32) -> Value {
-    return vec4(word_at(index), word_at(TILE + index), word_at(2u * TILE + index), word_at(3u * TILE + index));
+    return vec4(word_at(index), word_at(SLICE + index), word_at(2u * SLICE + index), word_at(3u * SLICE + index));
 }
 #endif

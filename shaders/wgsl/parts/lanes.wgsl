@@ -14,10 +14,6 @@ fn lane_count(lanes: Lanes) -> u32 {
 fn lanes_below(lane: u32) -> Lanes {
     return (1u << lane) - 1u;
 }
-
-fn first_lane(lanes: Lanes) -> u32 {
-    return countTrailingZeros(lanes);
-}
 #else
 alias Lanes = vec4<u32>;
 
@@ -35,18 +31,5 @@ fn lanes_below(lane: u32) -> Lanes {
     let part = (1u << (lane & 31u)) - 1u;
     let words = vec4(0u, 1u, 2u, 3u);
     return select(select(vec4(0u), vec4(part), words == vec4(word)), vec4(0xffffffffu), words < vec4(word));
-}
-
-fn first_lane(lanes: Lanes) -> u32 {
-    if (lanes.x != 0u) {
-        return countTrailingZeros(lanes.x);
-    }
-    if (lanes.y != 0u) {
-        return 32u + countTrailingZeros(lanes.y);
-    }
-    if (lanes.z != 0u) {
-        return 64u + countTrailingZeros(lanes.z);
-    }
-    return 96u + countTrailingZeros(lanes.w);
 }
 #endif

@@ -1,5 +1,5 @@
-// Moves a ranked tile: through the board, where it takes its new order, to its places in the output, so that neighbours are
-// written together.
+// Moves a ranked tile to its places in the output: through the board, where it takes its new order, so that neighbours are written
+// together. It goes in slices, since workgroup memory is what limits how many groups a device works on at a time.
 
 // Where each digit's keys go, less their position in the tile; counts of another tile before that.
 var<workgroup> offsets: array<atomic<u32>, RADIX>;
@@ -8,45 +8,75 @@ fn set_offset(digit: u32, offset: u32) {
     atomicStore(&offsets[digit], offset);
 }
 
-// Puts the keys of a tile on the board, `items` being their places in it. `present` of them are there.
-fn put_keys(keys: ptr<function, array<Key, KEYS>>, items: ptr<function, array<u32, KEYS>>, present: u32, whole: bool) {
+// Puts the keys of the slice that starts at `slice_first` on the board, `items` being the places of the tile's keys in it.
+fn put_keys(keys: ptr<function, array<Key, KEYS>>, items: ptr<function, array<u32, KEYS>>, slice_first: u32) {
 #repeat item KEYS
-        if (whole || item_index(item) < present) {
-            put_key((*items)[item], (*keys)[item]);
+        let place = (*items)[item] - slice_first;
+        if (place < SLICE) {
+            put_key(place, (*keys)[item]);
         }
 #end
 }
 
-// Writes the keys that are on the board, and the values of the same tile, which starts at `first`, once `offsets` hold.
-fn move_tile(items: ptr<function, array<u32, KEYS>>, digit: Digit, first: u32, present: u32, whole: bool) {
-    var places: array<u32, KEYS>;
-#repeat i KEYS
-        let index = i * GROUP + thread;
-        if (whole || index < present) {
-            let key = key_at(index);
-            places[i] = atomicLoad(&offsets[digit_of(key, digit)]) + index;
-            keys_to[keys_to_first() + places[i]] = key;
-        }
-#end
+// Writes the keys of a tile of which the first slice is on the board, and the values of the same tile, which starts at `first`, once
+// `offsets` hold. `present` of them are there.
+fn move_tile(
+    keys: ptr<function, array<Key, KEYS>>,
+    items: ptr<function, array<u32, KEYS>>,
+    digit: Digit,
+    first: u32,
+    present: u32,
+) {
 #if VALUES
     var values: array<Value, KEYS>;
 #repeat item KEYS
-        values[item] = value_of(first + select(min(item_index(item), present - 1u), item_index(item), whole));
+        values[item] = value_of(first + min(item_index(item), present - 1u));
 #end
-    workgroupBarrier();
-#repeat item KEYS
-        if (whole || item_index(item) < present) {
-            put_value((*items)[item], values[item]);
+#endif
+    for (var slice_first = 0u; slice_first < TILE; slice_first += SLICE) {
+        if (slice_first > 0u) {
+            workgroupBarrier();
+            put_keys(keys, items, slice_first);
+            workgroupBarrier();
+        }
+        // Those of the slice that are there.
+        let here = min(present - min(present, slice_first), SLICE);
+#if VALUES
+        var places: array<u32, SLICE_KEYS>;
+#repeat i SLICE_KEYS
+        let index = i * GROUP + thread;
+        if (index < here) {
+            let key = key_at(index);
+            places[i] = place_of(key, digit, slice_first + index);
+            keys_to[keys_to_first() + places[i]] = key;
         }
 #end
-    workgroupBarrier();
-#repeat i KEYS
+        workgroupBarrier();
+#repeat item KEYS
+        let place = (*items)[item] - slice_first;
+        if (place < SLICE) {
+            put_value(place, values[item]);
+        }
+#end
+        workgroupBarrier();
+#repeat i SLICE_KEYS
         let index = i * GROUP + thread;
-        if (whole || index < present) {
+        if (index < here) {
             values_to[values_to_first() + places[i]] = value_at(index);
         }
 #end
+#else
+        for (var index = thread; index < here; index += GROUP) {
+            let key = key_at(index);
+            keys_to[keys_to_first() + place_of(key, digit, slice_first + index)] = key;
+        }
 #endif
+    }
+}
+
+// Where the key goes that is at a position of the ranked tile.
+fn place_of(key: Key, digit: Digit, position: u32) -> u32 {
+    return atomicLoad(&offsets[digit_of(key, digit)]) + position;
 }
 
 #if VALUES

@@ -10,12 +10,13 @@ fn sort_positions(present: u32) {
         let digit = digit_at(d);
 #repeat item KEYS
             let index = item_index(item);
+            items[item] = RADIX - 1u;
             if (index < present) {
                 moved[item] = positions[index];
                 items[item] = digit_of(source_key(moved[item]), digit);
             }
 #end
-        rank_tile(&items, present, false);
+        rank_tile(&items, present, true);
 #repeat item KEYS
             if (item_index(item) < present) {
                 positions[items[item]] = moved[item];

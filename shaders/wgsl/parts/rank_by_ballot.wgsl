@@ -1,14 +1,14 @@
-// Ranks the keys of a tile by one digit, stably, with ballots: warp-level multi-split (Ashkiani et al., "GPU Multisplit", PPoPP 2016).
+// Ranks the keys of a tile by one digit, with ballots: warp-level multi-split (Ashkiani et al., "GPU Multisplit", PPoPP 2016).
 //
 // A subgroup owns a stretch of KEYS * lanes keys and takes them lane by lane, so that the order of (subgroup, item, lane) is the order
-// of the tile. The board counts each subgroup's digits in a row of its own. Absent keys are left out by a ballot, not by their value.
+// of the tile. The board counts each subgroup's digits in a row of its own: what a key finds there is its place among them.
 // Any subgroup size of 4 to 128 will do that divides the group and leaves at most ROWS rows; rows without a subgroup stay empty.
 
 var<workgroup> row_sums: array<u32, ROWS>;
 
-// How many digits a thread owns: DIGITS from `thread * DIGITS` on, if there are so many threads.
+// How many digits a thread owns: DIGITS from `thread * DIGITS` on, or as many as there are.
 fn owned_digits() -> u32 {
-    return select(0u, DIGITS, thread * DIGITS < RADIX);
+    return min(DIGITS, RADIX - min(RADIX, thread * DIGITS));
 }
 
 // The position in the tile of a thread's item.
@@ -16,24 +16,37 @@ fn item_index(item: u32) -> u32 {
     return subgroup * lanes * KEYS + item * lanes + lane;
 }
 
-// Replaces the digit of each item below `present` by the item's position in the tile in order of the digits; `whole` says that all are
-// there. Before that, as early as they are known, calls `counted` with the number of keys of each digit and of those below it.
-fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, whole: bool) {
+// A digit lies above its key's place in the row.
+const PLACE_BITS: u32 = 16u;
+
+// Replaces the digit of each item by the item's position in the tile in order of the digits: stably, or in any order of equal ones unless
+// `stable`. The items from `present` on have the largest digit, so that they come last if `stable`. Calls `counted` with the number of keys below
+// `present` of each digit and of those below it.
+fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, stable: bool) {
     for (var i = thread; i < ROWS * RADIX; i += GROUP) {
         atomicStore(&board[i], 0u);
     }
     workgroupBarrier();
 
     let row = subgroup * RADIX;
-    let everyone = ballot(true);
+#if REORDERS
+    if (!stable) {
 #repeat item KEYS
-        if (whole || item_index(item) < present) {
-            atomicAdd(&board[row + (*items)[item]], 1u);
-        }
+        let digit = (*items)[item];
+        (*items)[item] = (digit << PLACE_BITS) | atomicAdd(&board[row + digit], 1u);
 #end
+    } else {
+#else
+    {
+#endif
+#repeat item KEYS
+        let digit = (*items)[item];
+        (*items)[item] = (digit << PLACE_BITS) | place_in_row(digit, row);
+#end
+    }
     workgroupBarrier();
 
-    // A thread row_sums up its digits over the rows, the group over the digits: then the rows hold where their keys go.
+    // A thread sums up its digits over the rows, the group over the digits: then the rows hold where their keys go.
     var totals: array<u32, DIGITS>;
     var sum = 0u;
     let owned = owned_digits();
@@ -56,43 +69,39 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, whole: bool) 
     }
     for (var i = 0u; i < owned; i++) {
         let digit = thread * DIGITS + i;
-        counted(i, digit, start, totals[i]);
-#repeat r ROWS
-            let count_@ = atomicLoad(&board[r * RADIX + digit]);
-#end
+        counted(i, digit, start, totals[i] - select(0u, TILE - present, digit == RADIX - 1u));
         var place = start;
 #repeat r ROWS
+            let count = atomicLoad(&board[r * RADIX + digit]);
             atomicStore(&board[r * RADIX + digit], place);
-            place += count_@;
+            place += count;
 #end
         start += totals[i];
     }
     workgroupBarrier();
 
 #repeat item KEYS
-        (*items)[item] = place_in_row((*items)[item], row, whole || item_index(item) < present, everyone, whole);
+        let ranked = (*items)[item];
+        (*items)[item] = atomicLoad(&board[row + (ranked >> PLACE_BITS)]) + (ranked & ((1u << PLACE_BITS) - 1u));
 #end
     workgroupBarrier();
 }
 
 // The place of this lane's key: the next of its digit's in the row, which moves on.
-fn place_in_row(digit: u32, row: u32, present: bool, everyone: Lanes, whole: bool) -> u32 {
-    var peers = everyone;
-    if (!whole) {
-        peers = ballot(present);
-    }
+fn place_in_row(digit: u32, row: u32) -> u32 {
+    var peers = ballot(true);
     for (var bit = 0u; bit < RADIX_BITS; bit++) {
         let is_set = ((digit >> bit) & 1u) != 0u;
         let vote = ballot(is_set);
         peers &= select(~vote, vote, is_set);
     }
     let before = lane_count(peers & lanes_below(lane));
-    var place = 0u;
-    if (present && before == 0u) {
-        place = atomicAdd(&board[row + digit], lane_count(peers));
-    }
-    place = subgroupShuffle(place, select(lane, first_lane(peers), present));
-    // The next step's places come after this one's.
+    let earlier = atomicLoad(&board[row + digit]);
+    // All have read before one writes, and that is written before the next step reads.
     subgroupBarrier();
-    return place + before;
+    if (before == 0u) {
+        atomicStore(&board[row + digit], earlier + lane_count(peers));
+    }
+    subgroupBarrier();
+    return earlier + before;
 }

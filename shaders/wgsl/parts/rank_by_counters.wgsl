@@ -17,19 +17,20 @@ fn item_index(item: u32) -> u32 {
     return thread * KEYS + item;
 }
 
-// Replaces the digit of each item below `present` by the item's position in the tile in order of the digits, and calls `counted` with
-// the number of keys of each digit and of those below it. `whole` says that all are there.
-fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, whole: bool) {
+// Replaces the digit of each item by the item's position in the tile in order of the digits, always stably. The items from `present` on
+// have the largest digit, so that they come last. Calls `counted` with the number of keys below `present` of each digit and of those
+// below it.
+fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, stable: bool) {
     var tokens: array<u32, KEYS>;
 #repeat item KEYS
         tokens[item] = ((*items)[item] << 16u) | item_index(item);
 #end
-    place_by_half(&tokens, 16u, present);
+    place_by_half(&tokens, 16u);
 #repeat item KEYS
         tokens[item] = word_at(TOKENS + item_index(item));
 #end
     workgroupBarrier();
-    place_by_half(&tokens, 16u + HALF_BITS, present);
+    place_by_half(&tokens, 16u + HALF_BITS);
 
     // Where each digit starts: the first token that is not below it.
     for (var digit = thread; digit <= RADIX; digit += GROUP) {
@@ -56,9 +57,7 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, whole: bool) 
     }
     // Each token tells the one whose key it stands for where it is.
 #repeat item KEYS
-        if (item_index(item) < present) {
-            put_word(tokens[item] & 0xffffu, item_index(item));
-        }
+        put_word(tokens[item] & 0xffffu, item_index(item));
 #end
     workgroupBarrier();
 #repeat item KEYS
@@ -68,31 +67,27 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, whole: bool) 
 }
 
 // Puts the tokens of all threads in order of the half digit at `shift`, stably.
-fn place_by_half(tokens: ptr<function, array<u32, KEYS>>, shift: u32, present: u32) {
+fn place_by_half(tokens: ptr<function, array<u32, KEYS>>, shift: u32) {
     for (var i = 0u; i < COUNTER_WORDS; i++) {
         put_word(i * GROUP + thread, 0u);
     }
     // The counters are the thread's own until the next barrier.
     var ranks: array<u32, KEYS>;
 #repeat item KEYS
-        if (item_index(item) < present) {
-            let half_digit = ((*tokens)[item] >> shift) & (HALF_RADIX - 1u);
-            let counter = (half_digit % COUNTER_WORDS) * GROUP + thread;
-            let upper = 16u * (half_digit / COUNTER_WORDS);
-            let counters = word_at(counter);
-            ranks[item] = (counters >> upper) & 0xffffu;
-            put_word(counter, counters + (1u << upper));
-        }
+        let half_digit = ((*tokens)[item] >> shift) & (HALF_RADIX - 1u);
+        let counter = (half_digit % COUNTER_WORDS) * GROUP + thread;
+        let upper = 16u * (half_digit / COUNTER_WORDS);
+        let counters = word_at(counter);
+        ranks[item] = (counters >> upper) & 0xffffu;
+        put_word(counter, counters + (1u << upper));
 #end
     workgroupBarrier();
     sum_up_counters();
 #repeat item KEYS
-        if (item_index(item) < present) {
-            let half_digit = ((*tokens)[item] >> shift) & (HALF_RADIX - 1u);
-            let counters = word_at((half_digit % COUNTER_WORDS) * GROUP + thread);
-            let start = (counters >> (16u * (half_digit / COUNTER_WORDS))) & 0xffffu;
-            put_word(TOKENS + start + ranks[item], (*tokens)[item]);
-        }
+        let half_digit = ((*tokens)[item] >> shift) & (HALF_RADIX - 1u);
+        let counters = word_at((half_digit % COUNTER_WORDS) * GROUP + thread);
+        let start = (counters >> (16u * (half_digit / COUNTER_WORDS))) & 0xffffu;
+        put_word(TOKENS + start + ranks[item], (*tokens)[item]);
 #end
     workgroupBarrier();
 }

@@ -6,7 +6,7 @@ struct Sort {
     flip: vec4<u32>,
     // The bits of each word that are sorted by.
     window: vec4<u32>,
-    // Per digit: word, shift, mask.
+    // Per digit: word, shift, mask, whether keys that agree in all digits are the same.
     digits: array<vec4<u32>, MAX_DIGITS>,
     digit_count: u32,
     // The most keys that the buffers hold.

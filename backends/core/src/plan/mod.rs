@@ -300,7 +300,7 @@ fn check_request(request: &Request) -> Result<(), Error> {
 
 fn algorithm(request: &Request, facts: &Facts) -> Result<Algorithm, Error> {
     let counts = request.key_bits == 8 && request.payload == Payload::None && request.spec.width() == 8;
-    let sweeps = facts.ballot().is_some();
+    let sweeps = facts.ballot(tuning::GROUP).is_some();
     match request.algorithm {
         None if counts => Ok(Algorithm::Counting),
         None if sweeps => Ok(Algorithm::OneSweep),

@@ -1,10 +1,10 @@
 //! Kernels, and the shape that each has on a device.
 
 use super::tuning::{
-    COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, DIGIT_RUN, DISTANCE_RUN, GROUP, HISTOGRAM_TILE, PASS_KEYS, SELECT_SEGMENT,
+    COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, DIGIT_RUN, DISTANCE_RUN, GROUP, HISTOGRAM_TILE, PASS_SLICES, SELECT_SEGMENT,
     SINGLE_KEYS, UNROLLED_LANES,
 };
-use super::{Algorithm, Payload, RADIX, Request};
+use super::{Algorithm, Payload, RADIX, Request, tuning};
 use crate::Error;
 use crate::vector::{Metric, Precision};
 
@@ -24,17 +24,17 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The group and the ranking by ballots, if a group exists that is a multiple of every subgroup and has memory for a row of counters of
+    /// The group, of `wanted` threads or fewer, and the ranking by ballots, if a group exists that is a multiple of every subgroup and has memory for a row of counters of
     /// each of the smallest.
-    pub(super) fn ballot(&self) -> Option<(u32, Ranking)> {
+    pub(super) fn ballot(&self, wanted: u32) -> Option<(u32, Ranking)> {
         let (least, most) = self.subgroups?;
-        let mut group = GROUP.min(self.max_group);
+        let mut group = wanted.min(self.max_group);
         // Half of the memory, or less, so that tiles are not too small.
         while group > most.max(32) && group / least * RADIX * 4 > self.workgroup_bytes * 3 / 4 {
             group /= 2;
         }
         let rows = group / least.max(1);
-        let fits = group >= most && rows * RADIX * 4 <= self.workgroup_bytes * 3 / 4;
+        let fits = group >= most && group.is_multiple_of(most) && rows * RADIX * 4 <= self.workgroup_bytes * 3 / 4;
         fits.then_some((group, Ranking::Ballot { rows, wide: most > 32 }))
     }
 }
@@ -178,6 +178,8 @@ pub struct Variant {
     pub keys: u32,
     /// Keys of a tile.
     pub tile: u32,
+    /// Parts in which a tile goes through workgroup memory.
+    pub slices: u32,
     /// Whether loops over these are written out: some compilers keep in memory what a loop indexes.
     pub unrolled: bool,
     /// How a tile is ranked.
@@ -224,6 +226,7 @@ impl Variant {
             group: 0,
             keys: 0,
             tile: 0,
+            slices: 1,
             unrolled: false,
             ranking: None,
             look_back: false,
@@ -236,6 +239,16 @@ impl Variant {
     /// Words of a key while it is sorted.
     pub fn key_words(&self) -> u32 {
         self.key_bits.div_ceil(32)
+    }
+
+    /// Keys of a thread that go through workgroup memory at a time.
+    pub fn slice_keys(&self) -> u32 {
+        self.keys.div_ceil(self.slices)
+    }
+
+    /// Keys of a tile that do.
+    pub fn slice(&self) -> u32 {
+        self.group * self.slice_keys()
     }
 
     /// Words of workgroup memory that a tile is worked on.
@@ -252,7 +265,7 @@ impl Variant {
             // Counts of a digit, and sums of some of them; or two marks for each of 32 keys a thread.
             counters.max(RADIX + RADIX / DIGIT_RUN).max(2 * self.group)
         } else {
-            counters.max(self.tile * self.key_words().max(self.value_words))
+            counters.max(self.slice() * self.key_words().max(self.value_words))
         }
     }
 
@@ -287,7 +300,6 @@ pub(super) struct Shapes {
 
 impl Shapes {
     pub(super) fn new(request: &Request, facts: &Facts) -> Result<Self, Error> {
-        let wide = request.key_words().max(request.payload.words());
         let (counters_group, counters) = (COUNTER_GROUP.min(facts.max_group), Ranking::Counters);
         let base = Variant {
             value_words: request.payload.words(),
@@ -296,11 +308,13 @@ impl Shapes {
         };
         // To the passes, a shorter key is a word like any other.
         let pass = Variant { key_bits: 32 * request.key_words(), ..base };
-        let ballot = facts.ballot();
-        let onesweep = ballot.map(|(group, ranking)| {
-            let shape = Variant { kernel: Kernel::Onesweep, look_back: true, ..pass };
-            fitted(shape, group, PASS_KEYS[wide as usize - 1], ranking, facts)
+        let (key_words, value_words) = (request.key_words(), request.payload.words());
+        let (group, keys) = tuning::pass(key_words, value_words);
+        let onesweep = facts.ballot(group).map(|(group, ranking)| {
+            let shape = Variant { kernel: Kernel::Onesweep, look_back: true, slices: PASS_SLICES, ..pass };
+            fitted(shape, group, keys, ranking, facts)
         });
+        let ballot = facts.ballot(GROUP);
         let downsweep = fitted(Variant { kernel: Kernel::Downsweep, ..pass }, counters_group, COUNTER_KEYS, counters, facts)?;
         let (group, ranking) = ballot.unwrap_or((counters_group, counters));
         let single = Variant { kernel: Kernel::SingleTile, packed: request.is_packed(), ..base };
@@ -337,7 +351,7 @@ fn fitted(shape: Variant, group: u32, keys: u32, ranking: Ranking, facts: &Facts
 
 /// The group and the ranking of a selection: the plainest, for an algorithm that needs the least of a device.
 fn selecting(algorithm: Option<Algorithm>, facts: &Facts) -> (u32, Ranking) {
-    let ballot = facts.ballot().filter(|_| algorithm != Some(Algorithm::ReduceThenScan));
+    let ballot = facts.ballot(GROUP).filter(|_| algorithm != Some(Algorithm::ReduceThenScan));
     ballot.unwrap_or((COUNTER_GROUP.min(facts.max_group), Ranking::Counters))
 }
 

@@ -1,10 +1,24 @@
 //! The numbers of the plan, and why they are what they are.
 
-/// Keys that a thread of a pass holds, by the words of the larger of key and value. On an H200, 256 threads of 22 keys of one word
-/// were the fastest of all tried: fewer cost more status words a key; more leave workgroup memory for fewer groups (100 KiB hold four).
-pub const PASS_KEYS: [u32; 4] = [22, 11, 7, 5];
+/// Threads of a group of a pass, if the device's subgroups are large enough that their counters fit, and keys that each holds, by the words
+/// of a key and of its value. What limits the keys are registers: a key takes its words and one for its place, and on an H200, where a
+/// thread of more than 128 registers leaves room for one group instead of two, sixty words or so were the fastest of all tried.
+pub const fn pass(key_words: u32, value_words: u32) -> (u32, u32) {
+    match (key_words, value_words) {
+        (1, 0) => (GROUP, 28),
+        (1, 1) => (384, 20),
+        (2, 0) => (GROUP, 22),
+        (2, 1) => (GROUP, 18),
+        // Even, for two slices.
+        _ => (GROUP, 30 / (1 + key_words + value_words) * 2),
+    }
+}
 
-/// Threads of a group, if the device's subgroups are large enough that their counters fit.
+/// Parts in which the tile of a pass goes through workgroup memory, of which Vulkan gives the groups of a processor of an H200 48 KiB in
+/// all: with two parts a pass takes a sixth less time than with one.
+pub const PASS_SLICES: u32 = 2;
+
+/// Threads of a group, where nothing else is said.
 pub const GROUP: u32 = 256;
 
 /// Keys that a thread of a pass holds without subgroup operations.
@@ -30,11 +44,8 @@ pub const SPIN_LIMIT: u32 = 512;
 /// for it; on a CPU it would only take longer to compile.
 pub const UNROLLED_LANES: u32 = 32;
 
-/// Status words that a look-back reads at a time. On an H200, 4 took a tenth longer, 16 and more no less.
-pub const LOOK: u32 = 8;
-
-/// The same where loops are not written out.
-pub const SOFTWARE_LOOK: u32 = 4;
+/// Status words that a look-back reads at a time. On an H200, 8 took a fiftieth longer, 2 a tenth.
+pub const LOOK: u32 = 4;
 
 /// Keys that a thread of the histogram loads at a time.
 pub const HISTOGRAM_BATCH: u32 = 8;

@@ -45,6 +45,22 @@ pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64
     }
 }
 
+/// Puts keys that a pass may write in any order in one: those of the same digit in the first pass, where equal keys do not differ.
+pub(crate) fn settle(plan: &SortPlan, command: &Command, count: usize, on: &mut Contents) {
+    let model = Model { plan, command, count, tile: command.variant.tile as usize };
+    let request = &plan.request;
+    let moves_keys_alone = command.variant.kernel == Kernel::Onesweep && request.payload == Payload::None;
+    if !moves_keys_alone || request.spec.width() < request.key_bits || model.number(0) > 0 {
+        return;
+    }
+    let Some(d) = model.scheduled(on) else { return };
+    let (_, to) = model.ends();
+    let digit = |key: u128| model.digit_of(key, &plan.digits[d]);
+    let mut keys: Vec<u128> = (0..count).map(|i| model.key(on, to, i)).collect();
+    keys.chunk_by_mut(|&one, &next| digit(one) == digit(next)).for_each(<[u128]>::sort_unstable);
+    keys.iter().enumerate().for_each(|(i, &key)| model.put_key(on, to, i, key));
+}
+
 struct Model<'a> {
     plan: &'a SortPlan,
     command: &'a Command,

@@ -65,6 +65,12 @@ pub(crate) fn is_slow(backend: &WgpuBackend) -> bool {
     backend.info().name.contains("SwiftShader")
 }
 
+/// Whether its driver takes many seconds for a kernel: Mesa's, the more the wider the vectors of the CPU that it uses. With vectors of 4
+/// lanes it takes the least.
+pub(crate) fn compiles_slowly(backend: &WgpuBackend) -> bool {
+    backend.info().name.contains("llvmpipe") && backend.facts().subgroups.is_some_and(|(_, most)| most > 4)
+}
+
 /// Whether the kernels that rank without subgroups can be compiled in reasonable time for such keys: Mesa's software driver takes ten
 /// seconds for each of them, so that there a few stand for all. SwiftShader, which compiles at once, gets all of them.
 pub(crate) fn is_cheap(backend: &WgpuBackend, key_bits: u32, payload: Payload) -> bool {
