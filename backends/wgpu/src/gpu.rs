@@ -5,7 +5,7 @@ use polysort_core::plan::{Facts, Kernel, Variant};
 use polysort_core::{Cause, Error};
 use polysort_shaders::{abi, prelude};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 use wgpu::{
@@ -77,14 +77,20 @@ pub(crate) struct Allowed {
 pub(crate) const BACKENDS: Backends =
     Backends::VULKAN.union(Backends::METAL).union(Backends::DX12).union(Backends::BROWSER_WEBGPU);
 
+/// What leads to the drivers. One for all: NVIDIA's driver finds no adapter any more after some dozens of them.
+static INSTANCE: OnceLock<Instance> = OnceLock::new();
+
 /// All adapters of this machine, the most capable kinds first.
 pub(crate) async fn adapters(backends: Backends) -> Vec<Adapter> {
     if Instance::enabled_backend_features().is_empty() {
         return vec![];
     }
-    // No checks of indirect launches, which there are none of: they cost a limit of 4 GiB a buffer.
-    let flags = InstanceFlags::empty();
-    let instance = Instance::new(InstanceDescriptor { backends, flags, ..InstanceDescriptor::new_without_display_handle() });
+    let instance = INSTANCE.get_or_init(|| {
+        // No checks of indirect launches, which there are none of: they cost a limit of 4 GiB a buffer.
+        let flags = InstanceFlags::empty();
+        let descriptor = InstanceDescriptor { backends: BACKENDS, flags, ..InstanceDescriptor::new_without_display_handle() };
+        Instance::new(descriptor)
+    });
     let mut adapters = instance.enumerate_adapters(backends).await;
     adapters.sort_by_key(|adapter| {
         let info = adapter.get_info();
