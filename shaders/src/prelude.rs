@@ -161,6 +161,7 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "L2" => variant.vectors.is_some_and(|vectors| vectors.metric == Metric::L2),
         "INNER" => variant.vectors.is_some_and(|vectors| vectors.metric == Metric::InnerProduct),
         "COSINE" => variant.vectors.is_some_and(|vectors| vectors.metric == Metric::Cosine),
+        "UNROLLED" => variant.unrolled,
         // Only where a pass moves nothing but keys do equal ones not differ.
         "REORDERS" => variant.kernel == Kernel::Onesweep && variant.value_words == 0,
         "SUBGROUPS" => matches!(variant.ranking, Some(Ranking::Ballot { .. })),

@@ -71,11 +71,22 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, stable: bool)
         let digit = thread * DIGITS + i;
         counted(i, digit, start, totals[i] - select(0u, TILE - present, digit == RADIX - 1u));
         var place = start;
+#if UNROLLED
+        // All at once: no read waits for a write.
 #repeat r ROWS
+            let count_@ = atomicLoad(&board[r * RADIX + digit]);
+#end
+#repeat r ROWS
+            atomicStore(&board[r * RADIX + digit], place);
+            place += count_@;
+#end
+#else
+        for (var r = 0u; r < ROWS; r++) {
             let count = atomicLoad(&board[r * RADIX + digit]);
             atomicStore(&board[r * RADIX + digit], place);
             place += count;
-#end
+        }
+#endif
         start += totals[i];
     }
     workgroupBarrier();
