@@ -1,9 +1,55 @@
-//! Segments: two sorts of all of them at once, by the key and then by the segment, however many there are.
+//! Segments: one sort of all of them at once, by the segment and then by the key, however many there are and however long.
 
 use crate::backend::WgpuBackend;
 use crate::wait::Waiting;
 use bytemuck::Pod;
 use polysort_core::{Error, Masks, Segments, Spec, Word, permutation};
+use rayon::prelude::*;
+
+/// The keys of an array that lie in segments of at least two.
+struct Inside<W> {
+    keys: Vec<W>,
+    /// Where each of them is in the array, and in which segment.
+    positions: Vec<u32>,
+    owners: Vec<u32>,
+    spec: Spec,
+    /// Bits of the number of a segment.
+    owner_bits: u32,
+}
+
+impl<W: Word> Inside<W> {
+    fn new(keys: &[W], segments: Segments<'_>, spec: Spec) -> Result<Self, Error> {
+        spec.check::<W>()?;
+        segments.check(keys.len())?;
+        permutation::check_len(keys.len())?;
+        let mut inside = Self { keys: vec![], positions: vec![], owners: vec![], spec, owner_bits: 0 };
+        let mut last = 0;
+        for (owner, range) in (0..).zip(segments.ranges().filter(|range| range.len() > 1)) {
+            inside.keys.extend_from_slice(&keys[range.clone()]);
+            inside.positions.extend(range.start as u32..range.end as u32);
+            inside.owners.resize(inside.keys.len(), owner);
+            last = owner;
+        }
+        inside.owner_bits = u32::BITS - last.leading_zeros();
+        Ok(inside)
+    }
+
+    /// The bits that tell a segment and the order of its keys.
+    fn bits(&self) -> u32 {
+        self.owner_bits + self.spec.width()
+    }
+
+    /// The number of each key's segment, above the key's ordered bits.
+    fn composed<C: Word>(&self) -> Result<(Vec<C>, Spec), Error> {
+        let (spec, shift) = (self.spec, self.spec.width());
+        let compose = |(&owner, &key): (&u32, &W)| {
+            let owner = u128::from(owner).checked_shl(shift).unwrap_or(0);
+            C::truncate(owner | spec.rank(key).widen())
+        };
+        let composed = self.owners.par_iter().zip(&self.keys).map(compose).collect();
+        Ok((composed, Spec::new::<C>(Masks::UNSIGNED, 0, self.bits())?))
+    }
+}
 
 impl WgpuBackend {
     /// The permutation that sorts each segment by itself.
@@ -14,29 +60,30 @@ impl WgpuBackend {
         segments: Segments<'_>,
         spec: Spec,
     ) -> Result<Vec<u32>, Error> {
-        spec.check::<W>()?;
-        segments.check(keys.len())?;
+        let inside = Inside::new(keys, segments, spec)?;
+        let sorted = match inside.bits() {
+            0..=32 => self.argsort_composed::<W, u32>(waiting, &inside).await?,
+            33..=64 => self.argsort_composed::<W, u64>(waiting, &inside).await?,
+            65..=128 => self.argsort_composed::<W, u128>(waiting, &inside).await?,
+            // No word holds both: by the key, and then by the segment.
+            _ => {
+                let mut sorted = self.argsort_words(waiting, &inside.keys, spec).await?;
+                let mut owners = permutation::gather(&inside.owners, &sorted);
+                let by_owner = Spec::new::<u32>(Masks::UNSIGNED, 0, inside.owner_bits)?;
+                self.sort_word_pairs(waiting, &mut owners, &mut sorted, by_owner).await?;
+                sorted
+            }
+        };
         let mut order = permutation::identity(keys.len())?;
-        // What lies in segments that have an order, and in which.
-        let (mut positions, mut owners, mut inside) = (vec![], vec![], vec![]);
-        let mut count = 0_u32;
-        for range in segments.ranges().filter(|range| range.len() > 1) {
-            positions.extend_from_slice(&order[range.clone()]);
-            owners.resize(positions.len(), count);
-            inside.extend_from_slice(&keys[range]);
-            count += 1;
-        }
-        let by_key = self.argsort_words(waiting, &inside, spec).await?;
-        let mut sorted = permutation::gather(&positions, &by_key);
-        if count > 1 {
-            let mut owners = permutation::gather(&owners, &by_key);
-            let by_owner = Spec::new::<u32>(Masks::UNSIGNED, 0, 32 - (count - 1).leading_zeros())?;
-            self.sort_word_pairs(waiting, &mut owners, &mut sorted, by_owner).await?;
-        }
-        for (&place, &from) in positions.iter().zip(&sorted) {
-            order[place as usize] = from;
+        for (&place, &from) in inside.positions.iter().zip(&sorted) {
+            order[place as usize] = inside.positions[from as usize];
         }
         Ok(order)
+    }
+
+    async fn argsort_composed<W: Word, C: Word>(&self, waiting: Waiting, inside: &Inside<W>) -> Result<Vec<u32>, Error> {
+        let (composed, spec) = inside.composed::<C>()?;
+        self.argsort_words(waiting, &composed, spec).await
     }
 
     /// Sorts each segment of words by itself.
@@ -47,8 +94,26 @@ impl WgpuBackend {
         segments: Segments<'_>,
         spec: Spec,
     ) -> Result<(), Error> {
-        let order = self.argsort_segment_words(waiting, keys, segments, spec).await?;
-        keys.copy_from_slice(&permutation::gather(keys, &order));
+        let inside = Inside::new(keys, segments, spec)?;
+        match inside.bits() {
+            // The order of all bits tells the key.
+            bits if spec.width() == W::BITS && bits <= 32 => self.sort_composed::<W, u32>(waiting, keys, &inside).await,
+            bits if spec.width() == W::BITS && bits <= 64 => self.sort_composed::<W, u64>(waiting, keys, &inside).await,
+            bits if spec.width() == W::BITS && bits <= 128 => self.sort_composed::<W, u128>(waiting, keys, &inside).await,
+            _ => {
+                let order = self.argsort_segment_words(waiting, keys, segments, spec).await?;
+                keys.copy_from_slice(&permutation::gather(keys, &order));
+                Ok(())
+            }
+        }
+    }
+
+    async fn sort_composed<W: Word, C: Word>(&self, waiting: Waiting, keys: &mut [W], inside: &Inside<W>) -> Result<(), Error> {
+        let (mut composed, spec) = inside.composed::<C>()?;
+        self.sort_words(waiting, &mut composed, spec).await?;
+        for (&place, &sorted) in inside.positions.iter().zip(&composed) {
+            keys[place as usize] = inside.spec.masks.invert(W::truncate(sorted.widen()));
+        }
         Ok(())
     }
 
