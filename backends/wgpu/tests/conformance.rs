@@ -39,7 +39,7 @@ fn main() {
         };
         let takes = |check: &str| match config.algorithm {
             _ if suite_is_full => true,
-            _ if support::compiles_slowly(&backend) && !COMMON.contains(&key_of(check)) => false,
+            _ if support::compiles_slowly(&backend) && !is_common(check) => false,
             // Other keys are sorted so in any case.
             Some(Algorithm::OneSweep) if support::is_software(&backend) => bits(check) == 8,
             None if config.subgroups => true,
@@ -50,17 +50,20 @@ fn main() {
     suite.run()
 }
 
-/// Keys of three widths, which stand for all where kernels take long to compile.
-const COMMON: [&str; 3] = ["u16", "u32", "u64"];
+/// The key and the operation of a check.
+fn named(check: &str) -> (&str, &str) {
+    check.split_once(' ').expect("a key and an operation")
+}
 
-/// The key of a check.
-fn key_of(check: &str) -> &str {
-    check.split_once(' ').expect("a key and an operation").0
+/// Whether a check is of those that stand for all where kernels take long to compile.
+fn is_common(check: &str) -> bool {
+    let (key, operation) = named(check);
+    key == "u32" || key == "u64" && !operation.starts_with("top_k")
 }
 
 /// Bits of the keys of a check.
 fn bits(check: &str) -> u32 {
-    match key_of(check) {
+    match named(check).0 {
         "u8" | "i8" | "bool" => 8,
         "u32" | "i32" | "f32" => 32,
         "u64" | "i64" | "f64" => 64,
@@ -70,7 +73,7 @@ fn bits(check: &str) -> u32 {
 
 /// Whether a check compiles no kernel by counters that takes long.
 fn is_cheap(backend: &WgpuBackend, check: &str) -> bool {
-    let (_, operation) = check.split_once(' ').expect("a key and an operation");
+    let (_, operation) = named(check);
     let payload = match operation {
         "sort" | "sort_segments" => Payload::None,
         "sort_by_key" | "argsort" | "top_k" | "top_k_segments" => Payload::Indices,
