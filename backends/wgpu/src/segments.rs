@@ -1,6 +1,7 @@
 //! Segments: one sort of all of them at once, by the segment and then by the key, however many there are and however long.
 
 use crate::backend::WgpuBackend;
+use crate::gpu::Gpu;
 use crate::wait::Waiting;
 use bytemuck::Pod;
 use polysort_core::{Error, Masks, Segments, Spec, Word, permutation};
@@ -26,7 +27,7 @@ impl<W: Word> Inside<W> {
         let mut last = 0;
         for (owner, range) in (0..).zip(segments.ranges().filter(|range| range.len() > 1)) {
             inside.keys.extend_from_slice(&keys[range.clone()]);
-            inside.positions.extend(range.start as u32..range.end as u32);
+            inside.positions.extend(range.map(|at| at as u32));
             inside.owners.resize(inside.keys.len(), owner);
             last = owner;
         }
@@ -37,6 +38,13 @@ impl<W: Word> Inside<W> {
     /// The bits that tell a segment and the order of its keys.
     fn bits(&self) -> u32 {
         self.owner_bits + self.spec.width()
+    }
+
+    /// The bits of the narrowest word that holds these, if it does, and if `gpu` sorts so many of them with values of so many words.
+    fn composed_bits(&self, gpu: &Gpu, value_words: u32) -> Option<u32> {
+        let bits = self.bits().max(32).next_power_of_two();
+        let most = gpu.facts.limits(value_words).longest(bits as usize / 8);
+        (bits <= u128::BITS && self.keys.len() as u64 <= most).then_some(bits)
     }
 
     /// The number of each key's segment, above the key's ordered bits.
@@ -61,12 +69,12 @@ impl WgpuBackend {
         spec: Spec,
     ) -> Result<Vec<u32>, Error> {
         let inside = Inside::new(keys, segments, spec)?;
-        let sorted = match inside.bits() {
-            0..=32 => self.argsort_composed::<W, u32>(waiting, &inside).await?,
-            33..=64 => self.argsort_composed::<W, u64>(waiting, &inside).await?,
-            65..=128 => self.argsort_composed::<W, u128>(waiting, &inside).await?,
-            // No word holds both: by the key, and then by the segment.
-            _ => {
+        let sorted = match inside.composed_bits(self.gpu(), 1) {
+            Some(32) => self.argsort_composed::<W, u32>(waiting, &inside).await?,
+            Some(64) => self.argsort_composed::<W, u64>(waiting, &inside).await?,
+            Some(_) => self.argsort_composed::<W, u128>(waiting, &inside).await?,
+            // By the key, and then by the segment.
+            None => {
                 let mut sorted = self.argsort_words(waiting, &inside.keys, spec).await?;
                 let mut owners = permutation::gather(&inside.owners, &sorted);
                 let by_owner = Spec::new::<u32>(Masks::UNSIGNED, 0, inside.owner_bits)?;
@@ -95,12 +103,12 @@ impl WgpuBackend {
         spec: Spec,
     ) -> Result<(), Error> {
         let inside = Inside::new(keys, segments, spec)?;
-        match inside.bits() {
-            // The order of all bits tells the key.
-            bits if spec.width() == W::BITS && bits <= 32 => self.sort_composed::<W, u32>(waiting, keys, &inside).await,
-            bits if spec.width() == W::BITS && bits <= 64 => self.sort_composed::<W, u64>(waiting, keys, &inside).await,
-            bits if spec.width() == W::BITS && bits <= 128 => self.sort_composed::<W, u128>(waiting, keys, &inside).await,
-            _ => {
+        // The order of all bits tells the key.
+        match inside.composed_bits(self.gpu(), 0).filter(|_| spec.width() == W::BITS) {
+            Some(32) => self.sort_composed::<W, u32>(waiting, keys, &inside).await,
+            Some(64) => self.sort_composed::<W, u64>(waiting, keys, &inside).await,
+            Some(_) => self.sort_composed::<W, u128>(waiting, keys, &inside).await,
+            None => {
                 let order = self.argsort_segment_words(waiting, keys, segments, spec).await?;
                 keys.copy_from_slice(&permutation::gather(keys, &order));
                 Ok(())

@@ -54,28 +54,30 @@ impl WgpuBackend {
                 let indices = self.top_k_words(waiting, &keys[range.clone()], k, spec).await?;
                 *selected = indices.into_iter().map(|index| index + range.start as u32).collect();
             } else {
-                bounds.push([range.start as u32, range.end as u32]);
+                bounds.push([range.start, range.end]);
                 owners.push(selected);
             }
         }
         let longest = bounds.iter().map(|[begin, end]| end - begin).max().unwrap_or(0);
-        let k = k.min(longest as usize);
+        let k = k.min(longest);
         let facts = &self.gpu().facts;
         let fits = bounds.len() as u64 <= facts.limits(1).longest(4 * k.max(2)) && size_of_val(keys) as u64 <= facts.max_binding;
         if !fits || !self.selects(k, keys.len(), spec) {
             let order = self.argsort_segment_words(waiting, keys, segments, spec).await?;
             for ([begin, end], owner) in bounds.iter().zip(owners) {
-                *owner = order[*begin as usize..*end as usize].iter().copied().take(k).collect();
+                *owner = order[*begin..*end].iter().copied().take(k).collect();
             }
             return Ok(selected.concat());
         }
         let top = Top { k: k as u32, segmented: true };
         let request = Request::keys(W::BITS, spec, bounds.len() as u64).select(top);
         let mut indices = vec![0_u32; k * bounds.len()];
-        let data = Data::Top(bytemuck::cast_slice(keys), bytemuck::cast_slice(&bounds), bytemuck::cast_slice_mut(&mut indices));
+        // They fit: the keys fit a binding.
+        let words: Vec<[u32; 2]> = bounds.iter().map(|ends| ends.map(|end| end as u32)).collect();
+        let data = Data::Top(bytemuck::cast_slice(keys), bytemuck::cast_slice(&words), bytemuck::cast_slice_mut(&mut indices));
         self.engine(waiting).await.sort(request, data).await?;
         for (([begin, end], owner), indices) in bounds.iter().zip(owners).zip(indices.chunks_exact(k)) {
-            *owner = indices[..k.min((end - begin) as usize)].to_vec();
+            *owner = indices[..k.min(end - begin)].to_vec();
         }
         Ok(selected.concat())
     }

@@ -11,7 +11,7 @@ struct Sort {
     uint4 flip;
     // The bits of each word that are sorted by.
     uint4 window;
-    // Per digit: word, shift, mask.
+    // Per digit: word, shift, mask, whether keys that agree in all digits are the same.
     uint4 digits[MAX_DIGITS];
     uint digit_count;
     // The most keys that the buffers hold.

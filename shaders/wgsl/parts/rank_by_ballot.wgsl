@@ -108,7 +108,7 @@ fn place_in_row(digit: u32, row: u32) -> u32 {
     }
     let before = lane_count(peers & lanes_below(lane));
     let earlier = atomicLoad(&board[row + digit]);
-    // All have read before one writes, and that is written before the next step reads.
+    // The lanes go on together: all have read before one writes, and that is written before the next step reads.
     subgroupBarrier();
     if (before == 0u) {
         atomicStore(&board[row + digit], earlier + lane_count(peers));

@@ -29,14 +29,12 @@ pub struct Config {
     pub blocked: Blocked,
     /// What the seeds of all schedules are drawn from. Each launch has one of its own.
     pub seed: u64,
-    /// Whether kernels may read threadgroup memory that nothing has written, and make nothing of it.
-    pub reads_garbage: bool,
 }
 
 impl Config {
     /// With kernels of this source, by the way that plans choose.
     pub fn of(source: Source) -> Self {
-        Self { source, facts: FACTS, algorithm: None, blocked: Blocked::NONE, seed: 1, reads_garbage: false }
+        Self { source, facts: FACTS, algorithm: None, blocked: Blocked::NONE, seed: 1 }
     }
 }
 
@@ -159,7 +157,7 @@ impl MslBackend {
         }
         let config = &self.inner.config;
         let seed = config.seed.wrapping_mul(0x9e37_79b9).wrapping_add(self.inner.launches.fetch_add(1, Ordering::Relaxed));
-        let schedule = Schedule { reads_garbage: config.reads_garbage, ..Schedule::seeded(seed) };
+        let schedule = Schedule::seeded(seed);
         let ran = compiled.kernel.run(&mut buffers, grid, command.variant.group, schedule);
         memory.buffers.extend(bound);
         let counts = ran.map_err(|error| failed(&error, &format!("{schedule:?}, {:?}", command.variant)))?;

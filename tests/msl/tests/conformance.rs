@@ -19,8 +19,7 @@ fn main() {
     let sweep = Config { algorithm: Some(Algorithm::OneSweep), blocked: Blocked::one_of(3), ..any };
     let tiles = Plan::up_to(suite.longest(20_000), false).segmented_up_to(33);
     suite.enter_with("msl, naga's, OneSweep", tiles.clone().sampled(2 * scale, 2), move || MslBackend::open_with(sweep));
-    // Ranking by counters reads tokens past those that are there, and does not look at them.
-    let reduce = Config { algorithm: Some(Algorithm::ReduceThenScan), reads_garbage: true, ..any };
+    let reduce = Config { algorithm: Some(Algorithm::ReduceThenScan), ..any };
     suite.enter_with("msl, naga's, reduce-then-scan", tiles.clone().sampled(scale, 3), move || MslBackend::open_with(reduce));
     // Kernels of our own, for an older Metal and a newer one.
     let native = Config::of(Source::NATIVE);

@@ -4,7 +4,7 @@
 use polysort_core::{Error, Sort};
 use polysort_msl::{Config, MslBackend, Source, Traffic};
 
-/// Whole tiles, so that what is counted for each key is that of any longer sort.
+/// Some tiles, so that what is counted for each key is much that of any longer sort.
 const KEYS: u64 = 8 * 256 * 22;
 
 /// What one sort takes, as bytes and atomic operations for each key, and its launches.

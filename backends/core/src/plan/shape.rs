@@ -24,12 +24,12 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The group, of `wanted` threads or fewer, and the ranking by ballots, if a group exists that is a multiple of every subgroup and has memory for a row of counters of
-    /// each of the smallest.
+    /// The group, of `wanted` threads or a half of that and so on, and the ranking by ballots, if such a group is a multiple of every
+    /// subgroup and has memory for a row of counters of each of the smallest.
     pub(super) fn ballot(&self, wanted: u32) -> Option<(u32, Ranking)> {
         let (least, most) = self.subgroups?;
         let mut group = wanted.min(self.max_group);
-        // Half of the memory, or less, so that tiles are not too small.
+        // Three quarters of the memory, or less: other arrays need some.
         while group > most.max(32) && group / least * RADIX * 4 > self.workgroup_bytes * 3 / 4 {
             group /= 2;
         }
@@ -310,7 +310,7 @@ impl Shapes {
         let pass = Variant { key_bits: 32 * request.key_words(), ..base };
         let (key_words, value_words) = (request.key_words(), request.payload.words());
         let (group, keys) = tuning::pass(key_words, value_words);
-        let onesweep = facts.ballot(group).map(|(group, ranking)| {
+        let onesweep = facts.ballot(group).or_else(|| facts.ballot(GROUP)).map(|(group, ranking)| {
             let shape = Variant { kernel: Kernel::Onesweep, look_back: true, slices: PASS_SLICES, ..pass };
             fitted(shape, group, keys, ranking, facts)
         });

@@ -8,6 +8,7 @@ mod support;
 mod twins;
 
 use libtest_mimic::Failed;
+use polysort_core::{Segments, Sort};
 use polysort_wgpu::WgpuBackend;
 
 fn main() {
@@ -21,6 +22,7 @@ fn main() {
             trial("buffers: sorted, with values, and by their indices", buffers::sorted),
             trial("buffers: read where they lie", buffers::read_in_place),
             trial("buffers: what does not fit is refused", buffers::refused),
+            trial("segments: words that hold the segment too need not fit", segments_that_just_fit),
             trial("twins: the answers of the blocking calls", twins::same_answers),
             trial("twins: the caller's tasks go on", twins::go_on),
             trial("twins: a call that is given up touches nothing", twins::given_up),
@@ -35,4 +37,20 @@ fn open() -> Result<WgpuBackend, Failed> {
 fn keys(len: usize) -> Vec<u32> {
     let mut random = support::random(len as u64);
     (0..len).map(|_| random() as u32 >> 7).collect()
+}
+
+/// Keys that fill a binding, and half of it with each of them as wide again.
+fn segments_that_just_fit() -> Result<(), Failed> {
+    let mut config = support::config();
+    config.max_binding = Some(1 << 16);
+    let backend = WgpuBackend::open_with(config).map_err(support::failed)?;
+    let unsorted = keys((1 << 16) / size_of::<u32>());
+    let offsets = [0, 5, 5, 9000, unsorted.len()];
+    let mut expected = unsorted.clone();
+    offsets.windows(2).for_each(|ends| expected[ends[0]..ends[1]].sort_unstable());
+    let mut sorted = unsorted.clone();
+    backend.sort_segments(&mut sorted, Segments::Offsets(&offsets)).map_err(support::failed)?;
+    let order = backend.argsort_segments(&unsorted, Segments::Offsets(&offsets)).map_err(support::failed)?;
+    let gathered: Vec<u32> = order.iter().map(|&at| unsorted[at as usize]).collect();
+    support::ensure(sorted == expected && gathered == expected, || "segments are not sorted".into())
 }

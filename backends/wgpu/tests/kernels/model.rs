@@ -250,7 +250,6 @@ impl Model<'_> {
         if state[abi::STATE_DESCENTS as usize] == 0 { 0 } else { state[abi::STATE_VARIES as usize].count_ones() as usize }
     }
 
-    /// Where the elements start in a buffer that a pass works on: the caller's ones may start anywhere.
     /// Of each segment the first k positions, by the ranks of their keys.
     fn top_k(&self, on: &mut Contents) {
         let k = self.plan.request.top.expect("a selection").k as usize;
@@ -284,6 +283,7 @@ impl Model<'_> {
         }
     }
 
+    /// Where the elements start in a buffer that a pass works on: the caller's ones may start anywhere.
     fn first(&self, buffer: Buffer) -> usize {
         let request = &self.plan.request;
         match buffer {
