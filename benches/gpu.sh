@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 rounds=${1:-2}
 cargo build --release --quiet -p polysort-wgpu --example measure
 nvcc -O3 -arch=native benches/gpu/cub.cu -o target/cub
-cases=("u32 none 10,12,14,16,20,24,26,28 15" "f32 none 24,26 9" "u32 u32 24,26,27 9" "u64 none 24,26,27 9" "u64 u32 24,27 7"
+cases=("u32 none 10,12,14,16,20,24,26,28 15" "f32 none 24,26 9" "u32 u32 24,26,27 9" "u64 none 24,26,27 9" "u64 u32 24,26,27 7"
     "u16 none 24,28 7" "u8 none 24,28 7")
 for ((round = 0; round < rounds; round++)); do
     for case in "${cases[@]}"; do

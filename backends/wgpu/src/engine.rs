@@ -97,17 +97,14 @@ impl Engine {
         let launches = gpu.watched(|| self.launches(request, native)).await?;
         let (keys, values) = (plan::Buffer::Keys, plan::Buffer::Values);
         let buffer = |role| &self.buffers[&role];
-        match &data {
-            Data::Keys(bytes) => self.up.copy(&gpu, self.waiting, bytes, (buffer(keys), 0)).await?,
-            Data::Indices(bytes, _) => self.up.copy(&gpu, self.waiting, bytes, (buffer(keys), 0)).await?,
-            Data::Top(bytes, bounds, _) => {
-                self.up.copy(&gpu, self.waiting, bytes, (buffer(keys), 0)).await?;
-                self.up.copy(&gpu, self.waiting, bounds, (buffer(plan::Buffer::Bounds), 0)).await?;
-            }
-            Data::Pairs(bytes, value_bytes) => {
-                self.up.copy(&gpu, self.waiting, bytes, (buffer(keys), 0)).await?;
-                self.up.copy(&gpu, self.waiting, value_bytes, (buffer(values), 0)).await?;
-            }
+        let (bytes, others): (&[u8], Option<(plan::Buffer, &[u8])>) = match &data {
+            Data::Keys(bytes) => (bytes, None),
+            Data::Indices(bytes, _) => (bytes, None),
+            Data::Top(bytes, bounds, _) => (bytes, Some((plan::Buffer::Bounds, bounds))),
+            Data::Pairs(bytes, value_bytes) => (bytes, Some((values, value_bytes))),
+        };
+        for (role, bytes) in [(keys, bytes)].into_iter().chain(others) {
+            self.up.copy(&gpu, self.waiting, bytes, (buffer(role), 0)).await?;
         }
         let mut results: Vec<(plan::Buffer, &mut [u8])> = match data {
             Data::Keys(bytes) => vec![(keys, bytes)],

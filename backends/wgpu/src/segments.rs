@@ -14,8 +14,6 @@ struct Inside<W> {
     positions: Vec<u32>,
     owners: Vec<u32>,
     spec: Spec,
-    /// Bits of the number of a segment.
-    owner_bits: u32,
 }
 
 impl<W: Word> Inside<W> {
@@ -23,21 +21,23 @@ impl<W: Word> Inside<W> {
         spec.check::<W>()?;
         segments.check(keys.len())?;
         permutation::check_len(keys.len())?;
-        let mut inside = Self { keys: vec![], positions: vec![], owners: vec![], spec, owner_bits: 0 };
-        let mut last = 0;
+        let mut inside = Self { keys: vec![], positions: vec![], owners: vec![], spec };
         for (owner, range) in (0..).zip(segments.ranges().filter(|range| range.len() > 1)) {
             inside.keys.extend_from_slice(&keys[range.clone()]);
             inside.positions.extend(range.map(|at| at as u32));
             inside.owners.resize(inside.keys.len(), owner);
-            last = owner;
         }
-        inside.owner_bits = u32::BITS - last.leading_zeros();
         Ok(inside)
+    }
+
+    /// The bits that tell a segment.
+    fn owner_bits(&self) -> u32 {
+        self.owners.last().map_or(0, |last| u32::BITS - last.leading_zeros())
     }
 
     /// The bits that tell a segment and the order of its keys.
     fn bits(&self) -> u32 {
-        self.owner_bits + self.spec.width()
+        self.owner_bits() + self.spec.width()
     }
 
     /// The bits of the narrowest word that holds these, if it does, and if `gpu` sorts so many of them with values of so many words.
@@ -69,20 +69,25 @@ impl WgpuBackend {
         spec: Spec,
     ) -> Result<Vec<u32>, Error> {
         let inside = Inside::new(keys, segments, spec)?;
+        self.order_of(waiting, keys.len(), &inside).await
+    }
+
+    /// The permutation of so many keys that sorts those inside.
+    async fn order_of<W: Word>(&self, waiting: Waiting, count: usize, inside: &Inside<W>) -> Result<Vec<u32>, Error> {
         let sorted = match inside.composed_bits(self.gpu(), 1) {
-            Some(32) => self.argsort_composed::<W, u32>(waiting, &inside).await?,
-            Some(64) => self.argsort_composed::<W, u64>(waiting, &inside).await?,
-            Some(_) => self.argsort_composed::<W, u128>(waiting, &inside).await?,
+            Some(32) => self.argsort_composed::<W, u32>(waiting, inside).await?,
+            Some(64) => self.argsort_composed::<W, u64>(waiting, inside).await?,
+            Some(_) => self.argsort_composed::<W, u128>(waiting, inside).await?,
             // By the key, and then by the segment.
             None => {
-                let mut sorted = self.argsort_words(waiting, &inside.keys, spec).await?;
+                let mut sorted = self.argsort_words(waiting, &inside.keys, inside.spec).await?;
                 let mut owners = permutation::gather(&inside.owners, &sorted);
-                let by_owner = Spec::new::<u32>(Masks::UNSIGNED, 0, inside.owner_bits)?;
+                let by_owner = Spec::new::<u32>(Masks::UNSIGNED, 0, inside.owner_bits())?;
                 self.sort_word_pairs(waiting, &mut owners, &mut sorted, by_owner).await?;
                 sorted
             }
         };
-        let mut order = permutation::identity(keys.len())?;
+        let mut order = permutation::identity(count)?;
         for (&place, &from) in inside.positions.iter().zip(&sorted) {
             order[place as usize] = inside.positions[from as usize];
         }
@@ -109,7 +114,7 @@ impl WgpuBackend {
             Some(64) => self.sort_composed::<W, u64>(waiting, keys, &inside).await,
             Some(_) => self.sort_composed::<W, u128>(waiting, keys, &inside).await,
             None => {
-                let order = self.argsort_segment_words(waiting, keys, segments, spec).await?;
+                let order = self.order_of(waiting, keys.len(), &inside).await?;
                 keys.copy_from_slice(&permutation::gather(keys, &order));
                 Ok(())
             }
