@@ -1,18 +1,26 @@
 #!/usr/bin/env bash
-# Our sorts of data that is on the GPU beside CUB's, in turn, on a machine with an NVIDIA card, cargo and nvcc: prints rows as they come.
+# Our sorts of data that is on the GPU beside CUB's, lampshade's and wgpu_sort's, in turn, on a machine with an NVIDIA card, cargo and nvcc:
+# prints rows as they come.
 #   benches/gpu.sh [ROUNDS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rounds=${1:-2}
 cargo build --release --quiet -p polysort-wgpu --example measure
+CARGO_TARGET_DIR=target/peers cargo build --release --quiet --locked --manifest-path benches/gpu/peers/Cargo.toml
 nvcc -O3 -arch=native benches/gpu/cub.cu -o target/cub
 cases=("u32 none 10,12,14,16,20,24,26,28 15" "f32 none 24,26 9" "u32 u32 24,26,27 9" "u64 none 24,26,27 9" "u64 u32 24,26,27 7"
     "u16 none 24,28 7" "u8 none 24,28 7")
+# One that fails or hangs has no rows; the others have.
+peers() {
+    timeout 120 target/peers/release/peers "$@" || echo "peers $*: status $?" >&2
+}
 for ((round = 0; round < rounds; round++)); do
     for case in "${cases[@]}"; do
         # A case is several arguments.
         # shellcheck disable=SC2086
         target/release/examples/measure $case && target/cub $case
+        if [[ $case == "u32 none "* ]]; then peers lampshade none 24,26,28 15; fi
+        if [[ $case == "u32 u32 "* ]]; then peers lampshade u32 24,26,27 9; peers wgpu_sort u32 24,26,27 9; fi
     done
     target/release/examples/measure u32 none 20,24,26 7 --host
     if python3 -c 'import torch' 2>/dev/null; then python3 benches/gpu/torch_sort.py 20,24,26 7; fi
