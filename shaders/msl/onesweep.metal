@@ -98,7 +98,7 @@ inline void put_keys(
     threadgroup uint ticket;
     threadgroup atomic_uint missing;
 
-    const Thread me = Thread{index, simdgroup, lane};
+    const Thread me = Thread{index, simdgroup, lane, KEYS};
     if (index == 0u) {
         ticket = atomic_fetch_add_explicit(state + STATE_TICKETS + slot.value, 1u, memory_order_relaxed);
         store_shared(&missing, 0u);

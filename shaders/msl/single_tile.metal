@@ -3,30 +3,25 @@
 // in       count_low, count_middle, count_high, count: as for begin; sort
 // in, out  keys_from, values_to: sorted in place; of an argsort the keys stay, and values_to are the indices
 // launch   one group
-// does     The keys stay where they are while their positions are sorted digit by digit; then all are read, and only then written.
+// does     Each thread holds as many keys as it takes for all to be held, with their positions if values move as well. Digit by digit
+//          they take their new order through the board, word by word; in the end they are written, and the values moved.
 // needs    at most TILE keys; simdgroups of 32 lanes
 
 #if PACKED
-// A word of keys in their new order. Bytes past the last key stay as they are.
-inline uint packed_word(
-    const device Key* keys_from, const threadgroup uint* positions, uint index, uint present, constant Sort& sort) {
+// A word of keys that are on the board in their new order. Bytes past the last key, those of `before`, stay as they are.
+inline uint packed_word(const threadgroup atomic_uint* board, uint index, uint present, uint before) {
     const uint first = index * KEYS_PER_WORD;
     const uint full = min(present - first, KEYS_PER_WORD);
     uint packed = 0u;
     for (uint k = 0u; k < full; k++) {
-        packed |= (source_key(keys_from, positions[first + k], sort) >> (32u - KEY_BITS)) << (k * KEY_BITS);
+        packed |= (load_shared(board + first + k) >> (32u - KEY_BITS)) << (k * KEY_BITS);
     }
     if (full < KEYS_PER_WORD) {
-        packed |= (keys_from[sort.packed_first / KEYS_PER_WORD + index] >> (full * KEY_BITS)) << (full * KEY_BITS);
+        packed |= (before >> (full * KEY_BITS)) << (full * KEY_BITS);
     }
     return packed;
 }
 #endif
-
-// What was read of the data is read before any of it is written.
-inline void all_read() {
-    threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
-}
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void single_tile(
     constant Number& count_low [[buffer(0)]],
@@ -43,90 +38,122 @@ inline void all_read() {
     uint lane [[thread_index_in_simdgroup]]) {
     threadgroup atomic_uint board[BOARD];
     threadgroup uint sums[ROWS];
-    // The positions of the keys, in the order that they have so far.
-    threadgroup uint positions[TILE];
 
-    const Thread me = Thread{index, simdgroup, lane};
     const uint present = called_count(count_low.value, count_middle.value, count_high.value, count, sort);
-    for (uint i = index; i < TILE; i += GROUP) {
-        positions[i] = i;
+    if (present == 0u) {
+        return;
     }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-
+    const Thread me = Thread{index, simdgroup, lane, (present + GROUP - 1u) / GROUP};
+    Key keys[KEYS];
+#if VALUES
+    uint positions[KEYS];
+#endif
+    // The last key stands for those that are absent: no load waits for a branch. They stay behind the others.
+#pragma unroll
+    for (uint item = 0u; item < KEYS; item++) {
+        if (item < me.held) {
+            const uint at = item_index(me, item);
+            keys[item] = source_key(keys_from, min(at, present - 1u), sort);
+#if VALUES
+            positions[item] = at;
+#endif
+        }
+    }
     for (uint d = 0u; d < sort.digit_count; d++) {
         const Digit digit = digit_at(d, sort);
         uint items[KEYS];
-        uint moved[KEYS];
 #pragma unroll
         for (uint item = 0u; item < KEYS; item++) {
-            const uint at = item_index(me, item);
-            items[item] = 0u;
-            moved[item] = 0u;
-            if (at < present) {
-                moved[item] = positions[at];
-                items[item] = digit_of(source_key(keys_from, moved[item], sort), digit);
+            if (item < me.held) {
+                items[item] = digit_of(keys[item], digit);
             }
         }
         Ranked ranked;
         count_tile(me, items, present, board, sums, ranked);
         rank_tile(me, items, present, ranked, board);
 #pragma unroll
+        for (uint word = 0u; word < KEY_WORDS; word++) {
+#pragma unroll
+            for (uint item = 0u; item < KEYS; item++) {
+                if (item < me.held && item_index(me, item) < present) {
+                    store_shared(board + items[item], key_word(keys[item], word));
+                }
+            }
+            threadgroup_barrier(mem_flags::mem_threadgroup);
+#pragma unroll
+            for (uint item = 0u; item < KEYS; item++) {
+                if (item < me.held && item_index(me, item) < present) {
+                    keys[item] = with_word(keys[item], word, load_shared(board + item_index(me, item)));
+                }
+            }
+            threadgroup_barrier(mem_flags::mem_threadgroup);
+        }
+#if VALUES
+#pragma unroll
         for (uint item = 0u; item < KEYS; item++) {
-            if (item_index(me, item) < present) {
-                positions[items[item]] = moved[item];
+            if (item < me.held && item_index(me, item) < present) {
+                store_shared(board + items[item], positions[item]);
             }
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
+#pragma unroll
+        for (uint item = 0u; item < KEYS; item++) {
+            if (item < me.held && item_index(me, item) < present) {
+                positions[item] = load_shared(board + item_index(me, item));
+            }
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+#endif
     }
 
 #if INDEXED
-    for (uint i = index; i < present; i += GROUP) {
-        values_to[sort.values_home + i] = positions[i];
-    }
-#else
-    Key keys[KEYS];
-#if PACKED
-    const uint words = (present + KEYS_PER_WORD - 1u) / KEYS_PER_WORD;
-    device Key* home = keys_from + sort.packed_first / KEYS_PER_WORD;
-#else
-    const uint words = present;
-    device Key* home = keys_from + sort.keys_source;
-#endif
 #pragma unroll
-    for (uint i = 0u; i < KEYS; i++) {
-        const uint at = i * GROUP + index;
-        if (at < words) {
-#if PACKED
-            keys[i] = packed_word(keys_from, positions, at, present, sort);
-#else
-            keys[i] = home[positions[at]];
-#endif
+    for (uint item = 0u; item < KEYS; item++) {
+        const uint at = item_index(me, item);
+        if (item < me.held && at < present) {
+            values_to[sort.values_home + at] = positions[item];
         }
     }
-    all_read();
-#pragma unroll
-    for (uint i = 0u; i < KEYS; i++) {
-        const uint at = i * GROUP + index;
-        if (at < words) {
-            home[at] = keys[i];
-        }
-    }
+#else
 #if VALUES
     Value values[KEYS];
     device Value* value_home = values_to + sort.values_home;
 #pragma unroll
-    for (uint i = 0u; i < KEYS; i++) {
-        const uint at = i * GROUP + index;
-        if (at < present) {
-            values[i] = value_home[positions[at]];
+    for (uint item = 0u; item < KEYS; item++) {
+        if (item < me.held && item_index(me, item) < present) {
+            values[item] = value_home[positions[item]];
         }
     }
-    all_read();
+#endif
+    // All is read before any is written.
+    threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+#if PACKED
 #pragma unroll
-    for (uint i = 0u; i < KEYS; i++) {
-        const uint at = i * GROUP + index;
-        if (at < present) {
-            value_home[at] = values[i];
+    for (uint item = 0u; item < KEYS; item++) {
+        if (item < me.held && item_index(me, item) < present) {
+            store_shared(board + item_index(me, item), keys[item]);
+        }
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    device Key* home = keys_from + sort.packed_first / KEYS_PER_WORD;
+    for (uint word = index; word < (present + KEYS_PER_WORD - 1u) / KEYS_PER_WORD; word += GROUP) {
+        home[word] = packed_word(board, word, present, home[word]);
+    }
+#else
+#pragma unroll
+    for (uint item = 0u; item < KEYS; item++) {
+        const uint at = item_index(me, item);
+        if (item < me.held && at < present) {
+            keys_from[sort.keys_source + at] = keys[item];
+        }
+    }
+#endif
+#if VALUES
+#pragma unroll
+    for (uint item = 0u; item < KEYS; item++) {
+        const uint at = item_index(me, item);
+        if (item < me.held && at < present) {
+            value_home[at] = values[item];
         }
     }
 #endif

@@ -104,7 +104,6 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
         Kernel::Downsweep => parts.extend([key, sort, schedule, part!("pass")].into_iter().chain(moving).chain(ranking)),
         Kernel::SingleTile => {
             parts.extend([key, sort, part!("call"), part!("source"), part!("value"), part!("board")].into_iter().chain(ranking));
-            parts.push(part!("positions"));
         }
         Kernel::TopK => {
             parts.extend([key, sort, part!("call"), part!("source"), part!("board")].into_iter().chain(ranking));
@@ -132,10 +131,8 @@ fn times(variant: &Variant, count: &str) -> Option<u32> {
         "KEY_DIGITS" => Some(variant.key_bits / RADIX_BITS),
         "RUN" => Some(tuning::DISTANCE_RUN),
         "LOOK" => Some(tuning::LOOK),
-        "ROWS" => match variant.ranking {
-            Some(Ranking::Ballot { rows, .. }) if variant.unrolled => Some(rows),
-            _ => None,
-        },
+        "ROWS" => variant.unrolled.then_some(rows(variant)),
+        "OWNERS" => variant.unrolled.then_some(owners(variant)),
         _ => unreachable!("no count {count}"),
     }
 }
@@ -170,13 +167,22 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
     }
 }
 
+/// Rows of counters.
+fn rows(variant: &Variant) -> u32 {
+    match variant.ranking {
+        Some(Ranking::Ballot { rows, .. }) => rows,
+        _ => 1,
+    }
+}
+
+/// Subgroups whose threads own digits, at most.
+fn owners(variant: &Variant) -> u32 {
+    (rows(variant) * RADIX).div_ceil(variant.group.max(RADIX))
+}
+
 /// What the kernels of both languages are told, by name.
 fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)> {
     let Variant { group, keys, tile, .. } = *variant;
-    let rows = match variant.ranking {
-        Some(Ranking::Ballot { rows, .. }) => rows,
-        _ => 1,
-    };
     [
         ("RADIX_BITS", RADIX_BITS),
         ("RADIX", RADIX),
@@ -201,7 +207,7 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("COPY_ODD", When::Odd as u32),
         ("COPY_EVEN", When::Even as u32),
         ("COPY_ALWAYS", When::Always as u32),
-        ("HISTOGRAM_TILE", tuning::HISTOGRAM_TILE),
+        ("HISTOGRAM_TILE", group * keys),
         ("COPY_TILE", tuning::COPY_TILE),
         ("SELECT_SEGMENT", tuning::SELECT_SEGMENT),
         ("DIGIT_RUN", tuning::DIGIT_RUN),
@@ -213,7 +219,8 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("GROUP", group),
         ("KEYS", keys),
         ("TILE", tile),
-        ("ROWS", rows),
+        ("ROWS", rows(variant)),
+        ("OWNERS", owners(variant)),
         ("DIGITS", RADIX.div_ceil(group.clamp(1, RADIX))),
         ("BOARD", variant.board_words()),
         ("SLICE", variant.slice()),

@@ -38,10 +38,15 @@ fn requests() -> Vec<Request> {
             32 => Spec::of::<f32>(Options::ascending()),
             64 => Spec::of::<i64>(Options::descending()),
             _ => Spec::of::<u128>(Options::ascending().bits(3..125)),
-        };
-        let keys = Request::keys(key_bits, spec.unwrap(), 100_000);
-        requests.extend([keys, keys.for_indices()]);
-        requests.extend((1..=4).map(|words| keys.with_values(words)));
+        }
+        .unwrap();
+        // Lengths with tiles of their own.
+        for max in [1000, 2000, 4000, 1 << 20, 1 << 24, 100_000] {
+            let keys = Request::keys(key_bits, spec, max);
+            requests.extend([keys, keys.for_indices()]);
+            requests.extend((1..=4).map(|words| keys.with_values(words)));
+        }
+        let keys = Request::keys(key_bits, spec, 100_000);
         requests.extend([false, true].map(|segmented| keys.select(Top { k: 100, segmented })));
         requests.push(keys.select(Top { k: 1000, segmented: false }));
     }
@@ -150,7 +155,8 @@ fn workgroup_memory_is_what_the_plan_says_and_fits() {
 
 #[test]
 fn structures_are_laid_out_as_in_rust() {
-    let plan = SortPlan::new(requests()[12], &devices()[3].1).unwrap();
+    let request = requests().into_iter().find(|request| request.key_bits == 32).unwrap();
+    let plan = SortPlan::new(request, &devices()[3].1).unwrap();
     let onesweep = plan.all_commands().find(|command| command.variant.kernel == Kernel::Onesweep).unwrap().variant;
     let search = SearchPlan::new(Shape::new(8, 8), Metric::L2, &devices()[3].1).distances.variant;
     macro_rules! offsets {

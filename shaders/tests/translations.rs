@@ -9,7 +9,7 @@ use core::fmt::Write;
 use naga::ShaderStage;
 use naga::back::spv;
 use polysort_core::plan::tuning;
-use polysort_core::plan::{Algorithm, Facts, Kernel, Payload, Ranking, Request, SearchPlan, SortPlan, Top, Variant};
+use polysort_core::plan::{Algorithm, Facts, Kernel, MAX_KEYS, Payload, Ranking, Request, SearchPlan, SortPlan, Top, Variant};
 use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Masks, Spec, Word};
 use translated::{UNCHECKED, metal, module};
@@ -31,7 +31,7 @@ fn variants() -> Vec<Variant> {
         let payloads = [Payload::None, Payload::Indices].into_iter().chain((1..=4).map(Payload::Words));
         for payload in payloads {
             for algorithm in [None, Some(Algorithm::OneSweep), Some(Algorithm::ReduceThenScan)] {
-                let request = Request { payload, algorithm, ..Request::keys(bits, spec, 1 << 20) };
+                let request = Request { payload, algorithm, ..Request::keys(bits, spec, 1 << 24) };
                 plans.push(SortPlan::new(request, &facts).unwrap());
             }
         }
@@ -103,7 +103,7 @@ fn translations_are_those_that_were_read() {
 
 #[test]
 fn kernels_in_metals_language() {
-    let (group, keys) = tuning::pass(1, 0);
+    let (group, keys) = tuning::pass(1, 0, MAX_KEYS);
     for variant in variants() {
         let wanted = match variant.kernel {
             Kernel::Histogram => variant.key_bits == 32 && variant.tile == group * keys,

@@ -46,10 +46,10 @@ fn downsweep(
     var keys: array<Key, KEYS>;
     var items: array<u32, KEYS>;
 #repeat item KEYS
-        keys[item] = keys_from[source + min(item_index(item), present - 1u)];
-        items[item] = select(RADIX - 1u, digit_of(keys[item], digit), item_index(item) < present);
+        keys[item] = keys_from[source + min(item_index(item, KEYS), present - 1u)];
+        items[item] = select(RADIX - 1u, digit_of(keys[item], digit), item_index(item, KEYS) < present);
 #end
-    rank_tile(&items, present, true);
+    rank_tile(&items, present, KEYS, true);
     put_keys(&keys, &items, 0u);
     workgroupBarrier();
     move_tile(&keys, &items, digit, first, present);

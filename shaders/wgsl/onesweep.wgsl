@@ -76,11 +76,11 @@ fn sweep(present: u32) {
     // Nearly all tiles are whole. In others the last key stands for those that are absent, with the largest digit.
     if (present == TILE) {
 #repeat item KEYS
-        keys[item] = keys_from[source + item_index(item)];
+        keys[item] = keys_from[source + item_index(item, KEYS)];
 #end
     } else {
 #repeat item KEYS
-        keys[item] = keys_from[source + min(item_index(item), present - 1u)];
+        keys[item] = keys_from[source + min(item_index(item, KEYS), present - 1u)];
 #end
     }
 #repeat item KEYS
@@ -88,11 +88,11 @@ fn sweep(present: u32) {
 #end
     if (present < TILE) {
 #repeat item KEYS
-        items[item] = select(RADIX - 1u, items[item], item_index(item) < present);
+        items[item] = select(RADIX - 1u, items[item], item_index(item, KEYS) < present);
 #end
     }
     // The first pass may put keys that are equal in any order, but none before one that is there.
-    rank_tile(&items, present, slot.value > 0u || sort.digits[0].w == 0u || present < TILE);
+    rank_tile(&items, present, KEYS, slot.value > 0u || sort.digits[0].w == 0u || present < TILE);
     put_keys(&keys, &items, 0u);
     look_back();
     for (var i = 0u; i < owned_digits(); i++) {

@@ -3,7 +3,8 @@
 // in       count_low, count_middle, count_high, count: as for begin; sort
 // in, out  keys_from, values_to: sorted in place; of an argsort the keys stay, and values_to are the indices
 // launch   one group
-// does     The keys stay where they are while their positions are sorted digit by digit; then all are read, and only then written.
+// does     Each thread holds as many keys as it takes for all to be held, with their positions if values move as well. Digit by digit
+//          they take their new order through the board, word by word; in the end they are written, and the values moved.
 // needs    at most TILE keys
 
 @group(0) @binding(0) var<uniform> count_low: Number;
@@ -41,71 +42,104 @@ fn single_tile(
         keys_there = called_count();
     }
     let present = workgroupUniformLoad(&keys_there);
-    for (var i = thread; i < TILE; i += GROUP) {
-        positions[i] = i;
+    if (present == 0u) {
+        return;
     }
-    workgroupBarrier();
-
-    sort_positions(present);
-    move_all(present);
-}
-
-// Reads everything in its new order, and writes it once all is read.
-fn move_all(present: u32) {
-#if INDEXED
-    for (var i = thread; i < present; i += GROUP) {
-        values_to[sort.values_home + i] = positions[i];
-    }
-#else
-#if PACKED
-    let words = (present + KEYS_PER_WORD - 1u) / KEYS_PER_WORD;
-    let home = sort.packed_first / KEYS_PER_WORD;
-    var packed: array<u32, KEYS>;
-#repeat i KEYS
-        let index = i * GROUP + thread;
-        if (index < words) {
-            packed[i] = packed_word(index, present);
-        }
-#end
-    storageBarrier();
-    workgroupBarrier();
-#repeat i KEYS
-        let index = i * GROUP + thread;
-        if (index < words) {
-            keys_from[home + index] = packed[i];
-        }
-#end
-#else
+    let held = (present + GROUP - 1u) / GROUP;
     var keys: array<Key, KEYS>;
-#repeat i KEYS
-        let index = i * GROUP + thread;
-        if (index < present) {
-            keys[i] = source_key(positions[index]);
+#if VALUES
+    var positions: array<u32, KEYS>;
+#endif
+    // The last key stands for those that are absent; having the largest digits, they stay behind the others.
+#repeat item KEYS
+        if (item < held) {
+            let index = item_index(item, held);
+            keys[item] = source_key(min(index, present - 1u));
+#if VALUES
+            positions[item] = index;
+#endif
         }
 #end
+    for (var d = 0u; d < sort.digit_count; d++) {
+        let digit = digit_at(d);
+        var items: array<u32, KEYS>;
+#repeat item KEYS
+            if (item < held) {
+                items[item] = select(RADIX - 1u, digit_of(keys[item], digit), item_index(item, held) < present);
+            }
+#end
+        rank_tile(&items, present, held, true);
+        for (var word = 0u; word < KEY_WORDS; word++) {
+#repeat item KEYS
+                if (item < held) {
+                    put_word(items[item], key_word(keys[item], word));
+                }
+#end
+            workgroupBarrier();
+#repeat item KEYS
+                if (item < held) {
+                    keys[item] = with_word(keys[item], word, word_at(item_index(item, held)));
+                }
+#end
+            workgroupBarrier();
+        }
+#if VALUES
+#repeat item KEYS
+            if (item < held) {
+                put_word(items[item], positions[item]);
+            }
+#end
+        workgroupBarrier();
+#repeat item KEYS
+            if (item < held) {
+                positions[item] = word_at(item_index(item, held));
+            }
+#end
+        workgroupBarrier();
+#endif
+    }
+#if INDEXED
+#repeat item KEYS
+        let index = item_index(item, held);
+        if (item < held && index < present) {
+            values_to[sort.values_home + index] = positions[item];
+        }
+#end
+#else
+#if VALUES
+    var values: array<Value, KEYS>;
+#repeat item KEYS
+        if (item < held && item_index(item, held) < present) {
+            values[item] = values_to[sort.values_home + positions[item]];
+        }
+#end
+#endif
+    // All is read before any is written.
     storageBarrier();
+#if PACKED
+#repeat item KEYS
+        if (item < held) {
+            put_word(item_index(item, held), keys[item]);
+        }
+#end
     workgroupBarrier();
-#repeat i KEYS
-        let index = i * GROUP + thread;
-        if (index < present) {
-            keys_from[sort.keys_source + index] = keys[i];
+    let home = sort.packed_first / KEYS_PER_WORD;
+    for (var word = thread; word < (present + KEYS_PER_WORD - 1u) / KEYS_PER_WORD; word += GROUP) {
+        keys_from[home + word] = packed_word(word, present);
+    }
+#else
+#repeat item KEYS
+        let index = item_index(item, held);
+        if (item < held && index < present) {
+            keys_from[sort.keys_source + index] = keys[item];
         }
 #end
 #endif
 #if VALUES
-    var values: array<Value, KEYS>;
-#repeat i KEYS
-        let index = i * GROUP + thread;
-        if (index < present) {
-            values[i] = values_to[sort.values_home + positions[index]];
-        }
-#end
-    storageBarrier();
-    workgroupBarrier();
-#repeat i KEYS
-        let index = i * GROUP + thread;
-        if (index < present) {
-            values_to[sort.values_home + index] = values[i];
+#repeat item KEYS
+        let index = item_index(item, held);
+        if (item < held && index < present) {
+            values_to[sort.values_home + index] = values[item];
         }
 #end
 #endif
@@ -113,13 +147,13 @@ fn move_all(present: u32) {
 }
 #if PACKED
 
-// A word of keys in their new order. Bytes past the last key stay as they are.
+// A word of keys that are on the board in their new order. Bytes past the last key stay as they are.
 fn packed_word(index: u32, present: u32) -> u32 {
     let first = index * KEYS_PER_WORD;
     let full = min(present - first, KEYS_PER_WORD);
     var packed = 0u;
     for (var k = 0u; k < full; k++) {
-        packed |= (source_key(positions[first + k]) >> (32u - KEY_BITS)) << (k * KEY_BITS);
+        packed |= (word_at(first + k) >> (32u - KEY_BITS)) << (k * KEY_BITS);
     }
     if (full < KEYS_PER_WORD) {
         packed |= (keys_from[sort.packed_first / KEYS_PER_WORD + index] >> (full * KEY_BITS)) << (full * KEY_BITS);
@@ -127,3 +161,5 @@ fn packed_word(index: u32, present: u32) -> u32 {
     return packed;
 }
 #endif
+
+fn counted(i: u32, digit: u32, start: u32, total: u32) {}

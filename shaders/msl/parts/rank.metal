@@ -1,6 +1,6 @@
 // Ranks the keys of a tile by one digit, stably, with ballots: warp-level multi-split (Ashkiani et al., "GPU Multisplit", PPoPP 2016).
 //
-// A simdgroup owns a stretch of KEYS * 32 keys and takes them lane by lane, so that the order of (simdgroup, item, lane) is the order of
+// A simdgroup owns a stretch of 32 times as many keys as each thread holds, and takes them lane by lane, so that the order of (simdgroup, item, lane) is the order of
 // the tile. The board counts each simdgroup's digits in a row of its own.
 
 #define LANES 32u
@@ -10,11 +10,13 @@ struct Thread {
     uint index;
     uint simdgroup;
     uint lane;
+    // How many items it holds, as all do: at most KEYS.
+    uint held;
 };
 
 // The position in the tile of a thread's item.
 inline uint item_index(const thread Thread& me, uint item) {
-    return (me.simdgroup * KEYS + item) * LANES + me.lane;
+    return (me.simdgroup * me.held + item) * LANES + me.lane;
 }
 
 inline uint ballot(bool vote) {
@@ -32,7 +34,7 @@ inline bool owns_digits(const thread Thread& me) {
     return me.index * DIGITS < RADIX;
 }
 
-// Counts the digits of the items below `present` on the board, and sums them up.
+// Counts the digits of the items held below `present` on the board, and sums them up.
 inline void count_tile(
     const thread Thread& me,
     const thread uint* items,
@@ -47,7 +49,7 @@ inline void count_tile(
     const uint row = me.simdgroup * RADIX;
 #pragma unroll
     for (uint item = 0u; item < KEYS; item++) {
-        if (item_index(me, item) < present) {
+        if (item < me.held && item_index(me, item) < present) {
             atomic_fetch_add_explicit(board + row + items[item], 1u, memory_order_relaxed);
         }
     }
@@ -72,11 +74,11 @@ inline void count_tile(
         sums[me.simdgroup] = before_lane + sum;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    uint start = before_lane;
-    for (uint r = 0u; r < me.simdgroup; r++) {
-        start += sums[r];
-    }
     if (owns_digits(me)) {
+        uint start = before_lane;
+        for (uint r = 0u; r < me.simdgroup; r++) {
+            start += sums[r];
+        }
 #pragma unroll
         for (uint i = 0u; i < DIGITS; i++) {
             ranked.starts[i] = start;
@@ -129,8 +131,10 @@ inline void rank_tile(
     threadgroup_barrier(mem_flags::mem_threadgroup);
 #pragma unroll
     for (uint item = 0u; item < KEYS; item++) {
-        const bool is_there = item_index(me, item) < present;
-        items[item] = place_in_row(me, items[item], is_there, board + me.simdgroup * RADIX);
+        if (item < me.held) {
+            const bool is_there = item_index(me, item) < present;
+            items[item] = place_in_row(me, items[item], is_there, board + me.simdgroup * RADIX);
+        }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
 }

@@ -40,6 +40,10 @@ inline uint key_word(Key key, uint) {
 inline uint top_word(Key key) {
     return key;
 }
+
+inline Key with_word(Key, uint, uint value) {
+    return value;
+}
 #endif
 #if KEY_2
 typedef uint2 Key;
@@ -51,6 +55,10 @@ inline uint key_word(Key key, uint word) {
 inline uint top_word(Key key) {
     return key.y;
 }
+
+inline Key with_word(Key key, uint word, uint value) {
+    return word == 1u ? uint2(key.x, value) : uint2(value, key.y);
+}
 #endif
 #if KEY_4
 typedef uint4 Key;
@@ -61,6 +69,11 @@ inline uint key_word(Key key, uint word) {
 
 inline uint top_word(Key key) {
     return key.w;
+}
+
+inline Key with_word(Key key, uint word, uint value) {
+    key[word] = value;
+    return key;
 }
 #endif
 

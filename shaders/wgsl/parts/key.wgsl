@@ -7,6 +7,10 @@ fn key_word(key: Key, word: u32) -> u32 {
     return key;
 }
 
+fn with_word(key: Key, word: u32, value: u32) -> Key {
+    return value;
+}
+
 fn top_word(key: Key) -> u32 {
     return key;
 }
@@ -18,6 +22,10 @@ fn key_word(key: Key, word: u32) -> u32 {
     return select(key.x, key.y, word == 1u);
 }
 
+fn with_word(key: Key, word: u32, value: u32) -> Key {
+    return select(key, vec2(value), vec2(0u, 1u) == vec2(word));
+}
+
 fn top_word(key: Key) -> u32 {
     return key.y;
 }
@@ -27,6 +35,10 @@ alias Key = vec4<u32>;
 
 fn key_word(key: Key, word: u32) -> u32 {
     return key[word];
+}
+
+fn with_word(key: Key, word: u32, value: u32) -> Key {
+    return select(key, vec4(value), vec4(0u, 1u, 2u, 3u) == vec4(word));
 }
 
 fn top_word(key: Key) -> u32 {

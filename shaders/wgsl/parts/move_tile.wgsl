@@ -30,7 +30,7 @@ fn move_tile(
 #if VALUES
     var values: array<Value, KEYS>;
 #repeat item KEYS
-        values[item] = value_of(first + min(item_index(item), present - 1u));
+        values[item] = value_of(first + min(item_index(item, KEYS), present - 1u));
 #end
 #endif
     for (var slice_first = 0u; slice_first < TILE; slice_first += SLICE) {

@@ -9,16 +9,16 @@ fn sort_positions(present: u32) {
     for (var d = 0u; d < sort.digit_count; d++) {
         let digit = digit_at(d);
 #repeat item KEYS
-            let index = item_index(item);
+            let index = item_index(item, KEYS);
             items[item] = RADIX - 1u;
             if (index < present) {
                 moved[item] = positions[index];
                 items[item] = digit_of(source_key(moved[item]), digit);
             }
 #end
-        rank_tile(&items, present, true);
+        rank_tile(&items, present, KEYS, true);
 #repeat item KEYS
-            if (item_index(item) < present) {
+            if (item_index(item, KEYS) < present) {
                 positions[items[item]] = moved[item];
             }
 #end

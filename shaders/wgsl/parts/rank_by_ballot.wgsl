@@ -1,7 +1,8 @@
 // Ranks the keys of a tile by one digit, with ballots: warp-level multi-split (Ashkiani et al., "GPU Multisplit", PPoPP 2016).
 //
-// A subgroup owns a stretch of KEYS * lanes keys and takes them lane by lane, so that the order of (subgroup, item, lane) is the order
-// of the tile. The board counts each subgroup's digits in a row of its own: what a key finds there is its place among them.
+// A subgroup owns a stretch of `held` * lanes keys, of as many items as each thread holds, and takes them lane by lane, so that the order
+// of (subgroup, item, lane) is the order of the tile. The board counts each subgroup's digits in a row of its own: what a key finds there
+// is its place among them.
 // Any subgroup size of 4 to 128 will do that divides the group and leaves at most ROWS rows; rows without a subgroup stay empty.
 
 var<workgroup> row_sums: array<u32, ROWS>;
@@ -11,18 +12,18 @@ fn owned_digits() -> u32 {
     return min(DIGITS, RADIX - min(RADIX, thread * DIGITS));
 }
 
-// The position in the tile of a thread's item.
-fn item_index(item: u32) -> u32 {
-    return subgroup * lanes * KEYS + item * lanes + lane;
+// The position in the tile of a thread's item, where each holds so many.
+fn item_index(item: u32, held: u32) -> u32 {
+    return (subgroup * held + item) * lanes + lane;
 }
 
 // A digit lies above its key's place in the row.
 const PLACE_BITS: u32 = 16u;
 
-// Replaces the digit of each item by the item's position in the tile in order of the digits: stably, or in any order of equal ones unless
-// `stable`. The items from `present` on have the largest digit, so that they come last if `stable`. Calls `counted` with the number of keys below
+// Replaces the digit of each item that is held by its position in the tile in order of the digits: stably, or in any order of equal ones
+// unless `stable`. The items from `present` on have the largest digit, so that they come last if `stable`. Calls `counted` with the number of keys below
 // `present` of each digit and of those below it.
-fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, stable: bool) {
+fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, held: u32, stable: bool) {
     for (var i = thread; i < ROWS * RADIX; i += GROUP) {
         atomicStore(&board[i], 0u);
     }
@@ -32,16 +33,20 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, stable: bool)
 #if REORDERS
     if (!stable) {
 #repeat item KEYS
-        let digit = (*items)[item];
-        (*items)[item] = (digit << PLACE_BITS) | atomicAdd(&board[row + digit], 1u);
+        if (item < held) {
+            let digit = (*items)[item];
+            (*items)[item] = (digit << PLACE_BITS) | atomicAdd(&board[row + digit], 1u);
+        }
 #end
     } else {
 #else
     {
 #endif
 #repeat item KEYS
-        let digit = (*items)[item];
-        (*items)[item] = (digit << PLACE_BITS) | place_in_row(digit, row);
+        if (item < held) {
+            let digit = (*items)[item];
+            (*items)[item] = (digit << PLACE_BITS) | place_in_row(digit, row);
+        }
 #end
     }
     workgroupBarrier();
@@ -64,9 +69,9 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, stable: bool)
     }
     workgroupBarrier();
     var start = before_lane;
-    for (var r = 0u; r < subgroup; r++) {
-        start += row_sums[r];
-    }
+#repeat r OWNERS
+        start += select(0u, row_sums[r], r < subgroup);
+#end
     for (var i = 0u; i < owned; i++) {
         let digit = thread * DIGITS + i;
         counted(i, digit, start, totals[i] - select(0u, TILE - present, digit == RADIX - 1u));
@@ -92,8 +97,10 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, stable: bool)
     workgroupBarrier();
 
 #repeat item KEYS
-        let ranked = (*items)[item];
-        (*items)[item] = atomicLoad(&board[row + (ranked >> PLACE_BITS)]) + (ranked & ((1u << PLACE_BITS) - 1u));
+        if (item < held) {
+            let ranked = (*items)[item];
+            (*items)[item] = atomicLoad(&board[row + (ranked >> PLACE_BITS)]) + (ranked & ((1u << PLACE_BITS) - 1u));
+        }
 #end
     workgroupBarrier();
 }

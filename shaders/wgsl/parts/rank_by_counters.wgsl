@@ -1,6 +1,6 @@
 // Ranks the keys of a tile by one digit, stably, without subgroup operations: two counting sorts by half a digit.
 //
-// A thread owns KEYS neighbouring keys and counts them in counters of its own, sixteen of them in eight words of two halves. The
+// A thread owns `held` neighbouring keys and counts them in counters of its own, sixteen of them in eight words of two halves. The
 // prefix sum over all of these, counter by counter, is where each thread's keys of each half digit go. What moves are tokens: a
 // key's digit and its position in the tile.
 
@@ -12,25 +12,29 @@ const TOKENS: u32 = COUNTER_WORDS * GROUP;
 
 var<workgroup> bounds: array<u32, RADIX + 1u>;
 
-// The position in the tile of a thread's item.
-fn item_index(item: u32) -> u32 {
-    return thread * KEYS + item;
+// The position in the tile of a thread's item, where each holds so many.
+fn item_index(item: u32, held: u32) -> u32 {
+    return thread * held + item;
 }
 
-// Replaces the digit of each item by the item's position in the tile in order of the digits, always stably. The items from `present` on
+// Replaces the digit of each item that is held by its position in the tile in order of the digits, always stably. The items from `present` on
 // have the largest digit, so that they come last. Calls `counted` with the number of keys below `present` of each digit and of those
 // below it.
-fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, stable: bool) {
+fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, held: u32, stable: bool) {
     var tokens: array<u32, KEYS>;
 #repeat item KEYS
-        tokens[item] = ((*items)[item] << 16u) | item_index(item);
+        if (item < held) {
+            tokens[item] = ((*items)[item] << 16u) | item_index(item, held);
+        }
 #end
-    place_by_half(&tokens, 16u);
+    place_by_half(&tokens, 16u, held);
 #repeat item KEYS
-        tokens[item] = word_at(TOKENS + item_index(item));
+        if (item < held) {
+            tokens[item] = word_at(TOKENS + item_index(item, held));
+        }
 #end
     workgroupBarrier();
-    place_by_half(&tokens, 16u + HALF_BITS);
+    place_by_half(&tokens, 16u + HALF_BITS, held);
 
     // Where each digit starts: the first token that is not below it.
     for (var digit = thread; digit <= RADIX; digit += GROUP) {
@@ -47,8 +51,9 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, stable: bool)
         bounds[digit] = low;
     }
 #repeat item KEYS
-        let index = item_index(item);
-        tokens[item] = word_at(TOKENS + index);
+        if (item < held) {
+            tokens[item] = word_at(TOKENS + item_index(item, held));
+        }
 #end
     workgroupBarrier();
     for (var i = 0u; i < DIGITS; i++) {
@@ -57,37 +62,45 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, stable: bool)
     }
     // Each token tells the one whose key it stands for where it is.
 #repeat item KEYS
-        put_word(tokens[item] & 0xffffu, item_index(item));
+        if (item < held) {
+            put_word(tokens[item] & 0xffffu, item_index(item, held));
+        }
 #end
     workgroupBarrier();
 #repeat item KEYS
-        (*items)[item] = word_at(item_index(item));
+        if (item < held) {
+            (*items)[item] = word_at(item_index(item, held));
+        }
 #end
     workgroupBarrier();
 }
 
 // Puts the tokens of all threads in order of the half digit at `shift`, stably.
-fn place_by_half(tokens: ptr<function, array<u32, KEYS>>, shift: u32) {
+fn place_by_half(tokens: ptr<function, array<u32, KEYS>>, shift: u32, held: u32) {
     for (var i = 0u; i < COUNTER_WORDS; i++) {
         put_word(i * GROUP + thread, 0u);
     }
     // The counters are the thread's own until the next barrier.
     var ranks: array<u32, KEYS>;
 #repeat item KEYS
-        let half_digit = ((*tokens)[item] >> shift) & (HALF_RADIX - 1u);
-        let counter = (half_digit % COUNTER_WORDS) * GROUP + thread;
-        let upper = 16u * (half_digit / COUNTER_WORDS);
-        let counters = word_at(counter);
-        ranks[item] = (counters >> upper) & 0xffffu;
-        put_word(counter, counters + (1u << upper));
+        if (item < held) {
+            let half_digit = ((*tokens)[item] >> shift) & (HALF_RADIX - 1u);
+            let counter = (half_digit % COUNTER_WORDS) * GROUP + thread;
+            let upper = 16u * (half_digit / COUNTER_WORDS);
+            let counters = word_at(counter);
+            ranks[item] = (counters >> upper) & 0xffffu;
+            put_word(counter, counters + (1u << upper));
+        }
 #end
     workgroupBarrier();
     sum_up_counters();
 #repeat item KEYS
-        let half_digit = ((*tokens)[item] >> shift) & (HALF_RADIX - 1u);
-        let counters = word_at((half_digit % COUNTER_WORDS) * GROUP + thread);
-        let start = (counters >> (16u * (half_digit / COUNTER_WORDS))) & 0xffffu;
-        put_word(TOKENS + start + ranks[item], (*tokens)[item]);
+        if (item < held) {
+            let half_digit = ((*tokens)[item] >> shift) & (HALF_RADIX - 1u);
+            let counters = word_at((half_digit % COUNTER_WORDS) * GROUP + thread);
+            let start = (counters >> (16u * (half_digit / COUNTER_WORDS))) & 0xffffu;
+            put_word(TOKENS + start + ranks[item], (*tokens)[item]);
+        }
 #end
     workgroupBarrier();
 }

@@ -40,9 +40,7 @@ const BARRIERS: [&str; 3] = [
 ];
 
 /// Barriers whose absence does not show, by their place in `BARRIERS` and their number.
-const UNNOTICED: [(Kernel, usize, usize); 3] = [
-    // `single_tile` does not use the board again before the next barrier; `onesweep` does, and shows it.
-    (Kernel::SingleTile, 0, 4),
+const UNNOTICED: [(Kernel, usize, usize); 2] = [
     // The next step begins with a ballot, which waits for all lanes here; a GPU need not order memory there.
     (Kernel::SingleTile, 2, 0),
     (Kernel::Onesweep, 2, 0),
@@ -58,7 +56,11 @@ const MISTAKES: [Mistake; 12] = [
     in_onesweep("a counter of 8 bits", "store_shared(counter, place);", "store_shared(counter, place & 0xffu);"),
     in_onesweep("a mask off by one", "((1u << me.lane) - 1u)", "((2u << me.lane) - 1u)"),
     in_onesweep("an unstable rank", "peers & ((1u << me.lane) - 1u)", "peers & ~((2u << me.lane) - 1u)"),
-    in_onesweep("threads in the order of items", "(me.simdgroup * KEYS + item) * LANES + me.lane", "me.index * KEYS + item"),
+    in_onesweep(
+        "threads in the order of items",
+        "(me.simdgroup * me.held + item) * LANES + me.lane",
+        "me.index * me.held + item",
+    ),
     in_onesweep("lanes in another order", "lane [[thread_index_in_simdgroup]]", "lane [[simdgroup_index_in_threadgroup]]"),
     in_onesweep(
         "no ticket",
@@ -79,7 +81,13 @@ const MISTAKES: [Mistake; 12] = [
         from: "if (start + k * GROUP + index < present)",
         to: "if (start + k * GROUP + index + 1u < present)",
     },
-    Mistake { kernel: Kernel::SingleTile, what: "one key too many", number: 0, from: "if (at < words)", to: "if (at <= words)" },
+    Mistake {
+        kernel: Kernel::SingleTile,
+        what: "one key too many",
+        number: 0,
+        from: "if (item < me.held && at < present)",
+        to: "if (item < me.held && at <= present)",
+    },
 ];
 
 /// Whether keys with values come out right, by one launch and by many.

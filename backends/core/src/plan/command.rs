@@ -1,7 +1,7 @@
 //! The command list of a plan: what an executor launches, in order.
 
 use super::shape::{Kernel, Shapes, Variant};
-use super::tuning::{COPY_TILE, HISTOGRAM_TILE};
+use super::tuning::COPY_TILE;
 use super::{Algorithm, MAX_DIGITS, Payload, RADIX, SortPlan, Top};
 use crate::Error;
 
@@ -323,16 +323,16 @@ impl<'a> Builder<'a> {
         let plan = self.plan;
         let look_back = plan.algorithm == Algorithm::OneSweep;
         let packed = plan.request.is_packed();
-        let plain = self.shapes.plain;
-        let shape = Variant { kernel: Kernel::Histogram, key_bits: plan.request.key_bits, packed, look_back, ..plain };
-        let shape = Variant { tile: if look_back { plan.tile } else { 0 }, ..shape };
+        let shape = self.shapes.histogram;
+        let keys = shape.group * shape.keys;
+        let shape = Variant { look_back, tile: if look_back { plan.tile } else { 0 }, ..shape };
         let source = if packed { Buffer::Keys } else { self.source };
         let mut bindings = vec![Buffer::Sort, Buffer::State, source];
         if look_back {
             bindings.push(Buffer::Status);
         }
-        self.push(shape, bindings, [], each(1, HISTOGRAM_TILE));
-        let scan = Variant { kernel: Kernel::Scan, group: RADIX, ..plain };
+        self.push(shape, bindings, [], each(1, keys));
+        let scan = Variant { kernel: Kernel::Scan, group: RADIX, ..self.shapes.plain };
         self.push(scan, [Buffer::Sort, Buffer::State], [], Groups::Fixed(plan.digits.len() as u32));
     }
 

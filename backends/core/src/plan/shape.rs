@@ -1,10 +1,10 @@
 //! Kernels, and the shape that each has on a device.
 
 use super::tuning::{
-    COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, DIGIT_RUN, DISTANCE_RUN, GROUP, HISTOGRAM_TILE, PASS_SLICES, SELECT_SEGMENT,
-    SINGLE_KEYS, UNROLLED_LANES,
+    COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, DIGIT_RUN, DISTANCE_RUN, GROUP, PASS_SLICES, SELECT_KEYS, SELECT_SEGMENT,
+    UNROLLED_LANES,
 };
-use super::{Algorithm, Payload, RADIX, Request, tuning};
+use super::{Algorithm, MAX_KEYS, Payload, RADIX, Request, tuning};
 use crate::Error;
 use crate::vector::{Metric, Precision};
 
@@ -24,6 +24,11 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// Whether loops over a thread's keys are written out.
+    fn unrolls(&self) -> bool {
+        self.subgroups.is_some_and(|(least, _)| least >= UNROLLED_LANES)
+    }
+
     /// The group, of `wanted` threads or a half of that and so on, and the ranking by ballots, if such a group is a multiple of every
     /// subgroup and has memory for a row of counters of each of the smallest.
     pub(super) fn ballot(&self, wanted: u32) -> Option<(u32, Ranking)> {
@@ -258,9 +263,9 @@ impl Variant {
             Some(Ranking::Counters) => 8 * self.group + self.tile,
             None => return 0,
         };
-        // One launch that sorts everything moves positions alone, and these have an array of their own.
+        // Where one launch sorts everything, word after word goes through it.
         if self.kernel == Kernel::SingleTile {
-            counters
+            counters.max(self.tile)
         } else if self.kernel == Kernel::TopK {
             // Counts of a digit, and sums of some of them; or two marks for each of 32 keys a thread.
             counters.max(RADIX + RADIX / DIGIT_RUN).max(2 * self.group)
@@ -279,7 +284,7 @@ impl Variant {
         let own = match self.kernel {
             Kernel::Onesweep => RADIX + 8,
             Kernel::Downsweep => RADIX + 4,
-            Kernel::SingleTile => self.tile + 4,
+            Kernel::SingleTile => 4,
             Kernel::IvfDistance => DISTANCE_RUN * self.vectors.map_or(0, Vectors::sums) * self.group,
             // Positions, the segment, the digit found, and sums over the threads where these are not those of the ranking.
             Kernel::TopK => self.tile + 8 + if self.ranking == Some(Ranking::Counters) { 0 } else { self.group },
@@ -295,6 +300,7 @@ pub(super) struct Shapes {
     pub(super) downsweep: Variant,
     pub(super) single: Variant,
     pub(super) plain: Variant,
+    pub(super) histogram: Variant,
     pub(super) top: Variant,
 }
 
@@ -309,19 +315,23 @@ impl Shapes {
         // To the passes, a shorter key is a word like any other.
         let pass = Variant { key_bits: 32 * request.key_words(), ..base };
         let (key_words, value_words) = (request.key_words(), request.payload.words());
-        let (group, keys) = tuning::pass(key_words, value_words);
+        // What takes long to compile is the same for all lengths.
+        let max = if facts.unrolls() { request.max } else { MAX_KEYS };
+        let (group, keys) = tuning::pass(key_words, value_words, max);
         let onesweep = facts.ballot(group).or_else(|| facts.ballot(GROUP)).map(|(group, ranking)| {
             let shape = Variant { kernel: Kernel::Onesweep, look_back: true, slices: PASS_SLICES, ..pass };
             fitted(shape, group, keys, ranking, facts)
         });
-        let ballot = facts.ballot(GROUP);
         let downsweep = fitted(Variant { kernel: Kernel::Downsweep, ..pass }, counters_group, COUNTER_KEYS, counters, facts)?;
-        let (group, ranking) = ballot.unwrap_or((counters_group, counters));
+        let (group, single_keys) = tuning::single(key_words, value_words, max);
+        let (group, ranking) = facts.ballot(group).unwrap_or((counters_group, counters));
         let single = Variant { kernel: Kernel::SingleTile, packed: request.is_packed(), ..base };
-        let single = fitted(single, group, SINGLE_KEYS, ranking, facts)?;
+        let single = fitted(single, group, single_keys, ranking, facts)?;
         let plain = Variant { key_bits: 32, value_words: 0, indexed: false, group: GROUP.min(facts.max_group), ..base };
+        let histogram = Variant { kernel: Kernel::Histogram, keys: tuning::histogram_keys(max), ..plain };
+        let histogram = Variant { key_bits: request.key_bits, packed: request.is_packed(), ..histogram };
         let top = top_shape(Variant { kernel: Kernel::TopK, value_words: 0, indexed: false, ..single }, request, facts)?;
-        Ok(Self { onesweep: onesweep.transpose()?, downsweep, single, plain, top })
+        Ok(Self { onesweep: onesweep.transpose()?, downsweep, single, plain, histogram, top })
     }
 
     /// Keys of a tile of the passes.
@@ -329,7 +339,7 @@ impl Shapes {
         match (algorithm, &self.onesweep) {
             (Algorithm::OneSweep, Some(onesweep)) => onesweep.tile,
             (Algorithm::ReduceThenScan | Algorithm::OneSweep, _) => self.downsweep.tile,
-            (Algorithm::Counting, _) => HISTOGRAM_TILE,
+            (Algorithm::Counting, _) => self.histogram.group * self.histogram.keys,
         }
     }
 
@@ -341,7 +351,7 @@ impl Shapes {
 
 /// The shape with as many keys a thread as are wanted, or as fit.
 fn fitted(shape: Variant, group: u32, keys: u32, ranking: Ranking, facts: &Facts) -> Result<Variant, Error> {
-    let unrolled = facts.subgroups.is_some_and(|(least, _)| least >= UNROLLED_LANES);
+    let unrolled = facts.unrolls();
     (1..=keys)
         .rev()
         .map(|keys| Variant { group, keys, tile: group * keys, unrolled, ranking: Some(ranking), ..shape })
@@ -364,7 +374,7 @@ fn top_shape(shape: Variant, request: &Request, facts: &Facts) -> Result<Variant
         return Err(Error::Unsupported { what: format!("selecting {} keys; here there are at most {most}", top.k) });
     }
     let (group, ranking) = selecting(request.algorithm, facts);
-    let keys = if top.k <= group { 1 } else { SINGLE_KEYS };
+    let keys = if top.k <= group { 1 } else { SELECT_KEYS };
     fitted(Variant { segmented: top.segmented, ..shape }, group, keys, ranking, facts)
 }
 
@@ -373,7 +383,7 @@ impl Facts {
     pub fn most_selected(&self) -> u32 {
         let most = |algorithm| {
             let (group, ranking) = selecting(algorithm, self);
-            let shape = fitted(Variant::of(Kernel::TopK, 32), group, SINGLE_KEYS, ranking, self);
+            let shape = fitted(Variant::of(Kernel::TopK, 32), group, SELECT_KEYS, ranking, self);
             shape.map_or(0, |shape| shape.tile)
         };
         most(None).min(most(Some(Algorithm::ReduceThenScan))).min(SELECT_SEGMENT / 4)

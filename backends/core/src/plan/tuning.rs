@@ -1,17 +1,24 @@
 //! The numbers of the plan, and why they are what they are.
 
 /// Threads of a group of a pass, if the device's subgroups are large enough that their counters fit, and keys that each holds, by the words
-/// of a key and of its value. What limits the keys are registers: a key takes its words and one for its place, and on an H200, where a
-/// thread of more than 128 registers leaves room for one group instead of two, sixty to seventy words were the fastest of all tried.
-pub const fn pass(key_words: u32, value_words: u32) -> (u32, u32) {
-    match (key_words, value_words) {
+/// of a key and of its value and by the most keys that there can be. What limits the keys are registers: a key takes its words and one for its place, and on an H200, where a
+/// thread of more than 128 registers leaves room for one group instead of two, sixty to seventy words were the fastest of all tried. Of few keys
+/// there have to be tiles for all its 132 processors: 2^16 `u32` took 70 µs by tiles of 28 keys a thread, 46 by those of 8.
+pub fn pass(key_words: u32, value_words: u32, max: u64) -> (u32, u32) {
+    let (group, keys) = match (key_words, value_words) {
         (1, 0) => (GROUP, 28),
         (1, 1) => (384, 20),
         (2, 0) => (GROUP, 22),
         (2, 1) => (GROUP, 18),
         // Even, for two slices.
         _ => (GROUP, 30 / (1 + key_words + value_words) * 2),
-    }
+    };
+    let sevenths = match max {
+        0..=0x4_0000 => 2,
+        0..=0x20_0000 => 4,
+        _ => 7,
+    };
+    (group, (keys * sevenths / 7).next_multiple_of(2))
 }
 
 /// Parts in which the tile of a pass goes through workgroup memory. On an H200 the groups of a processor seem to have 48 KiB of it in all;
@@ -27,11 +34,25 @@ pub const COUNTER_KEYS: u32 = 16;
 /// Threads of a group without subgroup operations: the counters of all of them must fit the least workgroup memory, 16 KiB.
 pub const COUNTER_GROUP: u32 = 128;
 
-/// Keys that a thread holds when one group sorts everything.
-pub const SINGLE_KEYS: u32 = 16;
+/// Threads of the group that sorts everything in one launch, if their counters fit, and keys that each holds, by the words of a key and of
+/// its value and by the most keys that there can be. They, their places and their positions take 80 registers at most, of 128 that there are on
+/// an NVIDIA card. As few as will do, since what a launch takes depends on the length of its code: on an H200, 1024 `u32` took 11.9 µs by 256
+/// threads of 4, 17.7 by 256 that can hold 16; 8192 took 29.3 by 512 of 16, 30.7 by 1024 of 8.
+pub fn single(key_words: u32, value_words: u32, max: u64) -> (u32, u32) {
+    let group = if max <= 1024 { 256 } else { 512 };
+    let words = value_words.max(key_words + 1) + value_words.min(1);
+    let needed = max.div_ceil(group.into()).next_power_of_two().max(4) as u32;
+    (group, (80 / words).min(16).min(needed))
+}
 
-/// Keys whose digits one group counts: so many that adding its counts up is small beside reading them.
-pub const HISTOGRAM_TILE: u32 = 1 << 15;
+/// Keys that a thread holds when one group selects from a segment.
+pub const SELECT_KEYS: u32 = 16;
+
+/// Keys whose digits one thread counts, by the most keys that there can be: so many that adding the counts of a group up is small beside
+/// reading them, but for few keys as few as it takes to have work for many groups.
+pub fn histogram_keys(max: u64) -> u32 {
+    (max / (128 * u64::from(GROUP))).next_power_of_two().clamp(16, 128) as u32
+}
 
 /// Words, or keys, that one group of a copying kernel handles.
 pub const COPY_TILE: u32 = 1 << 14;
