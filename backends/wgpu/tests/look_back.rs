@@ -74,10 +74,18 @@ fn start<K: TestKey>(blocked: Blocked, payload: Payload) -> Result<(WgpuBackend,
     (config.algorithm, config.blocked) = (Some(Algorithm::OneSweep), blocked);
     let backend = WgpuBackend::open_with(config).map_err(support::failed)?;
     let spec = Spec::of::<K>(Options::ascending()).map_err(support::failed)?;
-    let request = Request { payload, algorithm: config.algorithm, ..Request::keys(8 * size_of::<K>() as u32, spec, 1 << 16) };
-    let plan = SortPlan::new(request, backend.facts()).map_err(support::failed)?;
-    let mut random = support::random(u64::from(plan.tile));
-    let len = (TILES * plan.tile) as usize - plan.tile as usize / 3;
+    let plan = |max: u64| {
+        let request = Request::keys(8 * size_of::<K>() as u32, spec, max);
+        let request = Request { payload, algorithm: config.algorithm, ..request };
+        SortPlan::new(request, backend.facts()).map_err(support::failed)
+    };
+    // Longer sorts can have larger tiles.
+    let (mut tile, mut len) = (0, 1 << 16);
+    while tile != plan(len as u64)?.tile {
+        tile = plan(len as u64)?.tile;
+        len = (TILES * tile - tile / 3) as usize;
+    }
+    let mut random = support::random(u64::from(tile));
     let keys = (0..len).map(|_| K::from_raw(u128::from(random()) << 64 | u128::from(random()))).collect();
     Ok((backend, keys))
 }

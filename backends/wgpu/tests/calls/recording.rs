@@ -98,7 +98,8 @@ pub(crate) fn makes_nothing() -> Result<(), Failed> {
     let len = 100_000;
     let keys = SortBuffer::from_slice(&backend, &keys(len as usize)).map_err(support::failed)?;
     let sort = sorter.prepare_sort::<u32>(keys.raw(), Ask::up_to(len)).map_err(support::failed)?;
-    // What earlier calls left to be freed is freed now, not while the counters are compared.
+    // What was written or freed before takes effect now, not while the counters are compared.
+    queue.submit([]);
     device.poll(PollType::wait_indefinitely())?;
     // Everything that wgpu counts, and the number of the last submission.
     let state = || (format!("{:?}", device.get_internal_counters()), format!("{:?}", queue.submit([])));
