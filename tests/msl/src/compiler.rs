@@ -3,9 +3,10 @@
 use crate::error::Error;
 use crate::loaded::Loaded;
 use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::{env, fs, process};
 
 /// The files of the shim, by their names.
@@ -36,7 +37,7 @@ struct Tools {
 }
 
 /// The library of a translated kernel, and its path.
-pub(crate) fn compiled(text: &str, entry: &str, metal_version: u32) -> Result<(Loaded, PathBuf), Error> {
+pub(crate) fn compiled(text: &str, entry: &str, metal_version: u32) -> Result<(Arc<Loaded>, PathBuf), Error> {
     let tools = tools()?;
     let key = hash(&[text, &metal_version.to_string()], tools.key);
     let library = tools.folder.join(format!("{entry}-{key:016x}.so"));
@@ -53,7 +54,19 @@ pub(crate) fn compiled(text: &str, entry: &str, metal_version: u32) -> Result<(L
         run(&mut link).map_err(|output| Error::Compile { output })?;
         fs::rename(&linked.0, &library).map_err(|error| system("keeping a kernel", error))?;
     }
-    Ok((Loaded::open(&library)?, library))
+    Ok((loaded(&library)?, library))
+}
+
+/// A library, loaded once: whoever loaded it again would share its state without waiting for those who use it.
+fn loaded(library: &Path) -> Result<Arc<Loaded>, Error> {
+    static LOADED: Mutex<BTreeMap<PathBuf, Arc<Loaded>>> = Mutex::new(BTreeMap::new());
+    let mut all = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(loaded) = all.get(library) {
+        return Ok(loaded.clone());
+    }
+    let loaded = Arc::new(Loaded::open(library)?);
+    all.insert(library.to_path_buf(), loaded.clone());
+    Ok(loaded)
 }
 
 /// The line of a kernel's text that the code at `offset` of its library was made from.

@@ -5,6 +5,7 @@ use crate::error::{Error, Fault, Mistake};
 use crate::loaded::{Launch, Loaded};
 use crate::{compiler, text};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Threads of a threadgroup, at most.
 pub const MAX_THREADS: u32 = 1024;
@@ -93,7 +94,7 @@ pub struct Counts {
 #[derive(Debug)]
 pub struct Kernel {
     name: String,
-    loaded: Loaded,
+    loaded: Arc<Loaded>,
     library: PathBuf,
     bindings: usize,
     max_threads: u32,

@@ -181,6 +181,16 @@ fn a_seed_gives_the_same_run() {
 }
 
 #[test]
+fn one_text_compiled_twice_runs_at_a_time() {
+    let body = "threadgroup uint shared_[N];
+        shared_[i] = i;
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        out[group * N + i] = shared_[N - 1 - i];";
+    let run = || each_schedule(body, 2, |out, _| assert!((0..512).all(|i| out[i as usize] == 255 - i % 256))).unwrap();
+    std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(run))));
+}
+
+#[test]
 fn fences_are_metal_3_2s() {
     let text = "#include <metal_stdlib>
         using namespace metal;
