@@ -36,7 +36,7 @@ pub fn msl(variant: &Variant) -> Option<String> {
         };
     }
     let by_ballot = matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. }));
-    let (sort, rank) = (metal!("parts/sort"), metal!("parts/rank"));
+    let (sort, rank, search) = (metal!("parts/sort"), metal!("parts/rank"), metal!("parts/search"));
     let files = match variant.kernel {
         Kernel::Begin => vec![sort, metal!("begin")],
         Kernel::Histogram => vec![sort, metal!("histogram")],
@@ -48,15 +48,17 @@ pub fn msl(variant: &Variant) -> Option<String> {
         Kernel::Widen => vec![sort, metal!("widen")],
         Kernel::Narrow => vec![sort, metal!("narrow")],
         Kernel::Fill => vec![sort, metal!("fill")],
-        Kernel::Onesweep | Kernel::SingleTile => return None,
-        Kernel::Upsweep | Kernel::Spine | Kernel::Downsweep | Kernel::TopK => return None,
-        Kernel::IvfDistance | Kernel::Nearest => return None,
+        Kernel::TopK if by_ballot => vec![sort, rank, metal!("parts/positions"), metal!("top_k")],
+        Kernel::IvfDistance => vec![search, metal!("ivf_distance")],
+        Kernel::Nearest => vec![search, metal!("nearest")],
+        Kernel::Onesweep | Kernel::SingleTile | Kernel::TopK => return None,
+        Kernel::Upsweep | Kernel::Spine | Kernel::Downsweep => return None,
     };
     let mut text = String::from("#include <metal_stdlib>\n\nusing namespace metal;\n\n");
     for (name, value) in constants(variant).into_iter().chain([("LOOK", tuning::LOOK)]) {
         writeln!(text, "#define {name} {value}u").expect("a string takes all");
     }
-    for file in files {
+    for file in [metal!("parts/group")].into_iter().chain(files) {
         text.push('\n');
         text += &chosen(file, &|flag| is_set(variant, flag), &|count| times(variant, count));
     }

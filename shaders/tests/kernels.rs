@@ -137,6 +137,30 @@ fn bindings_are_those_of_the_commands() {
     }
 }
 
+/// By number and name; what is only read says so.
+#[test]
+fn bindings_of_twins_are_the_same() {
+    let mut twins = BTreeSet::new();
+    for (_, _, command) in launches() {
+        let kernel = command.variant.kernel;
+        let Some(text) = prelude::msl(&command.variant) else { continue };
+        twins.insert(kernel);
+        let module = module(&command.variant);
+        for (_, global) in module.global_variables.iter() {
+            let (Some(binding), Some(name)) = (&global.binding, &global.name) else { continue };
+            let declared = format!("{name} [[buffer({})]],", binding.binding);
+            let Some(line) = text.lines().find(|line| line.ends_with(&declared)) else { panic!("no {declared} in {command}") };
+            let space = if global.space == AddressSpace::Uniform { "constant " } else { "device " };
+            let writes = prelude::writes(kernel, binding.binding as usize);
+            let begins = if writes || global.space == AddressSpace::Uniform { space.into() } else { format!("const {space}") };
+            // State that is shared is atomic, which is never constant.
+            assert!(line.trim_start().starts_with(&begins) || line.contains("device atomic_uint*"), "{line}: {command}");
+        }
+    }
+    let alone = [Kernel::Upsweep, Kernel::Spine, Kernel::Downsweep];
+    assert_eq!(twins, Kernel::ALL.into_iter().filter(|kernel| !alone.contains(kernel)).collect());
+}
+
 #[test]
 fn workgroup_memory_is_what_the_plan_says_and_fits() {
     for (device, facts, command) in launches() {

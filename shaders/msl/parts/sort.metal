@@ -132,11 +132,6 @@ inline uint digit_of(Key key, const thread Digit& digit) {
     return ((key_word(key, digit.word) ^ digit.clear ^ (digit.flip & sign)) >> digit.shift) & digit.mask;
 }
 
-// The number of a group in a launch of two dimensions.
-inline uint group_index(uint3 group, uint3 groups) {
-    return group.y * groups.x + group.x;
-}
-
 // The number of keys of this call: recorded as three digits of ten bits, or read from the caller's buffer.
 inline uint called_count(uint low, uint middle, uint high, const device uint* count, constant Sort& sort) {
     if (high == COUNT_ON_DEVICE) {

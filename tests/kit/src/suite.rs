@@ -80,8 +80,18 @@ impl Suite {
 
     /// Enters a backend that searches vectors.
     pub fn enter_vectors<B: VectorSearch>(&mut self, name: &str, open: impl Fn() -> Result<B, Error> + Send + Sync + 'static) {
+        self.enter_vectors_part(name, |_| true, open);
+    }
+
+    /// Enters a backend that searches vectors for those checks alone whose names `takes` takes.
+    pub fn enter_vectors_part<B: VectorSearch>(
+        &mut self,
+        name: &str,
+        takes: impl Fn(&str) -> bool,
+        open: impl Fn() -> Result<B, Error> + Send + Sync + 'static,
+    ) {
         let shared = Arc::new((open, OnceLock::<Result<B, Error>>::new()));
-        for check in vector_checks::<B>() {
+        for check in vector_checks::<B>().into_iter().filter(|check| takes(check.name)) {
             let shared = shared.clone();
             self.trials.push(Trial::test(format!("[{name}] vectors: {}", check.name), move || {
                 let (open, opened) = &*shared;

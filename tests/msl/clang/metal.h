@@ -23,6 +23,19 @@ enum class votes : ulong {};
 votes simd_ballot(bool) __attribute__((convergent));
 uint simd_prefix_exclusive_sum(uint) __attribute__((convergent));
 uint simd_shuffle(uint, ushort) __attribute__((convergent));
+float simd_shuffle_down(float, ushort) __attribute__((convergent));
+
+namespace precise {
+float sqrt(float);
+}
+
+template <class To, class From>
+To as_type(From) {
+    static_assert(sizeof(To) == sizeof(From), "as_type keeps the size");
+    return To{};
+}
+// Two halves become what is computed with.
+float2 from_halves(half2);
 
 // Atomics have no value of their own.
 struct atomic_uint {
@@ -52,4 +65,7 @@ ATOMICS(__local)
 typedef uint3 packed_uint3;
 #define packed_uint3(...) ((packed_uint3)(__VA_ARGS__))
 #define uint2(...) ((uint2)(__VA_ARGS__))
+#define uint3(...) ((uint3)(__VA_ARGS__))
 #define uint4(...) ((uint4)(__VA_ARGS__))
+#define float2(...) metal::from_halves(__VA_ARGS__)
+#define float4(...) ((float4)(__VA_ARGS__))

@@ -37,6 +37,27 @@ struct alignas(4 * sizeof(T)) vec<T, 4> {
     MSL_VECTOR_BODY(4)
     MSL_INLINE vec(T all) : x(all), y(all), z(all), w(all) {}
     MSL_INLINE vec(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
+    MSL_INLINE vec(vec<T, 2> low, vec<T, 2> high) : x(low.x), y(low.y), z(high.x), w(high.y) {}
+};
+
+// Half precision as it lies in memory. Nothing is computed with it here: it becomes a float, exactly, and that is all.
+struct half {
+    uint16_t bits;
+    half() = default;
+    MSL_INLINE explicit operator float() const {
+        uint sign = uint(bits >> 15) << 31, exponent = bits >> 10 & 0x1f, fraction = bits & 0x3ff, whole;
+        if (exponent == 0) {
+            // Zero, or so many times 2 to the -24th.
+            float small = float(int(fraction)) * 0x1p-24f;
+            __builtin_memcpy(&whole, &small, sizeof whole);
+        } else {
+            whole = (exponent == 0x1f ? 0xff : exponent + 112) << 23 | fraction << 13;
+        }
+        whole |= sign;
+        float value;
+        __builtin_memcpy(&value, &whole, sizeof value);
+        return value;
+    }
 };
 
 // Vectors that lie at any multiple of their element.
@@ -161,6 +182,7 @@ MSL_VECTORS(uint)
 MSL_VECTORS(ulong)
 MSL_VECTORS(int)
 MSL_VECTORS(float)
+using half2 = vec<half, 2>;
 #undef MSL_VECTORS
 
 } // namespace metal

@@ -2,12 +2,12 @@
 
 use crate::buffer::Buffer;
 use crate::error::Error as KernelError;
-use crate::kernel::{Kernel, Options, Schedule};
+use crate::kernel::{Kernel, Schedule};
 use crate::source::Source;
 use bytemuck::Pod;
 use core::sync::atomic::{AtomicU64, Ordering};
 use polysort_core::plan::{self, Algorithm, Blocked, Command, Facts, Length, Payload, Request, SortPlan, Top, Variant};
-use polysort_core::{Backend, Error, Limits, Spec, Word, permutation, sort_pairs_by_argsort};
+use polysort_core::{Backend, Error, Limits, Segments, Spec, Word, permutation, sort_pairs_by_argsort};
 use polysort_shaders::abi;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,6 +27,8 @@ pub struct Config {
     pub algorithm: Option<Algorithm>,
     /// Tiles that publish nothing.
     pub blocked: Blocked,
+    /// So many keys at least sorts are planned for: the shapes of long ones come with fewer keys as well.
+    pub planned_for: u64,
     /// What the seeds of all schedules are drawn from. Each launch has one of its own.
     pub seed: u64,
 }
@@ -34,9 +36,12 @@ pub struct Config {
 impl Config {
     /// With kernels of this source, by the way that plans choose.
     pub fn of(source: Source) -> Self {
-        Self { source, facts: FACTS, algorithm: None, blocked: Blocked::NONE, seed: 1 }
+        Self { source, facts: FACTS, algorithm: None, blocked: Blocked::NONE, planned_for: 0, seed: 1 }
     }
 }
+
+/// The buffers of a sort, or of a search, by what they are for.
+pub(crate) type Memory = BTreeMap<plan::Buffer, Buffer>;
 
 /// Sorts with kernels in Metal's language, on the CPU. A mistake of a kernel is an error of the sort.
 #[derive(Clone)]
@@ -92,50 +97,83 @@ impl MslBackend {
         // Two calls may compile the same kernel: the second finds the library of the first, or makes an equal one.
         let source = &self.inner.config.source;
         let text = (source.text)(variant);
-        let kernel = Kernel::compile(&text.text, variant.kernel.name(), Options::metal(source.metal_version))
+        let kernel = Kernel::compile(&text.text, variant.kernel.name(), source.options)
             .map_err(|error| failed(&error, &format!("{variant:?}")))?;
         let compiled = Arc::new(Compiled { kernel, takes_sizes: text.takes_sizes });
         Ok(kernels().entry(*variant).or_insert(compiled).clone())
     }
 
-    /// Sorts the keys, and moves or makes the values.
-    fn run<W: Word>(&self, keys: &mut [W], values: &mut [u32], payload: Payload, spec: Spec) -> Result<(), Error> {
-        self.execute(keys, values, Request { payload, ..Request::keys(W::BITS, spec, keys.len() as u64) })
+    /// What it sorts by.
+    pub(crate) fn config(&self) -> &Config {
+        &self.inner.config
     }
 
-    /// Does what `request` asks for.
-    fn execute<W: Word>(&self, keys: &mut [W], values: &mut [u32], request: Request) -> Result<(), Error> {
-        let Config { facts, algorithm, blocked, .. } = self.inner.config;
-        let payload = request.payload;
-        facts.limits(payload.words()).check("the emulated GPU", keys.len(), size_of::<W>().max(4))?;
-        let request = Request { algorithm, blocked, ..request };
-        let plan = SortPlan::new(request, &facts)?;
-        let mut memory = Memory::new(&plan, self.inner.launches.fetch_add(1, Ordering::Relaxed));
+    /// Sorts the keys, and moves or makes the values.
+    fn run<W: Word>(&self, keys: &mut [W], values: &mut [u32], payload: Payload, spec: Spec) -> Result<(), Error> {
+        let memory = self.execute(keys, values, &[], Request { payload, ..Request::keys(W::BITS, spec, keys.len() as u64) })?;
+        if payload != Payload::Indices {
+            let keys: &mut [u8] = bytemuck::cast_slice_mut(keys);
+            let length = keys.len();
+            keys.copy_from_slice(&memory[&plan::Buffer::Keys].bytes()[..length]);
+        }
+        bytemuck::cast_slice_mut(values).copy_from_slice(memory[&plan::Buffer::Values].bytes());
+        Ok(())
+    }
+
+    /// The positions of the first `k` keys of each segment, or of all keys where none are told, as kernels give them: `k` each, filled up
+    /// with [`abi::NOTHING`].
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a `k` of 0, or of more than [`Facts::most_selected`]; what a sort gives.
+    pub fn select<W: Word>(&self, keys: &[W], k: u32, segments: Option<&[[u32; 2]]>, spec: Spec) -> Result<Vec<u32>, Error> {
+        let max = segments.map_or(keys.len(), <[_]>::len) as u64;
+        let top = Top { k, segmented: segments.is_some() };
+        // Not what it should be, so that nothing is right by chance.
+        let indices = vec![u32::MAX - 1; top.results(max) as usize];
+        let request = Request::keys(W::BITS, spec, max).select(top);
+        let memory = self.execute(keys, &indices, segments.unwrap_or(&[]), request)?;
+        Ok(memory[&plan::Buffer::Values].values())
+    }
+
+    /// Does what `request` asks for. Gives the buffers as they are then.
+    fn execute<W: Word>(&self, keys: &[W], values: &[u32], bounds: &[[u32; 2]], request: Request) -> Result<Memory, Error> {
+        let Config { facts, algorithm, blocked, planned_for, .. } = self.inner.config;
+        facts.limits(request.payload.words()).check("the emulated GPU", keys.len(), size_of::<W>().max(4))?;
+        let count = request.max;
+        let max = if request.top.is_none() { count.max(planned_for) } else { count };
+        let plan = SortPlan::new(Request { algorithm, blocked, max, ..request }, &facts)?;
         // Kernels address whole words.
         let mut bytes: Vec<u8> = bytemuck::cast_slice(keys).to_vec();
         bytes.resize(bytes.len().next_multiple_of(4), 0xa5);
-        memory.buffers.insert(plan::Buffer::Keys, Buffer::of(&bytes));
-        memory.buffers.insert(plan::Buffer::Values, Buffer::of(values));
-        let commands = match plan.length(Some(request.max)) {
+        let mut memory = Memory::from([
+            (plan::Buffer::Keys, Buffer::of(&bytes)),
+            (plan::Buffer::Values, Buffer::of(values)),
+            (plan::Buffer::Bounds, Buffer::of(bounds)),
+        ]);
+        self.launch_plan(&plan, count, &mut memory)?;
+        Ok(memory)
+    }
+
+    /// Launches a plan for `count` keys, or segments.
+    pub(crate) fn launch_plan(&self, plan: &SortPlan, count: u64, memory: &mut Memory) -> Result<(), Error> {
+        // Scratch is full of what is left there from before.
+        let seed = self.inner.launches.fetch_add(1, Ordering::Relaxed);
+        memory.extend(plan.scratch.iter().map(|&(role, bytes)| (role, Buffer::garbage(bytes as usize, seed ^ role as u64))));
+        memory.insert(plan::Buffer::Sort, Buffer::of(&[abi::Sort::of(plan)]));
+        let commands = match plan.length(Some(count)) {
             Length::Nothing => &[],
             Length::Short => plan.short_commands(),
             Length::Long => plan.long_commands(),
         };
         for command in commands {
-            let grid = plan.grid(command.groups, Some(request.max), facts.max_groups)?;
-            self.launch(command, grid, keys.len() as u32, &mut memory)?;
+            let grid = plan.grid(command.groups, Some(count), self.inner.config.facts.max_groups)?;
+            self.launch(command, grid, count as u32, memory)?;
         }
-        if payload != Payload::Indices {
-            let keys: &mut [u8] = bytemuck::cast_slice_mut(keys);
-            let length = keys.len();
-            keys.copy_from_slice(&memory.buffers[&plan::Buffer::Keys].bytes()[..length]);
-        }
-        let values: &mut [u8] = bytemuck::cast_slice_mut(values);
-        values.copy_from_slice(memory.buffers[&plan::Buffer::Values].bytes());
         Ok(())
     }
 
-    fn launch(&self, command: &Command, grid: (u32, u32), count: u32, memory: &mut Memory) -> Result<(), Error> {
+    /// Launches a command, told that there are `count` keys.
+    pub(crate) fn launch(&self, command: &Command, grid: (u32, u32), count: u32, memory: &mut Memory) -> Result<(), Error> {
         let compiled = self.kernel(&command.variant)?;
         let mut numbers = command.numbers.iter().map(|number| Buffer::of(&[abi::value(*number, Some(count))]));
         // Each binding's buffer is taken out, and put back after the launch.
@@ -143,10 +181,9 @@ impl MslBackend {
         for &role in &command.bindings {
             let buffer = match role {
                 plan::Buffer::Number => numbers.next().unwrap_or_default(),
-                plan::Buffer::Sort => Buffer::of(&[memory.sort]),
                 // Without a count on the device: anything that can be read.
                 plan::Buffer::Count => Buffer::garbage(16, 0),
-                role => memory.buffers.remove(&role).unwrap_or_default(),
+                role => memory.remove(&role).unwrap_or_default(),
             };
             bound.push((role, buffer));
         }
@@ -159,7 +196,7 @@ impl MslBackend {
         let seed = config.seed.wrapping_mul(0x9e37_79b9).wrapping_add(self.inner.launches.fetch_add(1, Ordering::Relaxed));
         let schedule = Schedule::seeded(seed);
         let ran = compiled.kernel.run(&mut buffers, grid, command.variant.group, schedule);
-        memory.buffers.extend(bound);
+        memory.extend(bound);
         let counts = ran.map_err(|error| failed(&error, &format!("{schedule:?}, {:?}", command.variant)))?;
         let mut traffic = self.inner.traffic.lock().unwrap_or_else(PoisonError::into_inner);
         traffic.launches += 1;
@@ -171,20 +208,6 @@ impl MslBackend {
     /// The values as words, if they are of a size that moves on the device.
     fn moves<V: Pod>() -> bool {
         matches!(size_of::<V>(), 4 | 8 | 12 | 16)
-    }
-}
-
-/// The buffers of one sort.
-struct Memory {
-    buffers: BTreeMap<plan::Buffer, Buffer>,
-    sort: abi::Sort,
-}
-
-impl Memory {
-    /// Scratch, full of what is left there from before.
-    fn new(plan: &SortPlan, seed: u64) -> Self {
-        let scratch = plan.scratch.iter().map(|&(role, bytes)| (role, Buffer::garbage(bytes as usize, seed ^ role as u64)));
-        Self { buffers: scratch.collect(), sort: abi::Sort::of(plan) }
     }
 }
 
@@ -248,9 +271,20 @@ impl Backend for MslBackend {
             order.truncate(k);
             return Ok(order);
         }
-        let top = Top { k: k as u32, segmented: false };
-        let mut indices = vec![u32::MAX - 1; k];
-        self.execute(&mut keys.to_vec(), &mut indices, Request::keys(W::BITS, spec, keys.len() as u64).select(top))?;
-        Ok(indices)
+        self.select(keys, k as u32, None, spec)
+    }
+
+    fn top_k_segments_bits<W: Word>(&self, keys: &[W], k: usize, segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
+        spec.check::<W>()?;
+        segments.check(keys.len())?;
+        let bounds: Vec<[u32; 2]> = segments.ranges().map(|range| [range.start as u32, range.end as u32]).collect();
+        let k = k.min(bounds.iter().map(|[begin, end]| end - begin).max().unwrap_or(0) as usize);
+        if spec.width() == 0 || k > self.inner.config.facts.most_selected() as usize || k == 0 {
+            let order = self.argsort_segments_bits(keys, segments, spec)?;
+            return Ok(segments.ranges().flat_map(|range| order[range].iter().copied().take(k)).collect());
+        }
+        let selected = self.select(keys, k as u32, Some(&bounds), spec)?;
+        let there = bounds.iter().zip(selected.chunks_exact(k));
+        Ok(there.flat_map(|([begin, end], indices)| &indices[..k.min((end - begin) as usize)]).copied().collect())
     }
 }

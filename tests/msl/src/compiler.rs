@@ -1,11 +1,13 @@
 //! From a text to a library: the C++ compiler, and what it made before.
 
 use crate::error::Error;
+use crate::kernel::Options;
 use crate::loaded::Loaded;
 use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::{env, fs, process};
 
 /// The files of the shim, by their names.
@@ -26,8 +28,8 @@ const FLAGS: &str =
 /// For the runtime, which may not call itself.
 const RUNTIME_FLAGS: &str = "-O2 -fno-tree-loop-distribute-patterns";
 
-/// For kernels: the compiler calls the runtime before each access to memory.
-const KERNEL_FLAGS: &str = "-O1 -fno-tree-loop-distribute-patterns -fsanitize=thread";
+/// For kernels: the compiler calls the runtime before each access to memory. A product and a sum are two operations, and a root is one.
+const KERNEL_FLAGS: &str = "-O1 -fno-tree-loop-distribute-patterns -fsanitize=thread -ffp-contract=off -fno-math-errno";
 
 /// The shim, where the compiler finds it, and the compiled runtime.
 struct Tools {
@@ -36,16 +38,17 @@ struct Tools {
 }
 
 /// The library of a translated kernel, and its path.
-pub(crate) fn compiled(text: &str, entry: &str, metal_version: u32) -> Result<(Loaded, PathBuf), Error> {
+pub(crate) fn compiled(text: &str, entry: &str, options: Options) -> Result<(Arc<Loaded>, PathBuf), Error> {
     let tools = tools()?;
-    let key = hash(&[text, &metal_version.to_string()], tools.key);
+    let key = hash(&[text, &format!("{options:?}")], tools.key);
     let library = tools.folder.join(format!("{entry}-{key:016x}.so"));
     if !library.exists() {
         let source = Scratch::new(&tools.folder, entry, "cpp");
         fs::write(&source.0, text).map_err(|error| system("writing a kernel", error))?;
         let (object, linked) = (Scratch::new(&tools.folder, entry, "o"), Scratch::new(&tools.folder, entry, "so"));
         let mut compile = compiler();
-        compile.args(FLAGS.split(' ')).args(KERNEL_FLAGS.split(' ')).arg(format!("-D__METAL_VERSION__={metal_version}"));
+        compile.args(FLAGS.split(' ')).args(KERNEL_FLAGS.split(' '));
+        compile.args(options.fast_math.then_some("-ffast-math")).arg(format!("-D__METAL_VERSION__={}", options.metal_version));
         compile.arg("-I").arg(&tools.folder).arg("-c").arg(&source.0).arg("-o").arg(&object.0);
         run(&mut compile).map_err(|output| Error::Compile { output })?;
         let mut link = compiler();
@@ -53,7 +56,19 @@ pub(crate) fn compiled(text: &str, entry: &str, metal_version: u32) -> Result<(L
         run(&mut link).map_err(|output| Error::Compile { output })?;
         fs::rename(&linked.0, &library).map_err(|error| system("keeping a kernel", error))?;
     }
-    Ok((Loaded::open(&library)?, library))
+    Ok((loaded(&library)?, library))
+}
+
+/// A library, loaded once: whoever loaded it again would share its state without waiting for those who use it.
+fn loaded(library: &Path) -> Result<Arc<Loaded>, Error> {
+    static LOADED: Mutex<BTreeMap<PathBuf, Arc<Loaded>>> = Mutex::new(BTreeMap::new());
+    let mut all = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(loaded) = all.get(library) {
+        return Ok(loaded.clone());
+    }
+    let loaded = Arc::new(Loaded::open(library)?);
+    all.insert(library.to_path_buf(), loaded.clone());
+    Ok(loaded)
 }
 
 /// The line of a kernel's text that the code at `offset` of its library was made from.

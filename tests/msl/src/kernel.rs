@@ -5,6 +5,7 @@ use crate::error::{Error, Fault, Mistake};
 use crate::loaded::{Launch, Loaded};
 use crate::{compiler, text};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Threads of a threadgroup, at most.
 pub const MAX_THREADS: u32 = 1024;
@@ -18,18 +19,26 @@ pub const MAX_RESIDENT: u32 = 16;
 pub struct Options {
     /// `__METAL_VERSION__`: 310 is Metal 3.1. Fences are there from 320 on.
     pub metal_version: u32,
+    /// Whether the compiler may take numbers for finite, and their sums in any order, as Metal's does unless told otherwise.
+    pub fast_math: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { metal_version: 310 }
+        Self::metal(310)
     }
 }
 
 impl Options {
     /// For this `__METAL_VERSION__`.
-    pub fn metal(metal_version: u32) -> Self {
-        Self { metal_version }
+    pub const fn metal(metal_version: u32) -> Self {
+        Self { metal_version, fast_math: false }
+    }
+
+    /// With fast math, or without.
+    #[must_use]
+    pub const fn fast_math(self, fast_math: bool) -> Self {
+        Self { fast_math, ..self }
     }
 }
 
@@ -93,7 +102,7 @@ pub struct Counts {
 #[derive(Debug)]
 pub struct Kernel {
     name: String,
-    loaded: Loaded,
+    loaded: Arc<Loaded>,
     library: PathBuf,
     bindings: usize,
     max_threads: u32,
@@ -107,7 +116,7 @@ impl Kernel {
     /// [`Error::NoKernel`], [`Error::System`].
     pub fn compile(text: &str, entry: &str, options: Options) -> Result<Self, Error> {
         let translated = text::translated(text, entry)?;
-        let (loaded, library) = compiler::compiled(&translated.text, entry, options.metal_version)?;
+        let (loaded, library) = compiler::compiled(&translated.text, entry, options)?;
         let max_threads = translated.max_threads.unwrap_or(MAX_THREADS).min(MAX_THREADS);
         Ok(Self { name: entry.into(), loaded, library, bindings: translated.bindings, max_threads })
     }

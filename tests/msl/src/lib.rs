@@ -12,7 +12,7 @@
 //! not, address spaces of pointers are not compared, and the CPU's memory is more orderly than a GPU's, so that a relaxed atomic operation
 //! is never seen out of order.
 //!
-//! [`MslBackend`] sorts with such kernels, and enters the conformance suite. A C++17 compiler (`CXX`, or `c++`) must be there.
+//! [`MslBackend`] sorts with such kernels, and searches vectors, and enters the conformance suite. A C++17 compiler (`CXX`, or `c++`) must be there.
 #![deny(unsafe_code)]
 #![cfg(unix)]
 
@@ -24,9 +24,11 @@ mod kernel;
 mod loaded;
 mod source;
 mod text;
+mod vector;
 
 pub use backend::{Config, FACTS, MslBackend, Traffic};
 pub use buffer::Buffer;
 pub use error::{Error, Fault, Mistake};
 pub use kernel::{Counts, Kernel, MAX_RESIDENT, MAX_THREADS, Options, Schedule};
 pub use source::{Source, Text};
+pub use vector::MslStore;

@@ -3,6 +3,7 @@
 #[path = "../../../shaders/tests/translated/mod.rs"]
 mod translation;
 
+use crate::kernel::Options;
 use polysort_core::plan::Variant;
 use polysort_shaders::prelude;
 
@@ -13,8 +14,8 @@ pub struct Source {
     pub name: &'static str,
     /// The text of a variant. The entry point has the kernel's name, and binding `i` is `[[buffer(i)]]`.
     pub text: fn(&Variant) -> Text,
-    /// `__METAL_VERSION__`.
-    pub metal_version: u32,
+    /// `__METAL_VERSION__`, and whether by fast math.
+    pub options: Options,
 }
 
 /// The text of a kernel.
@@ -28,14 +29,17 @@ pub struct Text {
 
 impl Source {
     /// Ours, written by hand; naga's where there is none of ours.
-    pub const NATIVE: Self = Self { name: "native", text: native, metal_version: 310 };
+    pub const NATIVE: Self = Self { name: "native", text: native, options: Options::metal(310) };
 
     /// What naga makes of our WGSL, word for word what wgpu gives to Metal.
-    pub const NAGA: Self = Self { name: "naga's", text: |variant| translated(variant), metal_version: 320 };
+    pub const NAGA: Self = Self { name: "naga's", text: |variant| translated(variant), options: Options::metal(320) };
 
     /// The same with loops that are not written out, which compile sooner.
-    pub const NAGA_ROLLED: Self =
-        Self { name: "naga's, rolled", text: |variant| translated(&Variant { unrolled: false, ..*variant }), metal_version: 320 };
+    pub const NAGA_ROLLED: Self = Self {
+        name: "naga's, rolled",
+        text: |variant| translated(&Variant { unrolled: false, ..*variant }),
+        options: Options::metal(320),
+    };
 }
 
 fn native(variant: &Variant) -> Text {

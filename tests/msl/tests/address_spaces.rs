@@ -1,6 +1,7 @@
 //! Our kernels as C++ for OpenCL: clang knows its address spaces, which are Metal's, and refuses what `clang/metal.h` does not declare.
 
-use polysort_core::plan::{Algorithm, Payload, Request, SortPlan, Variant};
+use polysort_core::plan::{Algorithm, Kernel, Payload, Request, SearchPlan, SortPlan, Top, Variant};
+use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Masks, Spec, Word};
 use polysort_msl::FACTS;
 use polysort_shaders::prelude;
@@ -13,17 +14,33 @@ fn variants() -> Vec<Variant> {
         Spec::new::<W>(Masks::UNSIGNED, 0, W::BITS).unwrap()
     }
     let specs = [whole::<u8>(), whole::<u16>(), whole::<u32>(), whole::<u64>(), whole::<u128>()];
-    let mut variants = vec![];
+    let mut requests = vec![];
     for (spec, bits) in specs.into_iter().zip([8, 16, 32, 64, 128]) {
+        let keys = Request::keys(bits, spec, 1 << 20);
         for payload in [Payload::None, Payload::Indices].into_iter().chain((1..=4).map(Payload::Words)) {
-            for algorithm in [None, Some(Algorithm::OneSweep)] {
-                let request = Request { payload, algorithm, ..Request::keys(bits, spec, 1 << 20) };
-                for command in SortPlan::new(request, &FACTS).unwrap().all_commands() {
-                    if !variants.contains(&command.variant) && prelude::msl(&command.variant).is_some() {
-                        variants.push(command.variant);
-                    }
-                }
+            requests.extend([None, Some(Algorithm::OneSweep)].map(|algorithm| Request { payload, algorithm, ..keys }));
+        }
+        // More than one group selects from, so that there are levels.
+        let some = Request { max: 1 << 15, ..keys };
+        requests.extend([10, 1000].into_iter().flat_map(|k| [false, true].map(|segmented| some.select(Top { k, segmented }))));
+    }
+    let mut commands = vec![];
+    for request in requests {
+        commands.extend(SortPlan::new(request, &FACTS).unwrap().all_commands().cloned());
+    }
+    for dimension in [1, 128] {
+        for metric in [Metric::L2, Metric::InnerProduct, Metric::Cosine] {
+            for precision in [Precision::F32, Precision::F16] {
+                let SearchPlan { distances, nearest } =
+                    SearchPlan::new(Shape { dimension, capacity: 1, precision }, metric, &FACTS);
+                commands.extend([distances, nearest]);
             }
+        }
+    }
+    let mut variants = vec![];
+    for command in commands {
+        if !variants.contains(&command.variant) && prelude::msl(&command.variant).is_some() {
+            variants.push(command.variant);
         }
     }
     variants
@@ -56,7 +73,10 @@ fn complaints(text: &str, name: &str) -> String {
 #[test]
 fn every_kernel_is_right() {
     let variants = variants();
-    assert!(variants.len() > 50);
+    assert!(variants.len() > 80);
+    for kernel in [Kernel::TopK, Kernel::IvfDistance, Kernel::Nearest] {
+        assert!(variants.iter().any(|variant| variant.kernel == kernel), "{kernel:?}");
+    }
     for (number, variant) in variants.iter().enumerate() {
         let text = prelude::msl(variant).unwrap();
         assert_eq!(complaints(&text, &format!("right-{number}")), "", "{variant:?}");

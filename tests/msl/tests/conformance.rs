@@ -1,5 +1,5 @@
 //! The conformance suite on kernels in Metal's language: by the way that plans choose, which for short inputs is one launch, and by each way
-//! that sorts inputs of any length.
+//! that sorts inputs of any length; and its searches for vectors.
 
 #[cfg(not(unix))]
 fn main() {}
@@ -8,7 +8,7 @@ fn main() {}
 fn main() {
     use polysort_core::plan::{Algorithm, Blocked};
     use polysort_kit::{Plan, Suite};
-    use polysort_msl::{Config, MslBackend, Source};
+    use polysort_msl::{Config, MslBackend, Options, Source};
 
     let mut suite = Suite::from_args();
     let scale = if suite.is_full() { 10 } else { 1 };
@@ -24,8 +24,21 @@ fn main() {
     // Kernels of our own, for an older Metal and a newer one.
     let native = Config::of(Source::NATIVE);
     suite.enter_with("msl, native", plan.sampled(6 * scale, 4), move || MslBackend::open_with(native));
-    let newer = Source { metal_version: 320, ..Source::NATIVE };
+    let newer = Source { options: Options::metal(320), ..Source::NATIVE };
     let sweep = Config { source: newer, ..sweep };
-    suite.enter_with("msl, native, OneSweep", tiles.sampled(4 * scale, 5), move || MslBackend::open_with(sweep));
+    suite.enter_with("msl, native, OneSweep", tiles.clone().sampled(4 * scale, 5), move || MslBackend::open_with(sweep));
+    // By the tiles of long sorts.
+    let long = Config { planned_for: (1 << 21) + 1, ..sweep };
+    suite.enter_with("msl, native, OneSweep for many", tiles.sampled(scale, 6), move || MslBackend::open_with(long));
+    // Vectors: every dimension has kernels of its own, of which there are enough in the other checks.
+    let full = suite.is_full();
+    let quick = |name: &str| !["dimensions with every remainder", "random shapes"].contains(&name);
+    suite.enter_vectors_part("msl, native", |name| full || quick(name), move || MslBackend::open_with(native));
+    // What the compiler may do by default must not lose what is no number.
+    let fast = Config::of(Source { options: Options::metal(310).fast_math(true), ..Source::NATIVE });
+    let strange = |name: &str| ["numbers that are none", "zero vectors"].contains(&name);
+    suite.enter_vectors_part("msl, native, fast math", |name| full || strange(name), move || MslBackend::open_with(fast));
+    let some = |name: &str| strange(name) || name == "wrong candidates are told or counted";
+    suite.enter_vectors_part("msl, naga's", |name| full || some(name), move || MslBackend::open_with(any));
     suite.run();
 }

@@ -113,6 +113,39 @@ fn functions_of_one_thread() {
 }
 
 #[test]
+fn halves_become_floats() {
+    let body = "for (uint k = i; k < 65536u; k += N) {
+            float2 pair = float2(as_type<half2>(k << 16 | (65535u - k)));
+            out[k] = as_type<uint>(pair.y);
+            if (as_type<uint>(pair.x) != as_type<uint>(float2(as_type<half2>(65535u - k)).x)) out[0] = 1;
+        }";
+    let kernel = kernel(body).unwrap();
+    let (mut out, mut state) = (Buffer::garbage(4 << 16, 0), Buffer::default());
+    kernel.run(&mut [&mut out, &mut state], (1, 1), 256, Schedule::default()).unwrap();
+    for (bits, found) in (0..=u16::MAX).zip(out.values::<u32>()) {
+        let expected = half::f16::from_bits(bits).to_f32();
+        let is_right = if expected.is_nan() { f32::from_bits(found).is_nan() } else { found == expected.to_bits() };
+        assert!(is_right, "{bits:#x}: {found:#x}, not {expected}");
+    }
+}
+
+#[test]
+fn fast_math_takes_all_for_numbers() {
+    let text = "#include <metal_stdlib>
+        using namespace metal;
+        kernel void k(device uint *out [[buffer(0)]], device float *in [[buffer(1)]], uint i [[thread_position_in_grid]]) {
+            float sum = in[i] - in[i + 1];
+            out[i] = (sum != sum ? 1u : 0u) | ((as_type<uint>(sum) & 0x7fffffffu) > 0x7f800000u ? 2u : 0u);
+        }";
+    for (fast, expected) in [(false, 3), (true, 2)] {
+        let kernel = Kernel::compile(text, "k", Options::default().fast_math(fast)).unwrap();
+        let (mut out, mut input) = (Buffer::garbage(4, 0), Buffer::of(&[f32::INFINITY; 2]));
+        kernel.run(&mut [&mut out, &mut input], (1, 1), 1, Schedule::default()).unwrap();
+        assert_eq!(out.values::<u32>(), [expected], "fast math {fast}");
+    }
+}
+
+#[test]
 fn atomics_add_up() {
     let body = "threadgroup atomic_uint counts[4];
         if (i < 4) atomic_store_explicit(&counts[i], 0u, memory_order_relaxed);
@@ -178,6 +211,16 @@ fn a_seed_gives_the_same_run() {
     assert!(first == second);
     first.dedup();
     assert_eq!(first.len(), 20, "another seed gives another order");
+}
+
+#[test]
+fn one_text_compiled_twice_runs_at_a_time() {
+    let body = "threadgroup uint shared_[N];
+        shared_[i] = i;
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        out[group * N + i] = shared_[N - 1 - i];";
+    let run = || each_schedule(body, 2, |out, _| assert!((0..512).all(|i| out[i as usize] == 255 - i % 256))).unwrap();
+    std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(run))));
 }
 
 #[test]

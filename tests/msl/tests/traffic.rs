@@ -9,7 +9,7 @@ const KEYS: u64 = 8 * 256 * 22;
 
 /// What one sort takes, as bytes and atomic operations for each key, and its launches.
 fn of(sort: impl FnOnce(&MslBackend) -> Result<(), Error>) -> (f64, f64, u64) {
-    let backend = MslBackend::open_with(Config::of(Source::NATIVE)).unwrap();
+    let backend = MslBackend::open_with(Config { planned_for: 1 << 24, ..Config::of(Source::NATIVE) }).unwrap();
     sort(&backend).unwrap();
     let Traffic { launches, bytes, atomics } = backend.traffic();
     (bytes as f64 / KEYS as f64, atomics as f64 / KEYS as f64, launches)

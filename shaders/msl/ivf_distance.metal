@@ -1,0 +1,211 @@
+// How far each candidate is from its query, and in which slot it lies.
+//
+// in       search; queries; vectors: a page of slots; entries: the slot of each; candidates: the entries of all queries, and where those
+//          of each query begin, and end, in offsets
+// in, out  faults: grows by the candidates that are no entry, or whose slot is not there
+// out      distances, slots: of the candidates whose slots lie in the page; the first page's launch gives infinity and NOTHING to the
+//          faulty
+// launch   groups of TILE candidates each, at least as many as that takes; for each page
+// does     TEAM threads share a vector, RUN candidates at a time, so that its parts are read side by side. They add up by halves, from
+//          lane to lane: a team lies in one simdgroup.
+// needs    offsets that ascend from 0 to search.candidates; simdgroups of 32 lanes
+
+static_assert(TEAM <= 32u, "a team lies in one simdgroup");
+
+// Numbers of a vector that are read at a time.
+#if QUADS
+#define PART 4u
+
+typedef float4 Part;
+#else
+#define PART 1u
+
+typedef float Part;
+#endif
+
+// As the store keeps them. A word holds two halves.
+#if HALF
+#if QUADS
+typedef uint2 Kept;
+#else
+typedef uint Kept;
+#endif
+#else
+typedef Part Kept;
+#endif
+
+// The query of a candidate, if it is one: the first whose candidates end after it.
+inline uint query_of(uint candidate, const device uint* offsets, constant Search& search) {
+    uint low = 0u;
+    uint high = search.queries - 1u;
+    while (low < high) {
+        const uint middle = (low + high) / 2u;
+        if (offsets[middle + 1u] <= candidate) {
+            low = middle + 1u;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+// The slot of a candidate; NOTHING if it has none.
+inline uint slot_of(
+    uint candidate, const device uint* candidates, const device uint* entries, constant Search& search) {
+    const uint entry = candidates[candidate];
+    if (entry >= search.entries) {
+        return NOTHING;
+    }
+    const uint slot = entries[entry];
+    return slot < search.capacity ? slot : NOTHING;
+}
+
+inline bool is_in_page(uint slot, constant Search& search) {
+    return slot >= search.page_first && slot - search.page_first < search.page_slots;
+}
+
+inline Part vector_part(const device Kept* vectors, uint at) {
+#if HALF
+#if QUADS
+    const uint2 words = vectors[at];
+    return float4(float2(as_type<half2>(words.x)), float2(as_type<half2>(words.y)));
+#else
+    const float2 halves = float2(as_type<half2>(vectors[at / 2u]));
+    return at % 2u == 1u ? halves.y : halves.x;
+#endif
+#else
+    return vectors[at];
+#endif
+}
+
+#if QUADS
+inline float sum_of(Part part) {
+    return (part.x + part.y) + (part.z + part.w);
+}
+#else
+inline float sum_of(Part part) {
+    return part;
+}
+#endif
+
+// What a part adds to the sums that make a distance.
+inline void add_terms(Part mine, Part other, thread float* sums) {
+#if COSINE
+    sums[0] += sum_of(mine * other);
+    sums[1] += sum_of(mine * mine);
+    sums[2] += sum_of(other * other);
+#endif
+#if INNER
+    sums[0] += sum_of(mine * other);
+#endif
+#if L2
+    const Part difference = mine - other;
+    sums[0] += sum_of(difference * difference);
+#endif
+}
+
+// The bits of the sum of a team's values, for all of the team.
+inline uint team_sum(float sum, uint lane) {
+#pragma unroll
+    for (uint reach = TEAM / 2u; reach > 0u; reach /= 2u) {
+        sum += simd_shuffle_down(sum, static_cast<ushort>(reach));
+    }
+    return simd_shuffle(as_type<uint>(sum), static_cast<ushort>(lane - lane % TEAM));
+}
+
+inline bool is_number(uint bits) {
+    return (bits & 0x7fffffffu) <= INFINITY_BITS;
+}
+
+// The bits of a distance. Metal's compiler may take it for granted that what it computes with is a number, and finite: so that is
+// told by the bits of the sums, which came from other lanes as whole numbers. What is no number has no sign, so that it comes last.
+inline uint distance_of(const thread uint* sums) {
+#if L2
+    return is_number(sums[0]) ? sums[0] : NOT_A_NUMBER;
+#endif
+#if INNER
+    return is_number(sums[0]) ? sums[0] ^ 0x80000000u : NOT_A_NUMBER;
+#endif
+#if COSINE
+    // Without these, everything below is a number.
+    const uint product = sums[0] & 0x7fffffffu;
+    if (max(product, max(sums[1], sums[2])) >= INFINITY_BITS) {
+        return NOT_A_NUMBER;
+    }
+    const float lengths = precise::sqrt(as_type<float>(sums[1])) * precise::sqrt(as_type<float>(sums[2]));
+    const float cosine = lengths == 0.0f ? 0.0f : as_type<float>(sums[0]) / lengths;
+    return as_type<uint>(1.0f - cosine);
+#endif
+}
+
+[[max_total_threads_per_threadgroup(GROUP)]] kernel void ivf_distance(
+    constant Search& search [[buffer(0)]],
+    const device Part* queries [[buffer(1)]],
+    const device Kept* vectors [[buffer(2)]],
+    const device uint* entries [[buffer(3)]],
+    const device uint* candidates [[buffer(4)]],
+    const device uint* offsets [[buffer(5)]],
+    device uint* distances [[buffer(6)]],
+    device uint* slots [[buffer(7)]],
+    device atomic_uint* faults [[buffer(8)]],
+    uint3 group_id [[threadgroup_position_in_grid]],
+    uint3 groups [[threadgroups_per_grid]],
+    uint index [[thread_index_in_threadgroup]],
+    uint lane [[thread_index_in_simdgroup]]) {
+    const uint place = lane % TEAM;
+    const uint first = group_index(group_id, groups) * TILE + index / TEAM * RUN;
+    const uint parts = search.dimension / PART;
+
+    // What is not computed here reads the first vector, and is not written.
+    uint slot[RUN];
+    uint query[RUN];
+    uint start[RUN];
+    uint owner = query_of(first, offsets, search);
+#pragma unroll
+    for (uint r = 0u; r < RUN; r++) {
+        slot[r] = NOTHING;
+        query[r] = 0u;
+        if (first + r < search.candidates) {
+            while (offsets[owner + 1u] <= first + r) {
+                owner++;
+            }
+            query[r] = owner * parts;
+            slot[r] = slot_of(first + r, candidates, entries, search);
+        }
+        start[r] = is_in_page(slot[r], search) ? (slot[r] - search.page_first) * search.stride : 0u;
+    }
+    float sums[RUN][SUMS];
+#pragma unroll
+    for (uint r = 0u; r < RUN; r++) {
+#pragma unroll
+        for (uint s = 0u; s < SUMS; s++) {
+            sums[r][s] = 0.0f;
+        }
+    }
+    for (uint part = place; part < parts; part += TEAM) {
+#pragma unroll
+        for (uint r = 0u; r < RUN; r++) {
+            add_terms(queries[query[r] + part], vector_part(vectors, start[r] + part), sums[r]);
+        }
+    }
+#pragma unroll
+    for (uint r = 0u; r < RUN; r++) {
+        uint totals[SUMS];
+#pragma unroll
+        for (uint s = 0u; s < SUMS; s++) {
+            totals[s] = team_sum(sums[r][s], lane);
+        }
+        // Each of the team's first threads writes one, as far as there are enough of them.
+        const uint candidate = first + r;
+        if (place == r % TEAM && candidate < search.candidates) {
+            if (slot[r] == NOTHING && search.page_first == 0u) {
+                atomic_fetch_add_explicit(faults, 1u, memory_order_relaxed);
+                distances[candidate] = INFINITY_BITS;
+                slots[candidate] = NOTHING;
+            } else if (is_in_page(slot[r], search)) {
+                distances[candidate] = distance_of(totals);
+                slots[candidate] = slot[r];
+            }
+        }
+    }
+}

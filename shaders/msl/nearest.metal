@@ -1,0 +1,29 @@
+// The distances and slots of what was selected.
+//
+// in       search: how many were selected; positions: of candidates, filled up with NOTHING; distances, slots: of all candidates
+// out      near_distances, near_slots: in the order of the positions, filled up with infinity and NOTHING
+// launch   groups of GROUP positions each, at least as many as that takes
+
+[[max_total_threads_per_threadgroup(GROUP)]] kernel void nearest(
+    constant Search& search [[buffer(0)]],
+    const device uint* positions [[buffer(1)]],
+    const device uint* distances [[buffer(2)]],
+    const device uint* slots [[buffer(3)]],
+    device uint* near_distances [[buffer(4)]],
+    device uint* near_slots [[buffer(5)]],
+    uint3 group_id [[threadgroup_position_in_grid]],
+    uint3 groups [[threadgroups_per_grid]],
+    uint index [[thread_index_in_threadgroup]]) {
+    const uint at = group_index(group_id, groups) * GROUP + index;
+    if (at >= search.selected) {
+        return;
+    }
+    const uint position = positions[at];
+    if (position == NOTHING) {
+        near_distances[at] = INFINITY_BITS;
+        near_slots[at] = NOTHING;
+    } else {
+        near_distances[at] = distances[position];
+        near_slots[at] = slots[position];
+    }
+}

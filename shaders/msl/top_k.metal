@@ -1,0 +1,246 @@
+// Selects the first k keys of each segment, equal ones by their position, and sorts what it selects.
+//
+// in       count_low, count_middle, count_high, count: as for begin, the number of keys, or of segments; level: how often it was
+//          selected before, and LAST_LEVEL if not again; sort; keys_from; segments: where each begins and ends; candidates: the
+//          positions to select from
+// out      indices_to: positions of keys, k for each segment; at the last level filled up with NOTHING
+// launch   a group for each segment: those that are told, or each SELECT_SEGMENT keys, or candidates, of one array
+// does     Radix select (Alabi et al., "Fast k-selection algorithms for graphics processing units", 2012): digit by digit from the
+//          top, counts the keys that share the digits above with the last one to be selected, until all of those are; then takes
+//          the keys in order of position, and sorts the positions.
+// needs    k at most TILE, and not 0; segments within the keys; simdgroups of 32 lanes
+
+#define BELOW 0u
+#define SAME 1u
+#define ABOVE 2u
+
+// What is selected from.
+struct Source {
+    const device Key* keys;
+#if NESTED
+    const device uint* candidates;
+#endif
+};
+
+// The position of a key among all.
+inline uint position_of(uint index, const thread Source& source) {
+#if NESTED
+    return source.candidates[index];
+#else
+    return index;
+#endif
+}
+
+// How a key compares with the bar in the bits that are known.
+inline uint compared(Key key, uint4 bar, uint4 known, constant Sort& sort) {
+    uint order = SAME;
+#pragma unroll
+    for (uint word = 0u; word < KEY_WORDS; word++) {
+        const uint bits = ordered_word(key, word, sort) & known[word];
+        if (bits != bar[word]) {
+            order = bits < bar[word] ? BELOW : ABOVE;
+        }
+    }
+    return order;
+}
+
+// The sum of the values of the threads before this one, and of all. A barrier must follow before the next call.
+inline uint2 sums_before(const thread Thread& me, uint value, threadgroup uint* sums) {
+    const uint before_lane = simd_prefix_exclusive_sum(value);
+    if (me.lane == LANES - 1u) {
+        sums[me.simdgroup] = before_lane + value;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    uint before = before_lane;
+    uint total = 0u;
+#pragma unroll
+    for (uint r = 0u; r < GROUP / LANES; r++) {
+        before += r < me.simdgroup ? sums[r] : 0u;
+        total += sums[r];
+    }
+    return uint2(before, total);
+}
+
+// The digit that the `wanted`-th key has by the counts on the board, how many keys have smaller ones, and how many have it.
+inline uint3 find_digit(
+    const thread Thread& me,
+    uint wanted,
+    threadgroup atomic_uint* board,
+    threadgroup uint* sums,
+    threadgroup uint3& found) {
+    uint counts[DIGITS];
+    uint sum = 0u;
+#pragma unroll
+    for (uint i = 0u; i < DIGITS; i++) {
+        counts[i] = owns_digits(me) ? load_shared(board + me.index * DIGITS + i) : 0u;
+        sum += counts[i];
+    }
+    uint below = sums_before(me, sum, sums).x;
+#pragma unroll
+    for (uint i = 0u; i < DIGITS; i++) {
+        // True of one digit of one thread.
+        if (below < wanted && wanted <= below + counts[i]) {
+            found = uint3(me.index * DIGITS + i, below, counts[i]);
+        }
+        below += counts[i];
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    return found;
+}
+
+// Puts the positions of the first k of the `length` keys from `begin` on, more than k, in the order of their positions.
+inline void take_first(
+    const thread Thread& me,
+    const thread Source& source,
+    uint begin,
+    uint length,
+    threadgroup atomic_uint* board,
+    threadgroup uint* sums,
+    threadgroup uint3& found,
+    threadgroup uint* positions,
+    constant Sort& sort) {
+    // What is known of the ordered bits of the last key to be selected, and which bits these are.
+    uint4 bar = uint4(0u, 0u, 0u, 0u);
+    uint4 known = uint4(0u, 0u, 0u, 0u);
+    uint wanted = sort.k;
+    for (uint d = sort.digit_count; d > 0u; d--) {
+        const Digit digit = digit_at(d - 1u, sort);
+        for (uint i = me.index; i < RADIX; i += GROUP) {
+            store_shared(board + i, 0u);
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        for (uint i = me.index; i < length; i += GROUP) {
+            const Key key = source_key(source.keys, position_of(begin + i, source), sort);
+            if (compared(key, bar, known, sort) == SAME) {
+                atomic_fetch_add_explicit(board + digit_of(key, digit), 1u, memory_order_relaxed);
+            }
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        const uint3 last = find_digit(me, wanted, board, sums, found);
+        bar[digit.word] |= last.x << digit.shift;
+        known[digit.word] |= digit.mask << digit.shift;
+        wanted -= last.y;
+        if (last.z == wanted) {
+            break;
+        }
+    }
+
+    // Of those that are the same as far as is known, the first are taken.
+    uint taken = 0u;
+    uint same_taken = 0u;
+    for (uint start = 0u; start < length; start += LANES * GROUP) {
+        // A simdgroup takes 32 neighbours at a time, lane by lane; what is found of them is kept by the lane of that step's number.
+        uint below = 0u;
+        uint same = 0u;
+        const uint first = start + me.simdgroup * LANES * LANES;
+        for (uint step = 0u; step < LANES && first + step * LANES < length; step++) {
+            const uint at = first + step * LANES + me.lane;
+            uint order = ABOVE;
+            if (at < length) {
+                order = compared(source_key(source.keys, position_of(begin + at, source), sort), bar, known, sort);
+            }
+            const uint are_below = ballot(order == BELOW);
+            const uint are_same = ballot(order == SAME);
+            if (me.lane == step) {
+                below = are_below;
+                same = are_same;
+            }
+        }
+        // Two counts in one sum: neither passes 32 * GROUP.
+        const uint2 counts = sums_before(me, popcount(below) | (popcount(same) << 16u), sums);
+        uint below_before = taken + (counts.x & 0xffffu);
+        uint same_before = same_taken + (counts.x >> 16u);
+        for (uint left = below | same; left != 0u; left &= left - 1u) {
+            const uint bit = ctz(left);
+            const bool is_below = ((below >> bit) & 1u) != 0u;
+            if (is_below || same_before < wanted) {
+                const uint at = first + me.lane * LANES + bit;
+                positions[below_before + min(same_before, wanted)] = position_of(begin + at, source);
+            }
+            below_before += is_below ? 1u : 0u;
+            same_before += is_below ? 0u : 1u;
+        }
+        taken += counts.y & 0xffffu;
+        same_taken += counts.y >> 16u;
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
+}
+
+// The segment of a group: where it begins, how many keys it has, and whether there is one. The same for all threads.
+#if SEGMENTED
+inline uint3 job_of(uint group, uint there, const device uint2* segments) {
+    if (group >= there) {
+        return uint3(0u, 0u, 0u);
+    }
+    const uint2 segment = segments[group];
+    return uint3(segment.x, segment.y - segment.x, 1u);
+}
+#else
+inline uint3 job_of(uint group, uint there, uint level, constant Sort& sort) {
+    for (uint i = 0u; i < level % LAST_LEVEL; i++) {
+        const uint full = (max(there, 1u) - 1u) / SELECT_SEGMENT;
+        there = full * sort.k + min(there - full * SELECT_SEGMENT, sort.k);
+    }
+    const uint begin = group * SELECT_SEGMENT;
+    return uint3(begin, min(there - min(begin, there), SELECT_SEGMENT), begin < max(there, 1u) ? 1u : 0u);
+}
+#endif
+
+[[max_total_threads_per_threadgroup(GROUP)]] kernel void top_k(
+    constant Number& count_low [[buffer(0)]],
+    constant Number& count_middle [[buffer(1)]],
+    constant Number& count_high [[buffer(2)]],
+    constant Number& level [[buffer(3)]],
+    constant Sort& sort [[buffer(4)]],
+    const device uint* count [[buffer(5)]],
+    const device Key* keys_from [[buffer(6)]],
+    device uint* indices_to [[buffer(7)]],
+#if SEGMENTED
+    const device uint2* segments [[buffer(8)]],
+#endif
+#if NESTED
+    const device uint* candidates [[buffer(8)]],
+#endif
+    uint3 group_id [[threadgroup_position_in_grid]],
+    uint3 groups [[threadgroups_per_grid]],
+    uint index [[thread_index_in_threadgroup]],
+    uint simdgroup [[simdgroup_index_in_threadgroup]],
+    uint lane [[thread_index_in_simdgroup]]) {
+    threadgroup atomic_uint board[BOARD];
+    threadgroup uint sums[ROWS];
+    threadgroup uint3 found;
+    threadgroup uint positions[TILE];
+
+    const Thread me = Thread{index, simdgroup, lane, KEYS};
+    const uint group = group_index(group_id, groups);
+    const uint there = called_count(count_low.value, count_middle.value, count_high.value, count, sort);
+#if SEGMENTED
+    const uint3 todo = job_of(group, there, segments);
+#else
+    const uint3 todo = job_of(group, there, level.value, sort);
+#endif
+    if (todo.z == 0u) {
+        return;
+    }
+    Source source;
+    source.keys = keys_from;
+#if NESTED
+    source.candidates = candidates;
+#endif
+    const uint selected = min(sort.k, todo.y);
+    if (todo.y <= sort.k) {
+        for (uint i = index; i < selected; i += GROUP) {
+            positions[i] = position_of(todo.x + i, source);
+        }
+    } else {
+        take_first(me, source, todo.x, todo.y, board, sums, found, positions, sort);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    sort_positions(me, keys_from, selected, board, sums, positions, sort);
+    const bool is_last = level.value >= LAST_LEVEL;
+    device uint* to = indices_to + (is_last ? sort.values_home : 0u) + group * sort.k;
+    const uint written = is_last ? sort.k : selected;
+    for (uint i = index; i < written; i += GROUP) {
+        to[i] = i < selected ? positions[i] : NOTHING;
+    }
+}

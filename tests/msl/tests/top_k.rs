@@ -1,0 +1,114 @@
+//! Selections by our own kernel and by naga's translation, where the suite's lengths do not lead: level upon level of candidates, more keys
+//! wanted than there are, segments longer than a group marks at a time.
+#![cfg(unix)]
+
+use polysort_core::plan::Facts;
+use polysort_core::plan::tuning::SELECT_SEGMENT;
+use polysort_core::{Backend, Error, Masks, Spec, Word};
+use polysort_msl::{Config, FACTS, MslBackend, Source};
+use polysort_shaders::abi::NOTHING;
+
+/// Backends of both sources, on as many schedules.
+fn backends(seeds: u64) -> impl Iterator<Item = MslBackend> {
+    let each = move |source| (1..=seeds).map(move |seed| MslBackend::open_with(Config { seed, ..Config::of(source) }).unwrap());
+    [Source::NATIVE, Source::NAGA_ROLLED].into_iter().flat_map(each)
+}
+
+/// Keys that differ in their `bits` top bits, and in no others.
+fn keys<W: Word>(len: usize, bits: u32) -> Vec<W> {
+    let mixed = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (i * i) << 32;
+    (0..len as u64).map(|i| W::truncate(u128::from(mixed(i) >> 32) >> (32 - bits) << (W::BITS - bits))).collect()
+}
+
+fn signed<W: Word>() -> Spec {
+    Spec::new::<W>(Masks::signed(W::BITS).reversed(W::BITS), 0, W::BITS).unwrap()
+}
+
+/// The first `k` of a segment, and NOTHING for the rest of them.
+fn expected<W: Word>(keys: &[W], [begin, end]: [u32; 2], k: u32, spec: Spec) -> Vec<u32> {
+    let mut order: Vec<u32> = (begin..end).collect();
+    order.sort_by_key(|&i| spec.rank(keys[i as usize]));
+    order.resize(order.len().max(k as usize), NOTHING);
+    order.truncate(k as usize);
+    order
+}
+
+#[track_caller]
+fn check<W: Word>(backend: &MslBackend, keys: &[W], k: u32, spec: Spec) {
+    let found = backend.select(keys, k, None, spec).unwrap();
+    let expected = expected(keys, [0, keys.len() as u32], k, spec);
+    assert!(found == expected, "{k} of {} keys of {} bits, {}", keys.len(), W::BITS, backend.name());
+}
+
+#[test]
+fn levels_of_candidates() {
+    let segment = SELECT_SEGMENT as usize;
+    for backend in backends(2) {
+        let spec = Spec::unsigned::<u32>();
+        for len in [segment - 1, segment, segment + 1, 2 * segment + 100] {
+            check(&backend, &keys::<u32>(len, 32), 100, spec);
+        }
+        // So many equal keys that all but a few are left to their positions.
+        check(&backend, &keys::<u32>(2 * segment + 100, 3), 100, spec);
+        check(&backend, &keys::<u32>(2 * segment + 100, 32), 1, signed::<u32>());
+    }
+    for backend in backends(1) {
+        // Three levels: the most that can be selected of each of these segments are more than one segment.
+        let k = FACTS.most_selected();
+        check(&backend, &keys::<u32>(segment / k as usize * segment + 3, 9), k, Spec::unsigned::<u32>());
+    }
+}
+
+#[test]
+fn keys_of_every_width() {
+    fn every<W: Word>(backend: &MslBackend) {
+        for bits in [2, 8, W::BITS.min(32)] {
+            check(backend, &keys::<W>(3001, bits), 37, signed::<W>());
+        }
+        check(backend, &keys::<W>(SELECT_SEGMENT as usize + 301, W::BITS.min(32)), 300, signed::<W>());
+    }
+    for backend in backends(1) {
+        every::<u8>(&backend);
+        every::<u16>(&backend);
+        every::<u64>(&backend);
+        every::<u128>(&backend);
+    }
+}
+
+#[test]
+fn more_than_there_are() {
+    for backend in backends(3) {
+        let spec = Spec::unsigned::<u32>();
+        for len in [0, 1, 31, 99, 100, 101] {
+            check(&backend, &keys::<u32>(len, 32), 100, spec);
+        }
+        // The last segment of the first level has three keys, so that a place of the second stays empty.
+        check(&backend, &keys::<u32>(SELECT_SEGMENT as usize + 3, 32), 256, spec);
+        assert!(matches!(backend.select(&keys::<u32>(5, 32), 0, None, spec), Err(Error::Unsupported { .. })));
+        assert_eq!(backend.top_k_bits(&keys::<u32>(5, 32), 0, spec).unwrap(), []);
+        assert_eq!(backend.top_k_bits(&keys::<u32>(5, 32), 9, spec).unwrap().len(), 5);
+    }
+}
+
+#[test]
+fn segments_of_every_length() {
+    // With gaps, empty ones, and one so long that its keys are marked in rounds.
+    let bounds = [[3, 3], [3, 4], [5, 200], [200, 200], [201, 20_001], [20_100, 20_107], [20_107, 21_107], [21_107, 21_107]];
+    fn every<W: Word>(backend: &MslBackend, bounds: &[[u32; 2]], k: u32) {
+        let keys = keys::<W>(21_200, 7);
+        let found = backend.select(&keys, k, Some(bounds), signed::<W>()).unwrap();
+        let expected: Vec<u32> = bounds.iter().flat_map(|&bounds| expected(&keys, bounds, k, signed::<W>())).collect();
+        assert!(found == expected, "{k} keys of {} bits, {}", W::BITS, backend.name());
+    }
+    // Groups in three rows, of which the last has one that nothing is left for.
+    let facts = Facts { max_groups: 3, ..FACTS };
+    every::<u32>(&MslBackend::open_with(Config { facts, ..Config::of(Source::NATIVE) }).unwrap(), &bounds, 10);
+    for backend in backends(2) {
+        for k in [1, 10, 256, 1000] {
+            every::<u32>(&backend, &bounds, k);
+        }
+        every::<u8>(&backend, &bounds, 300);
+        every::<u16>(&backend, &bounds, 7);
+        assert_eq!(backend.select(&keys::<u32>(9, 32), 4, Some(&[]), Spec::unsigned::<u32>()).unwrap(), []);
+    }
+}
