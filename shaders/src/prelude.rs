@@ -5,7 +5,9 @@
 
 use crate::abi;
 use core::fmt::Write;
-use polysort_core::plan::{Kernel, LAST_LEVEL, MAX_DIGITS, RADIX, RADIX_BITS, Ranking, Variant, Vectors, When, tuning};
+use polysort_core::plan::{
+    BATCH_WORDS, Kernel, LAST_LEVEL, MAX_DIGITS, RADIX, RADIX_BITS, Ranking, TILE_WORDS, Variant, Vectors, When, tuning,
+};
 use polysort_core::vector::{Metric, Precision};
 
 /// The WGSL of a kernel.
@@ -41,7 +43,7 @@ pub fn msl(variant: &Variant) -> Option<String> {
         Kernel::Begin => vec![sort, metal!("begin")],
         Kernel::Histogram => vec![sort, metal!("histogram")],
         Kernel::Scan => vec![sort, metal!("scan")],
-        Kernel::Onesweep if by_ballot => vec![sort, rank, metal!("onesweep")],
+        Kernel::Onesweep if by_ballot && !variant.partitions => vec![sort, rank, metal!("onesweep")],
         Kernel::SingleTile if by_ballot => vec![sort, rank, metal!("single_tile")],
         Kernel::Copy => vec![sort, metal!("copy")],
         Kernel::Identity => vec![sort, metal!("identity")],
@@ -53,6 +55,7 @@ pub fn msl(variant: &Variant) -> Option<String> {
         Kernel::Nearest => vec![search, metal!("nearest")],
         Kernel::Onesweep | Kernel::SingleTile | Kernel::TopK => return None,
         Kernel::Upsweep | Kernel::Spine | Kernel::Downsweep => return None,
+        Kernel::Buckets | Kernel::BucketHistogram | Kernel::BucketSweep => return None,
     };
     let mut text = String::from("#include <metal_stdlib>\n\nusing namespace metal;\n\n");
     for (name, value) in constants(variant).into_iter().chain([("LOOK", tuning::LOOK)]) {
@@ -72,6 +75,9 @@ pub fn file(kernel: Kernel) -> &'static str {
         Kernel::Histogram => include_str!("../wgsl/histogram.wgsl"),
         Kernel::Scan => include_str!("../wgsl/scan.wgsl"),
         Kernel::Onesweep => include_str!("../wgsl/onesweep.wgsl"),
+        Kernel::Buckets => include_str!("../wgsl/buckets.wgsl"),
+        Kernel::BucketHistogram => include_str!("../wgsl/bucket_histogram.wgsl"),
+        Kernel::BucketSweep => include_str!("../wgsl/bucket_sweep.wgsl"),
         Kernel::Upsweep => include_str!("../wgsl/upsweep.wgsl"),
         Kernel::Spine => include_str!("../wgsl/spine.wgsl"),
         Kernel::Downsweep => include_str!("../wgsl/downsweep.wgsl"),
@@ -94,16 +100,20 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
         Some(Ranking::Counters) => vec![part!("threads"), part!("sums"), part!("rank_by_counters")],
         None => vec![],
     };
-    let moving = [part!("value"), part!("board"), part!("places"), part!("move_tile")];
+    let (moving, places) = ([part!("value"), part!("board"), part!("move_tile")], part!("places"));
+    let (sweep, table) = (part!("sweep"), part!("bucket_table"));
     let mut parts = vec![part!("number")];
     match variant.kernel {
         Kernel::Begin => parts.extend([key, sort, part!("call")]),
-        Kernel::Histogram => parts.extend([key, sort, part!("source")]),
+        Kernel::Histogram => parts.extend([key, sort, part!("source"), part!("counts")]),
         Kernel::Scan => parts.extend([key, sort, part!("sums")]),
-        Kernel::Onesweep => parts.extend([key, sort, schedule].into_iter().chain(moving).chain(ranking)),
-        Kernel::Upsweep => parts.extend([key, sort, schedule, part!("pass"), part!("places")]),
+        Kernel::Onesweep => parts.extend([key, sort, schedule, places].into_iter().chain(moving).chain(ranking).chain([sweep])),
+        Kernel::Buckets => parts.extend([key, sort, schedule, table, part!("sums")]),
+        Kernel::BucketHistogram => parts.extend([key, sort, schedule, table, part!("sums"), part!("counts")]),
+        Kernel::BucketSweep => parts.extend([key, sort, schedule, table].into_iter().chain(moving).chain(ranking).chain([sweep])),
+        Kernel::Upsweep => parts.extend([key, sort, schedule, part!("pass"), places]),
         Kernel::Spine => parts.extend([schedule, part!("pass"), part!("sums")]),
-        Kernel::Downsweep => parts.extend([key, sort, schedule, part!("pass")].into_iter().chain(moving).chain(ranking)),
+        Kernel::Downsweep => parts.extend([key, sort, schedule, part!("pass"), places].into_iter().chain(moving).chain(ranking)),
         Kernel::SingleTile => {
             parts.extend([key, sort, part!("call"), part!("source"), part!("value"), part!("board")].into_iter().chain(ranking));
         }
@@ -130,7 +140,7 @@ fn times(variant: &Variant, count: &str) -> Option<u32> {
         "KEYS" => variant.unrolled.then_some(variant.keys),
         "SLICE_KEYS" => variant.unrolled.then_some(variant.slice_keys()),
         "BATCH" => Some(tuning::HISTOGRAM_BATCH),
-        "KEY_DIGITS" => Some(variant.key_bits / RADIX_BITS),
+        "COUNTED" => Some(counted(variant)),
         "RUN" => Some(tuning::DISTANCE_RUN),
         "LOOK" => Some(tuning::LOOK),
         "ROWS" => variant.unrolled.then_some(rows(variant)),
@@ -153,6 +163,8 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "INDEXED" => variant.indexed,
         "PACKED" => variant.packed,
         "STATUS" => variant.look_back,
+        "PARTITIONS" => variant.partitions,
+        "BUCKETS" => variant.partitions || variant.batch > 0,
         "SEGMENTED" => variant.segmented,
         "NESTED" => variant.nested,
         "QUADS" => variant.vectors.is_some_and(|vectors| vectors.quads),
@@ -162,11 +174,16 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "COSINE" => variant.vectors.is_some_and(|vectors| vectors.metric == Metric::Cosine),
         "UNROLLED" => variant.unrolled,
         // Only where a pass moves nothing but keys do equal ones not differ.
-        "REORDERS" => variant.kernel == Kernel::Onesweep && variant.value_words == 0,
+        "REORDERS" => matches!(variant.kernel, Kernel::Onesweep | Kernel::BucketSweep) && variant.value_words == 0,
         "SUBGROUPS" => matches!(variant.ranking, Some(Ranking::Ballot { .. })),
         "BALLOT_1" => matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })),
         _ => unreachable!("no flag {flag}"),
     }
+}
+
+/// Digits of a key that are counted: those of a bucket share the highest.
+fn counted(variant: &Variant) -> u32 {
+    variant.key_bits / RADIX_BITS - u32::from(variant.kernel == Kernel::BucketHistogram)
 }
 
 /// Rows of counters.
@@ -190,6 +207,11 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("RADIX", RADIX),
         ("MAX_DIGITS", MAX_DIGITS),
         ("KEY_DIGITS", variant.key_bits / RADIX_BITS),
+        ("COUNTED", counted(variant)),
+        ("BATCH_KEYS", variant.batch),
+        ("BATCH_WORDS", BATCH_WORDS),
+        ("BATCH_TICKETS", abi::BATCH_TICKETS),
+        ("TILE_WORDS", TILE_WORDS),
         ("STATE_COUNT", abi::STATE_COUNT),
         ("STATE_DESCENTS", abi::STATE_DESCENTS),
         ("STATE_VARIES", abi::STATE_VARIES),
@@ -287,6 +309,9 @@ pub fn writes(kernel: Kernel, binding: usize) -> bool {
         Kernel::Histogram => &[1, 3],
         Kernel::Scan => &[1],
         Kernel::Onesweep => &[2, 3, 4, 6, 8],
+        Kernel::Buckets => &[1, 2],
+        Kernel::BucketHistogram => &[2, 3, 4],
+        Kernel::BucketSweep => &[3, 4, 5, 6, 8, 10],
         Kernel::Downsweep => &[2, 3, 5, 7],
         Kernel::Upsweep => &[2, 3],
         Kernel::Spine => &[1, 2],

@@ -16,12 +16,6 @@
 @group(0) @binding(3) var<storage, read_write> status: array<u32>;
 #endif
 
-const SLOTS: u32 = KEY_DIGITS * RADIX;
-// Digits of a word, and where the bits of a key start in its lowest one.
-const WORD_DIGITS: u32 = 32u / RADIX_BITS;
-const FIRST_BIT: u32 = (32u - KEY_BITS % 32u) % 32u;
-
-var<workgroup> counts: array<atomic<u32>, SLOTS>;
 var<workgroup> descents: atomic<u32>;
 // Keys, and whether descents were found already.
 var<workgroup> work: vec2<u32>;
@@ -58,7 +52,7 @@ fn histogram(
 
     let present = min(keys - first, HISTOGRAM_TILE);
     var descends = known_descents;
-    let by_bytes = sort.digit_count == KEY_DIGITS && sort.digits[0].y == FIRST_BIT && sort.digits[KEY_DIGITS - 1u].z == RADIX - 1u;
+    let by_bytes = digits_are_bytes();
     for (var start = 0u; start < present; start += GROUP * BATCH) {
         var batch: array<Key, BATCH>;
 #repeat k BATCH
@@ -71,7 +65,7 @@ fn histogram(
         } else {
 #repeat k BATCH
             if (start + k * GROUP + thread < present) {
-                count_digits(batch[k]);
+                count_digits(batch[k], sort.digit_count);
             }
 #end
         }
@@ -96,22 +90,6 @@ fn histogram(
     if (thread == 0u && atomicLoad(&descents) != 0u) {
         atomicStore(&state[STATE_DESCENTS], 1u);
     }
-}
-
-// Counts a key whose digits are its bytes, as they are unless a range of bits is asked for.
-fn count_bytes(key: Key) {
-#repeat d KEY_DIGITS
-    let byte_@ = (ordered_word(key, d / WORD_DIGITS) >> (FIRST_BIT + d % WORD_DIGITS * RADIX_BITS)) & (RADIX - 1u);
-    atomicAdd(&counts[d * RADIX + byte_@], 1u);
-#end
-}
-
-fn count_digits(key: Key) {
-#repeat d KEY_DIGITS
-    if (d < sort.digit_count) {
-        atomicAdd(&counts[d * RADIX + digit_of(key, digit_at(d))], 1u);
-    }
-#end
 }
 
 // Whether one key sorts before another.

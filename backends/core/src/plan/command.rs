@@ -26,6 +26,8 @@ pub enum Buffer {
     Status,
     /// Counts of tiles, in passes of odd number.
     StatusOdd,
+    /// What is known of buckets, their tiles and batches: a [`BucketTable`](super::BucketTable).
+    Buckets,
     /// The caller's keys.
     Keys,
     /// Keys after an odd number of passes.
@@ -234,8 +236,10 @@ impl<'a> Builder<'a> {
                 let bindings = [Buffer::Sort, Buffer::State, Buffer::Keys, Buffer::Spare];
                 self.push(self.packed(Kernel::Widen), bindings, [], each(1, COPY_TILE));
             }
-            for slot in 0..plan.digits.len() as u32 {
-                self.pass(slot);
+            if plan.algorithm == Algorithm::MsdHybrid {
+                self.hybrid();
+            } else {
+                (0..plan.digits.len() as u32).for_each(|slot| self.pass(slot));
             }
         }
         if indexed {
@@ -286,10 +290,12 @@ impl<'a> Builder<'a> {
     pub(super) fn finish(self) -> Built {
         let (request, plan) = (&self.plan.request, self.plan);
         let (keys, values) = (4 * u64::from(request.key_words()), 4 * u64::from(request.payload.words()));
-        let tiles = request.max.div_ceil(plan.tile.max(1).into()).max(1);
+        let table = plan.bucket_table();
+        let tiles = if table.is_some() { plan.bucket_tiles() } else { request.max.div_ceil(plan.tile.max(1).into()).max(1) };
         let bytes = |buffer: Buffer| match buffer {
             Buffer::State => 4 * u64::from(STATE_HEADER + MAX_DIGITS * RADIX),
             Buffer::Status | Buffer::StatusOdd => 4 * u64::from(RADIX) * tiles,
+            Buffer::Buckets => 4 * table.map_or(0, |table| table.words),
             Buffer::Scratch | Buffer::Spare => keys * request.max.max(1),
             Buffer::ValuesScratch | Buffer::ValuesSpare => values * request.max.max(1),
             Buffer::Candidates | Buffer::CandidatesOdd => 4 * self.candidates(buffer == Buffer::CandidatesOdd),
@@ -321,7 +327,7 @@ impl<'a> Builder<'a> {
 
     fn histogram(&mut self) {
         let plan = self.plan;
-        let look_back = plan.algorithm == Algorithm::OneSweep;
+        let look_back = matches!(plan.algorithm, Algorithm::OneSweep | Algorithm::MsdHybrid);
         let packed = plan.request.is_packed();
         let shape = self.shapes.histogram;
         let keys = shape.group * shape.keys;
@@ -336,23 +342,37 @@ impl<'a> Builder<'a> {
         self.push(scan, [Buffer::Sort, Buffer::State], [], Groups::Fixed(plan.digits.len() as u32));
     }
 
-    fn pass(&mut self, slot: u32) {
-        let (from, to) = match slot {
-            0 => (self.source, Buffer::Scratch),
-            slot if slot % 2 == 1 => (Buffer::Scratch, self.home),
-            _ => (self.home, Buffer::Scratch),
-        };
-        let values = match slot % 2 {
-            0 => [self.values_home, Buffer::ValuesScratch],
-            _ => [Buffer::ValuesScratch, self.values_home],
-        };
+    /// The status words that a pass uses, and those that it clears for the next.
+    pub(super) fn status(&self, slot: u32) -> [Buffer; 2] {
+        if slot.is_multiple_of(2) { [Buffer::Status, Buffer::StatusOdd] } else { [Buffer::StatusOdd, Buffer::Status] }
+    }
+
+    /// Where a pass reads keys, and where it writes them.
+    pub(super) fn keys(&self, slot: u32) -> [Buffer; 2] {
+        match slot {
+            0 => [self.source, Buffer::Scratch],
+            slot if slot % 2 == 1 => [Buffer::Scratch, self.home],
+            _ => [self.home, Buffer::Scratch],
+        }
+    }
+
+    /// Where a pass reads values, and where it writes them, if there are any.
+    pub(super) fn values(&self, slot: u32) -> Vec<Buffer> {
+        match slot % 2 {
+            _ if self.plan.request.payload == Payload::None => vec![],
+            0 => vec![self.values_home, Buffer::ValuesScratch],
+            _ => vec![Buffer::ValuesScratch, self.values_home],
+        }
+    }
+
+    pub(super) fn pass(&mut self, slot: u32) {
+        let [from, to] = self.keys(slot);
         let number = [Number::Is(slot)];
         let mut bindings = vec![Buffer::Number, Buffer::Sort, Buffer::State];
         let tiles = each(1, self.plan.tile);
         let moving = match (self.plan.algorithm, self.shapes.onesweep) {
-            (Algorithm::OneSweep, Some(onesweep)) => {
-                let even = slot.is_multiple_of(2);
-                bindings.extend(if even { [Buffer::Status, Buffer::StatusOdd] } else { [Buffer::StatusOdd, Buffer::Status] });
+            (Algorithm::OneSweep | Algorithm::MsdHybrid, Some(onesweep)) => {
+                bindings.extend(self.status(slot));
                 bindings.push(from);
                 onesweep
             }
@@ -368,9 +388,7 @@ impl<'a> Builder<'a> {
             }
         };
         bindings.push(to);
-        if self.plan.request.payload != Payload::None {
-            bindings.extend(values);
-        }
+        bindings.extend(self.values(slot));
         self.push(moving, bindings, number, tiles);
     }
 

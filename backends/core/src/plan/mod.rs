@@ -9,12 +9,14 @@
 //! Both steps are pure; plans print, compare and are kept as snapshots. An executor decides nothing.
 
 mod command;
+mod hybrid;
 mod search;
 mod shape;
 mod top;
 pub mod tuning;
 
 pub use command::{Buffer, Command, Groups, LAST_LEVEL, Number, STATE_HEADER, When};
+pub use hybrid::{BATCH_WORDS, BucketTable, TILE_WORDS};
 pub use search::SearchPlan;
 pub use shape::{Blocked, Facts, Kernel, Ranking, Variant, Vectors};
 pub use top::Top;
@@ -45,6 +47,20 @@ pub enum Algorithm {
     ReduceThenScan,
     /// The histogram alone tells the sorted keys: for keys of 8 bits without payload.
     Counting,
+    /// One partition by the most significant digit, then its buckets by the others, so many at a time as a cache holds, both by decoupled
+    /// look-back: for keys of 32 and 64 bits.
+    MsdHybrid,
+}
+
+impl Algorithm {
+    /// Whether keys of so many bits can be sorted in this way at all.
+    pub fn takes(self, key_bits: u32) -> bool {
+        match self {
+            Algorithm::OneSweep | Algorithm::ReduceThenScan => true,
+            Algorithm::Counting => key_bits == 8,
+            Algorithm::MsdHybrid => matches!(key_bits, 32 | 64),
+        }
+    }
 }
 
 /// What moves besides the keys.
@@ -97,6 +113,8 @@ pub struct Request {
     pub algorithm: Option<Algorithm>,
     /// Tiles that publish nothing, so that others have to count them: for tests.
     pub blocked: Blocked,
+    /// Keys in which the buckets of a batch start, if they are not to be as many as suit a cache: for tests.
+    pub batch: Option<u32>,
 }
 
 impl Request {
@@ -112,6 +130,7 @@ impl Request {
             values: Place::default(),
             algorithm: None,
             blocked: Blocked::NONE,
+            batch: None,
         }
     }
 
@@ -196,6 +215,8 @@ pub struct SortPlan {
     pub window: (u32, u32),
     /// Keys of a tile.
     pub tile: u32,
+    /// Keys in which the buckets of a batch start; 0 for algorithms without buckets.
+    pub batch: u32,
     /// The most keys that one launch sorts; 0 if that is not wanted.
     pub single_tile: u32,
     /// Bytes of each buffer that the sort needs of its own.
@@ -229,6 +250,7 @@ impl SortPlan {
             masks,
             window,
             tile: shapes.pass_tile(algorithm),
+            batch: shapes.bucket_sweep.map_or(0, |shape| shape.batch),
             single_tile: if request.algorithm.is_some() || request.top.is_some() { 0 } else { shapes.single.tile },
             scratch: vec![],
             long: vec![],
@@ -308,8 +330,11 @@ fn algorithm(request: &Request, facts: &Facts) -> Result<Algorithm, Error> {
         Some(Algorithm::Counting) if !counts => {
             Err(Error::Unsupported { what: "a counting sort of anything but all of keys of 8 bits without values".into() })
         }
-        Some(Algorithm::OneSweep) if !sweeps => {
-            Err(Error::Unsupported { what: "OneSweep on a device without subgroups of a suitable size".into() })
+        Some(wanted) if !wanted.takes(request.key_bits) => {
+            Err(Error::Unsupported { what: format!("{wanted:?} of keys of {} bits", request.key_bits) })
+        }
+        Some(wanted @ (Algorithm::OneSweep | Algorithm::MsdHybrid)) if !sweeps => {
+            Err(Error::Unsupported { what: format!("{wanted:?} on a device without subgroups of a suitable size") })
         }
         Some(wanted) => Ok(wanted),
     }

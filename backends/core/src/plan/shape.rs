@@ -4,7 +4,7 @@ use super::tuning::{
     COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, DIGIT_RUN, DISTANCE_RUN, GROUP, PASS_SLICES, SELECT_KEYS, SELECT_SEGMENT,
     UNROLLED_LANES,
 };
-use super::{Algorithm, MAX_KEYS, Payload, RADIX, Request, tuning};
+use super::{Algorithm, MAX_KEYS, Payload, RADIX, Request, SortPlan, tuning};
 use crate::Error;
 use crate::vector::{Metric, Precision};
 
@@ -106,6 +106,9 @@ pub enum Kernel {
     Histogram,
     Scan,
     Onesweep,
+    Buckets,
+    BucketHistogram,
+    BucketSweep,
     Upsweep,
     Spine,
     Downsweep,
@@ -122,11 +125,14 @@ pub enum Kernel {
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 19] = [
         Self::Begin,
         Self::Histogram,
         Self::Scan,
         Self::Onesweep,
+        Self::Buckets,
+        Self::BucketHistogram,
+        Self::BucketSweep,
         Self::Upsweep,
         Self::Spine,
         Self::Downsweep,
@@ -148,6 +154,9 @@ impl Kernel {
             Self::Histogram => "histogram",
             Self::Scan => "scan",
             Self::Onesweep => "onesweep",
+            Self::Buckets => "buckets",
+            Self::BucketHistogram => "bucket_histogram",
+            Self::BucketSweep => "bucket_sweep",
             Self::Upsweep => "upsweep",
             Self::Spine => "spine",
             Self::Downsweep => "downsweep",
@@ -191,6 +200,10 @@ pub struct Variant {
     pub ranking: Option<Ranking>,
     /// Whether it clears, or uses, status words of look-back.
     pub look_back: bool,
+    /// Whether its pass is by the most significant digit that varies, and not by the next one.
+    pub partitions: bool,
+    /// Keys in which the buckets of a batch start, where these are sorted batch by batch.
+    pub batch: u32,
     /// Whether it is told where segments begin and end.
     pub segmented: bool,
     /// Whether it works on positions that were selected before.
@@ -235,6 +248,8 @@ impl Variant {
             unrolled: false,
             ranking: None,
             look_back: false,
+            partitions: false,
+            batch: 0,
             segmented: false,
             nested: false,
             vectors: None,
@@ -283,6 +298,7 @@ impl Variant {
         };
         let own = match self.kernel {
             Kernel::Onesweep => RADIX + 8,
+            Kernel::BucketSweep => RADIX + 12,
             Kernel::Downsweep => RADIX + 4,
             Kernel::SingleTile => 4,
             Kernel::IvfDistance => DISTANCE_RUN * self.vectors.map_or(0, Vectors::sums) * self.group,
@@ -297,6 +313,7 @@ impl Variant {
 /// The shapes of the kernels of one sort.
 pub(super) struct Shapes {
     pub(super) onesweep: Option<Variant>,
+    pub(super) bucket_sweep: Option<Variant>,
     pub(super) downsweep: Variant,
     pub(super) single: Variant,
     pub(super) plain: Variant,
@@ -318,10 +335,19 @@ impl Shapes {
         // What takes long to compile is the same for all lengths.
         let max = if facts.unrolls() { request.max } else { MAX_KEYS };
         let (group, keys) = tuning::pass(key_words, value_words, max);
-        let onesweep = facts.ballot(group).or_else(|| facts.ballot(GROUP)).map(|(group, ranking)| {
-            let shape = Variant { kernel: Kernel::Onesweep, look_back: true, slices: PASS_SLICES, ..pass };
-            fitted(shape, group, keys, ranking, facts)
-        });
+        let sweeping = facts.ballot(group).or_else(|| facts.ballot(GROUP));
+        let sweep = |kernel| {
+            let shape = Variant { kernel, look_back: true, slices: PASS_SLICES, ..pass };
+            sweeping.map(|(group, ranking)| fitted(shape, group, keys, ranking, facts)).transpose()
+        };
+        let mut onesweep = sweep(Kernel::Onesweep)?;
+        let mut bucket_sweep = None;
+        if request.algorithm == Some(Algorithm::MsdHybrid) {
+            // All passes have the tile of those that need more memory. Those have no first pass, to which the values are the positions.
+            let shape = sweep(Kernel::BucketSweep)?;
+            onesweep = shape.map(|shape| Variant { kernel: Kernel::Onesweep, partitions: true, ..shape });
+            bucket_sweep = shape.map(|shape| Variant { indexed: false, batch: SortPlan::keys_of_batch(request), ..shape });
+        }
         let downsweep = fitted(Variant { kernel: Kernel::Downsweep, ..pass }, counters_group, COUNTER_KEYS, counters, facts)?;
         let (group, single_keys) = tuning::single(key_words, value_words, max);
         let (group, ranking) = facts.ballot(group).unwrap_or((counters_group, counters));
@@ -331,14 +357,14 @@ impl Shapes {
         let histogram = Variant { kernel: Kernel::Histogram, keys: tuning::histogram_keys(max), ..plain };
         let histogram = Variant { key_bits: request.key_bits, packed: request.is_packed(), ..histogram };
         let top = top_shape(Variant { kernel: Kernel::TopK, value_words: 0, indexed: false, ..single }, request, facts)?;
-        Ok(Self { onesweep: onesweep.transpose()?, downsweep, single, plain, histogram, top })
+        Ok(Self { onesweep, bucket_sweep, downsweep, single, plain, histogram, top })
     }
 
     /// Keys of a tile of the passes.
     pub(super) fn pass_tile(&self, algorithm: Algorithm) -> u32 {
         match (algorithm, &self.onesweep) {
-            (Algorithm::OneSweep, Some(onesweep)) => onesweep.tile,
-            (Algorithm::ReduceThenScan | Algorithm::OneSweep, _) => self.downsweep.tile,
+            (Algorithm::OneSweep | Algorithm::MsdHybrid, Some(onesweep)) => onesweep.tile,
+            (Algorithm::ReduceThenScan | Algorithm::OneSweep | Algorithm::MsdHybrid, _) => self.downsweep.tile,
             (Algorithm::Counting, _) => self.histogram.group * self.histogram.keys,
         }
     }

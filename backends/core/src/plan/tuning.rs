@@ -25,6 +25,15 @@ pub fn pass(key_words: u32, value_words: u32, max: u64) -> (u32, u32) {
 /// 28 keys a thread in two parts take a seventh less time than 22, the most that fit twice, in one.
 pub const PASS_SLICES: u32 = 2;
 
+/// Bytes of keys and values in which the buckets of a batch start, at most. A batch is worked on in two places, and read from a third: the
+/// three are half of a cache of 24 MiB.
+pub const BATCH_BYTES: u32 = 4 << 20;
+
+/// Keys in which the buckets of a batch start, by the words of a key and of its value: a power of two, since that divides.
+pub fn batch_keys(key_words: u32, value_words: u32) -> u32 {
+    1 << (BATCH_BYTES / (4 * (key_words + value_words))).ilog2()
+}
+
 /// Threads of a group, where nothing else is said.
 pub const GROUP: u32 = 256;
 
