@@ -161,7 +161,8 @@ fn bindings_of_twins_are_the_same() {
             assert!(line.trim_start().starts_with(&begins) || line.contains("device atomic_uint*"), "{line}: {command}");
         }
     }
-    let alone = [Kernel::Buckets, Kernel::BucketHistogram, Kernel::BucketSweep, Kernel::Upsweep, Kernel::Spine, Kernel::Downsweep];
+    let alone =
+        [Kernel::Buckets, Kernel::BucketHistogram, Kernel::BucketSweep, Kernel::Upsweep, Kernel::Spine, Kernel::Downsweep];
     assert_eq!(twins, Kernel::ALL.into_iter().filter(|kernel| !alone.contains(kernel)).collect());
 }
 

@@ -1,73 +1,95 @@
 // Cuts the buckets of a partition into tiles, and puts buckets that start close together into one batch.
 //
 // in       sort; state: count, schedule, and the histogram of the digit that keys are partitioned by
-// out      table: the table of them, its tickets and counts zero
-// launch   one group for each bucket
-// does     nothing if no passes follow the partition. A bucket belongs to the batch of number start / BATCH_KEYS: as no key lies at or after
-//          the end of all, there are as many batches as that leaves, some of them empty. No batch is larger than BATCH_KEYS and its last
+// out      table: tiles and batches; tickets and counts zero
+// launch   any number of groups, which share out the table
+// does     nothing if no passes follow the partition. A bucket belongs to the batch of number start / BATCH_KEYS: as none starts after the
+//          end of all keys, there are as many batches as that leaves, some of them empty. A batch is no larger than BATCH_KEYS and its last
 //          bucket.
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
 @group(0) @binding(2) var<storage, read_write> table: array<u32>;
 
-// Of this bucket: the start of the one before it, its own, its end, and the tiles of all up to it.
-var<workgroup> bucket_found: vec4<u32>;
+// Where each bucket starts, and the last ends. The sums are the tiles up to the end of each.
+var<workgroup> starts: array<u32, RADIX + 1u>;
 
 @compute @workgroup_size(GROUP)
-fn buckets(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group_id: vec3<u32>) {
-    let bucket = group_id.x;
-    // Each thread has a bucket.
-    let keys = atomicLoad(&state[STATE_COUNT]);
+fn buckets(
+    @builtin(local_invocation_index) thread: u32,
+    @builtin(workgroup_id) group_id: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+) {
     let follow = passes() > 1u;
-    let digit = select(0u, top_scheduled(), follow);
-    let start_of = start_at(digit, thread);
-    let end_of = select(start_at(digit, min(thread + 1u, RADIX - 1u)), keys, thread == RADIX - 1u);
-    let tiles_up_to = sum_up(thread, tiles_of(end_of - start_of));
-    if (thread == bucket) {
-        bucket_found = vec4(start_at(digit, max(bucket, 1u) - 1u), start_of, end_of, tiles_up_to);
+    let histogram = STATE_HISTOGRAM + select(0u, top_scheduled(), follow) * RADIX;
+    let keys = atomicLoad(&state[STATE_COUNT]);
+    let start = atomicLoad(&state[histogram + thread]);
+    let next = atomicLoad(&state[histogram + min(thread + 1u, RADIX - 1u)]);
+    let end = select(next, keys, thread == RADIX - 1u);
+    starts[thread] = start;
+    if (thread == RADIX - 1u) {
+        starts[RADIX] = keys;
     }
-    let found = workgroupUniformLoad(&bucket_found);
+    sum_up(thread, (end - start + TILE - 1u) / TILE);
     if (!follow) {
         return;
     }
-    let start = found.y;
-    let end = found.z;
-    let tiles_end = found.w;
-    let first_tile = tiles_end - tiles_of(end - start);
-
-    for (var i = thread; i < LOWER_DIGITS * RADIX; i += GROUP) {
-        table[smaller_at(bucket, 0u) + i] = 0u;
+    let first = group_id.x * GROUP + thread;
+    let threads = groups.x * GROUP;
+    for (var i = first; i < batch_at(0u); i += threads) {
+        table[i] = 0u;
     }
-    for (var t = first_tile + thread; t < tiles_end; t += GROUP) {
-        let key = start + (t - first_tile) * TILE;
-        let at = tile_at(t);
+    for (var i = first; i < sums[RADIX - 1u]; i += threads) {
+        let bucket = bucket_of(i);
+        let first_tile = tiles_before(bucket);
+        let key = starts[bucket] + (i - first_tile) * TILE;
+        let at = tile_at(i);
         table[at] = key;
-        table[at + 1u] = min(end - key, TILE);
+        table[at + 1u] = min(starts[bucket + 1u] - key, TILE);
         table[at + 2u] = first_tile;
         table[at + 3u] = bucket;
     }
-    // The batches for which this is the first bucket that is not before them; and those that are after all buckets.
-    let last = bucket == RADIX - 1u;
-    let batches_begin = select(found.x / BATCH_KEYS + 1u, 0u, bucket == 0u);
-    let own_end = start / BATCH_KEYS + 1u;
-    let batches_end = select(own_end, batches() + 1u, last);
-    for (var i = batches_begin * BATCH_WORDS + thread; i < batches_end * BATCH_WORDS; i += GROUP) {
-        let is_after = i >= own_end * BATCH_WORDS;
-        var word = 0u;
-        if (i % BATCH_WORDS == 0u) {
-            word = select(first_tile, tiles_end, is_after);
-        } else if (i % BATCH_WORDS == 1u) {
-            word = select(start, end, is_after);
+    for (var i = first; i <= batches(); i += threads) {
+        let bucket = bucket_from(i * BATCH_KEYS);
+        let at = batch_at(i);
+        table[at] = tiles_before(bucket);
+        table[at + 1u] = starts[bucket];
+        for (var word = 2u; word < BATCH_WORDS; word++) {
+            table[at + word] = 0u;
         }
-        table[batch_at(0u) + i] = word;
     }
 }
 
-fn start_at(digit: u32, bucket: u32) -> u32 {
-    return atomicLoad(&state[STATE_HISTOGRAM + digit * RADIX + bucket]);
+fn tiles_before(bucket: u32) -> u32 {
+    return select(0u, sums[max(bucket, 1u) - 1u], bucket > 0u);
 }
 
-fn tiles_of(count: u32) -> u32 {
-    return (count + TILE - 1u) / TILE;
+// The bucket of a tile.
+fn bucket_of(of_tile: u32) -> u32 {
+    var low = 0u;
+    var high = RADIX - 1u;
+    while (low < high) {
+        let middle = (low + high) / 2u;
+        if (sums[middle] <= of_tile) {
+            low = middle + 1u;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+// The first bucket that starts at a key or after it.
+fn bucket_from(key: u32) -> u32 {
+    var low = 0u;
+    var high = RADIX;
+    while (low < high) {
+        let middle = (low + high) / 2u;
+        if (starts[middle] < key) {
+            low = middle + 1u;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
 }

@@ -43,7 +43,7 @@ impl Config {
 }
 
 /// The buffers of a sort, or of a search, by what they are for.
-pub(crate) type Memory = BTreeMap<plan::Buffer, Buffer>;
+pub type Memory = BTreeMap<plan::Buffer, Buffer>;
 
 /// Sorts with kernels in Metal's language, on the CPU. A mistake of a kernel is an error of the sort.
 #[derive(Clone)]
@@ -159,6 +159,20 @@ impl MslBackend {
 
     /// Launches a plan for `count` keys, or segments.
     pub(crate) fn launch_plan(&self, plan: &SortPlan, count: u64, memory: &mut Memory) -> Result<(), Error> {
+        self.launch_each(plan, count, memory, |_, _| {})
+    }
+
+    /// Launches a plan for `count` keys, or segments, on the caller's buffers. Shows what buffers hold after each command.
+    ///
+    /// # Errors
+    /// A mistake of a kernel, and what the plan cannot do.
+    pub fn launch_each(
+        &self,
+        plan: &SortPlan,
+        count: u64,
+        memory: &mut Memory,
+        mut launched: impl FnMut(&Command, &Memory),
+    ) -> Result<(), Error> {
         // Scratch is full of what is left there from before.
         let seed = self.inner.launches.fetch_add(1, Ordering::Relaxed);
         memory.extend(plan.scratch.iter().map(|&(role, bytes)| (role, Buffer::garbage(bytes as usize, seed ^ role as u64))));
@@ -171,6 +185,7 @@ impl MslBackend {
         for command in commands {
             let grid = plan.grid(command.groups, Some(count), self.inner.config.facts.max_groups)?;
             self.launch(command, grid, count as u32, memory)?;
+            launched(command, memory);
         }
         Ok(())
     }

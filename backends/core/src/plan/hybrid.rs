@@ -18,7 +18,7 @@
 
 use super::command::{Buffer, Builder, Groups, Number};
 use super::shape::{Kernel, Variant};
-use super::tuning::batch_keys;
+use super::tuning::{TABLE_GROUPS, batch_keys};
 use super::{Algorithm, RADIX, RADIX_BITS, SortPlan};
 
 /// Words of a batch in the table of buckets: its first tile, its first key, and a ticket for each pass from 1 on.
@@ -93,14 +93,13 @@ impl Builder<'_> {
         }
         let plain = Variant { key_bits: sweep.key_bits, tile: sweep.tile, batch: sweep.batch, group: RADIX, ..self.shapes.plain };
         let buckets = Variant { kernel: Kernel::Buckets, ..plain };
-        self.push(buckets, [Buffer::Sort, Buffer::State, Buffer::Buckets], [], Groups::Fixed(RADIX));
+        self.push(buckets, [Buffer::Sort, Buffer::State, Buffer::Buckets], [], Groups::Fixed(TABLE_GROUPS));
         // Twice the tiles of a batch suffice at once, unless its last bucket is longer than a batch; in any case groups take tile after tile.
         let tiles = u64::from(2 * self.plan.batch.div_ceil(self.plan.tile));
         let groups = Groups::Fixed(tiles.min(self.plan.bucket_tiles()) as u32);
         for batch in 0..table.batches {
             let histogram = Variant { kernel: Kernel::BucketHistogram, ..plain };
-            let bindings =
-                [Buffer::Number, Buffer::Sort, Buffer::State, Buffer::Buckets, Buffer::StatusOdd, Buffer::Scratch];
+            let bindings = [Buffer::Number, Buffer::Sort, Buffer::State, Buffer::Buckets, Buffer::StatusOdd, Buffer::Scratch];
             self.push(histogram, bindings, [Number::Is(batch)], groups);
             for slot in 1..slots {
                 let mut bindings = vec![Buffer::Number, Buffer::Number, Buffer::Sort, Buffer::State, Buffer::Buckets];

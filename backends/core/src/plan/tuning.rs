@@ -34,6 +34,9 @@ pub fn batch_keys(key_words: u32, value_words: u32) -> u32 {
     1 << (BATCH_BYTES / (4 * (key_words + value_words))).ilog2()
 }
 
+/// Groups that write the table of buckets, of up to 2 MB: each adds up the tiles of all buckets before.
+pub const TABLE_GROUPS: u32 = 16;
+
 /// Threads of a group, where nothing else is said.
 pub const GROUP: u32 = 256;
 
