@@ -100,20 +100,20 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
         Some(Ranking::Counters) => vec![part!("threads"), part!("sums"), part!("rank_by_counters")],
         None => vec![],
     };
-    let (moving, places) = ([part!("value"), part!("board"), part!("move_tile")], part!("places"));
+    let moving = [part!("value"), part!("board"), part!("places"), part!("move_tile")];
     let (sweep, table) = (part!("sweep"), part!("bucket_table"));
     let mut parts = vec![part!("number")];
     match variant.kernel {
         Kernel::Begin => parts.extend([key, sort, part!("call")]),
         Kernel::Histogram => parts.extend([key, sort, part!("source"), part!("counts")]),
         Kernel::Scan => parts.extend([key, sort, part!("sums")]),
-        Kernel::Onesweep => parts.extend([key, sort, schedule, places].into_iter().chain(moving).chain(ranking).chain([sweep])),
+        Kernel::Onesweep => parts.extend([key, sort, schedule].into_iter().chain(moving).chain(ranking).chain([sweep])),
         Kernel::Buckets => parts.extend([key, sort, schedule, table, part!("sums")]),
         Kernel::BucketHistogram => parts.extend([key, sort, schedule, table, part!("sums"), part!("counts")]),
         Kernel::BucketSweep => parts.extend([key, sort, schedule, table].into_iter().chain(moving).chain(ranking).chain([sweep])),
-        Kernel::Upsweep => parts.extend([key, sort, schedule, part!("pass"), places]),
+        Kernel::Upsweep => parts.extend([key, sort, schedule, part!("pass"), part!("places")]),
         Kernel::Spine => parts.extend([schedule, part!("pass"), part!("sums")]),
-        Kernel::Downsweep => parts.extend([key, sort, schedule, part!("pass"), places].into_iter().chain(moving).chain(ranking)),
+        Kernel::Downsweep => parts.extend([key, sort, schedule, part!("pass")].into_iter().chain(moving).chain(ranking)),
         Kernel::SingleTile => {
             parts.extend([key, sort, part!("call"), part!("source"), part!("value"), part!("board")].into_iter().chain(ranking));
         }
@@ -165,6 +165,7 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "STATUS" => variant.look_back,
         "PARTITIONS" => variant.partitions,
         "BUCKETS" => variant.partitions || variant.batch > 0,
+        "BATCHES" => variant.batch > 0,
         "SEGMENTED" => variant.segmented,
         "NESTED" => variant.nested,
         "QUADS" => variant.vectors.is_some_and(|vectors| vectors.quads),
@@ -201,17 +202,19 @@ fn owners(variant: &Variant) -> u32 {
 
 /// What the kernels of both languages are told, by name.
 fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)> {
-    let Variant { group, keys, tile, .. } = *variant;
-    [
+    let Variant { group, keys, tile, batch, .. } = *variant;
+    let counts = matches!(variant.kernel, Kernel::Histogram | Kernel::BucketHistogram).then(|| ("COUNTED", counted(variant)));
+    let batches = (batch > 0).then_some([
+        ("BATCH_KEYS", batch),
+        ("BATCH_WORDS", BATCH_WORDS),
+        ("BATCH_TICKETS", abi::BATCH_TICKETS),
+        ("TILE_WORDS", TILE_WORDS),
+    ]);
+    let all = [
         ("RADIX_BITS", RADIX_BITS),
         ("RADIX", RADIX),
         ("MAX_DIGITS", MAX_DIGITS),
         ("KEY_DIGITS", variant.key_bits / RADIX_BITS),
-        ("COUNTED", counted(variant)),
-        ("BATCH_KEYS", variant.batch),
-        ("BATCH_WORDS", BATCH_WORDS),
-        ("BATCH_TICKETS", abi::BATCH_TICKETS),
-        ("TILE_WORDS", TILE_WORDS),
         ("STATE_COUNT", abi::STATE_COUNT),
         ("STATE_DESCENTS", abi::STATE_DESCENTS),
         ("STATE_VARIES", abi::STATE_VARIES),
@@ -249,7 +252,8 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("BOARD", variant.board_words()),
         ("SLICE", variant.slice()),
         ("SLICE_KEYS", variant.slice_keys()),
-    ]
+    ];
+    all.into_iter().chain(counts).chain(batches.into_iter().flatten())
 }
 
 /// The lines that the conditions let through, with repeated ones written out: `@` is the number of the repetition there.

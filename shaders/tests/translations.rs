@@ -30,9 +30,12 @@ fn variants() -> Vec<Variant> {
         let mut plans = vec![];
         let payloads = [Payload::None, Payload::Indices].into_iter().chain((1..=4).map(Payload::Words));
         for payload in payloads {
-            for algorithm in [None, Some(Algorithm::OneSweep), Some(Algorithm::ReduceThenScan)] {
-                let request = Request { payload, algorithm, ..Request::keys(bits, spec, 1 << 24) };
-                plans.push(SortPlan::new(request, &facts).unwrap());
+            let algorithms = [Algorithm::OneSweep, Algorithm::ReduceThenScan, Algorithm::MsdHybrid];
+            for algorithm in [None].into_iter().chain(algorithms.map(Some)) {
+                if algorithm.is_none_or(|algorithm| algorithm.takes(bits)) {
+                    let request = Request { payload, algorithm, ..Request::keys(bits, spec, 1 << 24) };
+                    plans.push(SortPlan::new(request, &facts).unwrap());
+                }
             }
         }
         for segmented in [false, true] {
@@ -107,7 +110,7 @@ fn kernels_in_metals_language() {
     for variant in variants() {
         let wanted = match variant.kernel {
             Kernel::Histogram => variant.key_bits == 32 && variant.tile == group * keys,
-            Kernel::Onesweep | Kernel::Downsweep => variant.key_bits == 32 && variant.value_words == 0,
+            Kernel::Onesweep | Kernel::Downsweep => variant.key_bits == 32 && variant.value_words == 0 && !variant.partitions,
             _ => false,
         };
         if wanted {

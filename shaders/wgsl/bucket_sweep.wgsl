@@ -42,9 +42,6 @@ var<workgroup> ticket: Ticket;
 var<private> first_tile: u32;
 var<private> bucket: u32;
 var<private> bucket_start: u32;
-// By how much keys, and values, are read and written before their place.
-var<private> from_shift: u32;
-var<private> to_shift: u32;
 
 @compute @workgroup_size(GROUP)
 fn bucket_sweep(
@@ -114,22 +111,3 @@ fn tile_start(of_tile: u32) -> u32 {
 fn smaller_keys(digit: u32) -> u32 {
     return bucket_start + atomicLoad(&table[smaller_at(bucket, digit_index) + digit]);
 }
-
-// Odd passes read the scratch and write home, even ones the reverse.
-fn keys_from_first() -> u32 {
-    return select(sort.keys_home, 0u, (slot.value & 1u) != 0u) - from_shift;
-}
-
-fn keys_to_first() -> u32 {
-    return select(0u, sort.keys_home, (slot.value & 1u) != 0u) - to_shift;
-}
-
-#if VALUES
-fn values_from_first() -> u32 {
-    return select(sort.values_home, 0u, (slot.value & 1u) != 0u) - from_shift;
-}
-
-fn values_to_first() -> u32 {
-    return select(0u, sort.values_home, (slot.value & 1u) != 0u) - to_shift;
-}
-#endif
