@@ -34,10 +34,12 @@ pub struct Config {
     pub subgroups: bool,
     /// Whether kernels in the device's own language may be used: Metal's, on Apple's GPUs. `MetalBackend` asks for them.
     pub native: bool,
-    /// The way to sort, where not the planner is to choose.
+    /// The way to sort keys that can be sorted so, where not the planner is to choose.
     pub algorithm: Option<Algorithm>,
     /// Tiles that are made to starve: for tests of what then happens.
     pub blocked: Blocked,
+    /// Keys in which the buckets of a batch start, where not the planner is to choose: for tests of several batches.
+    pub batch: Option<u32>,
     /// Bytes of a binding, if fewer than the device allows: for tests of what does not fit one.
     pub max_binding: Option<u64>,
 }
@@ -51,6 +53,7 @@ impl Default for Config {
             native: false,
             algorithm: None,
             blocked: Blocked::NONE,
+            batch: None,
             max_binding: None,
         }
     }
@@ -76,7 +79,7 @@ impl WgpuBackend {
         let gpu = Arc::new(gpu);
         tracing::info!(device = gpu.name(), "opened");
         let mut engine = Engine::new(gpu.clone());
-        (engine.algorithm, engine.blocked) = (config.algorithm, config.blocked);
+        (engine.algorithm, engine.blocked, engine.batch) = (config.algorithm, config.blocked, config.batch);
         Ok(Self { gpu, engine: Arc::new(Mutex::new(engine)) })
     }
 

@@ -47,6 +47,7 @@ pub(crate) struct Engine {
     /// What every sort is asked to do besides.
     pub(crate) algorithm: Option<Algorithm>,
     pub(crate) blocked: plan::Blocked,
+    pub(crate) batch: Option<u32>,
 }
 
 impl Engine {
@@ -62,6 +63,7 @@ impl Engine {
             waiting: Waiting::default(),
             algorithm: None,
             blocked: plan::Blocked::NONE,
+            batch: None,
         }
     }
 
@@ -176,8 +178,8 @@ impl Engine {
         if let Some(lost) = self.gpu.lost() {
             return Err(lost);
         }
-        let asked = self.algorithm.or(request.algorithm);
-        let request = Request { blocked: self.blocked, ..request };
+        let asked = self.algorithm.filter(|algorithm| algorithm.takes(request.key_bits)).or(request.algorithm);
+        let request = Request { blocked: self.blocked, batch: self.batch, ..request };
         // Selections by the same kernel are of one kind: of all numbers of keys that it selects, this one is as good as any.
         let top = match request.top {
             None => None,

@@ -23,12 +23,16 @@ fn main() {
         config.algorithm = Some(algorithm);
         config
     };
+    // Lengths of several batches.
+    let mut hybrid = by(Algorithm::MsdHybrid);
+    hybrid.batch = Some(20_000);
     let suite_is_full = suite.is_full();
     let ways = [
         (label.clone(), support::config()),
         (format!("{label}, no subgroups"), support::config_without_subgroups()),
         (format!("{label}, OneSweep"), by(Algorithm::OneSweep)),
         (format!("{label}, reduce then scan"), by(Algorithm::ReduceThenScan)),
+        (format!("{label}, MSD hybrid"), hybrid),
     ];
     for (seed, (name, config)) in (0..).zip(ways) {
         let name = format!("wgpu, {name}");
@@ -42,6 +46,7 @@ fn main() {
             _ if support::compiles_slowly(&backend) && !is_common(check) => false,
             // Other keys are sorted so in any case.
             Some(Algorithm::OneSweep) if support::is_software(&backend) => bits(check) == 8,
+            Some(Algorithm::MsdHybrid) => Algorithm::MsdHybrid.takes(bits(check)),
             None if config.subgroups => true,
             _ => is_cheap(&backend, check),
         };
@@ -109,7 +114,8 @@ fn boundaries<W: Word>(facts: &Facts, config: Config) -> Vec<usize> {
     let payloads = (1..=4).map(Payload::Words).chain([Payload::None, Payload::Indices]);
     let mut boundaries = BTreeSet::new();
     for payload in payloads {
-        let request = Request { payload, algorithm: config.algorithm, ..Request::keys(W::BITS, spec, 1 << 16) };
+        let algorithm = config.algorithm.filter(|algorithm| algorithm.takes(W::BITS));
+        let request = Request { payload, algorithm, batch: config.batch, ..Request::keys(W::BITS, spec, 1 << 16) };
         let Ok(plan) = SortPlan::new(request, facts) else { continue };
         boundaries.extend([plan.tile, plan.single_tile]);
         boundaries.extend([1, 2, 3, 7].map(|tiles| tiles * plan.tile));
