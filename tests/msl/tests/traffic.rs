@@ -73,7 +73,8 @@ fn bytes_of_a_key_of_the_hybrid() {
         println!("{what:<13}{bytes:>8.1}");
         // For each digit, and before the partition and the passes, the status words of each tile are cleared.
         let status = if what == "u64" { 10.0 } else { 6.0 } * 4.0 * f64::from(RADIX) / TILE as f64;
-        let most = 1.1 * (expected + status) + 2.0;
-        assert!(bytes >= expected && bytes < most, "{what}: {bytes} bytes a key, not {expected} to {most}");
+        // Where a last tile is not whole, its last key is read for those that are absent.
+        let (least, most) = (0.95 * expected, 1.1 * (expected + status) + 2.0);
+        assert!(bytes >= least && bytes < most, "{what}: {bytes} bytes a key, not {least} to {most}");
     }
 }
