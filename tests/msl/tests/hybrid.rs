@@ -54,9 +54,9 @@ fn keys<W: Word>(pattern: Pattern, count: usize) -> Vec<W> {
     let key = |i: usize| match pattern {
         Pattern::Uniform => mixed(i),
         Pattern::OneBucket => 0x35 << top | (mixed(i) >> 40 & 1) << (top - 8) | low(i) & ((1 << (top - 8)) - 1),
-        Pattern::TwoHuge => (if i % 5 == 0 { 0xd0 } else { 0x11 }) << top | low(i),
+        Pattern::TwoHuge => (if i.is_multiple_of(5) { 0xd0 } else { 0x11 }) << top | low(i),
         Pattern::Skewed if i == 77 => 0xff << top,
-        Pattern::Skewed => (if i % 2 == 0 { 0 } else { mixed(i) >> 20 & 0x7f }) << top | low(i),
+        Pattern::Skewed => (if i.is_multiple_of(2) { 0 } else { mixed(i) >> 20 & 0x7f }) << top | low(i),
         Pattern::FewUnique => mixed(i % 23),
         Pattern::Sorted => (i as u128) << (bits - 16),
         Pattern::Reversed => ((count - i) as u128) << (bits - 16),
