@@ -23,8 +23,8 @@ pub fn pass(class: Class, key_words: u32, value_words: u32, max: u64) -> (u32, u
         _ => (GROUP, 30 / (1 + key_words + value_words) * 2),
     };
     let sevenths = match max {
-        0..=0x4_0000 => 2,
-        0..=0x20_0000 => 4,
+        ..=0x4_0000 => 2,
+        0x4_0001..=0x20_0000 => 4,
         _ => 7,
     };
     (group, (keys * sevenths / 7).next_multiple_of(2))
