@@ -2,7 +2,7 @@
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, StorageAccess, TypeInner};
-use polysort_core::plan::{Algorithm, Buffer, Command, Facts, Kernel, Request, SearchPlan, SortPlan, Top, Variant};
+use polysort_core::plan::{Algorithm, Buffer, Class, Command, Facts, Kernel, Request, SearchPlan, SortPlan, Top, Variant};
 use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Options, Spec};
 use polysort_shaders::{abi, prelude};
@@ -16,11 +16,13 @@ fn devices() -> Vec<(&'static str, Facts)> {
         max_group,
         max_groups: 65_535,
         max_binding: 1 << 31,
+        class: Class::Other,
     };
     vec![
         ("4 lanes", facts(Some((4, 4)), 32 << 10, 1024)),
         ("8 lanes", facts(Some((8, 8)), 32 << 10, 1024)),
         ("16 lanes", facts(Some((16, 16)), 32 << 10, 1024)),
+        ("Apple", Facts { class: Class::Apple, ..facts(Some((32, 32)), 32 << 10, 1024) }),
         ("32 lanes", facts(Some((32, 32)), 48 << 10, 1024)),
         ("8 to 32 lanes", facts(Some((8, 32)), 32 << 10, 1024)),
         ("32 to 64 lanes", facts(Some((32, 64)), 32 << 10, 1024)),

@@ -9,15 +9,23 @@ use core::fmt::Write;
 use naga::ShaderStage;
 use naga::back::spv;
 use polysort_core::plan::tuning;
-use polysort_core::plan::{Algorithm, Facts, Kernel, MAX_KEYS, Payload, Ranking, Request, SearchPlan, SortPlan, Top, Variant};
+use polysort_core::plan::{
+    Algorithm, Class, Facts, Kernel, MAX_KEYS, Payload, Ranking, Request, SearchPlan, SortPlan, Top, Variant,
+};
 use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Masks, Spec, Word};
 use translated::{UNCHECKED, metal, module};
 
 /// Every kernel of every plan for a device like Apple's, in the order of the plans.
 fn variants() -> Vec<Variant> {
-    let facts =
-        Facts { subgroups: Some((32, 32)), workgroup_bytes: 32 << 10, max_group: 1024, max_groups: 65_535, max_binding: 1 << 31 };
+    let facts = Facts {
+        subgroups: Some((32, 32)),
+        workgroup_bytes: 32 << 10,
+        max_group: 1024,
+        max_groups: 65_535,
+        max_binding: 1 << 31,
+        class: Class::Other,
+    };
     let mut variants = vec![];
     for bits in [8, 16, 32, 64, 128] {
         let spec = match bits {
@@ -106,7 +114,7 @@ fn translations_are_those_that_were_read() {
 
 #[test]
 fn kernels_in_metals_language() {
-    let (group, keys) = tuning::pass(1, 0, MAX_KEYS);
+    let (group, keys) = tuning::pass(Class::Other, 1, 0, MAX_KEYS);
     for variant in variants() {
         let wanted = match variant.kernel {
             Kernel::Histogram => variant.key_bits == 32 && variant.tile == group * keys,

@@ -282,19 +282,39 @@ pub trait VectorSearch: Backend {
 /// # Errors
 /// As [`Backend::top_k_segments_bits`].
 pub fn nearest_by<B: Backend>(backend: &B, found: &Distances, candidate_offsets: &[u32], k: usize) -> Result<Nearest, Error> {
+    let offsets = wide(candidate_offsets);
+    let keys = bytemuck::cast_slice(&found.distances);
+    let selected = backend.top_k_segments_bits::<u32>(keys, k, Segments::Offsets(&offsets), BY_DISTANCE)?;
+    nearest_of(found, candidate_offsets, k, &selected)
+}
+
+/// The order of distances as words of 32 bits.
+pub const BY_DISTANCE: Spec = Spec { masks: Masks::float(32), begin: 0, end: 32 };
+
+/// Offsets as [`Segments`] have them.
+pub fn wide(offsets: &[u32]) -> Vec<usize> {
+    offsets.iter().map(|&offset| offset as usize).collect()
+}
+
+/// The `k` nearest of each query, where `selected` are the positions of the first `k` distances of each, by [`BY_DISTANCE`], or as many as there are.
+///
+/// # Errors
+/// As [`Nearest::new`].
+///
+/// # Panics
+/// If a position is not one of a distance.
+pub fn nearest_of(found: &Distances, candidate_offsets: &[u32], k: usize, selected: &[u32]) -> Result<Nearest, Error> {
     let Distances { distances, slots } = found;
-    let offsets: Vec<usize> = candidate_offsets.iter().map(|&offset| offset as usize).collect();
-    let segments = Segments::Offsets(&offsets);
-    let spec = Spec::new::<u32>(Masks::float(32), 0, 32)?;
-    let mut selected = backend.top_k_segments_bits::<u32>(bytemuck::cast_slice(distances), k, segments, spec)?.into_iter();
-    let most = segments.ranges().map(|range| range.len()).max().unwrap_or(0).min(k);
-    let (mut near, mut near_slots) = (vec![], vec![]);
-    for range in segments.ranges() {
-        let places: Vec<usize> = selected.by_ref().take(range.len().min(k)).map(|place| place as usize).collect();
-        near.extend(places.iter().map(|&place| distances[place]));
-        near_slots.extend(places.iter().map(|&place| slots[place]));
+    let lengths = || candidate_offsets.windows(2).map(|ends| (ends[1] - ends[0]) as usize);
+    let most = lengths().max().unwrap_or(0).min(k);
+    let (mut near, mut near_slots, mut rest) = (vec![], vec![], selected);
+    for length in lengths() {
+        let (places, others) = rest.split_at(length.min(k));
+        near.extend(places.iter().map(|&place| distances[place as usize]));
+        near_slots.extend(places.iter().map(|&place| slots[place as usize]));
         near.resize(near.len() + most - places.len(), f32::INFINITY);
         near_slots.resize(near.len(), NO_SLOT);
+        rest = others;
     }
     Nearest::new(most, near, near_slots)
 }

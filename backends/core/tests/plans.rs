@@ -1,20 +1,21 @@
 //! Plans are kept as text, so that none changes unseen. `INSTA_UPDATE=always cargo test` takes a change over.
 
 use core::fmt::Write;
-use polysort_core::plan::{Algorithm, Facts, Groups, Kernel, Payload, Place, Request, SortPlan, Top};
+use polysort_core::plan::{Algorithm, Class, Facts, Groups, Kernel, Payload, Place, Request, SortPlan, Top};
 use polysort_core::{Error, Options, Spec};
 
 /// Devices that differ in what matters to a plan.
-const DEVICES: [(&str, Facts); 5] = [
+const DEVICES: [(&str, Facts); 6] = [
     ("4 lanes", facts(Some((4, 4)), 32 << 10, 256)),
     ("16 lanes", facts(Some((16, 16)), 32 << 10, 1024)),
     ("32 lanes", facts(Some((32, 32)), 48 << 10, 1024)),
+    ("Apple", Facts { class: Class::Apple, ..facts(Some((32, 32)), 32 << 10, 1024) }),
     ("4 to 64 lanes", facts(Some((4, 64)), 32 << 10, 1024)),
     ("no subgroups", facts(None, 16 << 10, 256)),
 ];
 
 const fn facts(subgroups: Option<(u32, u32)>, workgroup_bytes: u32, max_group: u32) -> Facts {
-    Facts { subgroups, workgroup_bytes, max_group, max_groups: 65_535, max_binding: 1 << 31 }
+    Facts { subgroups, workgroup_bytes, max_group, max_groups: 65_535, max_binding: 1 << 31, class: Class::Other }
 }
 
 fn on_all_devices(request: Request) -> String {
@@ -47,7 +48,7 @@ fn plans_are_those_that_were_read() {
         ("u128_indices", keys(128, Spec::of::<u128>(whole)).for_indices()),
         ("u32_onesweep", Request { algorithm: Some(Algorithm::OneSweep), ..u32s }),
         ("u32_hybrid", Request { algorithm: Some(Algorithm::MsdHybrid), ..u32s }),
-        ("u64_hybrid_indices", Request { algorithm: Some(Algorithm::MsdHybrid), batch: Some(1 << 18), ..u64s.for_indices() }),
+        ("u64_hybrid_indices", Request { algorithm: Some(Algorithm::MsdHybrid), batch: Some(1 << 19), ..u64s.for_indices() }),
         ("u32_reduce_then_scan", Request { algorithm: Some(Algorithm::ReduceThenScan), ..u32s }),
         ("u16_top_100", keys(16, Spec::of::<u16>(whole)).select(Top { k: 100, segmented: false })),
         ("u64_top_1000_elsewhere", Request { keys: odd, ..u64s.select(Top { k: 1000, segmented: false }) }),

@@ -1,8 +1,8 @@
-//! Times sorts of data that is on the device: `measure KEYS PAYLOAD LENGTHS TRIALS [ALGORITHM] [--launches] [--host]`.
+//! Times sorts of data that is on the device: `measure KEYS PAYLOAD LENGTHS TRIALS [ALGORITHM] [--launches] [--host] [--top K]`.
 //!
 //! KEYS: u32, u64, f32, u16, u8; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24; ALGORITHM: auto, onesweep, scan, hybrid. Prints the rows
 //! of a benchmark record, system to verified; verifies each result. With `--launches`, the time of each launch; with `--host`, of a sort of
-//! keys that are on the host.
+//! keys that are on the host; with `--top`, of the selection of the first K keys instead.
 
 use polysort_core::{MaskKey, Sort};
 use polysort_wgpu::wgpu::{self, BufferDescriptor, BufferUsages};
@@ -63,7 +63,11 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
             _ => 0,
         };
         let values = buffer((count * value_bytes).max(4));
+        let top: Option<u32> =
+            arguments.iter().skip_while(|argument| *argument != "--top").nth(1).map(|k| k.parse()).transpose()?;
+        let selected = buffer(4 * top.unwrap_or(1) as usize);
         let prepared = match value_bytes {
+            _ if top.is_some() => sorter.prepare_top_k::<K>(&keys, &selected, top.unwrap_or(1), ask)?,
             0 => sorter.prepare_sort::<K>(&keys, ask)?,
             4 => sorter.prepare_sort_pairs::<K, u32>(&keys, &values, ask)?,
             _ => sorter.prepare_sort_pairs::<K, u64>(&keys, &values, ask)?,
@@ -82,16 +86,24 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
             device.poll(wgpu::PollType::wait_indefinitely())?;
         }
         let profile = prepared.profile(count32, trials, restore)?;
-        // Verified on the CPU by the backend's reading back of a sorted copy.
+        // Verified by what the backend makes of a copy, on the CPU.
         let mut sorted: Vec<K> = bytemuck::cast_slice(&bytes).to_vec();
-        let mut expected = sorted.clone();
-        backend.sort(&mut sorted)?;
-        expected.sort_unstable_by_key(|key| key.to_bits());
-        let verified = bytemuck::cast_slice::<K, u8>(&sorted) == bytemuck::cast_slice::<K, u8>(&expected);
+        let verified = match top {
+            Some(k) => {
+                let first = backend.top_k(&sorted, k as usize)?;
+                first == polysort_rayon::RayonBackend::default().top_k(&sorted, k as usize)?
+            }
+            None => {
+                let mut expected = sorted.clone();
+                backend.sort(&mut sorted)?;
+                expected.sort_unstable_by_key(|key| key.to_bits());
+                bytemuck::cast_slice::<K, u8>(&sorted) == bytemuck::cast_slice::<K, u8>(&expected)
+            }
+        };
+        let algorithm = top.map_or_else(|| format!("{:?}", prepared.plan().algorithm), |k| format!("top {k}"));
         let nanos = |percent| profile.device.percentile(percent).as_nanos();
         println!(
-            "polysort,wgpu,{:?},{},{},{count},{},{},{},{:.2},{verified}",
-            prepared.plan().algorithm,
+            "polysort,wgpu,{algorithm},{},{},{count},{},{},{},{:.2},{verified}",
             arguments[0],
             arguments[1],
             nanos(50),

@@ -10,7 +10,7 @@ use async_lock::{Mutex, MutexGuard};
 use polysort_core::Error;
 use polysort_core::plan::{self, Algorithm, Payload, Request, SortPlan, Top, Vectors};
 use polysort_shaders::abi;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use wgpu::{Buffer, BufferUsages, CommandEncoder, ComputePassDescriptor};
 
@@ -38,8 +38,8 @@ pub(crate) struct Engine {
     launches: Vec<((Request, bool), Arc<Launches>)>,
     /// The way that passed its test, for keys and payloads of a kind and the algorithm that was asked for.
     tested: HashMap<(u32, Payload, Option<Top>, Option<Algorithm>), Way>,
-    /// Distances that passed their test.
-    pub(crate) tested_distances: HashSet<Vectors>,
+    /// Distances that passed their test, and whether by native kernels.
+    pub(crate) tested_distances: HashMap<Vectors, bool>,
     up: Up,
     down: Down,
     /// How the call that has the engine waits.
@@ -57,7 +57,7 @@ impl Engine {
             buffers: BTreeMap::new(),
             launches: vec![],
             tested: HashMap::new(),
-            tested_distances: HashSet::new(),
+            tested_distances: HashMap::new(),
             up: Up::default(),
             down: Down::default(),
             waiting: Waiting::default(),

@@ -7,7 +7,7 @@ use crate::profile::{self, Profile};
 use crate::wait::{Waiting, blocking};
 use async_lock::Mutex;
 use bytemuck::Pod;
-use polysort_core::plan::{self, Algorithm, Blocked, Payload, Place, Request, SortPlan};
+use polysort_core::plan::{self, Algorithm, Payload, Place, Request, SortPlan, Top};
 use polysort_core::{Error, MaskKey, Options, Spec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,6 +33,14 @@ use wgpu::{Adapter, Buffer, BufferUsages, CommandEncoder, ComputePass, ComputePa
 pub struct DeviceSorter {
     gpu: Arc<Gpu>,
     engine: Mutex<Engine>,
+}
+
+/// What a prepared sort leaves.
+enum Wanted {
+    /// All keys, or their indices, in order.
+    Sorted(Payload),
+    /// The positions of so many first keys.
+    First(u32),
 }
 
 /// A part of a buffer, from a byte offset on. A buffer is the part that starts at 0.
@@ -118,7 +126,7 @@ impl DeviceSorter {
     /// [`Error::InvalidBuffer`] for a buffer that is too small, lacks a usage or starts at an odd place, [`Error::TooLong`] for more
     /// keys than a binding holds, [`Error::InvalidRange`], [`Error::OutOfMemory`], [`Error::SelfTest`] if the device sorts wrongly.
     pub fn prepare_sort<'a, K: MaskKey>(&self, keys: impl Into<Part<'a>>, ask: Ask<'_>) -> Result<Prepared, Error> {
-        blocking(self.prepare::<K>(Waiting::Here, keys.into(), None, Payload::None, ask))
+        blocking(self.prepare::<K>(Waiting::Here, keys.into(), None, Wanted::Sorted(Payload::None), ask))
     }
 
     /// [`prepare_sort`](DeviceSorter::prepare_sort) without blocking.
@@ -126,7 +134,7 @@ impl DeviceSorter {
     /// # Errors
     /// As there.
     pub async fn prepare_sort_async<'a, K: MaskKey>(&self, keys: impl Into<Part<'a>>, ask: Ask<'_>) -> Result<Prepared, Error> {
-        self.prepare::<K>(Waiting::Elsewhere, keys.into(), None, Payload::None, ask).await
+        self.prepare::<K>(Waiting::Elsewhere, keys.into(), None, Wanted::Sorted(Payload::None), ask).await
     }
 
     /// Prepares to sort keys in place, and to move the values of 4, 8, 12 or 16 bytes with them.
@@ -141,7 +149,7 @@ impl DeviceSorter {
         ask: Ask<'_>,
     ) -> Result<Prepared, Error> {
         let payload = payload(size_of::<V>())?;
-        blocking(self.prepare::<K>(Waiting::Here, keys.into(), Some(values.into()), payload, ask))
+        blocking(self.prepare::<K>(Waiting::Here, keys.into(), Some(values.into()), Wanted::Sorted(payload), ask))
     }
 
     /// [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs) without blocking.
@@ -155,7 +163,7 @@ impl DeviceSorter {
         ask: Ask<'_>,
     ) -> Result<Prepared, Error> {
         let payload = payload(size_of::<V>())?;
-        self.prepare::<K>(Waiting::Elsewhere, keys.into(), Some(values.into()), payload, ask).await
+        self.prepare::<K>(Waiting::Elsewhere, keys.into(), Some(values.into()), Wanted::Sorted(payload), ask).await
     }
 
     /// Prepares to write the stable sorting permutation of keys, which stay as they are, to `indices`, `u32` each.
@@ -168,7 +176,7 @@ impl DeviceSorter {
         indices: impl Into<Part<'a>>,
         ask: Ask<'_>,
     ) -> Result<Prepared, Error> {
-        blocking(self.prepare::<K>(Waiting::Here, keys.into(), Some(indices.into()), Payload::Indices, ask))
+        blocking(self.prepare::<K>(Waiting::Here, keys.into(), Some(indices.into()), Wanted::Sorted(Payload::Indices), ask))
     }
 
     /// [`prepare_argsort`](DeviceSorter::prepare_argsort) without blocking.
@@ -181,7 +189,38 @@ impl DeviceSorter {
         indices: impl Into<Part<'a>>,
         ask: Ask<'_>,
     ) -> Result<Prepared, Error> {
-        self.prepare::<K>(Waiting::Elsewhere, keys.into(), Some(indices.into()), Payload::Indices, ask).await
+        self.prepare::<K>(Waiting::Elsewhere, keys.into(), Some(indices.into()), Wanted::Sorted(Payload::Indices), ask).await
+    }
+
+    /// Prepares to write the positions of the first `k` keys of the order, equal ones by their position, to `indices`: `k` numbers of type
+    /// `u32`, in order, the last ones [`u32::MAX`] if there are fewer keys. The keys stay as they are, and are not sorted (Alabi et al.,
+    /// "Fast k-selection algorithms for graphics processing units", 2012). To select the last keys, ask for the descending order.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a `k` of 0, or of more than [`Facts::most_selected`](plan::Facts::most_selected) of this device, 4096 at
+    /// most: sort the indices then; else as [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
+    pub fn prepare_top_k<'a, K: MaskKey>(
+        &self,
+        keys: impl Into<Part<'a>>,
+        indices: impl Into<Part<'a>>,
+        k: u32,
+        ask: Ask<'_>,
+    ) -> Result<Prepared, Error> {
+        blocking(self.prepare::<K>(Waiting::Here, keys.into(), Some(indices.into()), Wanted::First(k), ask))
+    }
+
+    /// [`prepare_top_k`](DeviceSorter::prepare_top_k) without blocking.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn prepare_top_k_async<'a, K: MaskKey>(
+        &self,
+        keys: impl Into<Part<'a>>,
+        indices: impl Into<Part<'a>>,
+        k: u32,
+        ask: Ask<'_>,
+    ) -> Result<Prepared, Error> {
+        self.prepare::<K>(Waiting::Elsewhere, keys.into(), Some(indices.into()), Wanted::First(k), ask).await
     }
 
     async fn prepare<K: MaskKey>(
@@ -189,13 +228,17 @@ impl DeviceSorter {
         waiting: Waiting,
         keys: Part<'_>,
         values: Option<Part<'_>>,
-        payload: Payload,
+        wanted: Wanted,
         ask: Ask<'_>,
     ) -> Result<Prepared, Error> {
         let gpu = &self.gpu;
+        let request = Request::keys(bits::<K>(), Spec::of::<K>(ask.options)?, ask.max.into());
+        let request = match wanted {
+            Wanted::Sorted(payload) => Request { payload, ..request },
+            Wanted::First(k) => request.select(Top { k, segmented: false }),
+        };
         let keys = Placed::new(gpu, "keys", keys, u64::from(ask.max) * size_of::<K>() as u64)?;
-        let values = values.map(|part| Placed::new(gpu, "values", part, u64::from(ask.max) * 4 * u64::from(payload.words())));
-        let values = values.transpose()?;
+        let values = values.map(|part| Placed::new(gpu, "values", part, request.value_bytes())).transpose()?;
         if values.as_ref().is_some_and(|values| values.overlaps(&keys)) {
             return Err(invalid("keys and values overlap; give them ranges of their own".into()));
         }
@@ -207,14 +250,8 @@ impl DeviceSorter {
             }
             counted = Some((count.bound, index));
         }
-        let request = Request {
-            payload,
-            keys: keys.place,
-            values: values.as_ref().map_or_else(Place::default, |values| values.place),
-            algorithm: ask.algorithm,
-            blocked: Blocked::NONE,
-            ..Request::keys(bits::<K>(), Spec::of::<K>(ask.options)?, ask.max.into())
-        };
+        let values_place = values.as_ref().map_or_else(Place::default, |values| values.place);
+        let request = Request { keys: keys.place, values: values_place, algorithm: ask.algorithm, ..request };
         let (request, native) = Engine::locked(&self.engine, waiting).await.tested(request).await?;
         let plan = SortPlan::new(request, &gpu.facts)?;
         let launches = gpu.watched(|| {

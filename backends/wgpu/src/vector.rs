@@ -8,10 +8,14 @@ use crate::gpu::{Gpu, STORAGE};
 use crate::launch::{Bound, Count, Launch, Launches};
 use crate::staging::encoder;
 use crate::wait::{Waiting, blocking};
+use crate::way::Ways;
+use async_lock::MutexGuard;
 use half::f16;
-use polysort_core::Error;
 use polysort_core::plan::{Buffer as Role, Command, SearchPlan, SortPlan};
-use polysort_core::vector::{Distances, Metric, Nearest, Precision, Search, Shape, VectorSearch, VectorStore, nearest_by};
+use polysort_core::vector::{
+    BY_DISTANCE, Distances, Metric, Nearest, Precision, Search, Shape, VectorSearch, VectorStore, nearest_of, wide,
+};
+use polysort_core::{Error, Segments};
 use polysort_shaders::abi;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -148,10 +152,6 @@ impl VectorSearch for WgpuBackend {
     }
 
     fn nearest(&self, store: &WgpuStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
-        let most = self.facts().most_selected() as usize;
-        if k > most && longest(search) > most {
-            return nearest_by(self, &self.distances(store, search)?, search.candidate_offsets, k);
-        }
         blocking(self.some_nearest(Waiting::Here, store, search, k))
     }
 }
@@ -168,18 +168,18 @@ impl WgpuBackend {
     /// [`VectorSearch::nearest`] without blocking.
     ///
     /// # Errors
-    /// As there; [`Error::Unsupported`] for more than [`Facts::most_selected`](polysort_core::plan::Facts::most_selected).
+    /// As there.
     pub async fn nearest_async(&self, store: &WgpuStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
         self.some_nearest(Waiting::Elsewhere, store, search, k).await
     }
 
     async fn all_distances(&self, waiting: Waiting, store: &WgpuStore, search: &Search<'_>) -> Result<Distances, Error> {
-        let mut engine = self.searching(waiting, store, search).await?;
+        let (mut engine, native) = self.searching(waiting, store, search).await?;
         let count = search.candidate_indices.len();
         let mut found = Distances { distances: vec![0.0; count], slots: vec![0; count] };
         let Distances { distances, slots } = &mut found;
         let (distances, slots) = (bytemuck::cast_slice_mut(distances), bytemuck::cast_slice_mut(slots));
-        engine.search(&store.memory, search, 0, distances, slots).await?;
+        engine.search(&store.memory, search, 0, native, distances, slots).await?;
         Ok(found)
     }
 
@@ -190,22 +190,28 @@ impl WgpuBackend {
             self.all_distances(waiting, store, search).await?;
             return Nearest::new(0, vec![], vec![]);
         }
-        let mut engine = self.searching(waiting, store, search).await?;
+        if k > self.facts().most_selected() as usize {
+            let found = self.all_distances(waiting, store, search).await?;
+            let (offsets, keys) = (wide(search.candidate_offsets), bytemuck::cast_slice::<f32, u32>(&found.distances));
+            let selected = self.top_k_segment_words(waiting, keys, k, Segments::Offsets(&offsets), BY_DISTANCE).await?;
+            return nearest_of(&found, search.candidate_offsets, k, &selected);
+        }
+        let (mut engine, native) = self.searching(waiting, store, search).await?;
         let count = k * (search.candidate_offsets.len() - 1);
         let mut found = Distances { distances: vec![0.0; count], slots: vec![0; count] };
         let Distances { distances, slots } = &mut found;
         let (near, near_slots) = (bytemuck::cast_slice_mut(distances), bytemuck::cast_slice_mut(slots));
-        engine.search(&store.memory, search, k as u32, near, near_slots).await?;
+        engine.search(&store.memory, search, k as u32, native, near, near_slots).await?;
         Nearest::new(k, found.distances, found.slots)
     }
 
-    /// The engine for a search that is right in itself, by distances that passed their test.
+    /// The engine for a search that is right in itself, and whether by native kernels, which passed their test then; or the translated ones did.
     async fn searching(
         &self,
         waiting: Waiting,
         store: &WgpuStore,
         search: &Search<'_>,
-    ) -> Result<async_lock::MutexGuard<'_, Engine>, Error> {
+    ) -> Result<(MutexGuard<'_, Engine>, bool), Error> {
         let shape = store.memory.shape;
         if !self.is_same(&store.backend) {
             return Err(Error::InvalidBuffer {
@@ -215,11 +221,14 @@ impl WgpuBackend {
         search.queries(shape.dimension, store.memory.entry_count)?;
         let mut engine = self.engine(waiting).await;
         let vectors = SearchPlan::new(shape, search.metric, self.facts()).distances.variant.vectors.expect("it works on vectors");
-        if !engine.tested_distances.contains(&vectors) {
-            check(&mut engine, shape, search.metric).await?;
-            engine.tested_distances.insert(vectors);
+        if let Some(&native) = engine.tested_distances.get(&vectors) {
+            return Ok((engine, native));
         }
-        Ok(engine)
+        let mut ways = Ways::in_languages(self.gpu().is_native);
+        while !ways.takes(check(&mut engine, shape, search.metric, ways.current().native).await)? {}
+        let native = ways.current().native;
+        engine.tested_distances.insert(vectors, native);
+        Ok((engine, native))
     }
 }
 
@@ -238,13 +247,14 @@ fn fits(gpu: &Gpu, what: &str, count: usize, bytes: u64) -> Result<(), Error> {
 }
 
 impl Engine {
-    /// Computes all distances; and selects the `k` nearest of each query, unless `k` is 0. The distances and slots of all, or of the
+    /// Computes all distances, by native kernels or not; and selects the `k` nearest of each query, unless `k` is 0. The distances and slots of all, or of the
     /// nearest, come back as bytes.
     async fn search(
         &mut self,
         memory: &Memory,
         search: &Search<'_>,
         k: u32,
+        native: bool,
         distances: &mut [u8],
         slots: &mut [u8],
     ) -> Result<(), Error> {
@@ -307,17 +317,17 @@ impl Engine {
                 let first = page * memory.page_slots;
                 let page_slots = memory.page_slots.min(memory.shape.capacity - first.min(memory.shape.capacity));
                 let about = abi::Search { page_first: first as u32, page_slots: page_slots as u32, ..about };
-                launches.push(self.bound(&plan.distances, about, memory, vectors)?);
+                launches.push(self.bound(&plan.distances, native, about, memory, vectors)?);
             }
-            let nearest = self.bound(&plan.nearest, about, memory, &memory.entries)?;
-            let select = select.map(|(request, native)| {
+            let nearest = self.bound(&plan.nearest, native, about, memory, &memory.entries)?;
+            let select = select.map(|(request, selects_natively)| {
                 let plan = SortPlan::new(request, &gpu.facts)?;
                 let data = |role| match role {
                     Role::Keys => Role::Distances,
                     Role::Values => Role::Positions,
                     role => role,
                 };
-                Launches::new(&gpu, plan, native, None, |role| self.part(data(role)))
+                Launches::new(&gpu, plan, selects_natively, None, |role| self.part(data(role)))
             });
             let select = select.transpose()?;
             gpu.guarded(|| {
@@ -346,9 +356,16 @@ impl Engine {
     }
 
     /// A launch for a page of vectors.
-    fn bound(&self, command: &Command, about: abi::Search, memory: &Memory, page: &Buffer) -> Result<Launch, Error> {
+    fn bound(
+        &self,
+        command: &Command,
+        native: bool,
+        about: abi::Search,
+        memory: &Memory,
+        page: &Buffer,
+    ) -> Result<Launch, Error> {
         let uniform = self.gpu().buffer_of("polysort search", bytemuck::bytes_of(&about), BufferUsages::UNIFORM)?;
-        Launch::new(self.gpu(), command, false, |role| match role {
+        Launch::new(self.gpu(), command, native, |role| match role {
             Role::Search => Bound::whole(&uniform),
             Role::Vectors => Bound::whole(page).at_most(self.gpu().facts.max_binding),
             Role::Entries => Bound::whole(&memory.entries).at_most(self.gpu().facts.max_binding),
@@ -363,7 +380,7 @@ impl Engine {
 }
 
 /// Whether distances in stores of this kind are right: of a few vectors of small whole numbers, which no order of adding up makes inexact.
-async fn check(engine: &mut Engine, shape: Shape, metric: Metric) -> Result<(), Error> {
+async fn check(engine: &mut Engine, shape: Shape, metric: Metric, native: bool) -> Result<(), Error> {
     let (dimension, slots) = (shape.dimension, [3_u32, 0, 4]);
     let number = |vector: usize, d: usize| ((7 * vector + 3 * d + vector * d) % 5) as f32 - 1.0;
     let vector = |vector: usize| (0..dimension).map(move |d| number(vector, d));
@@ -374,7 +391,7 @@ async fn check(engine: &mut Engine, shape: Shape, metric: Metric) -> Result<(), 
     let search = Search::new(&queries, &[2, 0, 1, 1, 2], &[0, 3, 3, 5]).metric(metric);
     let (mut distances, mut found) = ([0.0_f32; 5], [0_u32; 5]);
     let (out, slots_out) = (bytemuck::bytes_of_mut(&mut distances), bytemuck::bytes_of_mut(&mut found));
-    engine.search(&memory, &search, 0, out, slots_out).await?;
+    engine.search(&memory, &search, 0, native, out, slots_out).await?;
     let sum = |one: usize, other: usize, term: fn(f64, f64) -> f64| -> f64 {
         (0..dimension).map(|d| term(number(one, d).into(), number(other, d).into())).sum()
     };

@@ -36,6 +36,13 @@ impl Ways {
         Self(ways)
     }
 
+    /// The ways to do what there is only one algorithm for.
+    pub(crate) fn in_languages(native: bool) -> Self {
+        let mut ways = Self::new(native, None);
+        ways.0.retain(|way| way.algorithm.is_none());
+        ways
+    }
+
     /// The way to try now.
     pub(crate) fn current(&self) -> Way {
         self.0[0]
@@ -124,6 +131,15 @@ mod tests {
         assert_eq!((chosen.unwrap(), tried_ways), (Way { algorithm: asked, native: false }, 2));
         let (chosen, tried_ways) = tried(true, asked, |_| Some(wrong()));
         assert!(matches!((chosen, tried_ways), (Err(Error::SelfTest { .. }), 2)));
+    }
+
+    #[test]
+    fn without_another_algorithm_the_translated_kernels_are_the_last() {
+        let mut ways = Ways::in_languages(true);
+        assert!(!ways.takes(Err(refused())).unwrap());
+        assert_eq!(ways.current(), Way { algorithm: None, native: false });
+        assert!(matches!(ways.takes(Err(wrong())), Err(Error::SelfTest { .. })));
+        assert!(Ways::in_languages(false).takes(Err(wrong())).is_err());
     }
 
     #[test]

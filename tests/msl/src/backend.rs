@@ -6,15 +6,21 @@ use crate::kernel::{Kernel, Schedule};
 use crate::source::Source;
 use bytemuck::Pod;
 use core::sync::atomic::{AtomicU64, Ordering};
-use polysort_core::plan::{self, Algorithm, Blocked, Command, Facts, Length, Payload, Request, SortPlan, Top, Variant};
+use polysort_core::plan::{self, Algorithm, Blocked, Class, Command, Facts, Length, Payload, Request, SortPlan, Top, Variant};
 use polysort_core::{Backend, Error, Limits, Segments, Spec, Word, permutation, sort_pairs_by_argsort};
 use polysort_shaders::abi;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a GPU of Apple's is to a plan.
-pub const FACTS: Facts =
-    Facts { subgroups: Some((32, 32)), workgroup_bytes: 32 << 10, max_group: 1024, max_groups: 65_535, max_binding: 1 << 30 };
+pub const FACTS: Facts = Facts {
+    subgroups: Some((32, 32)),
+    workgroup_bytes: 32 << 10,
+    max_group: 1024,
+    max_groups: 65_535,
+    max_binding: 1 << 30,
+    class: Class::Apple,
+};
 
 /// How an [`MslBackend`] sorts.
 #[derive(Clone, Copy, Debug)]

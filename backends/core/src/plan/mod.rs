@@ -18,7 +18,7 @@ pub mod tuning;
 pub use command::{Buffer, Command, Groups, LAST_LEVEL, Number, STATE_HEADER, When};
 pub use hybrid::{BATCH_WORDS, BucketTable, TILE_WORDS};
 pub use search::SearchPlan;
-pub use shape::{Blocked, Facts, Kernel, Ranking, Variant, Vectors};
+pub use shape::{Blocked, Class, Facts, Kernel, Ranking, Variant, Vectors};
 pub use top::Top;
 
 use crate::{Error, Limits, Masks, Spec};

@@ -10,8 +10,7 @@ use super::command::{Buffer, Command, Groups};
 use super::shape::{Facts, Kernel, Variant, Vectors};
 use super::tuning::{DISTANCE_RUN, DISTANCE_TEAM, GROUP};
 use super::{Request, Top};
-use crate::vector::{Metric, Precision, Shape};
-use crate::{Masks, Spec};
+use crate::vector::{BY_DISTANCE, Metric, Precision, Shape};
 
 /// The launches of a search. The unit that distances are launched for is the candidate, that of the others the query, and the place
 /// of a near one.
@@ -56,8 +55,7 @@ impl SearchPlan {
 
     /// What selects the `k` nearest of each of up to so many queries, between the two.
     pub fn select(k: u32, queries: u64) -> Request {
-        let spec = Spec { masks: Masks::float(32), begin: 0, end: 32 };
-        Request::keys(32, spec, queries).select(Top { k, segmented: true })
+        Request::keys(32, BY_DISTANCE, queries).select(Top { k, segmented: true })
     }
 
     /// From one vector of a page to the next, in the parts that are read at a time.

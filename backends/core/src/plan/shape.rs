@@ -21,6 +21,17 @@ pub struct Facts {
     pub max_groups: u32,
     /// Bytes of a binding, at most.
     pub max_binding: u64,
+    /// Whose numbers of [`tuning`] it goes by.
+    pub class: Class,
+}
+
+/// A kind of devices that work is cut up for alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Apple's own GPUs.
+    Apple,
+    /// All others: the numbers were found on an NVIDIA H200.
+    Other,
 }
 
 impl Facts {
@@ -334,7 +345,7 @@ impl Shapes {
         let (key_words, value_words) = (request.key_words(), request.payload.words());
         // What takes long to compile is the same for all lengths.
         let max = if facts.unrolls() { request.max } else { MAX_KEYS };
-        let (group, keys) = tuning::pass(key_words, value_words, max);
+        let (group, keys) = tuning::pass(facts.class, key_words, value_words, max);
         let sweeping = facts.ballot(group).or_else(|| facts.ballot(GROUP));
         let sweep = |kernel| {
             let shape = Variant { kernel, look_back: true, slices: PASS_SLICES, ..pass };

@@ -1,10 +1,19 @@
 //! The numbers of the plan, and why they are what they are.
 
+use super::Class;
+
 /// Threads of a group of a pass, if the device's subgroups are large enough that their counters fit, and keys that each holds, by the words
 /// of a key and of its value and by the most keys that there can be. What limits the keys are registers: a key takes its words and one for its place, and on an H200, where a
 /// thread of more than 128 registers leaves room for one group instead of two, sixty to seventy words were the fastest of all tried. Of few keys
 /// there have to be tiles for all its 132 processors: 2^16 `u32` took 70 µs by tiles of 28 keys a thread, 46 by those of 8.
-pub fn pass(key_words: u32, value_words: u32, max: u64) -> (u32, u32) {
+///
+/// No Apple GPU has been measured. What the fastest published sort there takes, forge-sort, is 256 threads of 16 keys of 32 bits, or 8 of
+/// 64: some 36 words a thread. It has tens of processors, for which halves of that will do to have work for all.
+pub fn pass(class: Class, key_words: u32, value_words: u32, max: u64) -> (u32, u32) {
+    if class == Class::Apple {
+        let keys = (36 / (1 + key_words + value_words)).min(16) & !1;
+        return (GROUP, if max <= 0x2_0000 { (keys / 2).next_multiple_of(2) } else { keys });
+    }
     let (group, keys) = match (key_words, value_words) {
         (1, 0) => (GROUP, 28),
         (1, 1) => (384, 20),
@@ -14,8 +23,8 @@ pub fn pass(key_words: u32, value_words: u32, max: u64) -> (u32, u32) {
         _ => (GROUP, 30 / (1 + key_words + value_words) * 2),
     };
     let sevenths = match max {
-        0..=0x4_0000 => 2,
-        0..=0x20_0000 => 4,
+        ..=0x4_0000 => 2,
+        0x4_0001..=0x20_0000 => 4,
         _ => 7,
     };
     (group, (keys * sevenths / 7).next_multiple_of(2))

@@ -17,6 +17,7 @@ fn main() {
         vec![
             trial("recording: two counts in one encoder", recording::two_counts),
             trial("recording: a part of a buffer that starts anywhere, and a count on the device", recording::parts),
+            trial("recording: the first keys, of as many as there are", recording::first_keys),
             trial("recording: buffers that cannot be sorted are refused", recording::refused),
             trial("recording: makes no object, submits nothing, takes no time", recording::makes_nothing),
             trial("buffers: sorted, with values, and by their indices", buffers::sorted),

@@ -92,6 +92,41 @@ pub(crate) fn refused() -> Result<(), Failed> {
     support::ensure(apart.is_ok(), || "halves of one buffer do not overlap".into())
 }
 
+pub(crate) fn first_keys() -> Result<(), Failed> {
+    const MAX: usize = 50_000;
+    let (backend, sorter) = open()?;
+    // A word before the keys, and few different ones.
+    let words: Vec<u32> =
+        keys(2 * MAX + 1).iter().enumerate().map(|(i, word)| if i % 2 == 0 { 0 } else { word & 0x3ff }).collect();
+    let wide: Vec<u64> = words[1..].chunks_exact(2).map(|pair| u64::from(pair[1]) << 32 | u64::from(pair[0])).collect();
+    let buffer = SortBuffer::from_slice(&backend, &words).map_err(support::failed)?;
+    let indices = SortBuffer::from_slice(&backend, &[7_u32; 302]).map_err(support::failed)?;
+    let counts = SortBuffer::from_slice(&backend, &[0, 12_345]).map_err(support::failed)?;
+    let (from, to) = (Part { buffer: buffer.raw(), offset: 4 }, Part { buffer: indices.raw(), offset: 4 });
+    let ask = Ask::up_to(MAX as u32).options(Options::descending()).counted_by(counts.raw(), 1);
+    let first = sorter.prepare_top_k::<u64>(from, to, 300, ask).map_err(support::failed)?;
+    for (count, there) in
+        [(Count::Fixed(MAX as u32), MAX), (Count::OnDevice, 12_345), (Count::Fixed(200), 200), (Count::Fixed(0), 0)]
+    {
+        let mut encoder = backend.device().create_command_encoder(&CommandEncoderDescriptor::default());
+        first.record_in(&mut encoder, count).map_err(support::failed)?;
+        backend.queue().submit([encoder.finish()]);
+        let mut expected: Vec<u32> = (0..there as u32).collect();
+        expected.sort_by_key(|&i| std::cmp::Reverse(wide[i as usize]));
+        expected.resize(there.max(300), u32::MAX);
+        let found = indices.read().map_err(support::failed)?;
+        support::ensure(found[1..301] == expected[..300], || format!("the first of {there} are {:?}", &found[..20]))?;
+        support::ensure(found[0] == 7 && found[301] == 7, || "what lies around them is written".into())?;
+    }
+    let room = SortBuffer::from_slice(&backend, &vec![0_u32; 5000]).map_err(support::failed)?;
+    for k in [0, backend.facts().most_selected() + 1] {
+        let refused = sorter.prepare_top_k::<u64>(from, room.raw(), k, Ask::up_to(1000));
+        support::ensure(matches!(refused, Err(Error::Unsupported { .. })), || format!("{k} keys are selected"))?;
+    }
+    let refused = sorter.prepare_top_k::<u64>(from, to, 302, ask);
+    support::ensure(matches!(refused, Err(Error::InvalidBuffer { .. })), || "302 indices in room for 301".into())
+}
+
 pub(crate) fn makes_nothing() -> Result<(), Failed> {
     let (backend, sorter) = open()?;
     let (device, queue) = (backend.device(), backend.queue());
