@@ -19,7 +19,7 @@
 use super::command::{Buffer, Builder, Groups, Number};
 use super::shape::{Kernel, Variant};
 use super::tuning::{TABLE_GROUPS, batch_keys};
-use super::{Algorithm, RADIX, RADIX_BITS, SortPlan};
+use super::{Algorithm, Class, RADIX, RADIX_BITS, Request, SortPlan};
 
 /// Words of a batch in the table of buckets: its first tile, its first key, and a ticket for each pass from 1 on.
 pub const BATCH_WORDS: u32 = 16;
@@ -75,8 +75,8 @@ impl SortPlan {
     }
 
     /// Keys of a batch: as many as are wanted, but so many that there are no more batches than buckets.
-    pub(super) fn keys_of_batch(request: &super::Request) -> u32 {
-        let wanted = request.batch.unwrap_or_else(|| batch_keys(request.key_words(), request.payload.words()));
+    pub(super) fn keys_of_batch(request: &Request, class: Class) -> u32 {
+        let wanted = request.batch.unwrap_or_else(|| batch_keys(class, request.key_words(), request.payload.words()));
         let least = request.max.div_ceil(MAX_BATCHES).next_power_of_two();
         wanted.max(least as u32).max(1)
     }

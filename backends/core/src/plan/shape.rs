@@ -357,7 +357,8 @@ impl Shapes {
             // All passes have the tile of those that need more memory. Those have no first pass, to which the values are the positions.
             let shape = sweep(Kernel::BucketSweep)?;
             onesweep = shape.map(|shape| Variant { kernel: Kernel::Onesweep, partitions: true, ..shape });
-            bucket_sweep = shape.map(|shape| Variant { indexed: false, batch: SortPlan::keys_of_batch(request), ..shape });
+            bucket_sweep =
+                shape.map(|shape| Variant { indexed: false, batch: SortPlan::keys_of_batch(request, facts.class), ..shape });
         }
         let downsweep = fitted(Variant { kernel: Kernel::Downsweep, ..pass }, counters_group, COUNTER_KEYS, counters, facts)?;
         let (group, single_keys) = tuning::single(key_words, value_words, max);
