@@ -55,7 +55,7 @@ pub fn msl(variant: &Variant) -> Option<String> {
         Kernel::Nearest => vec![search, metal!("nearest")],
         Kernel::Onesweep | Kernel::SingleTile | Kernel::TopK => return None,
         Kernel::Upsweep | Kernel::Spine | Kernel::Downsweep => return None,
-        Kernel::Buckets | Kernel::BucketHistogram | Kernel::BucketSweep => return None,
+        Kernel::Buckets | Kernel::BucketTile | Kernel::BucketHistogram | Kernel::BucketSweep => return None,
     };
     let mut text = String::from("#include <metal_stdlib>\n\nusing namespace metal;\n\n");
     for (name, value) in constants(variant).into_iter().chain([("LOOK", tuning::LOOK)]) {
@@ -76,6 +76,7 @@ pub fn file(kernel: Kernel) -> &'static str {
         Kernel::Scan => include_str!("../wgsl/scan.wgsl"),
         Kernel::Onesweep => include_str!("../wgsl/onesweep.wgsl"),
         Kernel::Buckets => include_str!("../wgsl/buckets.wgsl"),
+        Kernel::BucketTile => include_str!("../wgsl/bucket_tile.wgsl"),
         Kernel::BucketHistogram => include_str!("../wgsl/bucket_histogram.wgsl"),
         Kernel::BucketSweep => include_str!("../wgsl/bucket_sweep.wgsl"),
         Kernel::Upsweep => include_str!("../wgsl/upsweep.wgsl"),
@@ -109,6 +110,11 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
         Kernel::Scan => parts.extend([key, sort, part!("sums")]),
         Kernel::Onesweep => parts.extend([key, sort, schedule].into_iter().chain(moving).chain(ranking).chain([sweep])),
         Kernel::Buckets => parts.extend([key, sort, schedule, table, part!("sums")]),
+        Kernel::BucketTile => {
+            parts.extend(
+                [key, sort, schedule, part!("value"), part!("board")].into_iter().chain(ranking).chain([part!("sort_by_digit")]),
+            );
+        }
         Kernel::BucketHistogram => parts.extend([key, sort, schedule, table, part!("sums"), part!("counts")]),
         Kernel::BucketSweep => parts.extend([key, sort, schedule, table].into_iter().chain(moving).chain(ranking).chain([sweep])),
         Kernel::Upsweep => parts.extend([key, sort, schedule, part!("pass"), part!("places")]),
@@ -116,6 +122,7 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
         Kernel::Downsweep => parts.extend([key, sort, schedule, part!("pass")].into_iter().chain(moving).chain(ranking)),
         Kernel::SingleTile => {
             parts.extend([key, sort, part!("call"), part!("source"), part!("value"), part!("board")].into_iter().chain(ranking));
+            parts.push(part!("sort_by_digit"));
         }
         Kernel::TopK => {
             parts.extend([key, sort, part!("call"), part!("source"), part!("board")].into_iter().chain(ranking));
@@ -164,7 +171,7 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "PACKED" => variant.packed,
         "STATUS" => variant.look_back,
         "PARTITIONS" => variant.partitions,
-        "BUCKETS" => variant.partitions || variant.batch > 0,
+        "BUCKETS" => variant.partitions || variant.batch > 0 || variant.small_bucket > 0,
         "BATCHES" => variant.batch > 0,
         "SEGMENTED" => variant.segmented,
         "NESTED" => variant.nested,
@@ -204,6 +211,7 @@ fn owners(variant: &Variant) -> u32 {
 fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)> {
     let Variant { group, keys, tile, batch, .. } = *variant;
     let counts = matches!(variant.kernel, Kernel::Histogram | Kernel::BucketHistogram).then(|| ("COUNTED", counted(variant)));
+    let small = matches!(variant.kernel, Kernel::Buckets | Kernel::BucketTile).then_some(("SMALL_BUCKET", variant.small_bucket));
     let batches = (batch > 0).then_some([
         ("BATCH_KEYS", batch),
         ("BATCH_WORDS", BATCH_WORDS),
@@ -253,7 +261,7 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("SLICE", variant.slice()),
         ("SLICE_KEYS", variant.slice_keys()),
     ];
-    all.into_iter().chain(counts).chain(batches.into_iter().flatten())
+    all.into_iter().chain(counts).chain(small).chain(batches.into_iter().flatten())
 }
 
 /// The lines that the conditions let through, with repeated ones written out: `@` is the number of the repetition there.
@@ -314,6 +322,7 @@ pub fn writes(kernel: Kernel, binding: usize) -> bool {
         Kernel::Scan => &[1],
         Kernel::Onesweep => &[2, 3, 4, 6, 8],
         Kernel::Buckets => &[1, 2],
+        Kernel::BucketTile => &[1, 2, 3, 4, 5],
         Kernel::BucketHistogram => &[2, 3, 4],
         Kernel::BucketSweep => &[3, 4, 5, 6, 8, 10],
         Kernel::Downsweep => &[2, 3, 5, 7],

@@ -3,7 +3,7 @@
 // in       sort; state: count, schedule, and the histogram of the digit that keys are partitioned by
 // out      table: tiles and batches; tickets and counts zero
 // launch   any number of groups, which share out the table
-// does     nothing if no passes follow the partition. A bucket belongs to the batch of number start / BATCH_KEYS: as none starts after the
+// does     nothing if no passes follow the partition. Buckets of up to SMALL_BUCKET keys have no tiles. A bucket belongs to the batch of number start / BATCH_KEYS: as none starts after the
 //          end of all keys, there are as many batches as that leaves, some of them empty. A batch is no larger than BATCH_KEYS and its last
 //          bucket.
 
@@ -30,7 +30,8 @@ fn buckets(
     if (thread == RADIX - 1u) {
         starts[RADIX] = keys;
     }
-    sum_up(thread, (end - start + TILE - 1u) / TILE);
+    // One group has sorted a small bucket: there are no tiles of it.
+    sum_up(thread, select((end - start + TILE - 1u) / TILE, 0u, end - start <= SMALL_BUCKET));
     if (!follow) {
         return;
     }

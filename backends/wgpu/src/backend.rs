@@ -40,6 +40,8 @@ pub struct Config {
     pub blocked: Blocked,
     /// Keys in which the buckets of a batch start, where not the planner is to choose: for tests of several batches.
     pub batch: Option<u32>,
+    /// Keys of a bucket, at most, that one group sorts, where not the planner is to choose: for tests of others.
+    pub small_bucket: Option<u32>,
     /// Bytes of a binding, if fewer than the device allows: for tests of what does not fit one.
     pub max_binding: Option<u64>,
 }
@@ -54,6 +56,7 @@ impl Default for Config {
             algorithm: None,
             blocked: Blocked::NONE,
             batch: None,
+            small_bucket: None,
             max_binding: None,
         }
     }
@@ -79,7 +82,8 @@ impl WgpuBackend {
         let gpu = Arc::new(gpu);
         tracing::info!(device = gpu.name(), "opened");
         let mut engine = Engine::new(gpu.clone());
-        (engine.algorithm, engine.blocked, engine.batch) = (config.algorithm, config.blocked, config.batch);
+        (engine.algorithm, engine.blocked) = (config.algorithm, config.blocked);
+        (engine.batch, engine.small_bucket) = (config.batch, config.small_bucket);
         Ok(Self { gpu, engine: Arc::new(Mutex::new(engine)) })
     }
 

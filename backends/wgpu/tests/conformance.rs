@@ -23,9 +23,9 @@ fn main() {
         config.algorithm = Some(algorithm);
         config
     };
-    // Lengths of several batches.
+    // Several batches, of buckets that are not all small.
     let mut hybrid = by(Algorithm::MsdHybrid);
-    hybrid.batch = Some(20_000);
+    (hybrid.batch, hybrid.small_bucket) = (Some(20_000), Some(300));
     let suite_is_full = suite.is_full();
     let ways = [
         (label.clone(), support::config()),

@@ -35,6 +35,8 @@ pub struct Config {
     pub blocked: Blocked,
     /// Keys in which the buckets of a batch start, if this is not for plans to choose.
     pub batch: Option<u32>,
+    /// Keys of a bucket, at most, that one group sorts, if this is not for plans to choose.
+    pub small_bucket: Option<u32>,
     /// So many keys at least sorts are planned for: the shapes of long ones come with fewer keys as well.
     pub planned_for: u64,
     /// What the seeds of all schedules are drawn from. Each launch has one of its own.
@@ -44,7 +46,8 @@ pub struct Config {
 impl Config {
     /// With kernels of this source, by the way that plans choose.
     pub fn of(source: Source) -> Self {
-        Self { source, facts: FACTS, algorithm: None, blocked: Blocked::NONE, batch: None, planned_for: 0, seed: 1 }
+        let (batch, small_bucket) = (None, None);
+        Self { source, facts: FACTS, algorithm: None, blocked: Blocked::NONE, batch, small_bucket, planned_for: 0, seed: 1 }
     }
 }
 
@@ -145,12 +148,12 @@ impl MslBackend {
 
     /// Does what `request` asks for. Gives the buffers as they are then.
     fn execute<W: Word>(&self, keys: &[W], values: &[u32], bounds: &[[u32; 2]], request: Request) -> Result<Memory, Error> {
-        let Config { facts, algorithm, blocked, batch, planned_for, .. } = self.inner.config;
+        let Config { facts, algorithm, blocked, batch, small_bucket, planned_for, .. } = self.inner.config;
         let algorithm = algorithm.filter(|algorithm| algorithm.takes(request.key_bits));
         facts.limits(request.payload.words()).check("the emulated GPU", keys.len(), size_of::<W>().max(4))?;
         let count = request.max;
         let max = if request.top.is_none() { count.max(planned_for) } else { count };
-        let plan = SortPlan::new(Request { algorithm, blocked, batch, max, ..request }, &facts)?;
+        let plan = SortPlan::new(Request { algorithm, blocked, batch, small_bucket, max, ..request }, &facts)?;
         // Kernels address whole words.
         let mut bytes: Vec<u8> = bytemuck::cast_slice(keys).to_vec();
         bytes.resize(bytes.len().next_multiple_of(4), 0xa5);

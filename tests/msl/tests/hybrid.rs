@@ -107,14 +107,24 @@ impl<'a, W: Word> Model<'a, W> {
         (ordered >> (32 * digit.word + digit.shift)) as usize & ((1 << digit.bits) - 1)
     }
 
-    fn tiles_of(&self, bucket: usize) -> usize {
-        self.buckets[bucket].len().div_ceil(self.plan.tile as usize)
+    fn is_small(&self, bucket: usize) -> bool {
+        self.buckets[bucket].len() <= self.plan.small_bucket as usize
     }
 
-    /// The buckets of a batch.
-    fn batch(&self, batch: usize) -> impl Iterator<Item = usize> {
+    /// Those of small buckets are sorted by one group.
+    fn tiles_of(&self, bucket: usize) -> usize {
+        if self.is_small(bucket) { 0 } else { self.buckets[bucket].len().div_ceil(self.plan.tile as usize) }
+    }
+
+    /// The buckets that start in a batch, but those that are empty.
+    fn all_of_batch(&self, batch: usize) -> impl Iterator<Item = usize> {
         let batch_of = |bucket: usize| self.buckets[bucket].start / self.plan.batch as usize;
         (0..RADIX).filter(move |&bucket| batch_of(bucket) == batch && !self.buckets[bucket].is_empty())
+    }
+
+    /// Those of them that it sorts.
+    fn batch(&self, batch: usize) -> impl Iterator<Item = usize> {
+        self.all_of_batch(batch).filter(|&bucket| !self.is_small(bucket))
     }
 
     /// The positions of the keys of a bucket after its first passes, up to number `slot`.
@@ -132,7 +142,7 @@ impl<'a, W: Word> Model<'a, W> {
     /// Where each batch starts in the buffer that a pass writes: the first key of it.
     fn shift(&self, slot: usize, batch: usize) -> usize {
         let ends_elsewhere = (self.schedule.len() - 1 - slot) % 2 == 1;
-        let start = self.batch(batch).next().map_or(0, |bucket| self.buckets[bucket].start);
+        let start = self.all_of_batch(batch).next().map_or(0, |bucket| self.buckets[bucket].start);
         if slot > 0 && ends_elsewhere { start } else { 0 }
     }
 
@@ -146,11 +156,17 @@ impl<'a, W: Word> Model<'a, W> {
         }
         match command.variant.kernel {
             Kernel::Onesweep => {
-                for bucket in 0..RADIX {
-                    self.check_bucket(0, bucket, 0, command, memory);
-                }
+                (0..RADIX).for_each(|bucket| self.check_bucket(0, bucket, 0, written(command), memory));
             }
             _ if self.schedule.len() == 1 => {}
+            Kernel::BucketTile => {
+                let last = self.schedule.len() - 1;
+                // Where the sort ends, the scratch or home; values lie beside.
+                let ends = if last % 2 == 0 { [2, 4] } else { [3, 5] };
+                (0..RADIX).filter(|&bucket| self.is_small(bucket)).for_each(|bucket| {
+                    self.check_bucket(last, bucket, 0, ends.map(|end| command.bindings.get(end).copied()), memory);
+                });
+            }
             Kernel::Buckets => self.check_table(&memory[&Buffer::Buckets].values()),
             Kernel::BucketHistogram => {
                 let table = memory[&Buffer::Buckets].values::<u32>();
@@ -165,7 +181,7 @@ impl<'a, W: Word> Model<'a, W> {
                 let (slot, batch) = (number(0), number(1));
                 if slot < self.schedule.len() {
                     for bucket in self.batch(batch) {
-                        self.check_bucket(slot, bucket, self.shift(slot, batch), command, memory);
+                        self.check_bucket(slot, bucket, self.shift(slot, batch), written(command), memory);
                     }
                 }
             }
@@ -174,7 +190,7 @@ impl<'a, W: Word> Model<'a, W> {
     }
 
     /// That the keys of a bucket lie where they must, in their order.
-    fn check_bucket(&self, slot: usize, bucket: usize, shift: usize, command: &Command, memory: &Memory) {
+    fn check_bucket(&self, slot: usize, bucket: usize, shift: usize, to: [Option<Buffer>; 2], memory: &Memory) {
         let (request, expected) = (&self.plan.request, self.after(slot, bucket));
         // A caller's buffer begins with what is not sorted.
         let range = |buffer| {
@@ -186,7 +202,7 @@ impl<'a, W: Word> Model<'a, W> {
             let start = first as usize + self.buckets[bucket].start - shift;
             start..start + expected.len()
         };
-        let to = command.bindings[command.bindings.len() - if request.payload == Payload::None { 1 } else { 3 }];
+        let [to, values_to] = [to[0].expect("keys are written"), to[1].unwrap_or(Buffer::Values)];
         let mut found = memory[&to].values::<W>()[range(to)].to_vec();
         let mut keys: Vec<W> = expected.iter().map(|&i| self.keys[i]).collect();
         let what = format!("bucket {bucket} after pass {slot}, in {to:?} at {:?}", range(to));
@@ -197,7 +213,6 @@ impl<'a, W: Word> Model<'a, W> {
             found.sort_unstable();
             keys.sort_unstable();
         } else {
-            let values_to = command.bindings[command.bindings.len() - 1];
             let (words, range) = (request.payload.words() as usize, range(values_to));
             let values = memory[&values_to].values::<u32>();
             let values = values[range.start * words..range.end * words].chunks_exact(words).map(|value| value[0] as usize);
@@ -213,17 +228,17 @@ impl<'a, W: Word> Model<'a, W> {
         let mut tiles = 0;
         for (bucket, range) in self.buckets.iter().enumerate() {
             let first = tiles;
-            for start in range.clone().step_by(self.plan.tile as usize) {
+            for start in range.clone().step_by(self.plan.tile as usize).take(self.tiles_of(bucket)) {
                 let keys = (range.end - start).min(self.plan.tile as usize);
                 assert_eq!(row(first_tile, TILE_WORDS, tiles), [start, keys, first, bucket].map(|word| word as u32));
                 tiles += 1;
             }
         }
         assert!(tiles as u64 <= self.plan.bucket_tiles());
-        assert!(table.len() as u64 == self.table.words && tiles >= self.keys.len().div_ceil(self.plan.tile as usize));
+        assert_eq!(table.len() as u64, self.table.words);
         let mut keys = 0;
         for batch in 0..batches as usize {
-            let buckets: Vec<usize> = self.batch(batch).collect();
+            let buckets: Vec<usize> = self.all_of_batch(batch).collect();
             let (found, next) = (row(first_batch, BATCH_WORDS, batch), row(first_batch, BATCH_WORDS, batch + 1));
             assert_eq!((next[0] - found[0]) as usize, buckets.iter().map(|&bucket| self.tiles_of(bucket)).sum());
             if let (Some(&first), Some(&last)) = (buckets.first(), buckets.last()) {
@@ -251,6 +266,12 @@ impl<'a, W: Word> Model<'a, W> {
     }
 }
 
+/// The buffers for keys, and for values if there are any, that a pass writes.
+fn written(command: &Command) -> [Option<Buffer>; 2] {
+    let first = if command.variant.kernel == Kernel::Onesweep { 6 } else { 8 };
+    [first, first + 2].map(|binding| command.bindings.get(binding).copied())
+}
+
 /// Sorts, looking at the buffers after each command. Gives the tiles that were counted on behalf of others.
 fn check<W: Word>(pattern: Pattern, payload: Payload, spec: Spec, blocked: Blocked, seed: u64) -> u32 {
     let keys = keys::<W>(pattern, KEYS);
@@ -261,7 +282,10 @@ fn check<W: Word>(pattern: Pattern, payload: Payload, spec: Spec, blocked: Block
     let max = KEYS as u64 + 1000 * (seed % 2);
     let algorithm = Some(Algorithm::MsdHybrid);
     let request = Request::keys(W::BITS, spec, max);
-    let request = Request { payload, algorithm, blocked, batch: Some(BATCH), keys: place, values: place, ..request };
+    // None, those of a few keys, or all of a few hundred.
+    let small_bucket = [Some(0), Some(40), None][seed as usize / 2 % 3];
+    let request = Request { payload, algorithm, blocked, batch: Some(BATCH), small_bucket, ..request };
+    let request = Request { keys: place, values: place, ..request };
     let plan = SortPlan::new(request, &FACTS).unwrap();
     let model = Model::new(&plan, &keys);
     let backend = MslBackend::open_with(Config { seed, ..Config::of(Source::NAGA_ROLLED) }).unwrap();

@@ -43,11 +43,12 @@ fn bytes_of_a_key() {
     }
 }
 
-/// What is added for each further key of four buckets, as the table of all buckets is the same for any number. What of it leaves a cache is
+/// What is added for each further key of four buckets that are not small, as the table of all buckets is the same for any number. What of it leaves a cache is
 /// less by far: `backends/core/tests/cache.rs` tells.
 #[test]
 fn bytes_of_a_key_of_the_hybrid() {
-    let config = Config { algorithm: Some(Algorithm::MsdHybrid), ..Config::of(Source::NAGA_ROLLED) };
+    let algorithm = Some(Algorithm::MsdHybrid);
+    let config = Config { algorithm, small_bucket: Some(0), ..Config::of(Source::NAGA_ROLLED) };
     let added = |sort: &dyn Fn(&MslBackend, usize) -> Result<(), Error>| {
         let [fewer, more] = [1, 2].map(|tiles| {
             let backend = MslBackend::open_with(config).unwrap();

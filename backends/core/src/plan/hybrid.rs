@@ -3,7 +3,8 @@
 //! ```text
 //! histogram         keys     ────────────────────────────   all digits of all keys
 //! onesweep          scratch  ├──┼───┼─┼──┼────┼─┼──┼──┼─┤   a bucket for each value of the most significant digit that varies
-//! buckets                    ╎ batch 0 ╎ batch 1 ╎ batch 2  where buckets, their tiles and the batches of buckets lie
+//! bucket_tile       home     ├──┤   ├─┤  ├────┤      ├──┤   buckets that one group holds, by all other digits
+//! buckets                    ╎ batch 0 ╎ batch 1 ╎ batch 2  where the others lie, their tiles and the batches of them
 //! bucket_histogram  scratch  ├──┼───┼─┤                     for each batch: the other digits, bucket by bucket,
 //! bucket_sweep      home     ├──┼───┼─┤                     and a pass for each of them, least significant first
 //! ```
@@ -92,7 +93,13 @@ impl Builder<'_> {
             return;
         }
         let plain = Variant { key_bits: sweep.key_bits, tile: sweep.tile, batch: sweep.batch, group: RADIX, ..self.shapes.plain };
-        let buckets = Variant { kernel: Kernel::Buckets, ..plain };
+        if let Some(shape) = self.shapes.bucket_tile.filter(|shape| shape.small_bucket > 0) {
+            let mut bindings = vec![Buffer::Sort, Buffer::State];
+            bindings.extend(self.keys(1));
+            bindings.extend(self.values(1));
+            self.push(shape, bindings, [], Groups::Fixed(RADIX));
+        }
+        let buckets = Variant { kernel: Kernel::Buckets, small_bucket: self.plan.small_bucket, ..plain };
         self.push(buckets, [Buffer::Sort, Buffer::State, Buffer::Buckets], [], Groups::Fixed(TABLE_GROUPS));
         // Twice the tiles of a batch suffice at once, unless its last bucket is longer than a batch; in any case groups take tile after tile.
         let tiles = u64::from(2 * self.plan.batch.div_ceil(self.plan.tile));

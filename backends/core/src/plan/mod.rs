@@ -115,6 +115,8 @@ pub struct Request {
     pub blocked: Blocked,
     /// Keys in which the buckets of a batch start, if they are not to be as many as suit a cache: for tests.
     pub batch: Option<u32>,
+    /// Keys of a bucket, at most, that one group sorts, if not as many as it can hold: for tests.
+    pub small_bucket: Option<u32>,
 }
 
 impl Request {
@@ -131,6 +133,7 @@ impl Request {
             algorithm: None,
             blocked: Blocked::NONE,
             batch: None,
+            small_bucket: None,
         }
     }
 
@@ -217,6 +220,8 @@ pub struct SortPlan {
     pub tile: u32,
     /// Keys in which the buckets of a batch start; 0 for algorithms without buckets.
     pub batch: u32,
+    /// Keys of a bucket, at most, that one group sorts.
+    pub small_bucket: u32,
     /// The most keys that one launch sorts; 0 if that is not wanted.
     pub single_tile: u32,
     /// Bytes of each buffer that the sort needs of its own.
@@ -251,6 +256,7 @@ impl SortPlan {
             window,
             tile: shapes.pass_tile(algorithm),
             batch: shapes.bucket_sweep.map_or(0, |shape| shape.batch),
+            small_bucket: shapes.bucket_tile.map_or(0, |shape| shape.small_bucket),
             single_tile: if request.algorithm.is_some() || request.top.is_some() { 0 } else { shapes.single.tile },
             scratch: vec![],
             long: vec![],

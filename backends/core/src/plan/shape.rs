@@ -118,6 +118,7 @@ pub enum Kernel {
     Scan,
     Onesweep,
     Buckets,
+    BucketTile,
     BucketHistogram,
     BucketSweep,
     Upsweep,
@@ -136,12 +137,13 @@ pub enum Kernel {
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Begin,
         Self::Histogram,
         Self::Scan,
         Self::Onesweep,
         Self::Buckets,
+        Self::BucketTile,
         Self::BucketHistogram,
         Self::BucketSweep,
         Self::Upsweep,
@@ -166,6 +168,7 @@ impl Kernel {
             Self::Scan => "scan",
             Self::Onesweep => "onesweep",
             Self::Buckets => "buckets",
+            Self::BucketTile => "bucket_tile",
             Self::BucketHistogram => "bucket_histogram",
             Self::BucketSweep => "bucket_sweep",
             Self::Upsweep => "upsweep",
@@ -215,6 +218,8 @@ pub struct Variant {
     pub partitions: bool,
     /// Keys in which the buckets of a batch start, where these are sorted batch by batch.
     pub batch: u32,
+    /// Keys of a bucket, at most, that one group sorts.
+    pub small_bucket: u32,
     /// Whether it is told where segments begin and end.
     pub segmented: bool,
     /// Whether it works on positions that were selected before.
@@ -261,6 +266,7 @@ impl Variant {
             look_back: false,
             partitions: false,
             batch: 0,
+            small_bucket: 0,
             segmented: false,
             nested: false,
             vectors: None,
@@ -290,7 +296,7 @@ impl Variant {
             None => return 0,
         };
         // Where one launch sorts everything, word after word goes through it.
-        if self.kernel == Kernel::SingleTile {
+        if matches!(self.kernel, Kernel::SingleTile | Kernel::BucketTile) {
             counters.max(self.tile)
         } else if self.kernel == Kernel::TopK {
             // Counts of a digit, and sums of some of them; or two marks for each of 32 keys a thread.
@@ -311,7 +317,7 @@ impl Variant {
             Kernel::Onesweep => RADIX + 8,
             Kernel::BucketSweep => RADIX + 12,
             Kernel::Downsweep => RADIX + 4,
-            Kernel::SingleTile => 4,
+            Kernel::SingleTile | Kernel::BucketTile => 4,
             Kernel::IvfDistance => DISTANCE_RUN * self.vectors.map_or(0, Vectors::sums) * self.group,
             // Positions, the segment, the digit found, and sums over the threads where these are not those of the ranking.
             Kernel::TopK => self.tile + 8 + if self.ranking == Some(Ranking::Counters) { 0 } else { self.group },
@@ -325,6 +331,7 @@ impl Variant {
 pub(super) struct Shapes {
     pub(super) onesweep: Option<Variant>,
     pub(super) bucket_sweep: Option<Variant>,
+    pub(super) bucket_tile: Option<Variant>,
     pub(super) downsweep: Variant,
     pub(super) single: Variant,
     pub(super) plain: Variant,
@@ -352,7 +359,7 @@ impl Shapes {
             sweeping.map(|(group, ranking)| fitted(shape, group, keys, ranking, facts)).transpose()
         };
         let mut onesweep = sweep(Kernel::Onesweep)?;
-        let mut bucket_sweep = None;
+        let (mut bucket_sweep, mut bucket_tile) = (None, None);
         if request.algorithm == Some(Algorithm::MsdHybrid) {
             // All passes have the tile of those that need more memory. Those have no first pass, to which the values are the positions.
             let shape = sweep(Kernel::BucketSweep)?;
@@ -365,11 +372,15 @@ impl Shapes {
         let (group, ranking) = facts.ballot(group).unwrap_or((counters_group, counters));
         let single = Variant { kernel: Kernel::SingleTile, packed: request.is_packed(), ..base };
         let single = fitted(single, group, single_keys, ranking, facts)?;
+        if bucket_sweep.is_some() && single.ranking != Some(counters) {
+            let small_bucket = request.small_bucket.unwrap_or(single.tile).min(single.tile);
+            bucket_tile = Some(Variant { kernel: Kernel::BucketTile, indexed: false, small_bucket, ..single });
+        }
         let plain = Variant { key_bits: 32, value_words: 0, indexed: false, group: GROUP.min(facts.max_group), ..base };
         let histogram = Variant { kernel: Kernel::Histogram, keys: tuning::histogram_keys(max), ..plain };
         let histogram = Variant { key_bits: request.key_bits, packed: request.is_packed(), ..histogram };
         let top = top_shape(Variant { kernel: Kernel::TopK, value_words: 0, indexed: false, ..single }, request, facts)?;
-        Ok(Self { onesweep, bucket_sweep, downsweep, single, plain, histogram, top })
+        Ok(Self { onesweep, bucket_sweep, bucket_tile, downsweep, single, plain, histogram, top })
     }
 
     /// Keys of a tile of the passes.

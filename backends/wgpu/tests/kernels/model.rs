@@ -22,6 +22,7 @@ pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64
         Kernel::Scan => model.scan(on),
         Kernel::Onesweep => model.onesweep(on, groups as u32),
         Kernel::Buckets => model.buckets(on),
+        Kernel::BucketTile => model.bucket_tile(on),
         Kernel::BucketHistogram => model.bucket_histogram(on),
         Kernel::BucketSweep => model.bucket_sweep(on, groups as u32),
         Kernel::Upsweep => model.upsweep(on),
@@ -130,20 +131,51 @@ impl Model<'_> {
         self.scatter(on, &places);
     }
 
+    /// Where each bucket starts, and the last one ends.
+    fn starts(&self, on: &Contents) -> Vec<usize> {
+        let starts = &on[&Buffer::State][histogram(self.top_scheduled(on))..][..RADIX];
+        starts.iter().map(|&start| start as usize).chain([self.count]).collect()
+    }
+
+    fn is_small(&self, bucket: &[usize]) -> bool {
+        bucket[1] - bucket[0] <= self.plan.small_bucket as usize
+    }
+
+    /// Small buckets are in order, where the sort ends.
+    fn bucket_tile(&self, on: &mut Contents) {
+        let passes = self.passes(on);
+        if passes < 2 {
+            return;
+        }
+        let mut moves = vec![];
+        for bucket in self.starts(on).windows(2).filter(|bucket| self.is_small(bucket)) {
+            let mut order: Vec<usize> = (bucket[0]..bucket[1]).collect();
+            order.sort_by_cached_key(|&i| self.rank(self.key(on, Buffer::Scratch, i)));
+            moves.extend(order.into_iter().zip(bucket[0]..));
+        }
+        // Those of the keys, and of the values: from the scratch, to it or home.
+        let end = if passes.is_multiple_of(2) { 1 } else { 0 };
+        let bound = |binding: usize| self.command.bindings.get(binding).copied();
+        let keys: Vec<u128> = moves.iter().map(|&(i, _)| self.key(on, Buffer::Scratch, i)).collect();
+        keys.iter().zip(&moves).for_each(|(&key, &(_, place))| self.put_key(on, self.command.bindings[2 + end], place, key));
+        if let (Some(from), Some(to)) = (bound(4), bound(4 + end)) {
+            self.move_values(on, (from, to), &moves);
+        }
+    }
+
     /// The tiles of each bucket, and the batches; counts and tickets are zero.
     fn buckets(&self, on: &mut Contents) {
         if self.passes(on) < 2 {
             return;
         }
         let BucketTable { batches, first_batch, first_tile, .. } = self.table();
-        let starts = &on[&Buffer::State][histogram(self.top_scheduled(on))..][..RADIX];
-        let mut starts: Vec<usize> = starts.iter().map(|&start| start as usize).collect();
-        starts.push(self.count);
+        let starts = self.starts(on);
         let (mut tiles, mut tiles_before) = (vec![], vec![]);
         for (bucket, range) in starts.windows(2).enumerate() {
             let first = tiles.len();
             tiles_before.push(first);
-            for key in (range[0]..range[1]).step_by(self.tile) {
+            let end = if self.is_small(range) { range[0] } else { range[1] };
+            for key in (range[0]..end).step_by(self.tile) {
                 tiles.push([key, self.tile.min(range[1] - key), first, bucket]);
             }
         }
@@ -318,18 +350,23 @@ impl Model<'_> {
         let (from, to) = self.ends();
         let keys: Vec<u128> = moves.iter().map(|&(i, _)| self.key(on, from, i)).collect();
         keys.iter().zip(moves).for_each(|(&key, &(_, place))| self.put_key(on, to, place, key));
-        let payload = self.plan.request.payload;
         let &[.., from, to] = &self.command.bindings[..] else { unreachable!("a pass has many bindings") };
-        if payload == Payload::None {
-            return;
+        match self.plan.request.payload {
+            Payload::None => {}
+            Payload::Indices if self.number(0) == 0 => {
+                let first = self.first(to);
+                moves.iter().for_each(|&(i, place)| self.contents(on, to)[first + place] = i as u32);
+            }
+            _ => self.move_values(on, (from, to), moves),
         }
-        let (words, from_first, to_first) = (payload.words() as usize, self.first(from), self.first(to));
-        for &(i, place) in moves {
-            let value = match payload {
-                Payload::Indices if self.number(0) == 0 => vec![i as u32],
-                _ => on[&from][(from_first + i) * words..][..words].to_vec(),
-            };
-            self.contents(on, to)[(to_first + place) * words..][..words].copy_from_slice(&value);
+    }
+
+    fn move_values(&self, on: &mut Contents, (from, to): (Buffer, Buffer), moves: &[(usize, usize)]) {
+        let (words, from_first, to_first) = (self.plan.request.payload.words() as usize, self.first(from), self.first(to));
+        let value = |i: usize| on[&from][(from_first + i) * words..][..words].to_vec();
+        let values: Vec<Vec<u32>> = moves.iter().map(|&(i, _)| value(i)).collect();
+        for (value, &(_, place)) in values.iter().zip(moves) {
+            self.contents(on, to)[(to_first + place) * words..][..words].copy_from_slice(value);
         }
     }
 
