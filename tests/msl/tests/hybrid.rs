@@ -162,7 +162,7 @@ impl<'a, W: Word> Model<'a, W> {
             Kernel::BucketTile => {
                 let last = self.schedule.len() - 1;
                 // Where the sort ends, the scratch or home; values lie beside.
-                let ends = if last % 2 == 0 { [2, 4] } else { [3, 5] };
+                let ends = if last.is_multiple_of(2) { [2, 4] } else { [3, 5] };
                 (0..RADIX).filter(|&bucket| self.is_small(bucket)).for_each(|bucket| {
                     self.check_bucket(last, bucket, 0, ends.map(|end| command.bindings.get(end).copied()), memory);
                 });

@@ -220,7 +220,7 @@ impl Model<'_> {
         self.buffer(on, 4)[row + abi::BATCH_TICKETS as usize + slot] += groups + tiles.len() as u32;
         self.buffer(on, 6)[..tiles.len() * RADIX].fill(0);
         // Where the sort does not end the batch lies at the start, but for what the partition left.
-        let ends_here = (self.passes(on) - 1 - slot) % 2 == 0;
+        let ends_here = (self.passes(on) - 1 - slot).is_multiple_of(2);
         let from_shift = if ends_here && slot > 1 { start } else { 0 };
         let to_shift = if ends_here { 0 } else { start };
         let first_tile = tiles.first().map_or(0, |_| on[&Buffer::Buckets][row] as usize);
