@@ -376,8 +376,8 @@ fn selecting(algorithm: Option<Algorithm>, facts: &Facts) -> (u32, Ranking) {
     ballot.unwrap_or((COUNTER_GROUP.min(facts.max_group), Ranking::Counters))
 }
 
-/// The shape that selects as many keys as are asked for: a tile of one key a thread if that will do, for nearest neighbours say, or the
-/// largest.
+/// The shape that selects as many keys as are asked for: the smallest tile that they fit, since that is what limits how many groups a device
+/// works on at a time.
 fn top_shape(shape: Variant, request: &Request, facts: &Facts) -> Result<Variant, Error> {
     let Some(top) = request.top else { return Ok(shape) };
     let most = facts.most_selected();
@@ -385,7 +385,7 @@ fn top_shape(shape: Variant, request: &Request, facts: &Facts) -> Result<Variant
         return Err(Error::Unsupported { what: format!("selecting {} keys; here there are at most {most}", top.k) });
     }
     let (group, ranking) = selecting(request.algorithm, facts);
-    let keys = if top.k <= group { 1 } else { SELECT_KEYS };
+    let keys = top.k.div_ceil(group).next_power_of_two().min(SELECT_KEYS);
     fitted(Variant { segmented: top.segmented, ..shape }, group, keys, ranking, facts)
 }
 

@@ -4,6 +4,7 @@ use crate::run::Contents;
 use polysort_core::plan::tuning::SELECT_SEGMENT;
 use polysort_core::plan::{Buffer, Command, Digit, Kernel, LAST_LEVEL, Number, Payload, SortPlan};
 use polysort_shaders::abi;
+use std::collections::HashSet;
 
 const RADIX: usize = 256;
 
@@ -273,11 +274,16 @@ impl Model<'_> {
             }
         };
         let first = if is_last { self.first(self.command.bindings[7]) } else { 0 };
-        for (g, mut list) in lists.into_iter().enumerate() {
+        for (g, candidates) in lists.into_iter().enumerate() {
+            let mut list = candidates.clone();
             list.sort_by_cached_key(|&position| self.rank(self.source_key(on, self.command.bindings[6], position as usize)));
             list.truncate(k);
             if is_last {
                 list.resize(k, abi::NOTHING);
+            } else {
+                // The next level finds them in the order that they had.
+                let selected: HashSet<u32> = list.into_iter().collect();
+                list = candidates.into_iter().filter(|position| selected.contains(position)).collect();
             }
             self.buffer(on, 7)[first + g * k..][..list.len()].copy_from_slice(&list);
         }
