@@ -18,22 +18,28 @@ fn tiles<K: Sortable>(max: usize, values: u32) -> usize {
     max.div_ceil(plan.tile as usize)
 }
 
-/// Sorts keys with their positions, in both directions.
-fn is_stable<K: MaskKey>(keys: &[K], blocked: Blocked, least_tiles: usize) {
+/// Sorts so many tiles in both directions.
+fn is_stable<K: MaskKey + PartialEq>(keys: &[K], blocked: Blocked, least_tiles: usize) {
     let tiles = tiles::<K>(keys.len(), 1);
     assert!(tiles >= least_tiles, "{tiles} tiles");
     for options in [Options::ascending(), Options::descending()] {
-        let backend = backend(blocked);
-        let spec = Spec::of::<K>(options).unwrap();
-        let rank = |i: u32| spec.rank(keys[i as usize].to_bits());
-        let mut expected: Vec<u32> = (0..keys.len() as u32).collect();
-        expected.sort_by_key(|&i| rank(i));
-        let (mut sorted, mut values) = (keys.to_vec(), (0..keys.len() as u32).collect::<Vec<_>>());
-        backend.sort_pairs_with(&mut sorted, &mut values, options).unwrap();
-        assert!(values == expected, "values of {tiles} tiles, {blocked:?}");
-        assert!(sorted.iter().zip(&expected).all(|(key, &i)| spec.rank(key.to_bits()) == rank(i)), "keys");
-        assert!(backend.argsort_with(keys, options).unwrap() == expected, "indices of {tiles} tiles, {blocked:?}");
+        sorts(keys, blocked, options);
     }
+}
+
+/// Sorts unsigned keys with their positions, and by themselves.
+fn sorts<K: MaskKey + PartialEq>(keys: &[K], blocked: Blocked, options: Options) {
+    let (backend, spec) = (backend(blocked), Spec::of::<K>(options).unwrap());
+    let mut expected: Vec<u32> = (0..keys.len() as u32).collect();
+    expected.sort_by_key(|&i| spec.rank(keys[i as usize].to_bits()));
+    let ordered: Vec<K> = expected.iter().map(|&i| keys[i as usize]).collect();
+    let (mut sorted, mut values) = (keys.to_vec(), (0..keys.len() as u32).collect::<Vec<_>>());
+    backend.sort_pairs_with(&mut sorted, &mut values, options).unwrap();
+    assert!(values == expected && sorted == ordered, "{options:?}, {blocked:?}");
+    assert!(backend.argsort_with(keys, options).unwrap() == expected, "indices: {options:?}, {blocked:?}");
+    let mut alone = keys.to_vec();
+    backend.sort_with(&mut alone, options).unwrap();
+    assert!(alone == ordered, "keys alone: {options:?}, {blocked:?}");
 }
 
 #[test]
@@ -50,8 +56,21 @@ fn few_distinct_keys_keep_their_order() {
     let keys: Vec<u64> = (0..12_000).map(|i| u64::from(few(i)) << 32 | u64::from(few(i / 7))).collect();
     is_stable(&keys, Blocked::one_of(3), 8);
     // As the source of the idea has it: one digit that repeats, below the position.
-    let keys: Vec<u32> = (0..20_000).rev().map(|i: u32| i / 500 << 11 | i % 3).collect();
+    let keys: Vec<u32> = (0..20_000).rev().map(|i: u32| (i / 500) << 11 | (i % 3)).collect();
     is_stable(&keys, Blocked::one_of(4), 10);
+}
+
+/// Ranges of as many digits as all bits have, of fewer, across words, and of bits that two digits of a whole key share.
+#[test]
+fn ranges_of_bits() {
+    let keys: Vec<u64> = (1..6000_u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let words: Vec<u32> = keys.iter().map(|&key| (key >> 32) as u32).collect();
+    for bits in [0..31, 0..23, 0..22, 1..32, 10..12, 11..32] {
+        sorts(&words, Blocked::one_of(2), Options::ascending().bits(bits));
+    }
+    for bits in [0..63, 0..55, 32..64, 31..33, 9..60] {
+        sorts(&keys, Blocked::one_of(2), Options::descending().bits(bits));
+    }
 }
 
 /// One key in a digit of a tile, or all of them: a count of 16 bits takes both, and what shares its word stays as it is.

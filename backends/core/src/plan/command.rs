@@ -441,7 +441,7 @@ impl SortPlan {
     /// Bytes of the counts of all tiles of a pass.
     pub(super) fn status_bytes(&self) -> u64 {
         let tiles = self.request.max.div_ceil(self.tile.max(1).into()).max(1);
-        4 * tiles << self.radix_bits
+        (4 * tiles) << self.radix_bits
     }
 
     /// Groups for a count of keys, in the two dimensions of a launch.

@@ -22,7 +22,7 @@ pub fn pass(key_words: u32, value_words: u32, max: u64) -> (u32, u32) {
 fn spread(keys: u32, max: u64) -> u32 {
     let sevenths = match max {
         0..=0x4_0000 => 2,
-        0..=0x20_0000 => 4,
+        0x4_0001..=0x20_0000 => 4,
         _ => 7,
     };
     (keys * sevenths / 7).next_multiple_of(2)
