@@ -1,7 +1,7 @@
 //! What the host and the kernels must agree on: constants that go into the prelude, and structures that lie in buffers.
 
 use bytemuck::{Pod, Zeroable};
-use polysort_core::plan::{MAX_DIGITS, Number, Payload, RADIX, STATE_HEADER, SortPlan};
+use polysort_core::plan::{MAX_DIGITS, Number, Payload, STATE_HEADER, SortPlan};
 use polysort_core::vector::NO_SLOT;
 
 /// The word of the state that holds the number of keys.
@@ -21,9 +21,6 @@ pub const STATE_TICKETS: u32 = 4;
 
 /// The first of the words of the state that hold the histogram: for each digit, how many keys have each value of it, or a smaller one.
 pub const STATE_HISTOGRAM: u32 = STATE_HEADER;
-
-/// Words of the state.
-pub const STATE_WORDS: u32 = STATE_HISTOGRAM + MAX_DIGITS * RADIX;
 
 /// Numbers that a recorded launch can be given: an entry each of a table that is bound by dynamic offsets.
 pub const NUMBERS: u32 = 1025;

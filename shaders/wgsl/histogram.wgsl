@@ -16,9 +16,16 @@
 @group(0) @binding(3) var<storage, read_write> status: array<u32>;
 #endif
 
-const SLOTS: u32 = KEY_DIGITS * RADIX;
-// Digits of a word, and where the bits of a key start in its lowest one.
-const WORD_DIGITS: u32 = 32u / RADIX_BITS;
+#if HALVES
+// Two counts share a word, of values that lie a half of RADIX apart: the keys of a group fit 16 bits.
+const ROW: u32 = RADIX / 2u;
+#else
+const ROW: u32 = RADIX;
+#endif
+const SLOTS: u32 = KEY_DIGITS * ROW;
+// Digits of a word, the mask of its last one, and where the bits of a key start in its lowest one.
+const WORD_DIGITS: u32 = (32u + RADIX_BITS - 1u) / RADIX_BITS;
+const LAST_MASK: u32 = (1u << (32u - (WORD_DIGITS - 1u) * RADIX_BITS)) - 1u;
 const FIRST_BIT: u32 = (32u - KEY_BITS % 32u) % 32u;
 
 var<workgroup> counts: array<atomic<u32>, SLOTS>;
@@ -58,15 +65,15 @@ fn histogram(
 
     let present = min(keys - first, HISTOGRAM_TILE);
     var descends = known_descents;
-    let by_bytes = sort.digit_count == KEY_DIGITS && sort.digits[0].y == FIRST_BIT && sort.digits[KEY_DIGITS - 1u].z == RADIX - 1u;
+    let is_whole = sort.digit_count == KEY_DIGITS && sort.digits[0].y == FIRST_BIT && sort.digits[KEY_DIGITS - 1u].z == LAST_MASK;
     for (var start = 0u; start < present; start += GROUP * BATCH) {
         var batch: array<Key, BATCH>;
 #repeat k BATCH
         batch[k] = source_key(first + min(start + k * GROUP + thread, present - 1u));
 #end
-        if (by_bytes && start + GROUP * BATCH <= present) {
+        if (is_whole && start + GROUP * BATCH <= present) {
 #repeat k BATCH
-            count_bytes(batch[k]);
+            count_whole(batch[k]);
 #end
         } else {
 #repeat k BATCH
@@ -88,7 +95,7 @@ fn histogram(
     }
     workgroupBarrier();
     for (var i = thread; i < sort.digit_count * RADIX; i += GROUP) {
-        let found = atomicLoad(&counts[i]);
+        let found = found_at(i);
         if (found > 0u) {
             atomicAdd(&state[STATE_HISTOGRAM + i], found);
         }
@@ -98,18 +105,37 @@ fn histogram(
     }
 }
 
-// Counts a key whose digits are its bytes, as they are unless a range of bits is asked for.
-fn count_bytes(key: Key) {
+#if HALVES
+fn count(d: u32, value: u32) {
+    atomicAdd(&counts[d * ROW + value % ROW], 1u << (16u * (value / ROW)));
+}
+
+// The count of a value of a digit, by its place in the histogram.
+fn found_at(i: u32) -> u32 {
+    return (atomicLoad(&counts[i / RADIX * ROW + i % ROW]) >> (16u * (i / ROW % 2u))) & 0xffffu;
+}
+#else
+fn count(d: u32, value: u32) {
+    atomicAdd(&counts[d * ROW + value], 1u);
+}
+
+fn found_at(i: u32) -> u32 {
+    return atomicLoad(&counts[i]);
+}
+#endif
+
+// Counts a key whose digits are those of whole words, as they are unless a range of bits is asked for.
+fn count_whole(key: Key) {
 #repeat d KEY_DIGITS
-    let byte_@ = (ordered_word(key, d / WORD_DIGITS) >> (FIRST_BIT + d % WORD_DIGITS * RADIX_BITS)) & (RADIX - 1u);
-    atomicAdd(&counts[d * RADIX + byte_@], 1u);
+    let value_@ = (ordered_word(key, d / WORD_DIGITS) >> (FIRST_BIT + d % WORD_DIGITS * RADIX_BITS)) & (RADIX - 1u);
+    count(d, value_@);
 #end
 }
 
 fn count_digits(key: Key) {
 #repeat d KEY_DIGITS
     if (d < sort.digit_count) {
-        atomicAdd(&counts[d * RADIX + digit_of(key, digit_at(d))], 1u);
+        count(d, digit_of(key, digit_at(d)));
     }
 #end
 }

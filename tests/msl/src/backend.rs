@@ -29,7 +29,7 @@ pub struct Config {
     pub source: Source,
     /// The device that plans are made for.
     pub facts: Facts,
-    /// The way to sort, if it is to be this one.
+    /// The way to sort, if it is to be this one: what it cannot sort at all is left to the plan.
     pub algorithm: Option<Algorithm>,
     /// Tiles that publish nothing.
     pub blocked: Blocked,
@@ -147,6 +147,7 @@ impl MslBackend {
         facts.limits(request.payload.words()).check("the emulated GPU", keys.len(), size_of::<W>().max(4))?;
         let count = request.max;
         let max = if request.top.is_none() { count.max(planned_for) } else { count };
+        let algorithm = algorithm.filter(|algorithm| algorithm.sorts(&request));
         let plan = SortPlan::new(Request { algorithm, blocked, max, ..request }, &facts)?;
         // Kernels address whole words.
         let mut bytes: Vec<u8> = bytemuck::cast_slice(keys).to_vec();

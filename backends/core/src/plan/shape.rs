@@ -2,9 +2,9 @@
 
 use super::tuning::{
     COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, DIGIT_RUN, DISTANCE_RUN, GROUP, PASS_SLICES, SELECT_KEYS, SELECT_SEGMENT,
-    UNROLLED_LANES,
+    UNROLLED_LANES, WIDE_SLICES,
 };
-use super::{Algorithm, MAX_KEYS, Payload, RADIX, Request, tuning};
+use super::{Algorithm, MAX_KEYS, Payload, RADIX, RADIX_BITS, Request, tuning};
 use crate::Error;
 use crate::vector::{Metric, Precision};
 
@@ -43,14 +43,19 @@ impl Facts {
     /// The group, of `wanted` threads or a half of that and so on, and the ranking by ballots, if such a group is a multiple of every
     /// subgroup and has memory for a row of counters of each of the smallest.
     pub(super) fn ballot(&self, wanted: u32) -> Option<(u32, Ranking)> {
+        self.ballot_in_rows(wanted, RADIX)
+    }
+
+    /// The same with rows of so many words.
+    fn ballot_in_rows(&self, wanted: u32, row: u32) -> Option<(u32, Ranking)> {
         let (least, most) = self.subgroups?;
         let mut group = wanted.min(self.max_group);
         // Three quarters of the memory, or less: other arrays need some.
-        while group > most.max(32) && group / least * RADIX * 4 > self.workgroup_bytes * 3 / 4 {
+        while group > most.max(16) && group / least * row * 4 > self.workgroup_bytes * 3 / 4 {
             group /= 2;
         }
         let rows = group / least.max(1);
-        let fits = group >= most && group.is_multiple_of(most) && rows * RADIX * 4 <= self.workgroup_bytes * 3 / 4;
+        let fits = group >= most && group.is_multiple_of(most) && rows * row * 4 <= self.workgroup_bytes * 3 / 4;
         fits.then_some((group, Ranking::Ballot { rows, wide: most > 32 }))
     }
 }
@@ -184,6 +189,8 @@ pub struct Variant {
     pub key_bits: u32,
     /// Whether the kernel reads or writes the caller's keys of 8 or 16 bits, packed in words.
     pub packed: bool,
+    /// Bits of a digit.
+    pub radix_bits: u32,
     /// Words of a value.
     pub value_words: u32,
     /// Whether the values are the keys' positions.
@@ -237,6 +244,7 @@ impl Variant {
             kernel,
             key_bits,
             packed: false,
+            radix_bits: RADIX_BITS,
             value_words: 0,
             indexed: false,
             group: 0,
@@ -257,6 +265,32 @@ impl Variant {
         self.key_bits.div_ceil(32)
     }
 
+    /// Values of a digit.
+    pub fn radix(&self) -> u32 {
+        1 << self.radix_bits
+    }
+
+    /// Whether digits are wider than those of other sorts.
+    pub fn has_wide_digits(&self) -> bool {
+        self.radix_bits > RADIX_BITS
+    }
+
+    /// Digits of a key, at most.
+    pub fn key_digits(&self) -> u32 {
+        self.key_words() * self.key_bits.min(32).div_ceil(self.radix_bits)
+    }
+
+    /// Whether two counts share a word: those of wide digits, and those of 16 digits at once, which would else take all the workgroup memory
+    /// that the least of devices have.
+    pub fn packs_counts(&self) -> bool {
+        self.has_wide_digits() || self.kernel == Kernel::Histogram && self.key_bits == 128
+    }
+
+    /// Words of the counts of all values of a digit.
+    pub fn row_words(&self) -> u32 {
+        if self.packs_counts() { self.radix() / 2 } else { self.radix() }
+    }
+
     /// Keys of a thread that go through workgroup memory at a time.
     pub fn slice_keys(&self) -> u32 {
         self.keys.div_ceil(self.slices)
@@ -270,7 +304,7 @@ impl Variant {
     /// Words of workgroup memory that a tile is worked on.
     pub fn board_words(&self) -> u32 {
         let counters = match self.ranking {
-            Some(Ranking::Ballot { rows, .. }) => rows * RADIX,
+            Some(Ranking::Ballot { rows, .. }) => rows * self.row_words(),
             Some(Ranking::Counters) => 8 * self.group + self.tile,
             None => return 0,
         };
@@ -281,18 +315,22 @@ impl Variant {
             // Counts of a digit, and sums of some of them; or two marks for each of 32 keys a thread.
             counters.max(RADIX + RADIX / DIGIT_RUN).max(2 * self.group)
         } else {
-            counters.max(self.slice() * self.key_words().max(self.value_words))
+            // Where wide digits go lies behind the slice: in memory of its own it would take as much as two rows.
+            let behind = if self.has_wide_digits() { self.radix() } else { 0 };
+            counters.max(self.slice() * self.key_words().max(self.value_words) + behind)
         }
     }
 
     /// Bytes of workgroup memory of all arrays and variables, each rounded up to 16.
     pub fn workgroup_bytes(&self) -> u32 {
         let ranking = match self.ranking {
-            Some(Ranking::Ballot { rows, .. }) => rows,
+            Some(Ranking::Ballot { rows, .. }) => rows * if self.has_wide_digits() { self.row_words() / self.group } else { 1 },
             Some(Ranking::Counters) => self.group + RADIX + 4,
             None => 0,
         };
         let own = match self.kernel {
+            Kernel::Histogram => self.key_digits() * self.row_words() + 8,
+            Kernel::Onesweep if self.has_wide_digits() => 8,
             Kernel::Onesweep => RADIX + 8,
             Kernel::Downsweep => RADIX + 4,
             Kernel::SingleTile => 4,
@@ -316,7 +354,7 @@ pub(super) struct Shapes {
 }
 
 impl Shapes {
-    pub(super) fn new(request: &Request, facts: &Facts) -> Result<Self, Error> {
+    pub(super) fn new(request: &Request, radix_bits: u32, facts: &Facts) -> Result<Self, Error> {
         let (counters_group, counters) = (COUNTER_GROUP.min(facts.max_group), Ranking::Counters);
         let base = Variant {
             value_words: request.payload.words(),
@@ -328,11 +366,15 @@ impl Shapes {
         let (key_words, value_words) = (request.key_words(), request.payload.words());
         // What takes long to compile is the same for all lengths.
         let max = if facts.unrolls() { request.max } else { MAX_KEYS };
-        let (group, keys) = tuning::pass(facts.class, key_words, value_words, max);
-        let onesweep = facts.ballot(group).or_else(|| facts.ballot(GROUP)).map(|(group, ranking)| {
-            let shape = Variant { kernel: Kernel::Onesweep, look_back: true, slices: PASS_SLICES, ..pass };
-            fitted(shape, group, keys, ranking, facts)
-        });
+        let sweep = Variant { kernel: Kernel::Onesweep, look_back: true, radix_bits, ..pass };
+        let onesweep = if sweep.has_wide_digits() {
+            Some(wide(sweep, max, facts))
+        } else {
+            let (group, keys) = tuning::pass(facts.class, key_words, value_words, max);
+            let ballot = facts.ballot(group).or_else(|| facts.ballot(GROUP));
+            let shape = Variant { slices: PASS_SLICES, ..sweep };
+            ballot.map(|(group, ranking)| fitted(shape, group, keys, ranking, facts))
+        };
         let downsweep = fitted(Variant { kernel: Kernel::Downsweep, ..pass }, counters_group, COUNTER_KEYS, counters, facts)?;
         let (group, single_keys) = tuning::single(key_words, value_words, max);
         let (group, ranking) = facts.ballot(group).unwrap_or((counters_group, counters));
@@ -340,7 +382,10 @@ impl Shapes {
         let single = fitted(single, group, single_keys, ranking, facts)?;
         let plain = Variant { key_bits: 32, value_words: 0, indexed: false, group: GROUP.min(facts.max_group), ..base };
         let histogram = Variant { kernel: Kernel::Histogram, keys: tuning::histogram_keys(max), ..plain };
-        let histogram = Variant { key_bits: request.key_bits, packed: request.is_packed(), ..histogram };
+        let histogram = Variant { key_bits: request.key_bits, packed: request.is_packed(), radix_bits, ..histogram };
+        if histogram.has_wide_digits() && histogram.workgroup_bytes() > facts.workgroup_bytes {
+            return Err(no_wide_digits(facts));
+        }
         let top = top_shape(Variant { kernel: Kernel::TopK, value_words: 0, indexed: false, ..single }, request, facts)?;
         Ok(Self { onesweep: onesweep.transpose()?, downsweep, single, plain, histogram, top })
     }
@@ -348,8 +393,8 @@ impl Shapes {
     /// Keys of a tile of the passes.
     pub(super) fn pass_tile(&self, algorithm: Algorithm) -> u32 {
         match (algorithm, &self.onesweep) {
-            (Algorithm::OneSweep, Some(onesweep)) => onesweep.tile,
-            (Algorithm::ReduceThenScan | Algorithm::OneSweep, _) => self.downsweep.tile,
+            (Algorithm::OneSweep | Algorithm::WideDigits, Some(onesweep)) => onesweep.tile,
+            (Algorithm::ReduceThenScan | Algorithm::OneSweep | Algorithm::WideDigits, _) => self.downsweep.tile,
             (Algorithm::Counting, _) => self.histogram.group * self.histogram.keys,
         }
     }
@@ -368,6 +413,23 @@ fn fitted(shape: Variant, group: u32, keys: u32, ranking: Ranking, facts: &Facts
         .map(|keys| Variant { group, keys, tile: group * keys, unrolled, ranking: Some(ranking), ..shape })
         .find(|shape| shape.workgroup_bytes() <= facts.workgroup_bytes)
         .ok_or_else(|| Error::Unsupported { what: format!("a device with {} bytes of workgroup memory", facts.workgroup_bytes) })
+}
+
+/// The shape of a pass by wide digits.
+fn wide(shape: Variant, max: u64, facts: &Facts) -> Result<Variant, Error> {
+    let shape = Variant { slices: WIDE_SLICES, ..shape };
+    let (group, keys) = tuning::wide_pass(shape.key_words(), shape.value_words, max);
+    // Each thread owns as many words of a row.
+    let ballot = facts.ballot_in_rows(group, shape.row_words()).filter(|(group, _)| shape.row_words().is_multiple_of(*group));
+    let (group, ranking) = ballot.ok_or_else(|| no_wide_digits(facts))?;
+    fitted(shape, group, keys, ranking, facts)
+}
+
+fn no_wide_digits(facts: &Facts) -> Error {
+    let Facts { subgroups, workgroup_bytes, .. } = facts;
+    let what =
+        format!("wide digits on a device with {workgroup_bytes} bytes of workgroup memory and subgroups of {subgroups:?} lanes");
+    Error::Unsupported { what }
 }
 
 /// The group and the ranking of a selection: the plainest, for an algorithm that needs the least of a device.

@@ -113,8 +113,8 @@ fn cases(facts: &Facts, kernel: Kernel, requests: &[Request]) -> Vec<Case> {
     let patterns = [Pattern::Random, Pattern::Sparse, Pattern::OneDigit, Pattern::Sorted, Pattern::Equal];
     let mut cases = vec![];
     for (r, &request) in requests.iter().enumerate() {
-        let algorithms = [None, Some(Algorithm::OneSweep), Some(Algorithm::ReduceThenScan), Some(Algorithm::Counting)];
-        for algorithm in algorithms {
+        let asked = [Algorithm::OneSweep, Algorithm::WideDigits, Algorithm::ReduceThenScan, Algorithm::Counting];
+        for algorithm in [None].into_iter().chain(asked.map(Some)) {
             if kernel == Kernel::TopK && algorithm.is_some() {
                 continue;
             }

@@ -2,11 +2,9 @@
 
 use crate::run::Contents;
 use polysort_core::plan::tuning::SELECT_SEGMENT;
-use polysort_core::plan::{Buffer, Command, Digit, Kernel, LAST_LEVEL, Number, Payload, SortPlan};
+use polysort_core::plan::{Buffer, Command, Digit, Kernel, LAST_LEVEL, Number, Payload, RADIX, SortPlan, state_words};
 use polysort_shaders::abi;
 use std::collections::HashSet;
-
-const RADIX: usize = 256;
 
 /// Does what `command` does when it is launched with `groups` groups for `count` keys.
 pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64, on: &mut Contents) {
@@ -14,7 +12,7 @@ pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64
     match command.variant.kernel {
         Kernel::Begin => {
             let state = model.state(on);
-            state[..abi::STATE_WORDS as usize].fill(0);
+            state[..state_words(plan.radix_bits) as usize].fill(0);
             state[abi::STATE_COUNT as usize] = count as u32;
         }
         Kernel::Histogram => model.histogram(on),
@@ -74,26 +72,26 @@ impl Model<'_> {
         let keys: Vec<u128> = (0..self.count).map(|i| self.source_key(on, self.command.bindings[2], i)).collect();
         let state = self.state(on);
         for (d, digit) in self.plan.digits.iter().enumerate() {
-            keys.iter().for_each(|&key| state[histogram(d) + self.digit_of(key, digit)] += 1);
+            keys.iter().for_each(|&key| state[self.histogram_of(d) + self.digit_of(key, digit)] += 1);
         }
         if keys.windows(2).any(|pair| self.rank(pair[1]) < self.rank(pair[0])) {
             state[abi::STATE_DESCENTS as usize] = 1;
         }
         if self.command.variant.look_back {
             let tiles = self.count.div_ceil(self.tile);
-            self.buffer(on, 3)[..tiles * RADIX].fill(0);
+            self.buffer(on, 3)[..tiles * self.radix()].fill(0);
         }
     }
 
     fn scan(&self, on: &mut Contents) {
         let state = self.state(on);
         for d in 0..self.plan.digits.len() {
-            let counts: Vec<u32> = state[histogram(d)..][..RADIX].to_vec();
+            let counts: Vec<u32> = state[self.histogram_of(d)..][..self.radix()].to_vec();
             if counts.iter().filter(|&&count| count > 0).count() > 1 {
                 state[abi::STATE_VARIES as usize] |= 1 << d;
             }
-            for value in 0..RADIX {
-                state[histogram(d) + value] = counts[..value].iter().sum();
+            for value in 0..self.radix() {
+                state[self.histogram_of(d) + value] = counts[..value].iter().sum();
             }
         }
     }
@@ -104,17 +102,17 @@ impl Model<'_> {
         let Some(d) = self.scheduled(on) else { return };
         let digits = self.digits(on, d);
         let tiles = digits.len().div_ceil(self.tile);
-        self.buffer(on, 4)[..tiles * RADIX].fill(0);
+        self.buffer(on, 4)[..tiles * self.radix()].fill(0);
         let status = self.buffer(on, 3);
-        let mut sums = [0_u32; RADIX];
+        let mut sums = vec![0_u32; self.radix()];
         for (t, tile) in digits.chunks(self.tile).enumerate() {
             tile.iter().for_each(|&digit| sums[digit] += 1);
             for (value, sum) in sums.iter().enumerate() {
-                assert_eq!(status[t * RADIX + value], 0, "the pass before, or the histogram, clears");
-                status[t * RADIX + value] = 2 << 30 | sum;
+                assert_eq!(status[t * self.radix() + value], 0, "the pass before, or the histogram, clears");
+                status[t * self.radix() + value] = 2 << 30 | sum;
             }
         }
-        let mut places: Vec<u32> = self.state(on)[histogram(d)..][..RADIX].to_vec();
+        let mut places: Vec<u32> = self.state(on)[self.histogram_of(d)..][..self.radix()].to_vec();
         let places = digits.iter().map(|&digit| next_of(&mut places[digit])).collect::<Vec<_>>();
         self.scatter(on, &places);
     }
@@ -124,15 +122,15 @@ impl Model<'_> {
         let digits = self.digits(on, d);
         let tiles = digits.len().div_ceil(self.tile);
         let status = self.buffer(on, 3);
-        status[..tiles * RADIX].fill(0);
+        status[..tiles * self.radix()].fill(0);
         digits.iter().enumerate().for_each(|(i, &digit)| status[digit * tiles + i / self.tile] += 1);
     }
 
     fn spine(&self, on: &mut Contents) {
         let Some(d) = self.scheduled_in(on, 1) else { return };
         let tiles = self.count.div_ceil(self.tile);
-        for value in 0..RADIX {
-            let mut start = on[&Buffer::State][histogram(d) + value];
+        for value in 0..self.radix() {
+            let mut start = on[&Buffer::State][self.histogram_of(d) + value];
             for found in &mut self.buffer(on, 2)[value * tiles..][..tiles] {
                 (start, *found) = (start + *found, start);
             }
@@ -192,10 +190,10 @@ impl Model<'_> {
     }
 
     fn fill(&self, on: &mut Contents) {
-        let starts = on[&Buffer::State][histogram(0)..][..RADIX].to_vec();
+        let starts = on[&Buffer::State][self.histogram_of(0)..][..RADIX as usize].to_vec();
         // Each raw key by its place in the order.
-        let mut raws = [0; RADIX];
-        (0..RADIX as u32).for_each(|raw| raws[self.rank(u128::from(raw) << 24) as usize] = raw << 24);
+        let mut raws = [0; RADIX as usize];
+        (0..RADIX).for_each(|raw| raws[self.rank(u128::from(raw) << 24) as usize] = raw << 24);
         for i in 0..self.count {
             let digit = starts.iter().rposition(|&start| start as usize <= i).expect("the first digit starts at 0");
             self.put_packed(on, i, raws[digit]);
@@ -354,6 +352,16 @@ impl Model<'_> {
         }
     }
 
+    /// Values of a digit.
+    fn radix(&self) -> usize {
+        1 << self.plan.radix_bits
+    }
+
+    /// The first word of the histogram of a digit.
+    fn histogram_of(&self, digit: usize) -> usize {
+        abi::STATE_HISTOGRAM as usize + digit * self.radix()
+    }
+
     fn state<'a>(&self, on: &'a mut Contents) -> &'a mut Vec<u32> {
         self.contents(on, Buffer::State)
     }
@@ -365,10 +373,6 @@ impl Model<'_> {
     fn contents<'a>(&self, on: &'a mut Contents, buffer: Buffer) -> &'a mut Vec<u32> {
         on.get_mut(&buffer).unwrap_or_else(|| panic!("{buffer:?} is no buffer of this plan"))
     }
-}
-
-fn histogram(digit: usize) -> usize {
-    abi::STATE_HISTOGRAM as usize + digit * RADIX
 }
 
 fn next_of(place: &mut u32) -> u32 {
