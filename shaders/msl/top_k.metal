@@ -3,7 +3,7 @@
 // in       count_low, count_middle, count_high, count: as for begin, the number of keys, or of segments; level: how often it was
 //          selected before, and LAST_LEVEL if not again; sort; keys_from; segments: where each begins and ends; candidates: the
 //          positions to select from
-// out      indices_to: positions of keys, k for each segment; at the last level filled up with NOTHING
+// out      indices_to: positions of keys, k for each segment; at the last level sorted, and filled up with NOTHING
 // launch   a group for each segment: those that are told, or each SELECT_SEGMENT keys, or candidates, of one array
 // does     Radix select (Alabi et al., "Fast k-selection algorithms for graphics processing units", 2012): digit by digit from the
 //          top, counts the keys that share the digits above with the last one to be selected, until all of those are; then takes
@@ -236,8 +236,11 @@ inline uint3 job_of(uint group, uint there, uint level, constant Sort& sort) {
         take_first(me, source, todo.x, todo.y, board, sums, found, positions, sort);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    sort_positions(me, keys_from, selected, board, sums, positions, sort);
     const bool is_last = level.value >= LAST_LEVEL;
+    // What is selected from again need not be sorted.
+    if (is_last) {
+        sort_positions(me, keys_from, selected, board, sums, positions, sort);
+    }
     device uint* to = indices_to + (is_last ? sort.values_home : 0u) + group * sort.k;
     const uint written = is_last ? sort.k : selected;
     for (uint i = index; i < written; i += GROUP) {

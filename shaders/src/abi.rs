@@ -1,7 +1,7 @@
 //! What the host and the kernels must agree on: constants that go into the prelude, and structures that lie in buffers.
 
 use bytemuck::{Pod, Zeroable};
-use polysort_core::plan::{MAX_DIGITS, Number, Payload, RADIX, STATE_HEADER, SortPlan};
+use polysort_core::plan::{MAX_DIGITS, Number, Payload, STATE_HEADER, SortPlan};
 use polysort_core::vector::NO_SLOT;
 
 /// The word of the state that holds the number of keys.
@@ -24,9 +24,6 @@ pub const STATE_HISTOGRAM: u32 = STATE_HEADER;
 
 /// Added to the number of a pass: the word of a batch that hands out its tiles. Pass 0 has none.
 pub const BATCH_TICKETS: u32 = 1;
-
-/// Words of the state.
-pub const STATE_WORDS: u32 = STATE_HISTOGRAM + MAX_DIGITS * RADIX;
 
 /// Numbers that a recorded launch can be given: an entry each of a table that is bound by dynamic offsets.
 pub const NUMBERS: u32 = 1025;

@@ -6,7 +6,7 @@
 use crate::abi;
 use core::fmt::Write;
 use polysort_core::plan::{
-    BATCH_WORDS, Kernel, LAST_LEVEL, MAX_DIGITS, RADIX, RADIX_BITS, Ranking, TILE_WORDS, Variant, Vectors, When, tuning,
+    BATCH_WORDS, Kernel, LAST_LEVEL, MAX_DIGITS, RADIX, Ranking, TILE_WORDS, Variant, Vectors, When, state_words, tuning,
 };
 use polysort_core::vector::{Metric, Precision};
 
@@ -40,6 +40,7 @@ pub fn msl(variant: &Variant) -> Option<String> {
     let by_ballot = matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. }));
     let (sort, rank, search) = (metal!("parts/sort"), metal!("parts/rank"), metal!("parts/search"));
     let files = match variant.kernel {
+        Kernel::Histogram | Kernel::Scan | Kernel::Onesweep if variant.has_wide_digits() => return None,
         Kernel::Begin => vec![sort, metal!("begin")],
         Kernel::Histogram => vec![sort, metal!("histogram")],
         Kernel::Scan => vec![sort, metal!("scan")],
@@ -96,8 +97,9 @@ pub fn file(kernel: Kernel) -> &'static str {
 
 fn parts(variant: &Variant) -> Vec<&'static str> {
     let (key, sort, schedule) = (part!("key"), part!("sort"), part!("schedule"));
+    let rows = if variant.has_wide_digits() { part!("wide_rows") } else { part!("rows") };
     let ranking = match variant.ranking {
-        Some(Ranking::Ballot { .. }) => vec![part!("threads"), part!("lanes"), part!("rank_by_ballot")],
+        Some(Ranking::Ballot { .. }) => vec![part!("threads"), part!("lanes"), rows, part!("rank_by_ballot")],
         Some(Ranking::Counters) => vec![part!("threads"), part!("sums"), part!("rank_by_counters")],
         None => vec![],
     };
@@ -150,6 +152,7 @@ fn times(variant: &Variant, count: &str) -> Option<u32> {
         "COUNTED" => Some(counted(variant)),
         "RUN" => Some(tuning::DISTANCE_RUN),
         "LOOK" => Some(tuning::LOOK),
+        "LOOK_DIGITS" => Some(tuning::LOOK_DIGITS),
         "ROWS" => variant.unrolled.then_some(rows(variant)),
         "OWNERS" => variant.unrolled.then_some(owners(variant)),
         _ => unreachable!("no count {count}"),
@@ -181,6 +184,8 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "INNER" => variant.vectors.is_some_and(|vectors| vectors.metric == Metric::InnerProduct),
         "COSINE" => variant.vectors.is_some_and(|vectors| vectors.metric == Metric::Cosine),
         "UNROLLED" => variant.unrolled,
+        "WIDE" => variant.has_wide_digits(),
+        "HALVES" => variant.packs_counts(),
         // Only where a pass moves nothing but keys do equal ones not differ.
         "REORDERS" => matches!(variant.kernel, Kernel::Onesweep | Kernel::BucketSweep) && variant.value_words == 0,
         "SUBGROUPS" => matches!(variant.ranking, Some(Ranking::Ballot { .. })),
@@ -191,7 +196,7 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
 
 /// Digits of a key that are counted: those of a bucket share the highest.
 fn counted(variant: &Variant) -> u32 {
-    variant.key_bits / RADIX_BITS - u32::from(variant.kernel == Kernel::BucketHistogram)
+    variant.key_digits() - u32::from(variant.kernel == Kernel::BucketHistogram)
 }
 
 /// Rows of counters.
@@ -218,18 +223,18 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("BATCH_TICKETS", abi::BATCH_TICKETS),
         ("TILE_WORDS", TILE_WORDS),
     ]);
-    let all = [
-        ("RADIX_BITS", RADIX_BITS),
-        ("RADIX", RADIX),
+    [
+        ("RADIX_BITS", variant.radix_bits),
+        ("RADIX", variant.radix()),
         ("MAX_DIGITS", MAX_DIGITS),
-        ("KEY_DIGITS", variant.key_bits / RADIX_BITS),
+        ("KEY_DIGITS", variant.key_digits()),
         ("STATE_COUNT", abi::STATE_COUNT),
         ("STATE_DESCENTS", abi::STATE_DESCENTS),
         ("STATE_VARIES", abi::STATE_VARIES),
         ("STATE_RECOUNTS", abi::STATE_RECOUNTS),
         ("STATE_TICKETS", abi::STATE_TICKETS),
         ("STATE_HISTOGRAM", abi::STATE_HISTOGRAM),
-        ("STATE_WORDS", abi::STATE_WORDS),
+        ("STATE_WORDS", state_words(variant.radix_bits)),
         ("COUNT_DIGIT_BITS", abi::COUNT_DIGIT_BITS),
         ("COUNT_ON_DEVICE", abi::COUNT_ON_DEVICE),
         ("NOTHING", abi::NOTHING),
@@ -256,12 +261,16 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("TILE", tile),
         ("ROWS", rows(variant)),
         ("OWNERS", owners(variant)),
-        ("DIGITS", RADIX.div_ceil(group.clamp(1, RADIX))),
+        ("DIGITS", variant.radix().div_ceil(group.clamp(1, variant.radix()))),
         ("BOARD", variant.board_words()),
         ("SLICE", variant.slice()),
         ("SLICE_KEYS", variant.slice_keys()),
-    ];
-    all.into_iter().chain(counts).chain(small).chain(batches.into_iter().flatten())
+    ]
+    .into_iter()
+    .chain(variant.has_wide_digits().then_some(("LOOK_DIGITS", tuning::LOOK_DIGITS)))
+    .chain(counts)
+    .chain(small)
+    .chain(batches.into_iter().flatten())
 }
 
 /// The lines that the conditions let through, with repeated ones written out: `@` is the number of the repetition there.

@@ -4,7 +4,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, StorageAccess, TypeInner};
 use polysort_core::plan::{Algorithm, Buffer, Class, Command, Facts, Kernel, Request, SearchPlan, SortPlan, Top, Variant};
 use polysort_core::vector::{Metric, Precision, Shape};
-use polysort_core::{Options, Spec};
+use polysort_core::{Error, Options, Spec};
 use polysort_shaders::{abi, prelude};
 use std::collections::{BTreeSet, HashMap};
 
@@ -65,14 +65,15 @@ fn launches() -> Vec<(&'static str, Facts, Command)> {
     let mut launches = vec![];
     for (name, facts) in devices() {
         for request in requests() {
-            for algorithm in [None, Some(Algorithm::ReduceThenScan), Some(Algorithm::MsdHybrid)] {
-                let Ok(plan) = SortPlan::new(Request { algorithm, ..request }, &facts) else {
-                    let takes = Algorithm::MsdHybrid.takes(request.key_bits) && facts.subgroups.is_some();
-                    assert!(algorithm == Some(Algorithm::MsdHybrid) && !takes, "{request:?} on {name}");
-                    continue;
+            let asked = [Algorithm::ReduceThenScan, Algorithm::WideDigits, Algorithm::MsdHybrid];
+            for algorithm in [None].into_iter().chain(asked.map(Some)) {
+                let optional = [Algorithm::WideDigits, Algorithm::MsdHybrid].map(Some);
+                let plan = match SortPlan::new(Request { algorithm, ..request }, &facts) {
+                    Err(Error::Unsupported { .. }) if optional.contains(&algorithm) => continue,
+                    plan => plan.unwrap(),
                 };
                 for command in plan.all_commands() {
-                    if seen.insert(format!("{:?} {:?}", command.variant, command.bindings)) {
+                    if seen.insert(format!("{:?} {:?} {}", command.variant, command.bindings, facts.workgroup_bytes)) {
                         launches.push((name, facts, command.clone()));
                     }
                 }
@@ -178,7 +179,7 @@ fn workgroup_memory_is_what_the_plan_says_and_fits() {
         let shared = module.global_variables.iter().filter(|(_, global)| global.space == AddressSpace::WorkGroup);
         let bytes: u32 = shared.map(|(_, global)| layouter[global.ty].size.next_multiple_of(16)).sum();
         assert!(bytes <= facts.workgroup_bytes, "{bytes} bytes on {device}: {variant:?}");
-        if variant.ranking.is_some() || variant.vectors.is_some() {
+        if variant.ranking.is_some() || variant.vectors.is_some() || variant.kernel == Kernel::Histogram {
             assert_eq!(bytes, variant.workgroup_bytes(), "{variant:?}");
         }
     }

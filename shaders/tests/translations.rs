@@ -38,10 +38,10 @@ fn variants() -> Vec<Variant> {
         let mut plans = vec![];
         let payloads = [Payload::None, Payload::Indices].into_iter().chain((1..=4).map(Payload::Words));
         for payload in payloads {
-            let algorithms = [Algorithm::OneSweep, Algorithm::ReduceThenScan, Algorithm::MsdHybrid];
-            for algorithm in [None].into_iter().chain(algorithms.map(Some)) {
-                if algorithm.is_none_or(|algorithm| algorithm.takes(bits)) {
-                    let request = Request { payload, algorithm, ..Request::keys(bits, spec, 1 << 24) };
+            let asked = [Algorithm::OneSweep, Algorithm::ReduceThenScan, Algorithm::WideDigits, Algorithm::MsdHybrid];
+            for algorithm in [None].into_iter().chain(asked.map(Some)) {
+                let request = Request { payload, algorithm, ..Request::keys(bits, spec, 1 << 24) };
+                if algorithm.is_none_or(|algorithm| algorithm.sorts(&request)) {
                     plans.push(SortPlan::new(request, &facts).unwrap());
                 }
             }
@@ -117,6 +117,9 @@ fn kernels_in_metals_language() {
     let (group, keys) = tuning::pass(Class::Other, 1, 0, MAX_KEYS);
     for variant in variants() {
         let wanted = match variant.kernel {
+            _ if variant.has_wide_digits() => {
+                variant.kernel == Kernel::Onesweep && variant.key_bits == 32 && variant.value_words == 0
+            }
             Kernel::Histogram => variant.key_bits == 32 && variant.tile == group * keys,
             Kernel::Onesweep | Kernel::Downsweep => variant.key_bits == 32 && variant.value_words == 0 && !variant.partitions,
             _ => false,
@@ -124,7 +127,8 @@ fn kernels_in_metals_language() {
         if wanted {
             // With loops, which read better than what they are written out to.
             let variant = Variant { unrolled: false, ..variant };
-            insta::assert_snapshot!(format!("{}.metal", variant.kernel.name()), metal(&variant));
+            let digits = if variant.has_wide_digits() { "_wide" } else { "" };
+            insta::assert_snapshot!(format!("{}{digits}.metal", variant.kernel.name()), metal(&variant));
         }
     }
 }

@@ -43,15 +43,15 @@ fn count_tile(thread: u32, tile: u32) {
     workgroupBarrier();
     let first = atomicLoad(&table[tile_at(tile)]);
     let present = atomicLoad(&table[tile_at(tile) + 1u]);
-    let by_bytes = digits_are_bytes();
+    let is_whole = digits_are_whole();
     for (var start = 0u; start < present; start += GROUP * BATCH) {
         var keys: array<Key, BATCH>;
 #repeat k BATCH
         keys[k] = keys_from[first + min(start + k * GROUP + thread, present - 1u)];
 #end
-        if (by_bytes && start + GROUP * BATCH <= present) {
+        if (is_whole && start + GROUP * BATCH <= present) {
 #repeat k BATCH
-            count_bytes(keys[k]);
+            count_whole(keys[k]);
 #end
         } else {
 #repeat k BATCH
@@ -64,7 +64,7 @@ fn count_tile(thread: u32, tile: u32) {
     workgroupBarrier();
     let bucket = atomicLoad(&table[tile_at(tile) + 3u]);
     for (var d = 0u; d < sort.digit_count - 1u; d++) {
-        let found = atomicLoad(&counts[d * RADIX + thread]);
+        let found = found_at(d * RADIX + thread);
         let smaller = sum_up(thread, found) - found;
         if (smaller > 0u) {
             atomicAdd(&table[smaller_at(bucket, d) + thread], smaller);

@@ -52,15 +52,15 @@ fn histogram(
 
     let present = min(keys - first, HISTOGRAM_TILE);
     var descends = known_descents;
-    let by_bytes = digits_are_bytes();
+    let is_whole = digits_are_whole();
     for (var start = 0u; start < present; start += GROUP * BATCH) {
         var batch: array<Key, BATCH>;
 #repeat k BATCH
         batch[k] = source_key(first + min(start + k * GROUP + thread, present - 1u));
 #end
-        if (by_bytes && start + GROUP * BATCH <= present) {
+        if (is_whole && start + GROUP * BATCH <= present) {
 #repeat k BATCH
-            count_bytes(batch[k]);
+            count_whole(batch[k]);
 #end
         } else {
 #repeat k BATCH
@@ -82,7 +82,7 @@ fn histogram(
     }
     workgroupBarrier();
     for (var i = thread; i < sort.digit_count * RADIX; i += GROUP) {
-        let found = atomicLoad(&counts[i]);
+        let found = found_at(i);
         if (found > 0u) {
             atomicAdd(&state[STATE_HISTOGRAM + i], found);
         }

@@ -3,17 +3,27 @@
 // in       sort
 // in, out  state: its histogram; VARIES gets a bit for each digit of which not all keys have the same value
 // launch   one group for each digit
+// does     Each thread sums up the counts of DIGITS neighbouring values, the group over the threads.
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
 
-@compute @workgroup_size(RADIX)
+@compute @workgroup_size(GROUP)
 fn scan(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group_id: vec3<u32>) {
-    let slot = STATE_HISTOGRAM + group_id.x * RADIX + thread;
-    let found = atomicLoad(&state[slot]);
-    atomicStore(&state[slot], sum_up(thread, found) - found);
-    let keys = sums[RADIX - 1u];
-    if (found > 0u && found < keys) {
-        atomicOr(&state[STATE_VARIES], 1u << group_id.x);
+    let first = STATE_HISTOGRAM + group_id.x * RADIX + thread * DIGITS;
+    var found: array<u32, DIGITS>;
+    var sum = 0u;
+    for (var i = 0u; i < DIGITS; i++) {
+        found[i] = atomicLoad(&state[first + i]);
+        sum += found[i];
+    }
+    var before = sum_up(thread, sum) - sum;
+    let keys = sums[GROUP - 1u];
+    for (var i = 0u; i < DIGITS; i++) {
+        atomicStore(&state[first + i], before);
+        before += found[i];
+        if (found[i] > 0u && found[i] < keys) {
+            atomicOr(&state[STATE_VARIES], 1u << group_id.x);
+        }
     }
 }

@@ -2,7 +2,7 @@
 //
 // in       count_low, count_middle, count_high, count: as for begin, the number of keys, or of segments; level: how often it was
 //          selected before, and LAST_LEVEL if not again; sort; keys_from; segments: where each begins and ends; candidates: the positions to select from
-// out      indices_to: positions of keys, k for each segment; at the last level filled up with NOTHING
+// out      indices_to: positions of keys, k for each segment; at the last level sorted, and filled up with NOTHING
 // launch   a group for each segment: those that are told, or each SELECT_SEGMENT keys, or candidates, of one array
 // does     Radix select (Alabi et al., "Fast k-selection algorithms for graphics processing units", 2012): digit by digit from the top, counts
 //          the keys that share the digits above with the last one to be selected, until all of those are; then takes the keys in order of
@@ -67,7 +67,10 @@ fn top_k(
         take_first(todo.x, todo.y);
     }
     workgroupBarrier();
-    sort_positions(selected);
+    // What is selected from again need not be sorted.
+    if (level.value >= LAST_LEVEL) {
+        sort_positions(selected);
+    }
     var first = group * sort.k;
     var written = selected;
     if (level.value >= LAST_LEVEL) {
@@ -122,11 +125,16 @@ fn take_first(begin: u32, length: u32) {
             put_word(i, 0u);
         }
         workgroupBarrier();
-        for (var i = thread; i < length; i += GROUP) {
-            let key = source_key(position_of(begin + i));
-            if (compared(key, bar, known) == SAME) {
-                atomicAdd(&board[digit_of(key, digit)], 1u);
+        for (var start = 0u; start < length; start += GROUP * BATCH) {
+            var batch: array<Key, BATCH>;
+#repeat k BATCH
+            batch[k] = source_key(position_of(begin + min(start + k * GROUP + thread, length - 1u)));
+#end
+#repeat k BATCH
+            if (start + k * GROUP + thread < length && compared(batch[k], bar, known) == SAME) {
+                atomicAdd(&board[digit_of(batch[k], digit)], 1u);
             }
+#end
         }
         workgroupBarrier();
         let last = find_digit(wanted);
@@ -145,11 +153,19 @@ fn take_first(begin: u32, length: u32) {
         put_word(thread, 0u);
         put_word(GROUP + thread, 0u);
         workgroupBarrier();
-        for (var i = thread; i < min(length - start, 32u * GROUP); i += GROUP) {
-            let order = compared(source_key(position_of(begin + start + i)), bar, known);
-            if (order != ABOVE) {
-                atomicOr(&board[select(0u, GROUP, order == SAME) + i / 32u], 1u << (i % 32u));
+        let present = min(length - start, 32u * GROUP);
+        for (var first = thread; first < present; first += GROUP * BATCH) {
+            var batch: array<Key, BATCH>;
+#repeat k BATCH
+            batch[k] = source_key(position_of(begin + start + min(first + k * GROUP, present - 1u)));
+#end
+#repeat k BATCH
+            let order_@ = compared(batch[k], bar, known);
+            if (first + k * GROUP < present && order_@ != ABOVE) {
+                let index_@ = first + k * GROUP;
+                atomicOr(&board[select(0u, GROUP, order_@ == SAME) + index_@ / 32u], 1u << (index_@ % 32u));
             }
+#end
         }
         workgroupBarrier();
         let below = word_at(thread);

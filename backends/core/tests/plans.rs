@@ -36,6 +36,8 @@ fn plans_are_those_that_were_read() {
     let u32s = keys(32, Spec::of::<u32>(whole));
     let u64s = keys(64, Spec::of::<u64>(whole));
     let odd = Place { first: 3 };
+    let wide = Some(Algorithm::WideDigits);
+    let window = Options::descending().bits(5..60);
     let requests = [
         ("u8", keys(8, Spec::of::<u8>(whole))),
         ("u8_with_values", keys(8, Spec::of::<u8>(whole)).with_values(1)),
@@ -49,6 +51,10 @@ fn plans_are_those_that_were_read() {
         ("u32_onesweep", Request { algorithm: Some(Algorithm::OneSweep), ..u32s }),
         ("u32_hybrid", Request { algorithm: Some(Algorithm::MsdHybrid), ..u32s }),
         ("u64_hybrid_indices", Request { algorithm: Some(Algorithm::MsdHybrid), batch: Some(1 << 19), ..u64s.for_indices() }),
+        ("u32_wide_digits", Request { algorithm: wide, ..u32s }),
+        ("u32_wide_digits_with_values", Request { algorithm: wide, max: 1 << 24, ..u32s.with_values(1) }),
+        ("u64_wide_digits", Request { algorithm: wide, ..u64s }),
+        ("i64_wide_digits_window", Request { algorithm: wide, ..keys(64, Spec::of::<i64>(window)).for_indices() }),
         ("u32_reduce_then_scan", Request { algorithm: Some(Algorithm::ReduceThenScan), ..u32s }),
         ("u16_top_100", keys(16, Spec::of::<u16>(whole)).select(Top { k: 100, segmented: false })),
         ("u64_top_1000_elsewhere", Request { keys: odd, ..u64s.select(Top { k: 1000, segmented: false }) }),
@@ -112,6 +118,17 @@ fn what_no_plan_can_do_is_refused() {
         assert!(SortPlan::new(sweep, &facts).is_ok());
         assert!(matches!(SortPlan::new(sweep, &none), Err(Error::Unsupported { .. })));
     }
+    // Wide digits are for words and pairs of words, and need room.
+    let wide = Request { algorithm: Some(Algorithm::WideDigits), ..keys };
+    assert!(matches!(SortPlan::new(wide, &none), Err(Error::Unsupported { .. })));
+    assert!(matches!(SortPlan::new(wide, &Facts { workgroup_bytes: 12 << 10, ..facts }), Err(Error::Unsupported { .. })));
+    let bytes = Request { key_bits: 8, spec: Spec::of::<u8>(Options::ascending()).unwrap(), ..wide };
+    assert!(matches!(refused(bytes), Error::Unsupported { what } if what.contains("keys of 8 bits")));
+    // Two counts a key, where groups are the smallest.
+    let (_, small) = DEVICES[0];
+    let most = |max| SortPlan::new(Request { max, ..wide }, &Facts { max_binding: 1 << 20, ..small });
+    let Err(Error::TooLong { limit, .. }) = most(1 << 18) else { panic!("more counts than a binding holds") };
+    assert!(most(limit).is_ok() && matches!(most(limit + 1), Err(Error::TooLong { .. })));
 }
 
 /// There are batches for every key, and no more than there are numbers for, or buckets.

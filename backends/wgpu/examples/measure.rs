@@ -1,7 +1,7 @@
 //! Times sorts of data that is on the device: `measure KEYS PAYLOAD LENGTHS TRIALS [ALGORITHM] [--launches] [--host] [--top K]`.
 //!
-//! KEYS: u32, u64, f32, u16, u8; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24; ALGORITHM: auto, onesweep, scan, hybrid. Prints the rows
-//! of a benchmark record, system to verified; verifies each result. With `--launches`, the time of each launch; with `--host`, of a sort of
+//! KEYS: u32, u64, f32, u16, u8; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24; ALGORITHM: auto, onesweep, wide, hybrid, scan. Prints
+//! the rows of a benchmark record, system to verified; verifies each result. With `--launches`, the time of each launch; with `--host`, of a sort of
 //! keys that are on the host; with `--top`, of the selection of the first K keys instead.
 
 use polysort_core::{MaskKey, Sort};
@@ -53,6 +53,7 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
         let mut ask = Ask::up_to(count as u32);
         match arguments.get(4).map(String::as_str) {
             Some("onesweep") => ask = ask.algorithm(polysort_core::plan::Algorithm::OneSweep),
+            Some("wide") => ask = ask.algorithm(polysort_core::plan::Algorithm::WideDigits),
             Some("hybrid") => ask = ask.algorithm(polysort_core::plan::Algorithm::MsdHybrid),
             Some("scan") => ask = ask.algorithm(polysort_core::plan::Algorithm::ReduceThenScan),
             _ => {}

@@ -34,7 +34,7 @@ pub struct Config {
     pub subgroups: bool,
     /// Whether kernels in the device's own language may be used: Metal's, on Apple's GPUs. `MetalBackend` asks for them.
     pub native: bool,
-    /// The way to sort keys that can be sorted so, where not the planner is to choose.
+    /// The way to sort, where not the planner is to choose: what it cannot sort at all is left to the planner.
     pub algorithm: Option<Algorithm>,
     /// Tiles that are made to starve: for tests of what then happens.
     pub blocked: Blocked,

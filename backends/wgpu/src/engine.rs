@@ -180,7 +180,7 @@ impl Engine {
         if let Some(lost) = self.gpu.lost() {
             return Err(lost);
         }
-        let asked = self.algorithm.filter(|algorithm| algorithm.takes(request.key_bits)).or(request.algorithm);
+        let asked = self.algorithm.filter(|algorithm| algorithm.sorts(&request)).or(request.algorithm);
         let request = Request { blocked: self.blocked, batch: self.batch, small_bucket: self.small_bucket, ..request };
         // Selections by the same kernel are of one kind: of all numbers of keys that it selects, this one is as good as any.
         let top = match request.top {

@@ -3,7 +3,7 @@
 use crate::engine::{Data, Engine};
 use crate::way::Way;
 use polysort_core::plan::tuning::SELECT_SEGMENT;
-use polysort_core::plan::{Algorithm, Blocked, Payload, Place, Request, SortPlan, Top};
+use polysort_core::plan::{Blocked, Payload, Place, Request, SortPlan, Top};
 use polysort_core::{Error, Masks, Spec, Word};
 use polysort_shaders::abi;
 
@@ -30,8 +30,7 @@ async fn check_words<W: Word>(engine: &mut Engine, request: Request, native: boo
     let plan = SortPlan::new(Request { max: 1, ..request }, &engine.gpu().facts)?;
     let most = engine.gpu().facts.limits(request.payload.words()).longest(size_of::<W>());
     let long = (3 * plan.tile as usize + 17).max(plan.single_tile as usize + 17).min(most as usize);
-    let looks_back = matches!(plan.algorithm, Algorithm::OneSweep | Algorithm::MsdHybrid);
-    let blocked = if looks_back { Blocked::run(1, 2) } else { Blocked::NONE };
+    let blocked = if plan.algorithm.looks_back() { Blocked::run(1, 2) } else { Blocked::NONE };
     for (count, blocked) in [(long, blocked), (plan.single_tile as usize / 2 + 3, Blocked::NONE)] {
         let request = Request { max: count as u64, blocked, ..request };
         let keys: Vec<W> = (0..count).map(few).collect();

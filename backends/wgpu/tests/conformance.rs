@@ -5,6 +5,7 @@
 
 mod support;
 
+use libtest_mimic::Trial;
 use polysort_core::plan::{Algorithm, Facts, Payload, Request, SortPlan};
 use polysort_core::{Masks, Spec, Word};
 use polysort_kit::{Plan, Suite};
@@ -31,6 +32,7 @@ fn main() {
         (label.clone(), support::config()),
         (format!("{label}, no subgroups"), support::config_without_subgroups()),
         (format!("{label}, OneSweep"), by(Algorithm::OneSweep)),
+        (format!("{label}, wide digits"), by(Algorithm::WideDigits)),
         (format!("{label}, reduce then scan"), by(Algorithm::ReduceThenScan)),
         (format!("{label}, MSD hybrid"), hybrid),
     ];
@@ -41,18 +43,32 @@ fn main() {
             suite.enter_with(&name, Plan::up_to(0, false), move || WgpuBackend::open_with(config));
             continue;
         };
+        if config.algorithm == Some(Algorithm::WideDigits) && !has_wide_digits(backend.facts()) {
+            let what = format!("[{name}] skipped, too little workgroup memory");
+            suite.add(Trial::test(what, || Err("this device has no wide digits".into())).with_ignored_flag(true));
+            continue;
+        }
         let takes = |check: &str| match config.algorithm {
             _ if suite_is_full => true,
             _ if support::compiles_slowly(&backend) && !is_common(check) => false,
             // Other keys are sorted so in any case.
             Some(Algorithm::OneSweep) if support::is_software(&backend) => bits(check) == 8,
-            Some(Algorithm::MsdHybrid) => Algorithm::MsdHybrid.takes(bits(check)),
+            Some(Algorithm::WideDigits | Algorithm::MsdHybrid) if support::is_software(&backend) => {
+                ["u32", "u64"].contains(&named(check).0)
+            }
             None if config.subgroups => true,
             _ => is_cheap(&backend, check),
         };
         suite.enter_part(&name, plan(&suite, config, &backend, seed), takes, move || WgpuBackend::open_with(config));
     }
     suite.run()
+}
+
+/// Whether there is memory for counters of so many digits.
+fn has_wide_digits(facts: &Facts) -> bool {
+    let spec = Spec::new::<u64>(Masks::UNSIGNED, 0, 64).expect("a spec of all bits");
+    let request = Request::keys(64, spec, 1 << 16);
+    SortPlan::new(Request { algorithm: Some(Algorithm::WideDigits), ..request }, facts).is_ok()
 }
 
 /// The key and the operation of a check.
@@ -114,8 +130,8 @@ fn boundaries<W: Word>(facts: &Facts, config: Config) -> Vec<usize> {
     let payloads = (1..=4).map(Payload::Words).chain([Payload::None, Payload::Indices]);
     let mut boundaries = BTreeSet::new();
     for payload in payloads {
-        let algorithm = config.algorithm.filter(|algorithm| algorithm.takes(W::BITS));
-        let request = Request { payload, algorithm, batch: config.batch, ..Request::keys(W::BITS, spec, 1 << 16) };
+        let request = Request { payload, batch: config.batch, ..Request::keys(W::BITS, spec, 1 << 16) };
+        let request = Request { algorithm: config.algorithm.filter(|algorithm| algorithm.sorts(&request)), ..request };
         let Ok(plan) = SortPlan::new(request, facts) else { continue };
         boundaries.extend([plan.tile, plan.single_tile]);
         boundaries.extend([1, 2, 3, 7].map(|tiles| tiles * plan.tile));

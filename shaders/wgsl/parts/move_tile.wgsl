@@ -2,11 +2,36 @@
 // together. It goes in slices, since workgroup memory is what limits how many groups a device works on at a time.
 
 // Where each digit's keys go, less their position in the tile; counts of another tile before that.
+#if WIDE
+// Behind the slice on the board.
+const OFFSETS: u32 = BOARD - RADIX;
+
+fn set_offset(digit: u32, offset: u32) {
+    put_word(OFFSETS + digit, offset);
+}
+
+fn offset_of(digit: u32) -> u32 {
+    return word_at(OFFSETS + digit);
+}
+
+fn add_to_offset(digit: u32) {
+    atomicAdd(&board[OFFSETS + digit], 1u);
+}
+#else
 var<workgroup> offsets: array<atomic<u32>, RADIX>;
 
 fn set_offset(digit: u32, offset: u32) {
     atomicStore(&offsets[digit], offset);
 }
+
+fn offset_of(digit: u32) -> u32 {
+    return atomicLoad(&offsets[digit]);
+}
+
+fn add_to_offset(digit: u32) {
+    atomicAdd(&offsets[digit], 1u);
+}
+#endif
 
 // Puts the keys of the slice that starts at `slice_first` on the board, `items` being the places of the tile's keys in it.
 fn put_keys(keys: ptr<function, array<Key, KEYS>>, items: ptr<function, array<u32, KEYS>>, slice_first: u32) {
@@ -76,7 +101,7 @@ fn move_tile(
 
 // Where the key goes that is at a position of the ranked tile.
 fn place_of(key: Key, digit: Digit, position: u32) -> u32 {
-    return atomicLoad(&offsets[digit_of(key, digit)]) + position;
+    return offset_of(digit_of(key, digit)) + position;
 }
 
 #if VALUES

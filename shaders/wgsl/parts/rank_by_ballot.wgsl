@@ -5,13 +5,6 @@
 // is its place among them.
 // Any subgroup size of 4 to 128 will do that divides the group and leaves at most ROWS rows; rows without a subgroup stay empty.
 
-var<workgroup> row_sums: array<u32, ROWS>;
-
-// How many digits a thread owns: DIGITS from `thread * DIGITS` on, or as many as there are.
-fn owned_digits() -> u32 {
-    return min(DIGITS, RADIX - min(RADIX, thread * DIGITS));
-}
-
 // The position in the tile of a thread's item, where each holds so many.
 fn item_index(item: u32, held: u32) -> u32 {
     return (subgroup * held + item) * lanes + lane;
@@ -24,18 +17,18 @@ const PLACE_BITS: u32 = 16u;
 // unless `stable`. The items from `present` on have the largest digit, so that they come last if `stable`. Calls `counted` with the number of keys below
 // `present` of each digit and of those below it.
 fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, held: u32, stable: bool) {
-    for (var i = thread; i < ROWS * RADIX; i += GROUP) {
+    for (var i = thread; i < ROWS * ROW; i += GROUP) {
         atomicStore(&board[i], 0u);
     }
     workgroupBarrier();
 
-    let row = subgroup * RADIX;
+    let row = subgroup * ROW;
 #if REORDERS
     if (!stable) {
 #repeat item KEYS
         if (item < held) {
             let digit = (*items)[item];
-            (*items)[item] = (digit << PLACE_BITS) | atomicAdd(&board[row + digit], 1u);
+            (*items)[item] = (digit << PLACE_BITS) | add_to_count(row, digit, 1u);
         }
 #end
     } else {
@@ -51,55 +44,13 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, held: u32, st
     }
     workgroupBarrier();
 
-    // A thread sums up its digits over the rows, the group over the digits: then the rows hold where their keys go.
-    var totals: array<u32, DIGITS>;
-    var sum = 0u;
-    let owned = owned_digits();
-    for (var i = 0u; i < owned; i++) {
-        var total = 0u;
-#repeat r ROWS
-            total += atomicLoad(&board[r * RADIX + thread * DIGITS + i]);
-#end
-        totals[i] = total;
-        sum += total;
-    }
-    let before_lane = subgroupExclusiveAdd(sum);
-    if (lane == lanes - 1u) {
-        row_sums[subgroup] = before_lane + sum;
-    }
-    workgroupBarrier();
-    var start = before_lane;
-#repeat r OWNERS
-        start += select(0u, row_sums[r], r < subgroup);
-#end
-    for (var i = 0u; i < owned; i++) {
-        let digit = thread * DIGITS + i;
-        counted(i, digit, start, totals[i] - select(0u, TILE - present, digit == RADIX - 1u));
-        var place = start;
-#if UNROLLED
-        // All at once: no read waits for a write.
-#repeat r ROWS
-            let count_@ = atomicLoad(&board[r * RADIX + digit]);
-#end
-#repeat r ROWS
-            atomicStore(&board[r * RADIX + digit], place);
-            place += count_@;
-#end
-#else
-        for (var r = 0u; r < ROWS; r++) {
-            let count = atomicLoad(&board[r * RADIX + digit]);
-            atomicStore(&board[r * RADIX + digit], place);
-            place += count;
-        }
-#endif
-        start += totals[i];
-    }
+    sum_up_rows(present);
     workgroupBarrier();
 
 #repeat item KEYS
         if (item < held) {
             let ranked = (*items)[item];
-            (*items)[item] = atomicLoad(&board[row + (ranked >> PLACE_BITS)]) + (ranked & ((1u << PLACE_BITS) - 1u));
+            (*items)[item] = count_at(row, ranked >> PLACE_BITS) + (ranked & ((1u << PLACE_BITS) - 1u));
         }
 #end
     workgroupBarrier();
@@ -114,11 +65,11 @@ fn place_in_row(digit: u32, row: u32) -> u32 {
         peers &= select(~vote, vote, is_set);
     }
     let before = lane_count(peers & lanes_below(lane));
-    let earlier = atomicLoad(&board[row + digit]);
+    let earlier = count_at(row, digit);
     // The lanes go on together: all have read before one writes, and that is written before the next step reads.
     subgroupBarrier();
     if (before == 0u) {
-        atomicStore(&board[row + digit], earlier + lane_count(peers));
+        move_on(row, digit, earlier, lane_count(peers));
     }
     subgroupBarrier();
     return earlier + before;

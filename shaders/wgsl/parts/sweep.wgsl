@@ -56,7 +56,7 @@ fn sweep(present: u32, stable: bool) {
     put_keys(&keys, &items, 0u);
     look_back();
     for (var i = 0u; i < owned_digits(); i++) {
-        set_offset(thread * DIGITS + i, places_of[i]);
+        set_offset(owned_digit(i), places_of[i]);
     }
     workgroupBarrier();
     move_tile(&keys, &items, digit, first, present);
@@ -90,8 +90,43 @@ fn look_back() {
         left[i] = tile;
     }
     loop {
+#if WIDE
+        // One word of each of several digits at once: a thread owns enough of them. All tiles are one chain.
+        for (var i = 0u; i < owned; i += LOOK_DIGITS) {
+#repeat d LOOK_DIGITS
+            var before_@ = left[i + d];
+            var sum_@ = earlier[i + d];
+#end
+            var waits = tile;
+            var spins = 0u;
+            while (waits > 0u && spins < SPIN_LIMIT) {
+#repeat d LOOK_DIGITS
+                var word_@ = 0u;
+                if (before_@ > 0u) {
+                    word_@ = atomicLoad(&status[(before_@ - 1u) * RADIX + owned_digit(i + d)]);
+                }
+#end
+                var seen = false;
+                waits = 0u;
+#repeat d LOOK_DIGITS
+                if (word_@ >= AGGREGATE) {
+                    sum_@ += word_@ & COUNT;
+                    before_@ = select(before_@ - 1u, 0u, word_@ >= INCLUSIVE);
+                    seen = true;
+                }
+                waits |= before_@;
+#end
+                spins = select(spins + 1u, 0u, seen);
+            }
+#repeat d LOOK_DIGITS
+            looked(i + d, left[i + d], before_@, sum_@);
+            left[i + d] = before_@;
+            earlier[i + d] = sum_@;
+#end
+        }
+#else
         for (var i = 0u; i < owned; i++) {
-            let value = thread * DIGITS + i;
+            let value = owned_digit(i);
             var before = left[i];
             var sum = earlier[i];
             var spins = 0u;
@@ -115,17 +150,11 @@ fn look_back() {
 #end
                 spins = select(spins + 1u, 0u, seen);
             }
-            if (before > first_tile) {
-                atomicMax(&missing, before);
-            } else if (left[i] > first_tile || tile == first_tile) {
-                if (!is_blocked()) {
-                    publish(tile, value, INCLUSIVE | (sum + totals_of[i]));
-                }
-                places_of[i] = smaller_keys(value) + sum - starts_of[i];
-            }
+            looked(i, left[i], before, sum);
             left[i] = before;
             earlier[i] = sum;
         }
+#endif
         let stuck = workgroupUniformLoad(&missing);
         if (stuck == 0u) {
             break;
@@ -138,19 +167,32 @@ fn look_back() {
     }
 }
 
+// What comes of a look: of the tiles up to `left` those up to `before` are left, and `sum` keys of the digit were seen.
+fn looked(i: u32, left: u32, before: u32, sum: u32) {
+    let value = owned_digit(i);
+    if (before > first_tile) {
+        atomicMax(&missing, before);
+    } else if (left > first_tile || tile == first_tile) {
+        if (!is_blocked()) {
+            publish(tile, value, INCLUSIVE | (sum + totals_of[i]));
+        }
+        places_of[i] = smaller_keys(value) + sum - starts_of[i];
+    }
+}
+
 // Counts another tile, a whole one, and publishes its counts.
 fn recount(of_tile: u32, digit: Digit) {
     for (var i = thread; i < RADIX; i += GROUP) {
-        atomicStore(&offsets[i], 0u);
+        set_offset(i, 0u);
     }
     workgroupBarrier();
     let source = keys_from_first() + tile_start(of_tile);
     for (var i = thread; i < TILE; i += GROUP) {
-        atomicAdd(&offsets[digit_of(keys_from[source + i], digit)], 1u);
+        add_to_offset(digit_of(keys_from[source + i], digit));
     }
     workgroupBarrier();
     for (var i = thread; i < RADIX; i += GROUP) {
-        publish(of_tile, i, select(AGGREGATE, INCLUSIVE, of_tile == first_tile) | atomicLoad(&offsets[i]));
+        publish(of_tile, i, select(AGGREGATE, INCLUSIVE, of_tile == first_tile) | offset_of(i));
     }
     if (thread == 0u) {
         atomicAdd(&state[STATE_RECOUNTS], 1u);

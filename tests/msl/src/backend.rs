@@ -29,7 +29,7 @@ pub struct Config {
     pub source: Source,
     /// The device that plans are made for.
     pub facts: Facts,
-    /// The way to sort, if it is to be this one, for keys that it takes at all. Others are sorted as plans choose.
+    /// The way to sort, if it is to be this one: what it cannot sort at all is left to the plan.
     pub algorithm: Option<Algorithm>,
     /// Tiles that publish nothing.
     pub blocked: Blocked,
@@ -149,10 +149,10 @@ impl MslBackend {
     /// Does what `request` asks for. Gives the buffers as they are then.
     fn execute<W: Word>(&self, keys: &[W], values: &[u32], bounds: &[[u32; 2]], request: Request) -> Result<Memory, Error> {
         let Config { facts, algorithm, blocked, batch, small_bucket, planned_for, .. } = self.inner.config;
-        let algorithm = algorithm.filter(|algorithm| algorithm.takes(request.key_bits));
         facts.limits(request.payload.words()).check("the emulated GPU", keys.len(), size_of::<W>().max(4))?;
         let count = request.max;
         let max = if request.top.is_none() { count.max(planned_for) } else { count };
+        let algorithm = algorithm.filter(|algorithm| algorithm.sorts(&request));
         let plan = SortPlan::new(Request { algorithm, blocked, batch, small_bucket, max, ..request }, &facts)?;
         // Kernels address whole words.
         let mut bytes: Vec<u8> = bytemuck::cast_slice(keys).to_vec();

@@ -19,6 +19,11 @@ fn main() {
     let sweep = Config { algorithm: Some(Algorithm::OneSweep), blocked: Blocked::one_of(3), ..any };
     let tiles = Plan::up_to(suite.longest(20_000), false).segmented_up_to(33);
     suite.enter_with("msl, naga's, OneSweep", tiles.clone().sampled(2 * scale, 2), move || MslBackend::open_with(sweep));
+    let wide = Config { algorithm: Some(Algorithm::WideDigits), ..sweep };
+    suite.enter_with("msl, naga's, wide digits", tiles.clone().sampled(2 * scale, 7), move || MslBackend::open_with(wide));
+    // By the tiles of long sorts.
+    let long = Config { planned_for: (1 << 21) + 1, ..wide };
+    suite.enter_with("msl, naga's, wide digits for many", tiles.clone().sampled(scale, 8), move || MslBackend::open_with(long));
     let reduce = Config { algorithm: Some(Algorithm::ReduceThenScan), ..any };
     suite.enter_with("msl, naga's, reduce-then-scan", tiles.clone().sampled(scale, 3), move || MslBackend::open_with(reduce));
     // Several batches, of buckets that are not all small. Keys of other widths than 32 and 64 bits are sorted as plans choose.

@@ -2,11 +2,20 @@
 
 use super::shape::{Kernel, Shapes, Variant};
 use super::tuning::COPY_TILE;
-use super::{Algorithm, MAX_DIGITS, Payload, RADIX, SortPlan, Top};
+use super::{Algorithm, MAX_DIGITS, Payload, RADIX, RADIX_BITS, SortPlan, Top, WIDE_RADIX_BITS};
 use crate::Error;
 
 /// Words of the state before the histogram.
 pub const STATE_HEADER: u32 = 32;
+
+/// Words of the state of a sort by digits of so many bits: the histogram has a row for each that a key can have.
+pub const fn state_words(radix_bits: u32) -> u32 {
+    let digits = if radix_bits == RADIX_BITS { MAX_DIGITS } else { MAX_WIDE_DIGITS };
+    STATE_HEADER + (digits << radix_bits)
+}
+
+/// The most wide digits of a key: three of each of two words.
+const MAX_WIDE_DIGITS: u32 = 2 * 32_u32.div_ceil(WIDE_RADIX_BITS);
 
 /// Added to the number of a level of a selection that is the last.
 pub const LAST_LEVEL: u32 = 512;
@@ -291,10 +300,9 @@ impl<'a> Builder<'a> {
         let (request, plan) = (&self.plan.request, self.plan);
         let (keys, values) = (4 * u64::from(request.key_words()), 4 * u64::from(request.payload.words()));
         let table = plan.bucket_table();
-        let tiles = if table.is_some() { plan.bucket_tiles() } else { request.max.div_ceil(plan.tile.max(1).into()).max(1) };
         let bytes = |buffer: Buffer| match buffer {
-            Buffer::State => 4 * u64::from(STATE_HEADER + MAX_DIGITS * RADIX),
-            Buffer::Status | Buffer::StatusOdd => 4 * u64::from(RADIX) * tiles,
+            Buffer::State => 4 * u64::from(state_words(plan.radix_bits)),
+            Buffer::Status | Buffer::StatusOdd => plan.status_bytes(),
             Buffer::Buckets => 4 * table.map_or(0, |table| table.words),
             Buffer::Scratch | Buffer::Spare => keys * request.max.max(1),
             Buffer::ValuesScratch | Buffer::ValuesSpare => values * request.max.max(1),
@@ -311,7 +319,8 @@ impl<'a> Builder<'a> {
 
     pub(super) fn begin(&mut self) {
         let bindings = [Buffer::Number, Buffer::Number, Buffer::Number, Buffer::Sort, Buffer::Count, Buffer::State];
-        self.push(Variant { kernel: Kernel::Begin, ..self.shapes.plain }, bindings, COUNT_DIGITS, Groups::Fixed(1));
+        let begin = Variant { kernel: Kernel::Begin, radix_bits: self.plan.radix_bits, ..self.shapes.plain };
+        self.push(begin, bindings, COUNT_DIGITS, Groups::Fixed(1));
     }
 
     /// Copies what no binding can address as it lies.
@@ -327,7 +336,7 @@ impl<'a> Builder<'a> {
 
     fn histogram(&mut self) {
         let plan = self.plan;
-        let look_back = matches!(plan.algorithm, Algorithm::OneSweep | Algorithm::MsdHybrid);
+        let look_back = plan.algorithm.looks_back();
         let packed = plan.request.is_packed();
         let shape = self.shapes.histogram;
         let keys = shape.group * shape.keys;
@@ -338,7 +347,7 @@ impl<'a> Builder<'a> {
             bindings.push(Buffer::Status);
         }
         self.push(shape, bindings, [], each(1, keys));
-        let scan = Variant { kernel: Kernel::Scan, group: RADIX, ..self.shapes.plain };
+        let scan = Variant { kernel: Kernel::Scan, group: RADIX, radix_bits: plan.radix_bits, ..self.shapes.plain };
         self.push(scan, [Buffer::Sort, Buffer::State], [], Groups::Fixed(plan.digits.len() as u32));
     }
 
@@ -371,7 +380,7 @@ impl<'a> Builder<'a> {
         let mut bindings = vec![Buffer::Number, Buffer::Sort, Buffer::State];
         let tiles = each(1, self.plan.tile);
         let moving = match (self.plan.algorithm, self.shapes.onesweep) {
-            (Algorithm::OneSweep | Algorithm::MsdHybrid, Some(onesweep)) => {
+            (Algorithm::OneSweep | Algorithm::WideDigits | Algorithm::MsdHybrid, Some(onesweep)) => {
                 bindings.extend(self.status(slot));
                 bindings.push(from);
                 onesweep
@@ -445,6 +454,13 @@ impl SortPlan {
     pub fn values_move(&self) -> bool {
         let words = self.request.payload.words();
         words > 0 && !self.request.values.first.is_multiple_of(words)
+    }
+
+    /// Bytes of the counts of all tiles of a pass.
+    pub(super) fn status_bytes(&self) -> u64 {
+        let tiles = self.request.max.div_ceil(self.tile.max(1).into()).max(1);
+        let most = if self.algorithm == Algorithm::MsdHybrid { self.bucket_tiles() } else { tiles };
+        (4 * most) << self.radix_bits
     }
 
     /// Groups for a count of keys, in the two dimensions of a launch.

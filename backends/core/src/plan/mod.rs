@@ -15,7 +15,7 @@ mod shape;
 mod top;
 pub mod tuning;
 
-pub use command::{Buffer, Command, Groups, LAST_LEVEL, Number, STATE_HEADER, When};
+pub use command::{Buffer, Command, Groups, LAST_LEVEL, Number, STATE_HEADER, When, state_words};
 pub use hybrid::{BATCH_WORDS, BucketTable, TILE_WORDS};
 pub use search::SearchPlan;
 pub use shape::{Blocked, Class, Facts, Kernel, Ranking, Variant, Vectors};
@@ -30,6 +30,9 @@ pub const RADIX_BITS: u32 = 8;
 
 /// Values of a digit.
 pub const RADIX: u32 = 1 << RADIX_BITS;
+
+/// Bits of a wide digit: three make a word, of 11, 11 and 10 bits.
+pub const WIDE_RADIX_BITS: u32 = 11;
 
 /// The most digits of a key: 128 bits of them.
 pub const MAX_DIGITS: u32 = 16;
@@ -47,19 +50,28 @@ pub enum Algorithm {
     ReduceThenScan,
     /// The histogram alone tells the sorted keys: for keys of 8 bits without payload.
     Counting,
+    /// As OneSweep, by digits of 11, 11 and 10 bits of each word, so that keys of 32 bits take three passes: for keys of 32 and 64 bits. Counters
+    /// of 16 bits, two in a word, make room for as many digits in workgroup memory (warp-level multi-split, Ashkiani et al., 2016).
+    WideDigits,
     /// One partition by the most significant digit, then its buckets by the others, so many at a time as a cache holds, both by decoupled
     /// look-back: for keys of 32 and 64 bits.
     MsdHybrid,
 }
 
 impl Algorithm {
-    /// Whether keys of so many bits can be sorted in this way at all.
-    pub fn takes(self, key_bits: u32) -> bool {
+    /// Whether it sorts such keys, on a device that has what it takes. Who is set to one algorithm for all sorts leaves those to the plan that
+    /// it does not sort; a request for it is refused.
+    pub fn sorts(self, request: &Request) -> bool {
         match self {
-            Algorithm::OneSweep | Algorithm::ReduceThenScan => true,
-            Algorithm::Counting => key_bits == 8,
-            Algorithm::MsdHybrid => matches!(key_bits, 32 | 64),
+            Self::OneSweep | Self::ReduceThenScan => true,
+            Self::Counting => request.key_bits == 8 && request.payload == Payload::None && request.spec.width() == 8,
+            Self::WideDigits | Self::MsdHybrid => matches!(request.key_bits, 32 | 64),
         }
+    }
+
+    /// Whether tiles look back over the counts of those before.
+    pub fn looks_back(self) -> bool {
+        matches!(self, Self::OneSweep | Self::WideDigits | Self::MsdHybrid)
     }
 }
 
@@ -188,7 +200,7 @@ pub struct Digit {
     pub word: u32,
     /// The lowest bit in it.
     pub shift: u32,
-    /// The number of bits, 1 to 8.
+    /// The number of bits, 1 to 8, or 11 if digits are wide.
     pub bits: u32,
 }
 
@@ -210,6 +222,8 @@ pub struct SortPlan {
     pub request: Request,
     /// The way to sort what does not fit one tile.
     pub algorithm: Algorithm,
+    /// Bits of a digit, at most.
+    pub radix_bits: u32,
     /// The digits, least significant first: a pass each, unless all keys share it.
     pub digits: Vec<Digit>,
     /// Masks and window in the bits of the words that kernels see, where a key of 8 or 16 bits is the top of one.
@@ -242,15 +256,19 @@ impl SortPlan {
         check_request(&request)?;
         let limits = facts.limits(request.payload.words());
         limits.check("the device", request.max as usize, request.unit_bytes())?;
-        let shapes = Shapes::new(&request, facts)?;
         let algorithm = algorithm(&request, facts)?;
+        // Selections have digits of eight bits in any case.
+        let is_wide = algorithm == Algorithm::WideDigits && request.top.is_none();
+        let radix_bits = if is_wide { WIDE_RADIX_BITS } else { RADIX_BITS };
+        let shapes = Shapes::new(&request, radix_bits, facts)?;
         let up = request.key_words() * 32 - request.key_bits;
         let masks = Masks { clear: request.spec.masks.clear << up, set: request.spec.masks.set << up };
         let window = (request.spec.begin + up, request.spec.end + up);
-        let digits = digits(window.0, window.1);
+        let digits = digits(window.0, window.1, radix_bits);
         let mut plan = Self {
             request,
             algorithm,
+            radix_bits,
             digits,
             masks,
             window,
@@ -262,6 +280,11 @@ impl SortPlan {
             long: vec![],
             short: vec![],
         };
+        // A tile of few keys can have more counts than keys.
+        if is_wide && plan.status_bytes() > facts.max_binding {
+            let limit = (facts.max_binding >> (2 + radix_bits)) * u64::from(plan.tile);
+            return Err(Error::TooLong { what: "the device".into(), asked: request.max, limit });
+        }
         let mut builder = Builder::new(&plan, &shapes);
         match request.top {
             None => builder.long(),
@@ -327,7 +350,7 @@ fn check_request(request: &Request) -> Result<(), Error> {
 }
 
 fn algorithm(request: &Request, facts: &Facts) -> Result<Algorithm, Error> {
-    let counts = request.key_bits == 8 && request.payload == Payload::None && request.spec.width() == 8;
+    let counts = Algorithm::Counting.sorts(request);
     let sweeps = facts.ballot(tuning::GROUP).is_some();
     match request.algorithm {
         None if counts => Ok(Algorithm::Counting),
@@ -336,22 +359,25 @@ fn algorithm(request: &Request, facts: &Facts) -> Result<Algorithm, Error> {
         Some(Algorithm::Counting) if !counts => {
             Err(Error::Unsupported { what: "a counting sort of anything but all of keys of 8 bits without values".into() })
         }
-        Some(wanted) if !wanted.takes(request.key_bits) => {
-            Err(Error::Unsupported { what: format!("{wanted:?} of keys of {} bits", request.key_bits) })
-        }
         Some(wanted @ (Algorithm::OneSweep | Algorithm::MsdHybrid)) if !sweeps => {
             Err(Error::Unsupported { what: format!("{wanted:?} on a device without subgroups of a suitable size") })
+        }
+        Some(Algorithm::WideDigits) if !Algorithm::WideDigits.sorts(request) => {
+            Err(Error::Unsupported { what: format!("wide digits of keys of {} bits; there are 32 and 64", request.key_bits) })
+        }
+        Some(Algorithm::MsdHybrid) if !Algorithm::MsdHybrid.sorts(request) => {
+            Err(Error::Unsupported { what: format!("the hybrid of keys of {} bits; there are 32 and 64", request.key_bits) })
         }
         Some(wanted) => Ok(wanted),
     }
 }
 
 /// The digits of bits `begin` to `end`, least significant first. None crosses a word.
-fn digits(begin: u32, end: u32) -> Vec<Digit> {
+fn digits(begin: u32, end: u32, radix_bits: u32) -> Vec<Digit> {
     let mut digits = vec![];
     let mut at = begin;
     while at < end {
-        let bits = RADIX_BITS.min(end - at).min(32 - at % 32);
+        let bits = radix_bits.min(end - at).min(32 - at % 32);
         digits.push(Digit { word: at / 32, shift: at % 32, bits });
         at += bits;
     }

@@ -2,9 +2,9 @@
 
 use super::tuning::{
     COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, DIGIT_RUN, DISTANCE_RUN, GROUP, PASS_SLICES, SELECT_KEYS, SELECT_SEGMENT,
-    UNROLLED_LANES,
+    UNROLLED_LANES, WIDE_SLICES,
 };
-use super::{Algorithm, MAX_KEYS, Payload, RADIX, Request, SortPlan, tuning};
+use super::{Algorithm, MAX_KEYS, Payload, RADIX, RADIX_BITS, Request, SortPlan, tuning};
 use crate::Error;
 use crate::vector::{Metric, Precision};
 
@@ -43,14 +43,19 @@ impl Facts {
     /// The group, of `wanted` threads or a half of that and so on, and the ranking by ballots, if such a group is a multiple of every
     /// subgroup and has memory for a row of counters of each of the smallest.
     pub(super) fn ballot(&self, wanted: u32) -> Option<(u32, Ranking)> {
+        self.ballot_in_rows(wanted, RADIX)
+    }
+
+    /// The same with rows of so many words.
+    fn ballot_in_rows(&self, wanted: u32, row: u32) -> Option<(u32, Ranking)> {
         let (least, most) = self.subgroups?;
         let mut group = wanted.min(self.max_group);
         // Three quarters of the memory, or less: other arrays need some.
-        while group > most.max(32) && group / least * RADIX * 4 > self.workgroup_bytes * 3 / 4 {
+        while group > most.max(16) && group / least * row * 4 > self.workgroup_bytes * 3 / 4 {
             group /= 2;
         }
         let rows = group / least.max(1);
-        let fits = group >= most && group.is_multiple_of(most) && rows * RADIX * 4 <= self.workgroup_bytes * 3 / 4;
+        let fits = group >= most && group.is_multiple_of(most) && rows * row * 4 <= self.workgroup_bytes * 3 / 4;
         fits.then_some((group, Ranking::Ballot { rows, wide: most > 32 }))
     }
 }
@@ -196,6 +201,8 @@ pub struct Variant {
     pub key_bits: u32,
     /// Whether the kernel reads or writes the caller's keys of 8 or 16 bits, packed in words.
     pub packed: bool,
+    /// Bits of a digit.
+    pub radix_bits: u32,
     /// Words of a value.
     pub value_words: u32,
     /// Whether the values are the keys' positions.
@@ -255,6 +262,7 @@ impl Variant {
             kernel,
             key_bits,
             packed: false,
+            radix_bits: RADIX_BITS,
             value_words: 0,
             indexed: false,
             group: 0,
@@ -278,6 +286,32 @@ impl Variant {
         self.key_bits.div_ceil(32)
     }
 
+    /// Values of a digit.
+    pub fn radix(&self) -> u32 {
+        1 << self.radix_bits
+    }
+
+    /// Whether digits are wider than those of other sorts.
+    pub fn has_wide_digits(&self) -> bool {
+        self.radix_bits > RADIX_BITS
+    }
+
+    /// Digits of a key, at most.
+    pub fn key_digits(&self) -> u32 {
+        self.key_words() * self.key_bits.min(32).div_ceil(self.radix_bits)
+    }
+
+    /// Whether two counts share a word: those of wide digits, and those of 16 digits at once, which would else take all the workgroup memory
+    /// that the least of devices have.
+    pub fn packs_counts(&self) -> bool {
+        self.has_wide_digits() || self.kernel == Kernel::Histogram && self.key_bits == 128
+    }
+
+    /// Words of the counts of all values of a digit.
+    pub fn row_words(&self) -> u32 {
+        if self.packs_counts() { self.radix() / 2 } else { self.radix() }
+    }
+
     /// Keys of a thread that go through workgroup memory at a time.
     pub fn slice_keys(&self) -> u32 {
         self.keys.div_ceil(self.slices)
@@ -291,7 +325,7 @@ impl Variant {
     /// Words of workgroup memory that a tile is worked on.
     pub fn board_words(&self) -> u32 {
         let counters = match self.ranking {
-            Some(Ranking::Ballot { rows, .. }) => rows * RADIX,
+            Some(Ranking::Ballot { rows, .. }) => rows * self.row_words(),
             Some(Ranking::Counters) => 8 * self.group + self.tile,
             None => return 0,
         };
@@ -302,18 +336,22 @@ impl Variant {
             // Counts of a digit, and sums of some of them; or two marks for each of 32 keys a thread.
             counters.max(RADIX + RADIX / DIGIT_RUN).max(2 * self.group)
         } else {
-            counters.max(self.slice() * self.key_words().max(self.value_words))
+            // Where wide digits go lies behind the slice: in memory of its own it would take as much as two rows.
+            let behind = if self.has_wide_digits() { self.radix() } else { 0 };
+            counters.max(self.slice() * self.key_words().max(self.value_words) + behind)
         }
     }
 
     /// Bytes of workgroup memory of all arrays and variables, each rounded up to 16.
     pub fn workgroup_bytes(&self) -> u32 {
         let ranking = match self.ranking {
-            Some(Ranking::Ballot { rows, .. }) => rows,
+            Some(Ranking::Ballot { rows, .. }) => rows * if self.has_wide_digits() { self.row_words() / self.group } else { 1 },
             Some(Ranking::Counters) => self.group + RADIX + 4,
             None => 0,
         };
         let own = match self.kernel {
+            Kernel::Histogram => self.key_digits() * self.row_words() + 8,
+            Kernel::Onesweep if self.has_wide_digits() => 8,
             Kernel::Onesweep => RADIX + 8,
             Kernel::BucketSweep => RADIX + 12,
             Kernel::Downsweep => RADIX + 4,
@@ -340,7 +378,7 @@ pub(super) struct Shapes {
 }
 
 impl Shapes {
-    pub(super) fn new(request: &Request, facts: &Facts) -> Result<Self, Error> {
+    pub(super) fn new(request: &Request, radix_bits: u32, facts: &Facts) -> Result<Self, Error> {
         let (counters_group, counters) = (COUNTER_GROUP.min(facts.max_group), Ranking::Counters);
         let base = Variant {
             value_words: request.payload.words(),
@@ -352,11 +390,15 @@ impl Shapes {
         let (key_words, value_words) = (request.key_words(), request.payload.words());
         // What takes long to compile is the same for all lengths.
         let max = if facts.unrolls() { request.max } else { MAX_KEYS };
-        let (group, keys) = tuning::pass(facts.class, key_words, value_words, max);
-        let sweeping = facts.ballot(group).or_else(|| facts.ballot(GROUP));
         let sweep = |kernel| {
-            let shape = Variant { kernel, look_back: true, slices: PASS_SLICES, ..pass };
-            sweeping.map(|(group, ranking)| fitted(shape, group, keys, ranking, facts)).transpose()
+            let shape = Variant { kernel, look_back: true, radix_bits, ..pass };
+            if shape.has_wide_digits() {
+                return wide(shape, max, facts).map(Some);
+            }
+            let (group, keys) = tuning::pass(facts.class, key_words, value_words, max);
+            let ballot = facts.ballot(group).or_else(|| facts.ballot(GROUP));
+            let shape = Variant { slices: PASS_SLICES, ..shape };
+            ballot.map(|(group, ranking)| fitted(shape, group, keys, ranking, facts)).transpose()
         };
         let mut onesweep = sweep(Kernel::Onesweep)?;
         let (mut bucket_sweep, mut bucket_tile) = (None, None);
@@ -378,7 +420,10 @@ impl Shapes {
         }
         let plain = Variant { key_bits: 32, value_words: 0, indexed: false, group: GROUP.min(facts.max_group), ..base };
         let histogram = Variant { kernel: Kernel::Histogram, keys: tuning::histogram_keys(max), ..plain };
-        let histogram = Variant { key_bits: request.key_bits, packed: request.is_packed(), ..histogram };
+        let histogram = Variant { key_bits: request.key_bits, packed: request.is_packed(), radix_bits, ..histogram };
+        if histogram.has_wide_digits() && histogram.workgroup_bytes() > facts.workgroup_bytes {
+            return Err(no_wide_digits(facts));
+        }
         let top = top_shape(Variant { kernel: Kernel::TopK, value_words: 0, indexed: false, ..single }, request, facts)?;
         Ok(Self { onesweep, bucket_sweep, bucket_tile, downsweep, single, plain, histogram, top })
     }
@@ -386,9 +431,9 @@ impl Shapes {
     /// Keys of a tile of the passes.
     pub(super) fn pass_tile(&self, algorithm: Algorithm) -> u32 {
         match (algorithm, &self.onesweep) {
-            (Algorithm::OneSweep | Algorithm::MsdHybrid, Some(onesweep)) => onesweep.tile,
-            (Algorithm::ReduceThenScan | Algorithm::OneSweep | Algorithm::MsdHybrid, _) => self.downsweep.tile,
             (Algorithm::Counting, _) => self.histogram.group * self.histogram.keys,
+            (Algorithm::OneSweep | Algorithm::WideDigits | Algorithm::MsdHybrid, Some(onesweep)) => onesweep.tile,
+            _ => self.downsweep.tile,
         }
     }
 
@@ -408,14 +453,31 @@ fn fitted(shape: Variant, group: u32, keys: u32, ranking: Ranking, facts: &Facts
         .ok_or_else(|| Error::Unsupported { what: format!("a device with {} bytes of workgroup memory", facts.workgroup_bytes) })
 }
 
+/// The shape of a pass by wide digits.
+fn wide(shape: Variant, max: u64, facts: &Facts) -> Result<Variant, Error> {
+    let shape = Variant { slices: WIDE_SLICES, ..shape };
+    let (group, keys) = tuning::wide_pass(shape.key_words(), shape.value_words, max);
+    // Each thread owns as many words of a row.
+    let ballot = facts.ballot_in_rows(group, shape.row_words()).filter(|(group, _)| shape.row_words().is_multiple_of(*group));
+    let (group, ranking) = ballot.ok_or_else(|| no_wide_digits(facts))?;
+    fitted(shape, group, keys, ranking, facts)
+}
+
+fn no_wide_digits(facts: &Facts) -> Error {
+    let Facts { subgroups, workgroup_bytes, .. } = facts;
+    let what =
+        format!("wide digits on a device with {workgroup_bytes} bytes of workgroup memory and subgroups of {subgroups:?} lanes");
+    Error::Unsupported { what }
+}
+
 /// The group and the ranking of a selection: the plainest, for an algorithm that needs the least of a device.
 fn selecting(algorithm: Option<Algorithm>, facts: &Facts) -> (u32, Ranking) {
     let ballot = facts.ballot(GROUP).filter(|_| algorithm != Some(Algorithm::ReduceThenScan));
     ballot.unwrap_or((COUNTER_GROUP.min(facts.max_group), Ranking::Counters))
 }
 
-/// The shape that selects as many keys as are asked for: a tile of one key a thread if that will do, for nearest neighbours say, or the
-/// largest.
+/// The shape that selects as many keys as are asked for: the smallest tile that they fit, since that is what limits how many groups a device
+/// works on at a time.
 fn top_shape(shape: Variant, request: &Request, facts: &Facts) -> Result<Variant, Error> {
     let Some(top) = request.top else { return Ok(shape) };
     let most = facts.most_selected();
@@ -423,7 +485,7 @@ fn top_shape(shape: Variant, request: &Request, facts: &Facts) -> Result<Variant
         return Err(Error::Unsupported { what: format!("selecting {} keys; here there are at most {most}", top.k) });
     }
     let (group, ranking) = selecting(request.algorithm, facts);
-    let keys = if top.k <= group { 1 } else { SELECT_KEYS };
+    let keys = top.k.div_ceil(group).next_power_of_two().min(SELECT_KEYS);
     fitted(Variant { segmented: top.segmented, ..shape }, group, keys, ranking, facts)
 }
 

@@ -1,6 +1,6 @@
 //! The numbers of the plan, and why they are what they are.
 
-use super::Class;
+use super::{Class, WIDE_RADIX_BITS};
 
 /// Threads of a group of a pass, if the device's subgroups are large enough that their counters fit, and keys that each holds, by the words
 /// of a key and of its value and by the most keys that there can be. What limits the keys are registers: a key takes its words and one for its place, and on an H200, where a
@@ -22,13 +22,34 @@ pub fn pass(class: Class, key_words: u32, value_words: u32, max: u64) -> (u32, u
         // Even, for two slices.
         _ => (GROUP, 30 / (1 + key_words + value_words) * 2),
     };
+    (group, spread(keys, max))
+}
+
+/// Of `keys` that a thread can hold, how many it gets if there are `max` in all.
+fn spread(keys: u32, max: u64) -> u32 {
     let sevenths = match max {
         ..=0x4_0000 => 2,
         0x4_0001..=0x20_0000 => 4,
         _ => 7,
     };
-    (group, (keys * sevenths / 7).next_multiple_of(2))
+    (keys * sevenths / 7).next_multiple_of(2)
 }
+
+/// The same for passes by wide digits. The larger a tile, the less its 2048 status words weigh: so each thread holds twice as many words, of 256
+/// threads if 32 KiB of counters fit, else of 128. Groups are few for their memory in any case, so that registers are there. Not measured yet.
+pub fn wide_pass(key_words: u32, value_words: u32, max: u64) -> (u32, u32) {
+    (GROUP, spread(WIDE_WORDS / (1 + key_words + value_words) / 2 * 2, max))
+}
+
+/// Words of the keys that a thread of a pass by wide digits holds, of their values and their places.
+const WIDE_WORDS: u32 = 128;
+
+// Two counts share a word: neither a tile nor what a group of the histogram counts may overflow a half.
+const _: () = assert!(GROUP * WIDE_WORDS / 2 < 1 << 16 && GROUP * MAX_HISTOGRAM_KEYS < 1 << 16);
+
+/// Parts in which the tile of such a pass goes through workgroup memory, so that with the places of its digits it takes no more than the
+/// counters.
+pub const WIDE_SLICES: u32 = 4;
 
 /// Parts in which the tile of a pass goes through workgroup memory. On an H200 the groups of a processor seem to have 48 KiB of it in all;
 /// 28 keys a thread in two parts take a seventh less time than 22, the most that fit twice, in one.
@@ -72,8 +93,11 @@ pub const SELECT_KEYS: u32 = 16;
 /// Keys whose digits one thread counts, by the most keys that there can be: so many that adding the counts of a group up is small beside
 /// reading them, but for few keys as few as it takes to have work for many groups.
 pub fn histogram_keys(max: u64) -> u32 {
-    (max / (128 * u64::from(GROUP))).next_power_of_two().clamp(16, 128) as u32
+    (max / (128 * u64::from(GROUP))).next_power_of_two().clamp(16, MAX_HISTOGRAM_KEYS.into()) as u32
 }
+
+/// The most of them.
+const MAX_HISTOGRAM_KEYS: u32 = 128;
 
 /// Words, or keys, that one group of a copying kernel handles.
 pub const COPY_TILE: u32 = 1 << 14;
@@ -88,6 +112,9 @@ pub const UNROLLED_LANES: u32 = 32;
 
 /// Status words that a look-back reads at a time. On an H200, 8 took a fiftieth longer; with smaller tiles 2 took a twentieth longer.
 pub const LOOK: u32 = 4;
+
+/// Wide digits of which a look-back reads a status word each at a time: as many as a thread of the largest group owns. Not measured yet.
+pub const LOOK_DIGITS: u32 = (1 << WIDE_RADIX_BITS) / GROUP;
 
 /// Keys that a thread of the histogram loads at a time.
 pub const HISTOGRAM_BATCH: u32 = 8;

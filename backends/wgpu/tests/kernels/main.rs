@@ -115,8 +115,8 @@ fn cases(facts: &Facts, kernel: Kernel, requests: &[Request]) -> Vec<Case> {
     let patterns = [Pattern::Random, Pattern::Sparse, Pattern::OneDigit, Pattern::Sorted, Pattern::Equal];
     let mut cases = vec![];
     for (r, &request) in requests.iter().enumerate() {
-        let algorithms = [Algorithm::OneSweep, Algorithm::ReduceThenScan, Algorithm::Counting, Algorithm::MsdHybrid];
-        for algorithm in [None].into_iter().chain(algorithms.map(Some)) {
+        let asked = [Algorithm::OneSweep, Algorithm::WideDigits, Algorithm::ReduceThenScan, Algorithm::Counting];
+        for algorithm in [None, Some(Algorithm::MsdHybrid)].into_iter().chain(asked.map(Some)) {
             if kernel == Kernel::TopK && algorithm.is_some() {
                 continue;
             }

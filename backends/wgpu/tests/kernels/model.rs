@@ -3,11 +3,14 @@
 use crate::run::Contents;
 use polysort_core::plan::tuning::SELECT_SEGMENT;
 use polysort_core::plan::{
-    BATCH_WORDS, BucketTable, Buffer, Command, Digit, Kernel, LAST_LEVEL, Number, Payload, SortPlan, TILE_WORDS,
+    BATCH_WORDS, BucketTable, Buffer, Command, Digit, Kernel, LAST_LEVEL, Number, Payload, RADIX, SortPlan, TILE_WORDS,
+    state_words,
 };
 use polysort_shaders::abi;
+use std::collections::HashSet;
 
-const RADIX: usize = 256;
+/// Buckets of a partition.
+const BUCKETS: usize = RADIX as usize;
 
 /// Does what `command` does when it is launched with `groups` groups for `count` keys.
 pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64, on: &mut Contents) {
@@ -15,7 +18,7 @@ pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64
     match command.variant.kernel {
         Kernel::Begin => {
             let state = model.state(on);
-            state[..abi::STATE_WORDS as usize].fill(0);
+            state[..state_words(plan.radix_bits) as usize].fill(0);
             state[abi::STATE_COUNT as usize] = count as u32;
         }
         Kernel::Histogram => model.histogram(on),
@@ -86,26 +89,26 @@ impl Model<'_> {
         let keys: Vec<u128> = (0..self.count).map(|i| self.source_key(on, self.command.bindings[2], i)).collect();
         let state = self.state(on);
         for (d, digit) in self.plan.digits.iter().enumerate() {
-            keys.iter().for_each(|&key| state[histogram(d) + self.digit_of(key, digit)] += 1);
+            keys.iter().for_each(|&key| state[self.histogram_of(d) + self.digit_of(key, digit)] += 1);
         }
         if keys.windows(2).any(|pair| self.rank(pair[1]) < self.rank(pair[0])) {
             state[abi::STATE_DESCENTS as usize] = 1;
         }
         if self.command.variant.look_back {
             let tiles = self.count.div_ceil(self.tile);
-            self.buffer(on, 3)[..tiles * RADIX].fill(0);
+            self.buffer(on, 3)[..tiles * self.radix()].fill(0);
         }
     }
 
     fn scan(&self, on: &mut Contents) {
         let state = self.state(on);
         for d in 0..self.plan.digits.len() {
-            let counts: Vec<u32> = state[histogram(d)..][..RADIX].to_vec();
+            let counts: Vec<u32> = state[self.histogram_of(d)..][..self.radix()].to_vec();
             if counts.iter().filter(|&&count| count > 0).count() > 1 {
                 state[abi::STATE_VARIES as usize] |= 1 << d;
             }
-            for value in 0..RADIX {
-                state[histogram(d) + value] = counts[..value].iter().sum();
+            for value in 0..self.radix() {
+                state[self.histogram_of(d) + value] = counts[..value].iter().sum();
             }
         }
     }
@@ -116,24 +119,24 @@ impl Model<'_> {
         let Some(d) = self.scheduled(on) else { return };
         let digits = self.digits(on, d);
         let tiles = digits.len().div_ceil(self.tile);
-        self.buffer(on, 4)[..tiles * RADIX].fill(0);
+        self.buffer(on, 4)[..tiles * self.radix()].fill(0);
         let status = self.buffer(on, 3);
-        let mut sums = [0_u32; RADIX];
+        let mut sums = vec![0_u32; self.radix()];
         for (t, tile) in digits.chunks(self.tile).enumerate() {
             tile.iter().for_each(|&digit| sums[digit] += 1);
             for (value, sum) in sums.iter().enumerate() {
-                assert_eq!(status[t * RADIX + value], 0, "the pass before, or the histogram, clears");
-                status[t * RADIX + value] = 2 << 30 | sum;
+                assert_eq!(status[t * self.radix() + value], 0, "the pass before, or the histogram, clears");
+                status[t * self.radix() + value] = 2 << 30 | sum;
             }
         }
-        let mut places: Vec<u32> = self.state(on)[histogram(d)..][..RADIX].to_vec();
+        let mut places: Vec<u32> = self.state(on)[self.histogram_of(d)..][..self.radix()].to_vec();
         let places = digits.iter().map(|&digit| next_of(&mut places[digit])).collect::<Vec<_>>();
         self.scatter(on, &places);
     }
 
     /// Where each bucket starts, and the last one ends.
     fn starts(&self, on: &Contents) -> Vec<usize> {
-        let starts = &on[&Buffer::State][histogram(self.top_scheduled(on))..][..RADIX];
+        let starts = &on[&Buffer::State][self.histogram_of(self.top_scheduled(on))..][..BUCKETS];
         starts.iter().map(|&start| start as usize).chain([self.count]).collect()
     }
 
@@ -186,7 +189,7 @@ impl Model<'_> {
             row.copy_from_slice(&tile.map(|word| word as u32));
         }
         for batch in 0..=batches as usize {
-            let bucket = starts.partition_point(|&start| start < batch * self.plan.batch as usize).min(RADIX);
+            let bucket = starts.partition_point(|&start| start < batch * self.plan.batch as usize).min(BUCKETS);
             let row = &mut table[first_batch as usize + batch * BATCH_WORDS as usize..];
             (row[0], row[1]) = (tiles_before[bucket] as u32, starts[bucket] as u32);
         }
@@ -199,12 +202,12 @@ impl Model<'_> {
         let (tiles, _) = self.batch(on, self.number(0));
         for (t, &[first, keys, _, bucket]) in tiles.iter().enumerate() {
             let keys: Vec<u128> = (first..first + keys).map(|i| self.key(on, self.command.bindings[5], i)).collect();
-            self.buffer(on, 4)[t * RADIX..][..RADIX].fill(0);
+            self.buffer(on, 4)[t * BUCKETS..][..BUCKETS].fill(0);
             // All but the highest digit of the sort, whether keys differ in them or not.
             let (_, lower) = self.plan.digits.split_last().expect("two passes have digits");
             for (d, digit) in (0..).zip(lower) {
                 let at = self.table().smaller(bucket as u32, d) as usize;
-                let smaller = &mut self.buffer(on, 3)[at..][..RADIX];
+                let smaller = &mut self.buffer(on, 3)[at..][..BUCKETS];
                 keys.iter().for_each(|&key| smaller[self.digit_of(key, digit) + 1..].iter_mut().for_each(|sum| *sum += 1));
             }
         }
@@ -218,25 +221,25 @@ impl Model<'_> {
         let (tiles, start) = self.batch(on, batch);
         let row = table.first_batch as usize + batch * BATCH_WORDS as usize;
         self.buffer(on, 4)[row + abi::BATCH_TICKETS as usize + slot] += groups + tiles.len() as u32;
-        self.buffer(on, 6)[..tiles.len() * RADIX].fill(0);
+        self.buffer(on, 6)[..tiles.len() * BUCKETS].fill(0);
         // Where the sort does not end the batch lies at the start, but for what the partition left.
         let ends_here = (self.passes(on) - 1 - slot).is_multiple_of(2);
         let from_shift = if ends_here && slot > 1 { start } else { 0 };
         let to_shift = if ends_here { 0 } else { start };
         let first_tile = tiles.first().map_or(0, |_| on[&Buffer::Buckets][row] as usize);
-        let (mut moves, mut places, mut sums) = (vec![], vec![], [0_u32; RADIX]);
+        let (mut moves, mut places, mut sums) = (vec![], vec![], [0_u32; BUCKETS]);
         for (t, &[first, keys, first_of_bucket, bucket]) in tiles.iter().enumerate() {
             if t == first_of_bucket - first_tile {
-                let smaller = &on[&Buffer::Buckets][table.smaller(bucket as u32, d as u32) as usize..][..RADIX];
+                let smaller = &on[&Buffer::Buckets][table.smaller(bucket as u32, d as u32) as usize..][..BUCKETS];
                 places = smaller.iter().map(|&smaller| smaller + (first - to_shift) as u32).collect();
-                sums = [0; RADIX];
+                sums = [0; BUCKETS];
             }
             for i in first - from_shift..first - from_shift + keys {
                 let digit = self.digit_of(self.key(on, self.ends().0, i), &self.plan.digits[d]);
                 sums[digit] += 1;
                 moves.push((i, next_of(&mut places[digit]) as usize));
             }
-            let status = &mut self.buffer(on, 5)[t * RADIX..][..RADIX];
+            let status = &mut self.buffer(on, 5)[t * BUCKETS..][..BUCKETS];
             assert!(status.iter().all(|&word| word == 0), "the pass before, or the histogram, clears");
             status.iter_mut().zip(sums).for_each(|(word, sum)| *word = 2 << 30 | sum);
         }
@@ -261,15 +264,15 @@ impl Model<'_> {
         let digits = self.digits(on, d);
         let tiles = digits.len().div_ceil(self.tile);
         let status = self.buffer(on, 3);
-        status[..tiles * RADIX].fill(0);
+        status[..tiles * self.radix()].fill(0);
         digits.iter().enumerate().for_each(|(i, &digit)| status[digit * tiles + i / self.tile] += 1);
     }
 
     fn spine(&self, on: &mut Contents) {
         let Some(d) = self.scheduled_in(on, 1) else { return };
         let tiles = self.count.div_ceil(self.tile);
-        for value in 0..RADIX {
-            let mut start = on[&Buffer::State][histogram(d) + value];
+        for value in 0..self.radix() {
+            let mut start = on[&Buffer::State][self.histogram_of(d) + value];
             for found in &mut self.buffer(on, 2)[value * tiles..][..tiles] {
                 (start, *found) = (start + *found, start);
             }
@@ -329,10 +332,10 @@ impl Model<'_> {
     }
 
     fn fill(&self, on: &mut Contents) {
-        let starts = on[&Buffer::State][histogram(0)..][..RADIX].to_vec();
+        let starts = on[&Buffer::State][self.histogram_of(0)..][..RADIX as usize].to_vec();
         // Each raw key by its place in the order.
-        let mut raws = [0; RADIX];
-        (0..RADIX as u32).for_each(|raw| raws[self.rank(u128::from(raw) << 24) as usize] = raw << 24);
+        let mut raws = [0; RADIX as usize];
+        (0..RADIX).for_each(|raw| raws[self.rank(u128::from(raw) << 24) as usize] = raw << 24);
         for i in 0..self.count {
             let digit = starts.iter().rposition(|&start| start as usize <= i).expect("the first digit starts at 0");
             self.put_packed(on, i, raws[digit]);
@@ -437,11 +440,16 @@ impl Model<'_> {
             }
         };
         let first = if is_last { self.first(self.command.bindings[7]) } else { 0 };
-        for (g, mut list) in lists.into_iter().enumerate() {
+        for (g, candidates) in lists.into_iter().enumerate() {
+            let mut list = candidates.clone();
             list.sort_by_cached_key(|&position| self.rank(self.source_key(on, self.command.bindings[6], position as usize)));
             list.truncate(k);
             if is_last {
                 list.resize(k, abi::NOTHING);
+            } else {
+                // The next level finds them in the order that they had.
+                let selected: HashSet<u32> = list.into_iter().collect();
+                list = candidates.into_iter().filter(|position| selected.contains(position)).collect();
             }
             self.buffer(on, 7)[first + g * k..][..list.len()].copy_from_slice(&list);
         }
@@ -512,6 +520,16 @@ impl Model<'_> {
         }
     }
 
+    /// Values of a digit.
+    fn radix(&self) -> usize {
+        1 << self.plan.radix_bits
+    }
+
+    /// The first word of the histogram of a digit.
+    fn histogram_of(&self, digit: usize) -> usize {
+        abi::STATE_HISTOGRAM as usize + digit * self.radix()
+    }
+
     fn state<'a>(&self, on: &'a mut Contents) -> &'a mut Vec<u32> {
         self.contents(on, Buffer::State)
     }
@@ -523,10 +541,6 @@ impl Model<'_> {
     fn contents<'a>(&self, on: &'a mut Contents, buffer: Buffer) -> &'a mut Vec<u32> {
         on.get_mut(&buffer).unwrap_or_else(|| panic!("{buffer:?} is no buffer of this plan"))
     }
-}
-
-fn histogram(digit: usize) -> usize {
-    abi::STATE_HISTOGRAM as usize + digit * RADIX
 }
 
 fn next_of(place: &mut u32) -> u32 {

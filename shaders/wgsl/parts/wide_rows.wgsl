@@ -1,0 +1,88 @@
+// The rows in which subgroups count wide digits, on the board: two counts share a word, of digits that lie a half of RADIX apart. No count and no
+// place in the tile exceeds 16 bits, so that words are added up as they are, and nothing is carried from the lower half to the upper one.
+
+const ROW: u32 = RADIX / 2u;
+const HALF: u32 = 0xffffu;
+
+// Words of a row that a thread owns: every GROUP-th, so that neighbours work on neighbouring digits.
+const WORDS: u32 = ROW / GROUP;
+
+var<workgroup> row_sums: array<u32, ROWS * WORDS>;
+
+fn owned_digits() -> u32 {
+    return DIGITS;
+}
+
+// First those of the lower halves.
+fn owned_digit(i: u32) -> u32 {
+    return i * GROUP + thread;
+}
+
+fn shift_of(digit: u32) -> u32 {
+    return 16u * (digit / ROW);
+}
+
+fn count_at(row: u32, digit: u32) -> u32 {
+    return (atomicLoad(&board[row + digit % ROW]) >> shift_of(digit)) & HALF;
+}
+
+fn add_to_count(row: u32, digit: u32, more: u32) -> u32 {
+    return (atomicAdd(&board[row + digit % ROW], more << shift_of(digit)) >> shift_of(digit)) & HALF;
+}
+
+// The same by one lane for all that have the digit. Another one may add to the other half at the same time.
+fn move_on(row: u32, digit: u32, earlier: u32, more: u32) {
+    atomicAdd(&board[row + digit % ROW], more << shift_of(digit));
+}
+
+// Replaces the counts by where each row's keys of each digit go in the tile, and calls `counted`.
+fn sum_up_rows(present: u32) {
+    var totals: array<u32, WORDS>;
+    var starts: array<u32, WORDS>;
+    for (var i = 0u; i < WORDS; i++) {
+        var total = 0u;
+#repeat r ROWS
+            total += atomicLoad(&board[r * ROW + owned_digit(i)]);
+#end
+        totals[i] = total;
+        starts[i] = subgroupExclusiveAdd(total);
+        if (lane == lanes - 1u) {
+            row_sums[i * ROWS + subgroup] = starts[i] + total;
+        }
+    }
+    workgroupBarrier();
+    var sum = 0u;
+    for (var i = 0u; i < WORDS; i++) {
+        starts[i] += sum;
+#repeat r ROWS
+            let row_sum = select(0u, row_sums[i * ROWS + r], r * lanes < GROUP);
+            starts[i] += select(0u, row_sum, r < subgroup);
+            sum += row_sum;
+#end
+    }
+    // The keys of the upper halves come after all those of the lower ones.
+    let lower = sum & HALF;
+    for (var i = 0u; i < WORDS; i++) {
+        let start = starts[i] + (lower << 16u);
+        let last = owned_digit(i + WORDS);
+        counted(i, owned_digit(i), start & HALF, totals[i] & HALF);
+        counted(i + WORDS, last, start >> 16u, (totals[i] >> 16u) - select(0u, TILE - present, last == RADIX - 1u));
+        var place = start;
+#if UNROLLED
+        // All at once: no read waits for a write.
+#repeat r ROWS
+            let count_@ = atomicLoad(&board[r * ROW + owned_digit(i)]);
+#end
+#repeat r ROWS
+            atomicStore(&board[r * ROW + owned_digit(i)], place);
+            place += count_@;
+#end
+#else
+        for (var r = 0u; r < ROWS; r++) {
+            let count = atomicLoad(&board[r * ROW + owned_digit(i)]);
+            atomicStore(&board[r * ROW + owned_digit(i)], place);
+            place += count;
+        }
+#endif
+    }
+}
