@@ -22,6 +22,14 @@ for ((round = 0; round < rounds; round++)); do
         if [[ $case == "u32 none "* ]]; then peers lampshade none 24,26,28 15; fi
         if [[ $case == "u32 u32 "* ]]; then peers lampshade u32 24,26,27 9; peers wgpu_sort u32 24,26,27 9; fi
     done
+    for pattern in sorted equal low16; do
+        target/release/examples/measure u32 none 28 7 --pattern "$pattern" && target/cub u32 none 28 7 "$pattern"
+    done
+    target/release/examples/measure u32 none 24,26 9 wide
+    for k in 1 100 1000; do
+        target/release/examples/measure u32 none 24,26 9 --top "$k"
+        if python3 -c 'import torch' 2>/dev/null; then python3 benches/gpu/torch_topk.py 24,26 9 "$k"; fi
+    done
     target/release/examples/measure u32 none 20,24,26 7 --host
     if python3 -c 'import torch' 2>/dev/null; then python3 benches/gpu/torch_sort.py 20,24,26 7; fi
 done

@@ -1,6 +1,6 @@
 // CUB's device-wide radix sort beside ours: the same lengths, resident data, device time by events.
 //
-//   nvcc -O3 -arch=sm_90 cub.cu -o cub && ./cub KEYS PAYLOAD LENGTHS TRIALS
+//   nvcc -O3 -arch=sm_90 cub.cu -o cub && ./cub KEYS PAYLOAD LENGTHS TRIALS [PATTERN]
 //
 // KEYS: u8, u16, u32, f32, u64; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24. Prints one row a length: system, backend,
 // algorithm, keys, payload, n, median, p5 and p95 in nanoseconds, 10^9 keys a second, whether the result is sorted.
@@ -26,6 +26,9 @@
 
 struct Nothing {};
 
+// Of keys of 32 bits: sorted, equal, low16, which is uniform in the low 16 bits; else uniform.
+std::string pattern;
+
 template <typename K, typename V> struct Sort {
     static constexpr bool pairs = !std::is_same_v<V, Nothing>;
     size_t count;
@@ -41,6 +44,12 @@ template <typename K, typename V> struct Sort {
             state ^= state << 13, state ^= state >> 7, state ^= state << 17;
             uint64_t word = state * 0x2545f4914f6cdd1dull;
             std::memcpy(&bytes[i], &word, std::min<size_t>(8, bytes.size() - i));
+        }
+        uint32_t *words = reinterpret_cast<uint32_t *>(bytes.data());
+        for (size_t i = 0; i < bytes.size() / 4; i++) {
+            if (pattern == "sorted") words[i] = uint32_t(i);
+            if (pattern == "equal") words[i] = 0x9e3779b9u;
+            if (pattern == "low16") words[i] &= 0xffffu;
         }
         CHECK(cudaMalloc(&input, bytes.size()));
         CHECK(cudaMemcpy(input, bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
@@ -117,6 +126,7 @@ int main(int argc, char **argv) {
     if (argc < 5) return std::fprintf(stderr, "usage: cub KEYS PAYLOAD LENGTHS TRIALS\n"), 2;
     std::string key = argv[1];
     int trials = std::atoi(argv[4]);
+    if (argc > 5) pattern = argv[5];
     if (key == "u8") choose<uint8_t>("u8", argv[2], argv[3], trials);
     else if (key == "u16") choose<uint16_t>("u16", argv[2], argv[3], trials);
     else if (key == "f32") choose<uint32_t>("u32", argv[2], argv[3], trials);

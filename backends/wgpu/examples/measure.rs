@@ -1,9 +1,12 @@
-//! Times sorts of data that is on the device: `measure KEYS PAYLOAD LENGTHS TRIALS [ALGORITHM] [--launches] [--host] [--top K]`.
+//! Times sorts of data that is on the device: `measure KEYS PAYLOAD LENGTHS TRIALS [ALGORITHM] [--launches] [--host] [--top K]
+//! [--pattern PATTERN]`.
 //!
 //! KEYS: u32, u64, f32, u16, u8; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24; ALGORITHM: auto, onesweep, wide, hybrid, scan. Prints
 //! the rows of a benchmark record, system to verified; verifies each result. With `--launches`, the time of each launch; with `--host`, of a sort of
-//! keys that are on the host; with `--top`, of the selection of the first K keys instead.
+//! keys that are on the host; with `--top`, of the selection of the first K keys instead. Keys are
+//! uniform, or by PATTERN, for those of 32 bits: sorted, equal, low16, which is uniform in the low 16 bits.
 
+use polysort_core::plan::Algorithm;
 use polysort_core::{MaskKey, Sort};
 use polysort_wgpu::wgpu::{self, BufferDescriptor, BufferUsages};
 use polysort_wgpu::{Ask, Config, Count, DeviceSorter, WgpuBackend};
@@ -23,8 +26,17 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let (trials, per_launch) = (arguments[3].parse()?, arguments.iter().any(|argument| argument == "--launches"));
+    let named = |name: &str| arguments.iter().skip_while(|argument| *argument != name).nth(1).cloned();
     let mut config = Config::default();
     config.software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some();
+    config.algorithm = match arguments.get(4).map(String::as_str) {
+        Some("onesweep") => Some(Algorithm::OneSweep),
+        Some("wide") => Some(Algorithm::WideDigits),
+        Some("hybrid") => Some(Algorithm::MsdHybrid),
+        Some("scan") => Some(Algorithm::ReduceThenScan),
+        _ => None,
+    };
+    let algorithm = config.algorithm;
     let backend = WgpuBackend::open_with(config)?;
     let (device, queue) = (backend.device(), backend.queue());
     let sorter = DeviceSorter::new(device, queue)?;
@@ -39,6 +51,13 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
             state ^= state << 17;
             chunk.copy_from_slice(&state.wrapping_mul(0x2545_f491_4f6c_dd1d).to_le_bytes()[..chunk.len()]);
         }
+        let words: &mut [u32] = bytemuck::cast_slice_mut(&mut bytes);
+        match named("--pattern").as_deref() {
+            Some("sorted") => words.iter_mut().zip(0..).for_each(|(word, i)| *word = i),
+            Some("equal") => words.fill(0x9e37_79b9),
+            Some("low16") => words.iter_mut().for_each(|word| *word &= 0xffff),
+            _ => {}
+        }
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
         let buffer = |size: usize| {
             device.create_buffer(&BufferDescriptor {
@@ -51,12 +70,8 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
         let (input, keys) = (buffer(bytes.len()), buffer(bytes.len()));
         queue.write_buffer(&input, 0, &bytes);
         let mut ask = Ask::up_to(count as u32);
-        match arguments.get(4).map(String::as_str) {
-            Some("onesweep") => ask = ask.algorithm(polysort_core::plan::Algorithm::OneSweep),
-            Some("wide") => ask = ask.algorithm(polysort_core::plan::Algorithm::WideDigits),
-            Some("hybrid") => ask = ask.algorithm(polysort_core::plan::Algorithm::MsdHybrid),
-            Some("scan") => ask = ask.algorithm(polysort_core::plan::Algorithm::ReduceThenScan),
-            _ => {}
+        if let Some(algorithm) = algorithm {
+            ask = ask.algorithm(algorithm);
         }
         let value_bytes = match arguments[1].as_str() {
             "u32" => 4,
@@ -64,8 +79,7 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
             _ => 0,
         };
         let values = buffer((count * value_bytes).max(4));
-        let top: Option<u32> =
-            arguments.iter().skip_while(|argument| *argument != "--top").nth(1).map(|k| k.parse()).transpose()?;
+        let top: Option<u32> = named("--top").map(|k| k.parse()).transpose()?;
         let selected = buffer(4 * top.unwrap_or(1) as usize);
         let prepared = match value_bytes {
             _ if top.is_some() => sorter.prepare_top_k::<K>(&keys, &selected, top.unwrap_or(1), ask)?,
