@@ -3,7 +3,7 @@
 use crate::engine::{Data, Engine};
 use crate::way::Way;
 use polysort_core::plan::tuning::SELECT_SEGMENT;
-use polysort_core::plan::{Blocked, Payload, Place, Request, SortPlan, Top};
+use polysort_core::plan::{Algorithm, Blocked, Payload, Place, Request, SortPlan, Top};
 use polysort_core::{Error, Masks, Spec, Word};
 use polysort_shaders::abi;
 
@@ -31,7 +31,14 @@ async fn check_words<W: Word>(engine: &mut Engine, request: Request, native: boo
     let most = engine.gpu().facts.limits(request.payload.words()).longest(size_of::<W>());
     let long = (3 * plan.tile as usize + 17).max(plan.single_tile as usize + 17).min(most as usize);
     let blocked = if plan.algorithm.looks_back() { Blocked::run(1, 2) } else { Blocked::NONE };
-    for (count, blocked) in [(long, blocked), (plan.single_tile as usize / 2 + 3, Blocked::NONE)] {
+    let mut cases = vec![(request, long, blocked), (request, plan.single_tile as usize / 2 + 3, Blocked::NONE)];
+    if plan.algorithm == Algorithm::MsdHybrid {
+        // Buckets of some tiles: there are four, since the highest digit has two bits.
+        let spec = Spec::new::<W>(masks, 0, W::BITS - 6)?;
+        let count = (12 * plan.tile as usize + 17).min(most as usize);
+        cases.push((Request { spec, small_bucket: Some(0), ..request }, count, Blocked::run(1, 2)));
+    }
+    for (request, count, blocked) in cases {
         let request = Request { max: count as u64, blocked, ..request };
         let keys: Vec<W> = (0..count).map(few).collect();
         let mut order: Vec<usize> = (0..count).collect();
