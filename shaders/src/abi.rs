@@ -22,6 +22,9 @@ pub const STATE_TICKETS: u32 = 4;
 /// The first of the words of the state that hold the histogram: for each digit, how many keys have each value of it, or a smaller one.
 pub const STATE_HISTOGRAM: u32 = STATE_HEADER;
 
+/// Added to the number of a pass: the word of a batch that hands out its tiles. Pass 0 has none.
+pub const BATCH_TICKETS: u32 = 1;
+
 /// Numbers that a recorded launch can be given: an entry each of a table that is bound by dynamic offsets.
 pub const NUMBERS: u32 = 1025;
 

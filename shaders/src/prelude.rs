@@ -5,7 +5,9 @@
 
 use crate::abi;
 use core::fmt::Write;
-use polysort_core::plan::{Kernel, LAST_LEVEL, MAX_DIGITS, RADIX, Ranking, Variant, Vectors, When, state_words, tuning};
+use polysort_core::plan::{
+    BATCH_WORDS, Kernel, LAST_LEVEL, MAX_DIGITS, RADIX, Ranking, TILE_WORDS, Variant, Vectors, When, state_words, tuning,
+};
 use polysort_core::vector::{Metric, Precision};
 
 /// The WGSL of a kernel.
@@ -42,7 +44,7 @@ pub fn msl(variant: &Variant) -> Option<String> {
         Kernel::Begin => vec![sort, metal!("begin")],
         Kernel::Histogram => vec![sort, metal!("histogram")],
         Kernel::Scan => vec![sort, metal!("scan")],
-        Kernel::Onesweep if by_ballot => vec![sort, rank, metal!("onesweep")],
+        Kernel::Onesweep if by_ballot && !variant.partitions => vec![sort, rank, metal!("onesweep")],
         Kernel::SingleTile if by_ballot => vec![sort, rank, metal!("single_tile")],
         Kernel::Copy => vec![sort, metal!("copy")],
         Kernel::Identity => vec![sort, metal!("identity")],
@@ -54,6 +56,7 @@ pub fn msl(variant: &Variant) -> Option<String> {
         Kernel::Nearest => vec![search, metal!("nearest")],
         Kernel::Onesweep | Kernel::SingleTile | Kernel::TopK => return None,
         Kernel::Upsweep | Kernel::Spine | Kernel::Downsweep => return None,
+        Kernel::Buckets | Kernel::BucketTile | Kernel::BucketHistogram | Kernel::BucketSweep => return None,
     };
     let mut text = String::from("#include <metal_stdlib>\n\nusing namespace metal;\n\n");
     for (name, value) in constants(variant).into_iter().chain([("LOOK", tuning::LOOK)]) {
@@ -73,6 +76,10 @@ pub fn file(kernel: Kernel) -> &'static str {
         Kernel::Histogram => include_str!("../wgsl/histogram.wgsl"),
         Kernel::Scan => include_str!("../wgsl/scan.wgsl"),
         Kernel::Onesweep => include_str!("../wgsl/onesweep.wgsl"),
+        Kernel::Buckets => include_str!("../wgsl/buckets.wgsl"),
+        Kernel::BucketTile => include_str!("../wgsl/bucket_tile.wgsl"),
+        Kernel::BucketHistogram => include_str!("../wgsl/bucket_histogram.wgsl"),
+        Kernel::BucketSweep => include_str!("../wgsl/bucket_sweep.wgsl"),
         Kernel::Upsweep => include_str!("../wgsl/upsweep.wgsl"),
         Kernel::Spine => include_str!("../wgsl/spine.wgsl"),
         Kernel::Downsweep => include_str!("../wgsl/downsweep.wgsl"),
@@ -97,17 +104,27 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
         None => vec![],
     };
     let moving = [part!("value"), part!("board"), part!("places"), part!("move_tile")];
+    let (sweep, table) = (part!("sweep"), part!("bucket_table"));
     let mut parts = vec![part!("number")];
     match variant.kernel {
         Kernel::Begin => parts.extend([key, sort, part!("call")]),
-        Kernel::Histogram => parts.extend([key, sort, part!("source")]),
+        Kernel::Histogram => parts.extend([key, sort, part!("source"), part!("counts")]),
         Kernel::Scan => parts.extend([key, sort, part!("sums")]),
-        Kernel::Onesweep => parts.extend([key, sort, schedule].into_iter().chain(moving).chain(ranking)),
+        Kernel::Onesweep => parts.extend([key, sort, schedule].into_iter().chain(moving).chain(ranking).chain([sweep])),
+        Kernel::Buckets => parts.extend([key, sort, schedule, table, part!("sums")]),
+        Kernel::BucketTile => {
+            parts.extend(
+                [key, sort, schedule, part!("value"), part!("board")].into_iter().chain(ranking).chain([part!("sort_by_digit")]),
+            );
+        }
+        Kernel::BucketHistogram => parts.extend([key, sort, schedule, table, part!("sums"), part!("counts")]),
+        Kernel::BucketSweep => parts.extend([key, sort, schedule, table].into_iter().chain(moving).chain(ranking).chain([sweep])),
         Kernel::Upsweep => parts.extend([key, sort, schedule, part!("pass"), part!("places")]),
         Kernel::Spine => parts.extend([schedule, part!("pass"), part!("sums")]),
         Kernel::Downsweep => parts.extend([key, sort, schedule, part!("pass")].into_iter().chain(moving).chain(ranking)),
         Kernel::SingleTile => {
             parts.extend([key, sort, part!("call"), part!("source"), part!("value"), part!("board")].into_iter().chain(ranking));
+            parts.push(part!("sort_by_digit"));
         }
         Kernel::TopK => {
             parts.extend([key, sort, part!("call"), part!("source"), part!("board")].into_iter().chain(ranking));
@@ -132,7 +149,7 @@ fn times(variant: &Variant, count: &str) -> Option<u32> {
         "KEYS" => variant.unrolled.then_some(variant.keys),
         "SLICE_KEYS" => variant.unrolled.then_some(variant.slice_keys()),
         "BATCH" => Some(tuning::HISTOGRAM_BATCH),
-        "KEY_DIGITS" => Some(variant.key_digits()),
+        "COUNTED" => Some(counted(variant)),
         "RUN" => Some(tuning::DISTANCE_RUN),
         "LOOK" => Some(tuning::LOOK),
         "LOOK_DIGITS" => Some(tuning::LOOK_DIGITS),
@@ -156,6 +173,9 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "INDEXED" => variant.indexed,
         "PACKED" => variant.packed,
         "STATUS" => variant.look_back,
+        "PARTITIONS" => variant.partitions,
+        "BUCKETS" => variant.partitions || variant.batch > 0 || variant.small_bucket > 0,
+        "BATCHES" => variant.batch > 0,
         "SEGMENTED" => variant.segmented,
         "NESTED" => variant.nested,
         "QUADS" => variant.vectors.is_some_and(|vectors| vectors.quads),
@@ -167,11 +187,16 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "WIDE" => variant.has_wide_digits(),
         "HALVES" => variant.packs_counts(),
         // Only where a pass moves nothing but keys do equal ones not differ.
-        "REORDERS" => variant.kernel == Kernel::Onesweep && variant.value_words == 0,
+        "REORDERS" => matches!(variant.kernel, Kernel::Onesweep | Kernel::BucketSweep) && variant.value_words == 0,
         "SUBGROUPS" => matches!(variant.ranking, Some(Ranking::Ballot { .. })),
         "BALLOT_1" => matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })),
         _ => unreachable!("no flag {flag}"),
     }
+}
+
+/// Digits of a key that are counted: those of a bucket share the highest.
+fn counted(variant: &Variant) -> u32 {
+    variant.key_digits() - u32::from(variant.kernel == Kernel::BucketHistogram)
 }
 
 /// Rows of counters.
@@ -189,7 +214,15 @@ fn owners(variant: &Variant) -> u32 {
 
 /// What the kernels of both languages are told, by name.
 fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)> {
-    let Variant { group, keys, tile, .. } = *variant;
+    let Variant { group, keys, tile, batch, .. } = *variant;
+    let counts = matches!(variant.kernel, Kernel::Histogram | Kernel::BucketHistogram).then(|| ("COUNTED", counted(variant)));
+    let small = matches!(variant.kernel, Kernel::Buckets | Kernel::BucketTile).then_some(("SMALL_BUCKET", variant.small_bucket));
+    let batches = (batch > 0).then_some([
+        ("BATCH_KEYS", batch),
+        ("BATCH_WORDS", BATCH_WORDS),
+        ("BATCH_TICKETS", abi::BATCH_TICKETS),
+        ("TILE_WORDS", TILE_WORDS),
+    ]);
     [
         ("RADIX_BITS", variant.radix_bits),
         ("RADIX", variant.radix()),
@@ -235,6 +268,9 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
     ]
     .into_iter()
     .chain(variant.has_wide_digits().then_some(("LOOK_DIGITS", tuning::LOOK_DIGITS)))
+    .chain(counts)
+    .chain(small)
+    .chain(batches.into_iter().flatten())
 }
 
 /// The lines that the conditions let through, with repeated ones written out: `@` is the number of the repetition there.
@@ -294,6 +330,10 @@ pub fn writes(kernel: Kernel, binding: usize) -> bool {
         Kernel::Histogram => &[1, 3],
         Kernel::Scan => &[1],
         Kernel::Onesweep => &[2, 3, 4, 6, 8],
+        Kernel::Buckets => &[1, 2],
+        Kernel::BucketTile => &[1, 2, 3, 4, 5],
+        Kernel::BucketHistogram => &[2, 3, 4],
+        Kernel::BucketSweep => &[3, 4, 5, 6, 8, 10],
         Kernel::Downsweep => &[2, 3, 5, 7],
         Kernel::Upsweep => &[2, 3],
         Kernel::Spine => &[1, 2],

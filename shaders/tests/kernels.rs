@@ -65,9 +65,11 @@ fn launches() -> Vec<(&'static str, Facts, Command)> {
     let mut launches = vec![];
     for (name, facts) in devices() {
         for request in requests() {
-            for algorithm in [None, Some(Algorithm::ReduceThenScan), Some(Algorithm::WideDigits)] {
+            let asked = [Algorithm::ReduceThenScan, Algorithm::WideDigits, Algorithm::MsdHybrid];
+            for algorithm in [None].into_iter().chain(asked.map(Some)) {
+                let optional = [Algorithm::WideDigits, Algorithm::MsdHybrid].map(Some);
                 let plan = match SortPlan::new(Request { algorithm, ..request }, &facts) {
-                    Err(Error::Unsupported { .. }) if algorithm == Some(Algorithm::WideDigits) => continue,
+                    Err(Error::Unsupported { .. }) if optional.contains(&algorithm) => continue,
                     plan => plan.unwrap(),
                 };
                 for command in plan.all_commands() {
@@ -162,7 +164,8 @@ fn bindings_of_twins_are_the_same() {
             assert!(line.trim_start().starts_with(&begins) || line.contains("device atomic_uint*"), "{line}: {command}");
         }
     }
-    let alone = [Kernel::Upsweep, Kernel::Spine, Kernel::Downsweep];
+    let by_buckets = [Kernel::Buckets, Kernel::BucketTile, Kernel::BucketHistogram, Kernel::BucketSweep];
+    let alone = [&by_buckets[..], &[Kernel::Upsweep, Kernel::Spine, Kernel::Downsweep]].concat();
     assert_eq!(twins, Kernel::ALL.into_iter().filter(|kernel| !alone.contains(kernel)).collect());
 }
 

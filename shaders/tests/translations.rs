@@ -38,7 +38,7 @@ fn variants() -> Vec<Variant> {
         let mut plans = vec![];
         let payloads = [Payload::None, Payload::Indices].into_iter().chain((1..=4).map(Payload::Words));
         for payload in payloads {
-            let asked = [Algorithm::OneSweep, Algorithm::ReduceThenScan, Algorithm::WideDigits];
+            let asked = [Algorithm::OneSweep, Algorithm::ReduceThenScan, Algorithm::WideDigits, Algorithm::MsdHybrid];
             for algorithm in [None].into_iter().chain(asked.map(Some)) {
                 let request = Request { payload, algorithm, ..Request::keys(bits, spec, 1 << 24) };
                 if algorithm.is_none_or(|algorithm| algorithm.sorts(&request)) {
@@ -121,7 +121,7 @@ fn kernels_in_metals_language() {
                 variant.kernel == Kernel::Onesweep && variant.key_bits == 32 && variant.value_words == 0
             }
             Kernel::Histogram => variant.key_bits == 32 && variant.tile == group * keys,
-            Kernel::Onesweep | Kernel::Downsweep => variant.key_bits == 32 && variant.value_words == 0,
+            Kernel::Onesweep | Kernel::Downsweep => variant.key_bits == 32 && variant.value_words == 0 && !variant.partitions,
             _ => false,
         };
         if wanted {

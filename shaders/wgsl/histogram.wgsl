@@ -16,19 +16,6 @@
 @group(0) @binding(3) var<storage, read_write> status: array<u32>;
 #endif
 
-#if HALVES
-// Two counts share a word, of values that lie a half of RADIX apart: the keys of a group fit 16 bits.
-const ROW: u32 = RADIX / 2u;
-#else
-const ROW: u32 = RADIX;
-#endif
-const SLOTS: u32 = KEY_DIGITS * ROW;
-// Digits of a word, the mask of its last one, and where the bits of a key start in its lowest one.
-const WORD_DIGITS: u32 = (32u + RADIX_BITS - 1u) / RADIX_BITS;
-const LAST_MASK: u32 = (1u << (32u - (WORD_DIGITS - 1u) * RADIX_BITS)) - 1u;
-const FIRST_BIT: u32 = (32u - KEY_BITS % 32u) % 32u;
-
-var<workgroup> counts: array<atomic<u32>, SLOTS>;
 var<workgroup> descents: atomic<u32>;
 // Keys, and whether descents were found already.
 var<workgroup> work: vec2<u32>;
@@ -65,7 +52,7 @@ fn histogram(
 
     let present = min(keys - first, HISTOGRAM_TILE);
     var descends = known_descents;
-    let is_whole = sort.digit_count == KEY_DIGITS && sort.digits[0].y == FIRST_BIT && sort.digits[KEY_DIGITS - 1u].z == LAST_MASK;
+    let is_whole = digits_are_whole();
     for (var start = 0u; start < present; start += GROUP * BATCH) {
         var batch: array<Key, BATCH>;
 #repeat k BATCH
@@ -78,7 +65,7 @@ fn histogram(
         } else {
 #repeat k BATCH
             if (start + k * GROUP + thread < present) {
-                count_digits(batch[k]);
+                count_digits(batch[k], sort.digit_count);
             }
 #end
         }
@@ -103,41 +90,6 @@ fn histogram(
     if (thread == 0u && atomicLoad(&descents) != 0u) {
         atomicStore(&state[STATE_DESCENTS], 1u);
     }
-}
-
-#if HALVES
-fn count(d: u32, value: u32) {
-    atomicAdd(&counts[d * ROW + value % ROW], 1u << (16u * (value / ROW)));
-}
-
-// The count of a value of a digit, by its place in the histogram.
-fn found_at(i: u32) -> u32 {
-    return (atomicLoad(&counts[i / RADIX * ROW + i % ROW]) >> (16u * (i / ROW % 2u))) & 0xffffu;
-}
-#else
-fn count(d: u32, value: u32) {
-    atomicAdd(&counts[d * ROW + value], 1u);
-}
-
-fn found_at(i: u32) -> u32 {
-    return atomicLoad(&counts[i]);
-}
-#endif
-
-// Counts a key whose digits are those of whole words, as they are unless a range of bits is asked for.
-fn count_whole(key: Key) {
-#repeat d KEY_DIGITS
-    let value_@ = (ordered_word(key, d / WORD_DIGITS) >> (FIRST_BIT + d % WORD_DIGITS * RADIX_BITS)) & (RADIX - 1u);
-    count(d, value_@);
-#end
-}
-
-fn count_digits(key: Key) {
-#repeat d KEY_DIGITS
-    if (d < sort.digit_count) {
-        count(d, digit_of(key, digit_at(d)));
-    }
-#end
 }
 
 // Whether one key sorts before another.

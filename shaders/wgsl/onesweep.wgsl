@@ -4,11 +4,7 @@
 // in, out  state: the schedule, and the tickets; status: all zero before
 // out      keys_to, values_to; status_next: all zero, for the next pass
 // launch   at least as many groups as tiles; groups of passes that are not scheduled, and of tiles beyond the last, leave at once
-// does     Tiles are taken by ticket, so that the tiles before one's own have started. A tile counts its digits, publishes the counts, and
-//          looks back over the counts of earlier tiles for where its keys go: decoupled look-back (Merrill and Garland, 2016) in a radix
-//          sort (Adinets and Merrill, "Onesweep", 2022). A status word holds a count and a flag: empty, the count of a tile, or of all
-//          tiles up to it. It only ever grows, by atomicMax, so it does not matter who publishes it, or how often. No device promises that
-//          other groups make progress: who waits too long for a tile counts it itself, from the source, and publishes that.
+// does     Tiles are taken by ticket, so that the tiles before one's own have started, and swept: see the part of that name.
 // needs    subgroups; fewer than 2^30 keys
 
 @group(0) @binding(0) var<uniform> slot: Number;
@@ -23,21 +19,11 @@
 @group(0) @binding(8) var<storage, read_write> values_to: array<Value>;
 #endif
 
-const AGGREGATE: u32 = 1u << 30u;
-const INCLUSIVE: u32 = 2u << 30u;
-const COUNT: u32 = AGGREGATE - 1u;
-
 // Tile, keys, digit, whether there is anything to do.
 var<workgroup> ticket: vec4<u32>;
-var<workgroup> missing: atomic<u32>;
 
-var<private> tile: u32;
-var<private> digit_index: u32;
-// Of this thread's digits: keys in the tile, and their start in it.
-var<private> totals_of: array<u32, DIGITS>;
-var<private> starts_of: array<u32, DIGITS>;
-// And where they go in the output, less their start in the tile.
-var<private> places_of: array<u32, DIGITS>;
+// All tiles are one chain.
+const first_tile: u32 = 0u;
 
 @compute @workgroup_size(GROUP)
 fn onesweep(
@@ -60,46 +46,9 @@ fn onesweep(
     }
     tile = taken.x;
     digit_index = taken.z;
-    sweep(min(taken.y - taken.x * TILE, TILE));
-}
-
-fn sweep(present: u32) {
-    let digit = digit_at(digit_index);
-    let first = tile * TILE;
-    for (var i = thread; i < RADIX; i += GROUP) {
-        status_next[tile * RADIX + i] = 0u;
-    }
-
-    var keys: array<Key, KEYS>;
-    var items: array<u32, KEYS>;
-    let source = keys_from_first() + first;
-    // Nearly all tiles are whole. In others the last key stands for those that are absent, with the largest digit.
-    if (present == TILE) {
-#repeat item KEYS
-        keys[item] = keys_from[source + item_index(item, KEYS)];
-#end
-    } else {
-#repeat item KEYS
-        keys[item] = keys_from[source + min(item_index(item, KEYS), present - 1u)];
-#end
-    }
-#repeat item KEYS
-        items[item] = digit_of(keys[item], digit);
-#end
-    if (present < TILE) {
-#repeat item KEYS
-        items[item] = select(RADIX - 1u, items[item], item_index(item, KEYS) < present);
-#end
-    }
+    let present = min(taken.y - taken.x * TILE, TILE);
     // The first pass may put keys that are equal in any order, but none before one that is there.
-    rank_tile(&items, present, KEYS, slot.value > 0u || sort.digits[0].w == 0u || present < TILE);
-    put_keys(&keys, &items, 0u);
-    look_back();
-    for (var i = 0u; i < owned_digits(); i++) {
-        set_offset(owned_digit(i), places_of[i]);
-    }
-    workgroupBarrier();
-    move_tile(&keys, &items, digit, first, present);
+    sweep(present, slot.value > 0u || sort.digits[0].w == 0u || present < TILE);
 }
 
 fn tiles_of(count: u32) -> u32 {
@@ -111,143 +60,20 @@ fn take_ticket() -> vec4<u32> {
     let taken = atomicAdd(&state[STATE_TICKETS + slot.value], 1u);
     let keys = atomicLoad(&state[STATE_COUNT]);
     let due = slot.value < passes();
-    return vec4(taken, keys, scheduled(slot.value), select(0u, 1u, due && taken < tiles_of(keys)));
-}
-
-fn is_blocked() -> bool {
-    return tile >= sort.blocked.x && tile < sort.blocked.y && tile % sort.blocked.z == sort.blocked.w;
-}
-
-fn publish(of_tile: u32, digit: u32, word: u32) {
-    atomicMax(&status[of_tile * RADIX + digit], word);
-}
-
-// Publishes the tile's own counts as soon as they are known.
-fn counted(i: u32, digit: u32, start: u32, total: u32) {
-    starts_of[i] = start;
-    totals_of[i] = total;
-    if (!is_blocked()) {
-        publish(tile, digit, select(AGGREGATE, INCLUSIVE, tile == 0u) | total);
-    }
-}
-
-// Finds how many keys of each of the thread's digits lie in earlier tiles, publishes that at once, and sets `places_of`.
-fn look_back() {
-    // Per digit, the keys in the tiles that were seen, and how many tiles are left.
-    var earlier: array<u32, DIGITS>;
-    var left: array<u32, DIGITS>;
-    let owned = owned_digits();
-    for (var i = 0u; i < owned; i++) {
-        earlier[i] = 0u;
-        left[i] = tile;
-    }
-    loop {
-#if WIDE
-        // One word of each of several digits at once: a thread owns enough of them.
-        for (var i = 0u; i < owned; i += LOOK_DIGITS) {
-#repeat d LOOK_DIGITS
-            var before_@ = left[i + d];
-            var sum_@ = earlier[i + d];
-#end
-            var waits = tile;
-            var spins = 0u;
-            while (waits > 0u && spins < SPIN_LIMIT) {
-#repeat d LOOK_DIGITS
-                var word_@ = 0u;
-                if (before_@ > 0u) {
-                    word_@ = atomicLoad(&status[(before_@ - 1u) * RADIX + owned_digit(i + d)]);
-                }
-#end
-                var seen = false;
-                waits = 0u;
-#repeat d LOOK_DIGITS
-                if (word_@ >= AGGREGATE) {
-                    sum_@ += word_@ & COUNT;
-                    before_@ = select(before_@ - 1u, 0u, word_@ >= INCLUSIVE);
-                    seen = true;
-                }
-                waits |= before_@;
-#end
-                spins = select(spins + 1u, 0u, seen);
-            }
-#repeat d LOOK_DIGITS
-            looked(i + d, left[i + d], before_@, sum_@);
-            left[i + d] = before_@;
-            earlier[i + d] = sum_@;
-#end
-        }
+#if PARTITIONS
+    let digit = top_scheduled();
 #else
-        for (var i = 0u; i < owned; i++) {
-            let value = owned_digit(i);
-            var before = left[i];
-            var sum = earlier[i];
-            var spins = 0u;
-            while (before > 0u && spins < SPIN_LIMIT) {
-                // Whoever waits looks at one word alone.
-                if (spins > 0u && atomicLoad(&status[(before - 1u) * RADIX + value]) < AGGREGATE) {
-                    spins += 1u;
-                    continue;
-                }
-                // Some at once: the reads do not wait for each other. Before the first tile there is nothing.
-#repeat w LOOK
-                let word_@ = select(INCLUSIVE, atomicLoad(&status[(max(before, w + 1u) - w - 1u) * RADIX + value]), before > w);
-#end
-                var seen = true;
-#repeat w LOOK
-                seen = seen && word_@ >= AGGREGATE;
-                if (seen && before > 0u) {
-                    sum += word_@ & COUNT;
-                    before = select(before - 1u, 0u, word_@ >= INCLUSIVE);
-                }
-#end
-                spins = select(spins + 1u, 0u, seen);
-            }
-            looked(i, left[i], before, sum);
-            left[i] = before;
-            earlier[i] = sum;
-        }
+    let digit = scheduled(slot.value);
 #endif
-        let stuck = workgroupUniformLoad(&missing);
-        if (stuck == 0u) {
-            break;
-        }
-        recount(stuck - 1u, digit_at(digit_index));
-        if (thread == 0u) {
-            atomicStore(&missing, 0u);
-        }
-        workgroupBarrier();
-    }
+    return vec4(taken, keys, digit, select(0u, 1u, due && taken < tiles_of(keys)));
 }
 
-// What comes of a look: `before` of the `left` tiles are left, and `sum` keys of the digit were seen.
-fn looked(i: u32, left: u32, before: u32, sum: u32) {
-    let value = owned_digit(i);
-    if (before > 0u) {
-        atomicMax(&missing, before);
-    } else if (left > 0u || tile == 0u) {
-        if (!is_blocked()) {
-            publish(tile, value, INCLUSIVE | (sum + totals_of[i]));
-        }
-        let smaller = atomicLoad(&state[STATE_HISTOGRAM + digit_index * RADIX + value]);
-        places_of[i] = smaller + sum - starts_of[i];
-    }
+// Where a tile's keys start in the source.
+fn tile_start(of_tile: u32) -> u32 {
+    return of_tile * TILE;
 }
 
-// Counts another tile, a whole one, and publishes its counts.
-fn recount(of_tile: u32, digit: Digit) {
-    for (var i = thread; i < RADIX; i += GROUP) {
-        set_offset(i, 0u);
-    }
-    workgroupBarrier();
-    let source = keys_from_first() + of_tile * TILE;
-    for (var i = thread; i < TILE; i += GROUP) {
-        add_to_offset(digit_of(keys_from[source + i], digit));
-    }
-    workgroupBarrier();
-    for (var i = thread; i < RADIX; i += GROUP) {
-        publish(of_tile, i, select(AGGREGATE, INCLUSIVE, of_tile == 0u) | offset_of(i));
-    }
-    if (thread == 0u) {
-        atomicAdd(&state[STATE_RECOUNTS], 1u);
-    }
+// How many keys have a smaller digit: they go before all of this one.
+fn smaller_keys(digit: u32) -> u32 {
+    return atomicLoad(&state[STATE_HISTOGRAM + digit_index * RADIX + digit]);
 }

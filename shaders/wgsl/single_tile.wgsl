@@ -61,41 +61,10 @@ fn single_tile(
         }
 #end
     for (var d = 0u; d < sort.digit_count; d++) {
-        let digit = digit_at(d);
-        var items: array<u32, KEYS>;
-#repeat item KEYS
-            if (item < held) {
-                items[item] = select(RADIX - 1u, digit_of(keys[item], digit), item_index(item, held) < present);
-            }
-#end
-        rank_tile(&items, present, held, true);
-        for (var word = 0u; word < KEY_WORDS; word++) {
-#repeat item KEYS
-                if (item < held) {
-                    put_word(items[item], key_word(keys[item], word));
-                }
-#end
-            workgroupBarrier();
-#repeat item KEYS
-                if (item < held) {
-                    keys[item] = with_word(keys[item], word, word_at(item_index(item, held)));
-                }
-#end
-            workgroupBarrier();
-        }
 #if VALUES
-#repeat item KEYS
-            if (item < held) {
-                put_word(items[item], positions[item]);
-            }
-#end
-        workgroupBarrier();
-#repeat item KEYS
-            if (item < held) {
-                positions[item] = word_at(item_index(item, held));
-            }
-#end
-        workgroupBarrier();
+        sort_by_digit(&keys, &positions, present, held, digit_at(d));
+#else
+        sort_by_digit(&keys, present, held, digit_at(d));
 #endif
     }
 #if INDEXED
@@ -161,5 +130,3 @@ fn packed_word(index: u32, present: u32) -> u32 {
     return packed;
 }
 #endif
-
-fn counted(i: u32, digit: u32, start: u32, total: u32) {}

@@ -1,7 +1,7 @@
 //! Plans are kept as text, so that none changes unseen. `INSTA_UPDATE=always cargo test` takes a change over.
 
 use core::fmt::Write;
-use polysort_core::plan::{Algorithm, Class, Facts, Groups, Payload, Place, Request, SortPlan, Top};
+use polysort_core::plan::{Algorithm, Class, Facts, Groups, Kernel, Payload, Place, Request, SortPlan, Top};
 use polysort_core::{Error, Options, Spec};
 
 /// Devices that differ in what matters to a plan.
@@ -49,6 +49,8 @@ fn plans_are_those_that_were_read() {
         ("u64_elsewhere", Request { keys: odd, values: odd, ..u64s.with_values(2) }),
         ("u128_indices", keys(128, Spec::of::<u128>(whole)).for_indices()),
         ("u32_onesweep", Request { algorithm: Some(Algorithm::OneSweep), ..u32s }),
+        ("u32_hybrid", Request { algorithm: Some(Algorithm::MsdHybrid), ..u32s }),
+        ("u64_hybrid_indices", Request { algorithm: Some(Algorithm::MsdHybrid), batch: Some(1 << 19), ..u64s.for_indices() }),
         ("u32_wide_digits", Request { algorithm: wide, ..u32s }),
         ("u32_wide_digits_with_values", Request { algorithm: wide, max: 1 << 24, ..u32s.with_values(1) }),
         ("u64_wide_digits", Request { algorithm: wide, ..u64s }),
@@ -111,8 +113,11 @@ fn what_no_plan_can_do_is_refused() {
     assert!(SortPlan::new(Request { max: limit / 4, ..wide }, &facts).is_ok());
     assert_eq!(SortPlan::new(keys, &facts).unwrap().request.payload, Payload::None);
     let none = Facts { subgroups: None, ..facts };
-    let sweep = Request { algorithm: Some(Algorithm::OneSweep), ..keys };
-    assert!(matches!(SortPlan::new(sweep, &none), Err(Error::Unsupported { .. })));
+    for algorithm in [Algorithm::OneSweep, Algorithm::MsdHybrid] {
+        let sweep = Request { algorithm: Some(algorithm), ..keys };
+        assert!(SortPlan::new(sweep, &facts).is_ok());
+        assert!(matches!(SortPlan::new(sweep, &none), Err(Error::Unsupported { .. })));
+    }
     // Wide digits are for words and pairs of words, and need room.
     let wide = Request { algorithm: Some(Algorithm::WideDigits), ..keys };
     assert!(matches!(SortPlan::new(wide, &none), Err(Error::Unsupported { .. })));
@@ -124,4 +129,26 @@ fn what_no_plan_can_do_is_refused() {
     let most = |max| SortPlan::new(Request { max, ..wide }, &Facts { max_binding: 1 << 20, ..small });
     let Err(Error::TooLong { limit, .. }) = most(1 << 18) else { panic!("more counts than a binding holds") };
     assert!(most(limit).is_ok() && matches!(most(limit + 1), Err(Error::TooLong { .. })));
+}
+
+/// There are batches for every key, and no more than there are numbers for, or buckets.
+#[test]
+fn batches_hold_all_keys() {
+    let (_, facts) = DEVICES[2];
+    let spec = Spec::of::<u32>(Options::ascending()).unwrap();
+    for max in [1, 2, 4096, 1 << 20, (1 << 20) + 1, 1 << 24, (1 << 28) + 1, (1 << 29) - 1] {
+        for batch in [None, Some(1), Some(3000), Some(1 << 30)] {
+            for words in [0, 1] {
+                let keys = Request::keys(32, spec, max);
+                let keys = if words == 0 { keys } else { keys.with_values(words) };
+                let plan = SortPlan::new(Request { algorithm: Some(Algorithm::MsdHybrid), batch, ..keys }, &facts).unwrap();
+                let table = plan.bucket_table().unwrap();
+                let batches = u64::from(table.batches);
+                assert!((1..=256).contains(&batches) && batches * u64::from(plan.batch) >= max);
+                assert!((batches - 1) * u64::from(plan.batch) < max, "the last one can have a bucket");
+                let launches = plan.long_commands().iter().filter(|command| command.variant.kernel == Kernel::BucketSweep);
+                assert_eq!(launches.count() as u64, 3 * batches);
+            }
+        }
+    }
 }

@@ -38,6 +38,10 @@ pub struct Config {
     pub algorithm: Option<Algorithm>,
     /// Tiles that are made to starve: for tests of what then happens.
     pub blocked: Blocked,
+    /// Keys in which the buckets of a batch start, where not the planner is to choose: for tests of several batches.
+    pub batch: Option<u32>,
+    /// Keys of a bucket, at most, that one group sorts, where not the planner is to choose: for tests of others.
+    pub small_bucket: Option<u32>,
     /// Bytes of a binding, if fewer than the device allows: for tests of what does not fit one.
     pub max_binding: Option<u64>,
 }
@@ -51,6 +55,8 @@ impl Default for Config {
             native: false,
             algorithm: None,
             blocked: Blocked::NONE,
+            batch: None,
+            small_bucket: None,
             max_binding: None,
         }
     }
@@ -77,6 +83,7 @@ impl WgpuBackend {
         tracing::info!(device = gpu.name(), "opened");
         let mut engine = Engine::new(gpu.clone());
         (engine.algorithm, engine.blocked) = (config.algorithm, config.blocked);
+        (engine.batch, engine.small_bucket) = (config.batch, config.small_bucket);
         Ok(Self { gpu, engine: Arc::new(Mutex::new(engine)) })
     }
 

@@ -47,6 +47,8 @@ pub(crate) struct Engine {
     /// What every sort is asked to do besides.
     pub(crate) algorithm: Option<Algorithm>,
     pub(crate) blocked: plan::Blocked,
+    pub(crate) batch: Option<u32>,
+    pub(crate) small_bucket: Option<u32>,
 }
 
 impl Engine {
@@ -62,6 +64,8 @@ impl Engine {
             waiting: Waiting::default(),
             algorithm: None,
             blocked: plan::Blocked::NONE,
+            batch: None,
+            small_bucket: None,
         }
     }
 
@@ -177,7 +181,7 @@ impl Engine {
             return Err(lost);
         }
         let asked = self.algorithm.filter(|algorithm| algorithm.sorts(&request)).or(request.algorithm);
-        let request = Request { blocked: self.blocked, ..request };
+        let request = Request { blocked: self.blocked, batch: self.batch, small_bucket: self.small_bucket, ..request };
         // Selections by the same kernel are of one kind: of all numbers of keys that it selects, this one is as good as any.
         let top = match request.top {
             None => None,

@@ -24,6 +24,9 @@ fn main() {
         config.algorithm = Some(algorithm);
         config
     };
+    // Several batches, of buckets that are not all small.
+    let mut hybrid = by(Algorithm::MsdHybrid);
+    (hybrid.batch, hybrid.small_bucket) = (Some(20_000), Some(300));
     let suite_is_full = suite.is_full();
     let ways = [
         (label.clone(), support::config()),
@@ -31,6 +34,7 @@ fn main() {
         (format!("{label}, OneSweep"), by(Algorithm::OneSweep)),
         (format!("{label}, wide digits"), by(Algorithm::WideDigits)),
         (format!("{label}, reduce then scan"), by(Algorithm::ReduceThenScan)),
+        (format!("{label}, MSD hybrid"), hybrid),
     ];
     for (seed, (name, config)) in (0..).zip(ways) {
         let name = format!("wgpu, {name}");
@@ -49,7 +53,9 @@ fn main() {
             _ if support::compiles_slowly(&backend) && !is_common(check) => false,
             // Other keys are sorted so in any case.
             Some(Algorithm::OneSweep) if support::is_software(&backend) => bits(check) == 8,
-            Some(Algorithm::WideDigits) if support::is_software(&backend) => ["u32", "u64"].contains(&named(check).0),
+            Some(Algorithm::WideDigits | Algorithm::MsdHybrid) if support::is_software(&backend) => {
+                ["u32", "u64"].contains(&named(check).0)
+            }
             None if config.subgroups => true,
             _ => is_cheap(&backend, check),
         };
@@ -124,7 +130,8 @@ fn boundaries<W: Word>(facts: &Facts, config: Config) -> Vec<usize> {
     let payloads = (1..=4).map(Payload::Words).chain([Payload::None, Payload::Indices]);
     let mut boundaries = BTreeSet::new();
     for payload in payloads {
-        let request = Request { payload, algorithm: config.algorithm, ..Request::keys(W::BITS, spec, 1 << 16) };
+        let request = Request { payload, batch: config.batch, ..Request::keys(W::BITS, spec, 1 << 16) };
+        let request = Request { algorithm: config.algorithm.filter(|algorithm| algorithm.sorts(&request)), ..request };
         let Ok(plan) = SortPlan::new(request, facts) else { continue };
         boundaries.extend([plan.tile, plan.single_tile]);
         boundaries.extend([1, 2, 3, 7].map(|tiles| tiles * plan.tile));

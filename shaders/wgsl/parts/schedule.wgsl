@@ -1,5 +1,6 @@
 // The schedule of a sort: which digits its passes sort by. Digits that all keys share are left out, and all of them if the keys are
-// in order already. Pass `slot` sorts by the digit of the `slot`-th set bit of VARIES.
+// in order already. Pass `slot` sorts by the digit of the `slot`-th set bit of VARIES; of a sort by buckets the first pass sorts by that of
+// the highest one, and the others by those that are left.
 
 fn passes() -> u32 {
     let descents = atomicLoad(&state[STATE_DESCENTS]);
@@ -14,3 +15,10 @@ fn scheduled(pass_slot: u32) -> u32 {
     }
     return countTrailingZeros(digits);
 }
+#if BUCKETS
+
+// The index of the most significant digit of them.
+fn top_scheduled() -> u32 {
+    return firstLeadingBit(atomicLoad(&state[STATE_VARIES]));
+}
+#endif

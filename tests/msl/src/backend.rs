@@ -33,6 +33,10 @@ pub struct Config {
     pub algorithm: Option<Algorithm>,
     /// Tiles that publish nothing.
     pub blocked: Blocked,
+    /// Keys in which the buckets of a batch start, if this is not for plans to choose.
+    pub batch: Option<u32>,
+    /// Keys of a bucket, at most, that one group sorts, if this is not for plans to choose.
+    pub small_bucket: Option<u32>,
     /// So many keys at least sorts are planned for: the shapes of long ones come with fewer keys as well.
     pub planned_for: u64,
     /// What the seeds of all schedules are drawn from. Each launch has one of its own.
@@ -42,12 +46,13 @@ pub struct Config {
 impl Config {
     /// With kernels of this source, by the way that plans choose.
     pub fn of(source: Source) -> Self {
-        Self { source, facts: FACTS, algorithm: None, blocked: Blocked::NONE, planned_for: 0, seed: 1 }
+        let (batch, small_bucket) = (None, None);
+        Self { source, facts: FACTS, algorithm: None, blocked: Blocked::NONE, batch, small_bucket, planned_for: 0, seed: 1 }
     }
 }
 
 /// The buffers of a sort, or of a search, by what they are for.
-pub(crate) type Memory = BTreeMap<plan::Buffer, Buffer>;
+pub type Memory = BTreeMap<plan::Buffer, Buffer>;
 
 /// Sorts with kernels in Metal's language, on the CPU. A mistake of a kernel is an error of the sort.
 #[derive(Clone)]
@@ -143,12 +148,12 @@ impl MslBackend {
 
     /// Does what `request` asks for. Gives the buffers as they are then.
     fn execute<W: Word>(&self, keys: &[W], values: &[u32], bounds: &[[u32; 2]], request: Request) -> Result<Memory, Error> {
-        let Config { facts, algorithm, blocked, planned_for, .. } = self.inner.config;
+        let Config { facts, algorithm, blocked, batch, small_bucket, planned_for, .. } = self.inner.config;
         facts.limits(request.payload.words()).check("the emulated GPU", keys.len(), size_of::<W>().max(4))?;
         let count = request.max;
         let max = if request.top.is_none() { count.max(planned_for) } else { count };
         let algorithm = algorithm.filter(|algorithm| algorithm.sorts(&request));
-        let plan = SortPlan::new(Request { algorithm, blocked, max, ..request }, &facts)?;
+        let plan = SortPlan::new(Request { algorithm, blocked, batch, small_bucket, max, ..request }, &facts)?;
         // Kernels address whole words.
         let mut bytes: Vec<u8> = bytemuck::cast_slice(keys).to_vec();
         bytes.resize(bytes.len().next_multiple_of(4), 0xa5);
@@ -163,6 +168,20 @@ impl MslBackend {
 
     /// Launches a plan for `count` keys, or segments.
     pub(crate) fn launch_plan(&self, plan: &SortPlan, count: u64, memory: &mut Memory) -> Result<(), Error> {
+        self.launch_each(plan, count, memory, |_, _| {})
+    }
+
+    /// Launches a plan for `count` keys, or segments, on the caller's buffers. Shows what buffers hold after each command.
+    ///
+    /// # Errors
+    /// A mistake of a kernel, and what the plan cannot do.
+    pub fn launch_each(
+        &self,
+        plan: &SortPlan,
+        count: u64,
+        memory: &mut Memory,
+        mut launched: impl FnMut(&Command, &Memory),
+    ) -> Result<(), Error> {
         // Scratch is full of what is left there from before.
         let seed = self.inner.launches.fetch_add(1, Ordering::Relaxed);
         memory.extend(plan.scratch.iter().map(|&(role, bytes)| (role, Buffer::garbage(bytes as usize, seed ^ role as u64))));
@@ -175,6 +194,7 @@ impl MslBackend {
         for command in commands {
             let grid = plan.grid(command.groups, Some(count), self.inner.config.facts.max_groups)?;
             self.launch(command, grid, count as u32, memory)?;
+            launched(command, memory);
         }
         Ok(())
     }

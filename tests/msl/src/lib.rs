@@ -26,7 +26,7 @@ mod source;
 mod text;
 mod vector;
 
-pub use backend::{Config, FACTS, MslBackend, Traffic};
+pub use backend::{Config, FACTS, Memory, MslBackend, Traffic};
 pub use buffer::Buffer;
 pub use error::{Error, Fault, Mistake};
 pub use kernel::{Counts, Kernel, MAX_RESIDENT, MAX_THREADS, Options, Schedule};

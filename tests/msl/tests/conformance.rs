@@ -26,6 +26,9 @@ fn main() {
     suite.enter_with("msl, naga's, wide digits for many", tiles.clone().sampled(scale, 8), move || MslBackend::open_with(long));
     let reduce = Config { algorithm: Some(Algorithm::ReduceThenScan), ..any };
     suite.enter_with("msl, naga's, reduce-then-scan", tiles.clone().sampled(scale, 3), move || MslBackend::open_with(reduce));
+    // Several batches, of buckets that are not all small. Keys of other widths than 32 and 64 bits are sorted as plans choose.
+    let hybrid = Config { algorithm: Some(Algorithm::MsdHybrid), batch: Some(3000), small_bucket: Some(40), ..sweep };
+    suite.enter_with("msl, naga's, MSD hybrid", tiles.clone().sampled(scale, 7), move || MslBackend::open_with(hybrid));
     // Kernels of our own, for an older Metal and a newer one.
     let native = Config::of(Source::NATIVE);
     suite.enter_with("msl, native", plan.sampled(6 * scale, 4), move || MslBackend::open_with(native));

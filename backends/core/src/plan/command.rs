@@ -35,6 +35,8 @@ pub enum Buffer {
     Status,
     /// Counts of tiles, in passes of odd number.
     StatusOdd,
+    /// What is known of buckets, their tiles and batches: a [`BucketTable`](super::BucketTable).
+    Buckets,
     /// The caller's keys.
     Keys,
     /// Keys after an odd number of passes.
@@ -243,8 +245,10 @@ impl<'a> Builder<'a> {
                 let bindings = [Buffer::Sort, Buffer::State, Buffer::Keys, Buffer::Spare];
                 self.push(self.packed(Kernel::Widen), bindings, [], each(1, COPY_TILE));
             }
-            for slot in 0..plan.digits.len() as u32 {
-                self.pass(slot);
+            if plan.algorithm == Algorithm::MsdHybrid {
+                self.hybrid();
+            } else {
+                (0..plan.digits.len() as u32).for_each(|slot| self.pass(slot));
             }
         }
         if indexed {
@@ -295,9 +299,11 @@ impl<'a> Builder<'a> {
     pub(super) fn finish(self) -> Built {
         let (request, plan) = (&self.plan.request, self.plan);
         let (keys, values) = (4 * u64::from(request.key_words()), 4 * u64::from(request.payload.words()));
+        let table = plan.bucket_table();
         let bytes = |buffer: Buffer| match buffer {
             Buffer::State => 4 * u64::from(state_words(plan.radix_bits)),
             Buffer::Status | Buffer::StatusOdd => plan.status_bytes(),
+            Buffer::Buckets => 4 * table.map_or(0, |table| table.words),
             Buffer::Scratch | Buffer::Spare => keys * request.max.max(1),
             Buffer::ValuesScratch | Buffer::ValuesSpare => values * request.max.max(1),
             Buffer::Candidates | Buffer::CandidatesOdd => 4 * self.candidates(buffer == Buffer::CandidatesOdd),
@@ -345,23 +351,37 @@ impl<'a> Builder<'a> {
         self.push(scan, [Buffer::Sort, Buffer::State], [], Groups::Fixed(plan.digits.len() as u32));
     }
 
-    fn pass(&mut self, slot: u32) {
-        let (from, to) = match slot {
-            0 => (self.source, Buffer::Scratch),
-            slot if slot % 2 == 1 => (Buffer::Scratch, self.home),
-            _ => (self.home, Buffer::Scratch),
-        };
-        let values = match slot % 2 {
-            0 => [self.values_home, Buffer::ValuesScratch],
-            _ => [Buffer::ValuesScratch, self.values_home],
-        };
+    /// The status words that a pass uses, and those that it clears for the next.
+    pub(super) fn status(&self, slot: u32) -> [Buffer; 2] {
+        if slot.is_multiple_of(2) { [Buffer::Status, Buffer::StatusOdd] } else { [Buffer::StatusOdd, Buffer::Status] }
+    }
+
+    /// Where a pass reads keys, and where it writes them.
+    pub(super) fn keys(&self, slot: u32) -> [Buffer; 2] {
+        match slot {
+            0 => [self.source, Buffer::Scratch],
+            slot if slot % 2 == 1 => [Buffer::Scratch, self.home],
+            _ => [self.home, Buffer::Scratch],
+        }
+    }
+
+    /// Where a pass reads values, and where it writes them, if there are any.
+    pub(super) fn values(&self, slot: u32) -> Vec<Buffer> {
+        match slot % 2 {
+            _ if self.plan.request.payload == Payload::None => vec![],
+            0 => vec![self.values_home, Buffer::ValuesScratch],
+            _ => vec![Buffer::ValuesScratch, self.values_home],
+        }
+    }
+
+    pub(super) fn pass(&mut self, slot: u32) {
+        let [from, to] = self.keys(slot);
         let number = [Number::Is(slot)];
         let mut bindings = vec![Buffer::Number, Buffer::Sort, Buffer::State];
         let tiles = each(1, self.plan.tile);
         let moving = match (self.plan.algorithm, self.shapes.onesweep) {
-            (Algorithm::OneSweep | Algorithm::WideDigits, Some(onesweep)) => {
-                let even = slot.is_multiple_of(2);
-                bindings.extend(if even { [Buffer::Status, Buffer::StatusOdd] } else { [Buffer::StatusOdd, Buffer::Status] });
+            (Algorithm::OneSweep | Algorithm::WideDigits | Algorithm::MsdHybrid, Some(onesweep)) => {
+                bindings.extend(self.status(slot));
                 bindings.push(from);
                 onesweep
             }
@@ -377,9 +397,7 @@ impl<'a> Builder<'a> {
             }
         };
         bindings.push(to);
-        if self.plan.request.payload != Payload::None {
-            bindings.extend(values);
-        }
+        bindings.extend(self.values(slot));
         self.push(moving, bindings, number, tiles);
     }
 
@@ -441,7 +459,8 @@ impl SortPlan {
     /// Bytes of the counts of all tiles of a pass.
     pub(super) fn status_bytes(&self) -> u64 {
         let tiles = self.request.max.div_ceil(self.tile.max(1).into()).max(1);
-        (4 * tiles) << self.radix_bits
+        let most = if self.algorithm == Algorithm::MsdHybrid { self.bucket_tiles() } else { tiles };
+        (4 * most) << self.radix_bits
     }
 
     /// Groups for a count of keys, in the two dimensions of a launch.

@@ -9,12 +9,14 @@
 //! Both steps are pure; plans print, compare and are kept as snapshots. An executor decides nothing.
 
 mod command;
+mod hybrid;
 mod search;
 mod shape;
 mod top;
 pub mod tuning;
 
 pub use command::{Buffer, Command, Groups, LAST_LEVEL, Number, STATE_HEADER, When, state_words};
+pub use hybrid::{BATCH_WORDS, BucketTable, TILE_WORDS};
 pub use search::SearchPlan;
 pub use shape::{Blocked, Class, Facts, Kernel, Ranking, Variant, Vectors};
 pub use top::Top;
@@ -51,6 +53,9 @@ pub enum Algorithm {
     /// As OneSweep, by digits of 11, 11 and 10 bits of each word, so that keys of 32 bits take three passes: for keys of 32 and 64 bits. Counters
     /// of 16 bits, two in a word, make room for as many digits in workgroup memory (warp-level multi-split, Ashkiani et al., 2016).
     WideDigits,
+    /// One partition by the most significant digit, then its buckets by the others, so many at a time as a cache holds, both by decoupled
+    /// look-back: for keys of 32 and 64 bits.
+    MsdHybrid,
 }
 
 impl Algorithm {
@@ -60,13 +65,13 @@ impl Algorithm {
         match self {
             Self::OneSweep | Self::ReduceThenScan => true,
             Self::Counting => request.key_bits == 8 && request.payload == Payload::None && request.spec.width() == 8,
-            Self::WideDigits => matches!(request.key_bits, 32 | 64),
+            Self::WideDigits | Self::MsdHybrid => matches!(request.key_bits, 32 | 64),
         }
     }
 
     /// Whether tiles look back over the counts of those before.
     pub fn looks_back(self) -> bool {
-        matches!(self, Self::OneSweep | Self::WideDigits)
+        matches!(self, Self::OneSweep | Self::WideDigits | Self::MsdHybrid)
     }
 }
 
@@ -120,6 +125,10 @@ pub struct Request {
     pub algorithm: Option<Algorithm>,
     /// Tiles that publish nothing, so that others have to count them: for tests.
     pub blocked: Blocked,
+    /// Keys in which the buckets of a batch start, if they are not to be as many as suit a cache: for tests.
+    pub batch: Option<u32>,
+    /// Keys of a bucket, at most, that one group sorts, if not as many as it can hold: for tests.
+    pub small_bucket: Option<u32>,
 }
 
 impl Request {
@@ -135,6 +144,8 @@ impl Request {
             values: Place::default(),
             algorithm: None,
             blocked: Blocked::NONE,
+            batch: None,
+            small_bucket: None,
         }
     }
 
@@ -221,6 +232,10 @@ pub struct SortPlan {
     pub window: (u32, u32),
     /// Keys of a tile.
     pub tile: u32,
+    /// Keys in which the buckets of a batch start; 0 for algorithms without buckets.
+    pub batch: u32,
+    /// Keys of a bucket, at most, that one group sorts.
+    pub small_bucket: u32,
     /// The most keys that one launch sorts; 0 if that is not wanted.
     pub single_tile: u32,
     /// Bytes of each buffer that the sort needs of its own.
@@ -258,6 +273,8 @@ impl SortPlan {
             masks,
             window,
             tile: shapes.pass_tile(algorithm),
+            batch: shapes.bucket_sweep.map_or(0, |shape| shape.batch),
+            small_bucket: shapes.bucket_tile.map_or(0, |shape| shape.small_bucket),
             single_tile: if request.algorithm.is_some() || request.top.is_some() { 0 } else { shapes.single.tile },
             scratch: vec![],
             long: vec![],
@@ -342,11 +359,14 @@ fn algorithm(request: &Request, facts: &Facts) -> Result<Algorithm, Error> {
         Some(Algorithm::Counting) if !counts => {
             Err(Error::Unsupported { what: "a counting sort of anything but all of keys of 8 bits without values".into() })
         }
-        Some(Algorithm::OneSweep) if !sweeps => {
-            Err(Error::Unsupported { what: "OneSweep on a device without subgroups of a suitable size".into() })
+        Some(wanted @ (Algorithm::OneSweep | Algorithm::MsdHybrid)) if !sweeps => {
+            Err(Error::Unsupported { what: format!("{wanted:?} on a device without subgroups of a suitable size") })
         }
         Some(Algorithm::WideDigits) if !Algorithm::WideDigits.sorts(request) => {
             Err(Error::Unsupported { what: format!("wide digits of keys of {} bits; there are 32 and 64", request.key_bits) })
+        }
+        Some(Algorithm::MsdHybrid) if !Algorithm::MsdHybrid.sorts(request) => {
+            Err(Error::Unsupported { what: format!("the hybrid of keys of {} bits; there are 32 and 64", request.key_bits) })
         }
         Some(wanted) => Ok(wanted),
     }

@@ -4,7 +4,7 @@ use super::tuning::{
     COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, DIGIT_RUN, DISTANCE_RUN, GROUP, PASS_SLICES, SELECT_KEYS, SELECT_SEGMENT,
     UNROLLED_LANES, WIDE_SLICES,
 };
-use super::{Algorithm, MAX_KEYS, Payload, RADIX, RADIX_BITS, Request, tuning};
+use super::{Algorithm, MAX_KEYS, Payload, RADIX, RADIX_BITS, Request, SortPlan, tuning};
 use crate::Error;
 use crate::vector::{Metric, Precision};
 
@@ -122,6 +122,10 @@ pub enum Kernel {
     Histogram,
     Scan,
     Onesweep,
+    Buckets,
+    BucketTile,
+    BucketHistogram,
+    BucketSweep,
     Upsweep,
     Spine,
     Downsweep,
@@ -138,11 +142,15 @@ pub enum Kernel {
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 20] = [
         Self::Begin,
         Self::Histogram,
         Self::Scan,
         Self::Onesweep,
+        Self::Buckets,
+        Self::BucketTile,
+        Self::BucketHistogram,
+        Self::BucketSweep,
         Self::Upsweep,
         Self::Spine,
         Self::Downsweep,
@@ -164,6 +172,10 @@ impl Kernel {
             Self::Histogram => "histogram",
             Self::Scan => "scan",
             Self::Onesweep => "onesweep",
+            Self::Buckets => "buckets",
+            Self::BucketTile => "bucket_tile",
+            Self::BucketHistogram => "bucket_histogram",
+            Self::BucketSweep => "bucket_sweep",
             Self::Upsweep => "upsweep",
             Self::Spine => "spine",
             Self::Downsweep => "downsweep",
@@ -209,6 +221,12 @@ pub struct Variant {
     pub ranking: Option<Ranking>,
     /// Whether it clears, or uses, status words of look-back.
     pub look_back: bool,
+    /// Whether its pass is by the most significant digit that varies, and not by the next one.
+    pub partitions: bool,
+    /// Keys in which the buckets of a batch start, where these are sorted batch by batch.
+    pub batch: u32,
+    /// Keys of a bucket, at most, that one group sorts.
+    pub small_bucket: u32,
     /// Whether it is told where segments begin and end.
     pub segmented: bool,
     /// Whether it works on positions that were selected before.
@@ -254,6 +272,9 @@ impl Variant {
             unrolled: false,
             ranking: None,
             look_back: false,
+            partitions: false,
+            batch: 0,
+            small_bucket: 0,
             segmented: false,
             nested: false,
             vectors: None,
@@ -309,7 +330,7 @@ impl Variant {
             None => return 0,
         };
         // Where one launch sorts everything, word after word goes through it.
-        if self.kernel == Kernel::SingleTile {
+        if matches!(self.kernel, Kernel::SingleTile | Kernel::BucketTile) {
             counters.max(self.tile)
         } else if self.kernel == Kernel::TopK {
             // Counts of a digit, and sums of some of them; or two marks for each of 32 keys a thread.
@@ -332,8 +353,9 @@ impl Variant {
             Kernel::Histogram => self.key_digits() * self.row_words() + 8,
             Kernel::Onesweep if self.has_wide_digits() => 8,
             Kernel::Onesweep => RADIX + 8,
+            Kernel::BucketSweep => RADIX + 12,
             Kernel::Downsweep => RADIX + 4,
-            Kernel::SingleTile => 4,
+            Kernel::SingleTile | Kernel::BucketTile => 4,
             Kernel::IvfDistance => DISTANCE_RUN * self.vectors.map_or(0, Vectors::sums) * self.group,
             // Positions, the segment, the digit found, and sums over the threads where these are not those of the ranking.
             Kernel::TopK => self.tile + 8 + if self.ranking == Some(Ranking::Counters) { 0 } else { self.group },
@@ -346,6 +368,8 @@ impl Variant {
 /// The shapes of the kernels of one sort.
 pub(super) struct Shapes {
     pub(super) onesweep: Option<Variant>,
+    pub(super) bucket_sweep: Option<Variant>,
+    pub(super) bucket_tile: Option<Variant>,
     pub(super) downsweep: Variant,
     pub(super) single: Variant,
     pub(super) plain: Variant,
@@ -366,20 +390,34 @@ impl Shapes {
         let (key_words, value_words) = (request.key_words(), request.payload.words());
         // What takes long to compile is the same for all lengths.
         let max = if facts.unrolls() { request.max } else { MAX_KEYS };
-        let sweep = Variant { kernel: Kernel::Onesweep, look_back: true, radix_bits, ..pass };
-        let onesweep = if sweep.has_wide_digits() {
-            Some(wide(sweep, max, facts))
-        } else {
+        let sweep = |kernel| {
+            let shape = Variant { kernel, look_back: true, radix_bits, ..pass };
+            if shape.has_wide_digits() {
+                return wide(shape, max, facts).map(Some);
+            }
             let (group, keys) = tuning::pass(facts.class, key_words, value_words, max);
             let ballot = facts.ballot(group).or_else(|| facts.ballot(GROUP));
-            let shape = Variant { slices: PASS_SLICES, ..sweep };
-            ballot.map(|(group, ranking)| fitted(shape, group, keys, ranking, facts))
+            let shape = Variant { slices: PASS_SLICES, ..shape };
+            ballot.map(|(group, ranking)| fitted(shape, group, keys, ranking, facts)).transpose()
         };
+        let mut onesweep = sweep(Kernel::Onesweep)?;
+        let (mut bucket_sweep, mut bucket_tile) = (None, None);
+        if request.algorithm == Some(Algorithm::MsdHybrid) {
+            // All passes have the tile of those that need more memory. Those have no first pass, to which the values are the positions.
+            let shape = sweep(Kernel::BucketSweep)?;
+            onesweep = shape.map(|shape| Variant { kernel: Kernel::Onesweep, partitions: true, ..shape });
+            bucket_sweep =
+                shape.map(|shape| Variant { indexed: false, batch: SortPlan::keys_of_batch(request, facts.class), ..shape });
+        }
         let downsweep = fitted(Variant { kernel: Kernel::Downsweep, ..pass }, counters_group, COUNTER_KEYS, counters, facts)?;
         let (group, single_keys) = tuning::single(key_words, value_words, max);
         let (group, ranking) = facts.ballot(group).unwrap_or((counters_group, counters));
         let single = Variant { kernel: Kernel::SingleTile, packed: request.is_packed(), ..base };
         let single = fitted(single, group, single_keys, ranking, facts)?;
+        if bucket_sweep.is_some() && single.ranking != Some(counters) {
+            let small_bucket = request.small_bucket.unwrap_or(single.tile).min(single.tile);
+            bucket_tile = Some(Variant { kernel: Kernel::BucketTile, indexed: false, small_bucket, ..single });
+        }
         let plain = Variant { key_bits: 32, value_words: 0, indexed: false, group: GROUP.min(facts.max_group), ..base };
         let histogram = Variant { kernel: Kernel::Histogram, keys: tuning::histogram_keys(max), ..plain };
         let histogram = Variant { key_bits: request.key_bits, packed: request.is_packed(), radix_bits, ..histogram };
@@ -387,15 +425,15 @@ impl Shapes {
             return Err(no_wide_digits(facts));
         }
         let top = top_shape(Variant { kernel: Kernel::TopK, value_words: 0, indexed: false, ..single }, request, facts)?;
-        Ok(Self { onesweep: onesweep.transpose()?, downsweep, single, plain, histogram, top })
+        Ok(Self { onesweep, bucket_sweep, bucket_tile, downsweep, single, plain, histogram, top })
     }
 
     /// Keys of a tile of the passes.
     pub(super) fn pass_tile(&self, algorithm: Algorithm) -> u32 {
         match (algorithm, &self.onesweep) {
-            (Algorithm::OneSweep | Algorithm::WideDigits, Some(onesweep)) => onesweep.tile,
-            (Algorithm::ReduceThenScan | Algorithm::OneSweep | Algorithm::WideDigits, _) => self.downsweep.tile,
             (Algorithm::Counting, _) => self.histogram.group * self.histogram.keys,
+            (Algorithm::OneSweep | Algorithm::WideDigits | Algorithm::MsdHybrid, Some(onesweep)) => onesweep.tile,
+            _ => self.downsweep.tile,
         }
     }
 

@@ -55,6 +55,18 @@ pub const WIDE_SLICES: u32 = 4;
 /// 28 keys a thread in two parts take a seventh less time than 22, the most that fit twice, in one.
 pub const PASS_SLICES: u32 = 2;
 
+/// Keys in which the buckets of a batch start, by the words of a key and of its value: a power of two, since that divides. A batch is worked
+/// on in two places, and read from a third. Of a cache of 24 MiB, as many of Apple's GPUs have, a model of it holds 4 MiB three times, but not
+/// 8 (`tests/cache.rs`). Others have larger ones, of 50 MB on an H200, and more to keep busy: 8 MiB of `u32` are 300 tiles, of the 400 that
+/// it works on at a time. Nothing of this has been measured.
+pub fn batch_keys(class: Class, key_words: u32, value_words: u32) -> u32 {
+    let bytes: u32 = if class == Class::Apple { 4 << 20 } else { 8 << 20 };
+    1 << (bytes / (4 * (key_words + value_words))).ilog2()
+}
+
+/// Groups that write the table of buckets, of up to 2 MB: each adds up the tiles of all buckets before.
+pub const TABLE_GROUPS: u32 = 16;
+
 /// Threads of a group, where nothing else is said.
 pub const GROUP: u32 = 256;
 

@@ -23,10 +23,12 @@ fn main() {
         let mut trials: Vec<Trial> = vec![];
         for (name, config) in [("", support::config()), (", no subgroups", support::config_without_subgroups())] {
             for kernel in Kernel::ALL {
-                // One is for devices with subgroups alone; the other is the same on both.
-                let other = if config.subgroups { Kernel::Downsweep } else { Kernel::Onesweep };
+                // Some are for devices with subgroups alone; the other is the same on both.
+                let by_buckets = [Kernel::Buckets, Kernel::BucketTile, Kernel::BucketHistogram, Kernel::BucketSweep];
+                let sweeps = [&by_buckets[..], &[Kernel::Onesweep]].concat();
+                let others: &[Kernel] = if config.subgroups { &[Kernel::Downsweep] } else { &sweeps };
                 // Those of vector search, whose sums have no exact model, are run by its suite.
-                if [other, Kernel::IvfDistance, Kernel::Nearest].contains(&kernel) {
+                if others.contains(&kernel) || [Kernel::IvfDistance, Kernel::Nearest].contains(&kernel) {
                     continue;
                 }
                 let what = format!("kernel {}", kernel.name());
@@ -114,7 +116,7 @@ fn cases(facts: &Facts, kernel: Kernel, requests: &[Request]) -> Vec<Case> {
     let mut cases = vec![];
     for (r, &request) in requests.iter().enumerate() {
         let asked = [Algorithm::OneSweep, Algorithm::WideDigits, Algorithm::ReduceThenScan, Algorithm::Counting];
-        for algorithm in [None].into_iter().chain(asked.map(Some)) {
+        for algorithm in [None, Some(Algorithm::MsdHybrid)].into_iter().chain(asked.map(Some)) {
             if kernel == Kernel::TopK && algorithm.is_some() {
                 continue;
             }
@@ -139,7 +141,9 @@ fn cases(facts: &Facts, kernel: Kernel, requests: &[Request]) -> Vec<Case> {
                 let on_device = (r + c / 2).is_multiple_of(3);
                 let max = if kernel == Kernel::SingleTile { single } else { count + count / 3 };
                 let max = u64::from(if on_device && c == 0 { count } else { max });
-                let request = Request { algorithm, max, ..request };
+                // Some batches, if there are buckets, of buckets of which none are small, some or most.
+                let small_bucket = [Some(0), Some(40), None][(r + c) % 3];
+                let request = Request { algorithm, max, batch: Some(tile), small_bucket, ..request };
                 let Ok(plan) = SortPlan::new(request, facts) else { continue };
                 let pattern = patterns[[0, 1, 0, 2, 3, 0, 2, 4][(r + c / 2 + c) % 8]];
                 cases.push(Case { plan, count, on_device, pattern });

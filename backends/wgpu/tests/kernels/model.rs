@@ -2,9 +2,15 @@
 
 use crate::run::Contents;
 use polysort_core::plan::tuning::SELECT_SEGMENT;
-use polysort_core::plan::{Buffer, Command, Digit, Kernel, LAST_LEVEL, Number, Payload, RADIX, SortPlan, state_words};
+use polysort_core::plan::{
+    BATCH_WORDS, BucketTable, Buffer, Command, Digit, Kernel, LAST_LEVEL, Number, Payload, RADIX, SortPlan, TILE_WORDS,
+    state_words,
+};
 use polysort_shaders::abi;
 use std::collections::HashSet;
+
+/// Buckets of a partition.
+const BUCKETS: usize = RADIX as usize;
 
 /// Does what `command` does when it is launched with `groups` groups for `count` keys.
 pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64, on: &mut Contents) {
@@ -18,6 +24,10 @@ pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64
         Kernel::Histogram => model.histogram(on),
         Kernel::Scan => model.scan(on),
         Kernel::Onesweep => model.onesweep(on, groups as u32),
+        Kernel::Buckets => model.buckets(on),
+        Kernel::BucketTile => model.bucket_tile(on),
+        Kernel::BucketHistogram => model.bucket_histogram(on),
+        Kernel::BucketSweep => model.bucket_sweep(on, groups as u32),
         Kernel::Upsweep => model.upsweep(on),
         Kernel::Spine => model.spine(on),
         Kernel::Downsweep => model.downsweep(on),
@@ -44,19 +54,26 @@ pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64
     }
 }
 
-/// Puts keys that a pass may write in any order in one: those of the same digit in the first pass, where equal keys do not differ.
+/// Puts keys that a pass may write in any order in one: those of the same digit in the first pass, and of a bucket in the first one over it,
+/// where equal keys do not differ.
 pub(crate) fn settle(plan: &SortPlan, command: &Command, count: usize, on: &mut Contents) {
     let model = Model { plan, command, count, tile: command.variant.tile as usize };
     let request = &plan.request;
-    let moves_keys_alone = command.variant.kernel == Kernel::Onesweep && request.payload == Payload::None;
-    if !moves_keys_alone || request.spec.width() < request.key_bits || model.number(0) > 0 {
+    let last_free = match command.variant.kernel {
+        Kernel::Onesweep => 0,
+        Kernel::BucketSweep => 1,
+        _ => return,
+    };
+    if request.payload != Payload::None || request.spec.width() < request.key_bits || model.number(0) > last_free {
         return;
     }
     let Some(d) = model.scheduled(on) else { return };
     let (_, to) = model.ends();
-    let digit = |key: u128| model.digit_of(key, &plan.digits[d]);
+    // In a bucket, keys share the digit that they were partitioned by.
+    let top = if last_free == 1 { model.top_scheduled(on) } else { d };
+    let digits = |key: u128| [top, d].map(|d| model.digit_of(key, &plan.digits[d]));
     let mut keys: Vec<u128> = (0..count).map(|i| model.key(on, to, i)).collect();
-    keys.chunk_by_mut(|&one, &next| digit(one) == digit(next)).for_each(<[u128]>::sort_unstable);
+    keys.chunk_by_mut(|&one, &next| digits(one) == digits(next)).for_each(<[u128]>::sort_unstable);
     keys.iter().enumerate().for_each(|(i, &key)| model.put_key(on, to, i, key));
 }
 
@@ -115,6 +132,131 @@ impl Model<'_> {
         let mut places: Vec<u32> = self.state(on)[self.histogram_of(d)..][..self.radix()].to_vec();
         let places = digits.iter().map(|&digit| next_of(&mut places[digit])).collect::<Vec<_>>();
         self.scatter(on, &places);
+    }
+
+    /// Where each bucket starts, and the last one ends.
+    fn starts(&self, on: &Contents) -> Vec<usize> {
+        let starts = &on[&Buffer::State][self.histogram_of(self.top_scheduled(on))..][..BUCKETS];
+        starts.iter().map(|&start| start as usize).chain([self.count]).collect()
+    }
+
+    fn is_small(&self, bucket: &[usize]) -> bool {
+        bucket[1] - bucket[0] <= self.plan.small_bucket as usize
+    }
+
+    /// Small buckets are in order, where the sort ends.
+    fn bucket_tile(&self, on: &mut Contents) {
+        let passes = self.passes(on);
+        if passes < 2 {
+            return;
+        }
+        let mut moves = vec![];
+        for bucket in self.starts(on).windows(2).filter(|bucket| self.is_small(bucket)) {
+            let mut order: Vec<usize> = (bucket[0]..bucket[1]).collect();
+            order.sort_by_cached_key(|&i| self.rank(self.key(on, Buffer::Scratch, i)));
+            moves.extend(order.into_iter().zip(bucket[0]..));
+        }
+        // Those of the keys, and of the values: from the scratch, to it or home.
+        let end = if passes.is_multiple_of(2) { 1 } else { 0 };
+        let bound = |binding: usize| self.command.bindings.get(binding).copied();
+        let keys: Vec<u128> = moves.iter().map(|&(i, _)| self.key(on, Buffer::Scratch, i)).collect();
+        keys.iter().zip(&moves).for_each(|(&key, &(_, place))| self.put_key(on, self.command.bindings[2 + end], place, key));
+        if let (Some(from), Some(to)) = (bound(4), bound(4 + end)) {
+            self.move_values(on, (from, to), &moves);
+        }
+    }
+
+    /// The tiles of each bucket, and the batches; counts and tickets are zero.
+    fn buckets(&self, on: &mut Contents) {
+        if self.passes(on) < 2 {
+            return;
+        }
+        let BucketTable { batches, first_batch, first_tile, .. } = self.table();
+        let starts = self.starts(on);
+        let (mut tiles, mut tiles_before) = (vec![], vec![]);
+        for (bucket, range) in starts.windows(2).enumerate() {
+            let first = tiles.len();
+            tiles_before.push(first);
+            let end = if self.is_small(range) { range[0] } else { range[1] };
+            for key in (range[0]..end).step_by(self.tile) {
+                tiles.push([key, self.tile.min(range[1] - key), first, bucket]);
+            }
+        }
+        tiles_before.push(tiles.len());
+        let table = self.buffer(on, 2);
+        table[..first_tile as usize].fill(0);
+        for (row, tile) in table[first_tile as usize..].chunks_mut(TILE_WORDS as usize).zip(&tiles) {
+            row.copy_from_slice(&tile.map(|word| word as u32));
+        }
+        for batch in 0..=batches as usize {
+            let bucket = starts.partition_point(|&start| start < batch * self.plan.batch as usize).min(BUCKETS);
+            let row = &mut table[first_batch as usize + batch * BATCH_WORDS as usize..];
+            (row[0], row[1]) = (tiles_before[bucket] as u32, starts[bucket] as u32);
+        }
+    }
+
+    fn bucket_histogram(&self, on: &mut Contents) {
+        if self.passes(on) < 2 {
+            return;
+        }
+        let (tiles, _) = self.batch(on, self.number(0));
+        for (t, &[first, keys, _, bucket]) in tiles.iter().enumerate() {
+            let keys: Vec<u128> = (first..first + keys).map(|i| self.key(on, self.command.bindings[5], i)).collect();
+            self.buffer(on, 4)[t * BUCKETS..][..BUCKETS].fill(0);
+            // All but the highest digit of the sort, whether keys differ in them or not.
+            let (_, lower) = self.plan.digits.split_last().expect("two passes have digits");
+            for (d, digit) in (0..).zip(lower) {
+                let at = self.table().smaller(bucket as u32, d) as usize;
+                let smaller = &mut self.buffer(on, 3)[at..][..BUCKETS];
+                keys.iter().for_each(|&key| smaller[self.digit_of(key, digit) + 1..].iter_mut().for_each(|sum| *sum += 1));
+            }
+        }
+    }
+
+    /// Every tile has published all keys of its bucket up to its end; the status of the next pass is clear. Every group has taken tickets
+    /// until there was no tile for one.
+    fn bucket_sweep(&self, on: &mut Contents, groups: u32) {
+        let Some(d) = self.scheduled(on) else { return };
+        let (slot, batch, table) = (self.number(0), self.number(1), self.table());
+        let (tiles, start) = self.batch(on, batch);
+        let row = table.first_batch as usize + batch * BATCH_WORDS as usize;
+        self.buffer(on, 4)[row + abi::BATCH_TICKETS as usize + slot] += groups + tiles.len() as u32;
+        self.buffer(on, 6)[..tiles.len() * BUCKETS].fill(0);
+        // Where the sort does not end the batch lies at the start, but for what the partition left.
+        let ends_here = (self.passes(on) - 1 - slot).is_multiple_of(2);
+        let from_shift = if ends_here && slot > 1 { start } else { 0 };
+        let to_shift = if ends_here { 0 } else { start };
+        let first_tile = tiles.first().map_or(0, |_| on[&Buffer::Buckets][row] as usize);
+        let (mut moves, mut places, mut sums) = (vec![], vec![], [0_u32; BUCKETS]);
+        for (t, &[first, keys, first_of_bucket, bucket]) in tiles.iter().enumerate() {
+            if t == first_of_bucket - first_tile {
+                let smaller = &on[&Buffer::Buckets][table.smaller(bucket as u32, d as u32) as usize..][..BUCKETS];
+                places = smaller.iter().map(|&smaller| smaller + (first - to_shift) as u32).collect();
+                sums = [0; BUCKETS];
+            }
+            for i in first - from_shift..first - from_shift + keys {
+                let digit = self.digit_of(self.key(on, self.ends().0, i), &self.plan.digits[d]);
+                sums[digit] += 1;
+                moves.push((i, next_of(&mut places[digit]) as usize));
+            }
+            let status = &mut self.buffer(on, 5)[t * BUCKETS..][..BUCKETS];
+            assert!(status.iter().all(|&word| word == 0), "the pass before, or the histogram, clears");
+            status.iter_mut().zip(sums).for_each(|(word, sum)| *word = 2 << 30 | sum);
+        }
+        self.move_all(on, &moves);
+    }
+
+    fn table(&self) -> BucketTable {
+        self.plan.bucket_table().expect("a sort by buckets has one")
+    }
+
+    /// The tiles of a batch, and its first key.
+    fn batch(&self, on: &Contents, batch: usize) -> (Vec<[usize; 4]>, usize) {
+        let (table, BucketTable { first_batch, first_tile, .. }) = (&on[&Buffer::Buckets], self.table());
+        let row = first_batch as usize + batch * BATCH_WORDS as usize;
+        let tiles = table[row]..table[row + BATCH_WORDS as usize];
+        let tile = |t: u32| [0, 1, 2, 3].map(|word| table[(first_tile + t * TILE_WORDS) as usize + word] as usize);
+        (tiles.map(tile).collect(), table[row + 1] as usize)
     }
 
     fn upsweep(&self, on: &mut Contents) {
@@ -202,27 +344,42 @@ impl Model<'_> {
 
     /// Moves each key, and its value, to its place.
     fn scatter(&self, on: &mut Contents, places: &[u32]) {
+        let moves: Vec<(usize, usize)> = places.iter().map(|&place| place as usize).enumerate().collect();
+        self.move_all(on, &moves);
+    }
+
+    /// Moves keys, and their values, from one place to another.
+    fn move_all(&self, on: &mut Contents, moves: &[(usize, usize)]) {
         let (from, to) = self.ends();
-        let keys: Vec<u128> = (0..self.count).map(|i| self.key(on, from, i)).collect();
-        keys.iter().zip(places).for_each(|(&key, &place)| self.put_key(on, to, place as usize, key));
-        let payload = self.plan.request.payload;
+        let keys: Vec<u128> = moves.iter().map(|&(i, _)| self.key(on, from, i)).collect();
+        keys.iter().zip(moves).for_each(|(&key, &(_, place))| self.put_key(on, to, place, key));
         let &[.., from, to] = &self.command.bindings[..] else { unreachable!("a pass has many bindings") };
-        if payload == Payload::None {
-            return;
+        match self.plan.request.payload {
+            Payload::None => {}
+            Payload::Indices if self.number(0) == 0 => {
+                let first = self.first(to);
+                moves.iter().for_each(|&(i, place)| self.contents(on, to)[first + place] = i as u32);
+            }
+            _ => self.move_values(on, (from, to), moves),
         }
-        let (words, from_first, to_first) = (payload.words() as usize, self.first(from), self.first(to));
-        for (i, &place) in places.iter().enumerate() {
-            let value = match payload {
-                Payload::Indices if self.number(0) == 0 => vec![i as u32],
-                _ => on[&from][(from_first + i) * words..][..words].to_vec(),
-            };
-            self.contents(on, to)[(to_first + place as usize) * words..][..words].copy_from_slice(&value);
+    }
+
+    fn move_values(&self, on: &mut Contents, (from, to): (Buffer, Buffer), moves: &[(usize, usize)]) {
+        let (words, from_first, to_first) = (self.plan.request.payload.words() as usize, self.first(from), self.first(to));
+        let value = |i: usize| on[&from][(from_first + i) * words..][..words].to_vec();
+        let values: Vec<Vec<u32>> = moves.iter().map(|&(i, _)| value(i)).collect();
+        for (value, &(_, place)) in values.iter().zip(moves) {
+            self.contents(on, to)[(to_first + place) * words..][..words].copy_from_slice(value);
         }
     }
 
     /// Where the pass reads keys, and where it writes them.
     fn ends(&self) -> (Buffer, Buffer) {
-        let first = if self.command.variant.kernel == Kernel::Onesweep { 5 } else { 4 };
+        let first = match self.command.variant.kernel {
+            Kernel::Onesweep => 5,
+            Kernel::BucketSweep => 7,
+            _ => 4,
+        };
         let bindings = &self.command.bindings;
         (bindings[first], bindings.get(first + 1).copied().unwrap_or(bindings[first]))
     }
@@ -232,16 +389,27 @@ impl Model<'_> {
         (0..self.count).map(|i| self.digit_of(self.key(on, self.ends().0, i), &self.plan.digits[d])).collect()
     }
 
-    /// The digit of a pass whose state is its third binding.
+    /// The digit of a pass whose state is its third binding; of one over buckets, its fourth.
     fn scheduled(&self, on: &Contents) -> Option<usize> {
-        self.scheduled_in(on, 2)
+        self.scheduled_in(on, if self.command.variant.kernel == Kernel::BucketSweep { 3 } else { 2 })
     }
 
     fn scheduled_in(&self, on: &Contents, state: usize) -> Option<usize> {
         assert_eq!(self.command.bindings[state], Buffer::State);
         let slot = self.number(0);
         let varies = on[&Buffer::State][abi::STATE_VARIES as usize];
-        (0..32).filter(|bit| varies >> bit & 1 == 1).nth(slot).filter(|_| slot < self.passes(on))
+        let nth = |n: usize| (0..32).filter(|bit| varies >> bit & 1 == 1).nth(n);
+        let digit = match self.command.variant.kernel {
+            Kernel::BucketSweep => nth(slot - 1),
+            Kernel::Onesweep if self.command.variant.partitions => nth((varies.count_ones() as usize).saturating_sub(1)),
+            _ => nth(slot),
+        };
+        digit.filter(|_| slot < self.passes(on))
+    }
+
+    /// The digit that a sort by buckets partitions by.
+    fn top_scheduled(&self, on: &Contents) -> usize {
+        on[&Buffer::State][abi::STATE_VARIES as usize].ilog2() as usize
     }
 
     fn passes(&self, on: &Contents) -> usize {

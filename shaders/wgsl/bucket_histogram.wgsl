@@ -1,0 +1,74 @@
+// Counts, for the buckets of a batch and each digit but the highest, how many keys have a smaller one, in one read.
+//
+// in       batch; sort; state: the schedule; keys_from: what the partition wrote
+// in, out  table: the tiles, and the counts, which grow from zero
+// out      status: zero for the tiles of the batch, counted from its first
+// launch   any number of groups, which share out the tiles
+// does     nothing if no passes follow the partition. Each tile adds its sums over smaller digits: the sum of all such sums is that of the
+//          bucket.
+
+@group(0) @binding(0) var<uniform> batch: Number;
+@group(0) @binding(1) var<uniform> sort: Sort;
+@group(0) @binding(2) var<storage, read_write> state: array<atomic<u32>>;
+@group(0) @binding(3) var<storage, read_write> table: array<atomic<u32>>;
+@group(0) @binding(4) var<storage, read_write> status: array<u32>;
+@group(0) @binding(5) var<storage, read> keys_from: array<Key>;
+
+// The first tile of the batch, and the end of its tiles.
+var<workgroup> work: vec2<u32>;
+
+@compute @workgroup_size(GROUP)
+fn bucket_histogram(
+    @builtin(local_invocation_index) thread: u32,
+    @builtin(workgroup_id) group_id: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+) {
+    if (thread == 0u) {
+        work = vec2(0u);
+        if (passes() > 1u) {
+            work = vec2(atomicLoad(&table[batch_at(batch.value)]), atomicLoad(&table[batch_at(batch.value + 1u)]));
+        }
+    }
+    let todo = workgroupUniformLoad(&work);
+    for (var tile = todo.x + group_id.y * groups.x + group_id.x; tile < todo.y; tile += groups.x * groups.y) {
+        count_tile(thread, tile);
+        status[(tile - todo.x) * RADIX + thread] = 0u;
+    }
+}
+
+fn count_tile(thread: u32, tile: u32) {
+    for (var i = thread; i < SLOTS; i += GROUP) {
+        atomicStore(&counts[i], 0u);
+    }
+    workgroupBarrier();
+    let first = atomicLoad(&table[tile_at(tile)]);
+    let present = atomicLoad(&table[tile_at(tile) + 1u]);
+    let is_whole = digits_are_whole();
+    for (var start = 0u; start < present; start += GROUP * BATCH) {
+        var keys: array<Key, BATCH>;
+#repeat k BATCH
+        keys[k] = keys_from[first + min(start + k * GROUP + thread, present - 1u)];
+#end
+        if (is_whole && start + GROUP * BATCH <= present) {
+#repeat k BATCH
+            count_whole(keys[k]);
+#end
+        } else {
+#repeat k BATCH
+            if (start + k * GROUP + thread < present) {
+                count_digits(keys[k], sort.digit_count - 1u);
+            }
+#end
+        }
+    }
+    workgroupBarrier();
+    let bucket = atomicLoad(&table[tile_at(tile) + 3u]);
+    for (var d = 0u; d < sort.digit_count - 1u; d++) {
+        let found = found_at(d * RADIX + thread);
+        let smaller = sum_up(thread, found) - found;
+        if (smaller > 0u) {
+            atomicAdd(&table[smaller_at(bucket, d) + thread], smaller);
+        }
+        workgroupBarrier();
+    }
+}

@@ -1,0 +1,50 @@
+// Sorts the keys that a group holds, with their positions if values move as well, by one digit, stably: through the board, word by word. The
+// keys that are absent have the largest digits, so that they stay behind the others.
+
+fn sort_by_digit(
+    keys: ptr<function, array<Key, KEYS>>,
+#if VALUES
+    positions: ptr<function, array<u32, KEYS>>,
+#endif
+    present: u32,
+    held: u32,
+    digit: Digit,
+) {
+    var items: array<u32, KEYS>;
+#repeat item KEYS
+        if (item < held) {
+            items[item] = select(RADIX - 1u, digit_of((*keys)[item], digit), item_index(item, held) < present);
+        }
+#end
+    rank_tile(&items, present, held, true);
+    for (var word = 0u; word < KEY_WORDS; word++) {
+#repeat item KEYS
+            if (item < held) {
+                put_word(items[item], key_word((*keys)[item], word));
+            }
+#end
+        workgroupBarrier();
+#repeat item KEYS
+            if (item < held) {
+                (*keys)[item] = with_word((*keys)[item], word, word_at(item_index(item, held)));
+            }
+#end
+        workgroupBarrier();
+    }
+#if VALUES
+#repeat item KEYS
+        if (item < held) {
+            put_word(items[item], (*positions)[item]);
+        }
+#end
+    workgroupBarrier();
+#repeat item KEYS
+        if (item < held) {
+            (*positions)[item] = word_at(item_index(item, held));
+        }
+#end
+    workgroupBarrier();
+#endif
+}
+
+fn counted(i: u32, digit: u32, start: u32, total: u32) {}
