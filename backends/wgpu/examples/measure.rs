@@ -1,8 +1,8 @@
 //! Times sorts of data that is on the device: `measure KEYS PAYLOAD LENGTHS TRIALS [ALGORITHM] [--launches] [--host] [--top K]
 //! [--pattern PATTERN]`.
 //!
-//! KEYS: u32, u64, f32, u16, u8; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24; ALGORITHM: auto, onesweep, wide, hybrid, scan. Prints
-//! the rows of a benchmark record, system to verified; verifies each result. With `--launches`, the time of each launch; with `--host`, of a sort of
+//! KEYS: u32, u64, f32, u16, u8; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24; ALGORITHM: auto, onesweep, wide, hybrid, scan. Prints the
+//! rows of a benchmark record, system to verified; verifies each result. With `--launches`, the time of each launch; with `--host`, of a sort of
 //! keys that are on the host; with `--top`, of the selection of the first K keys instead. Keys are
 //! uniform, or by PATTERN, for those of 32 bits: sorted, equal, low16, which is uniform in the low 16 bits.
 
