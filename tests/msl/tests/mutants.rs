@@ -132,7 +132,8 @@ const MISTAKES: [Mistake; 26] = [
 /// Whether keys with values come out right, by one launch and by many.
 fn sorts() -> Result<(), String> {
     // Blocked tiles, so that others count them.
-    let long = Config { algorithm: Some(Algorithm::OneSweep), blocked: Blocked::one_of(2), ..Config::of(MUTANTS) };
+    let long =
+        Config { algorithm: Some(Algorithm::OneSweep), blocked: Blocked::one_of(3), planned_for: 1 << 22, ..Config::of(MUTANTS) };
     for (config, len) in [(Config::of(MUTANTS), 3000), (long, 40_000)] {
         let backend = MslBackend::open_with(config).map_err(|error| error.to_string())?;
         for round in 0..4 {
