@@ -50,12 +50,13 @@ fn main() {
         }
         let takes = |check: &str| match config.algorithm {
             _ if suite_is_full => true,
+            Some(Algorithm::WideDigits | Algorithm::MsdHybrid) if support::compiles_slowly(&backend) => {
+                ["u32 sort", "u32 argsort"].contains(&check)
+            }
             _ if support::compiles_slowly(&backend) && !is_common(check) => false,
             // Other keys are sorted so in any case.
             Some(Algorithm::OneSweep) if support::is_software(&backend) => bits(check) == 8,
-            Some(Algorithm::WideDigits | Algorithm::MsdHybrid) if support::is_software(&backend) => {
-                ["u32", "u64"].contains(&named(check).0)
-            }
+            Some(Algorithm::WideDigits | Algorithm::MsdHybrid) if support::is_software(&backend) => is_common(check),
             None if config.subgroups => true,
             _ => is_cheap(&backend, check),
         };
@@ -78,8 +79,7 @@ fn named(check: &str) -> (&str, &str) {
 
 /// Whether a check is of those that stand for all where kernels take long to compile.
 fn is_common(check: &str) -> bool {
-    let (key, operation) = named(check);
-    key == "u32" || key == "u64" && !operation.starts_with("top_k")
+    ["u32 sort", "u32 sort_pairs", "u32 argsort", "u32 top_k", "u64 sort"].contains(&check)
 }
 
 /// Bits of the keys of a check.
