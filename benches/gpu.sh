@@ -26,6 +26,7 @@ for ((round = 0; round < rounds; round++)); do
         target/release/examples/measure u32 none 28 7 --pattern "$pattern" && target/cub u32 none 28 7 "$pattern"
     done
     target/release/examples/measure u32 none 24,26 9 wide
+    target/release/examples/measure u32 none 24,26 9 hybrid
     for k in 1 100 1000; do
         target/release/examples/measure u32 none 24,26 9 --top "$k"
         if python3 -c 'import torch' 2>/dev/null; then python3 benches/gpu/torch_topk.py 24,26 9 "$k"; fi

@@ -127,6 +127,10 @@ int main(int argc, char **argv) {
     std::string key = argv[1];
     int trials = std::atoi(argv[4]);
     if (argc > 5) pattern = argv[5];
+    if (pattern != "" && pattern != "sorted" && pattern != "equal" && pattern != "low16") {
+        std::fprintf(stderr, "no pattern %s\n", pattern.c_str());
+        return 2;
+    }
     if (key == "u8") choose<uint8_t>("u8", argv[2], argv[3], trials);
     else if (key == "u16") choose<uint16_t>("u16", argv[2], argv[3], trials);
     else if (key == "f32") choose<uint32_t>("u32", argv[2], argv[3], trials);

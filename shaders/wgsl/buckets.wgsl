@@ -3,9 +3,9 @@
 // in       sort; state: count, schedule, and the histogram of the digit that keys are partitioned by
 // out      table: tiles and batches; tickets and counts zero
 // launch   any number of groups, which share out the table
-// does     nothing if no passes follow the partition. Buckets of up to SMALL_BUCKET keys have no tiles. A bucket belongs to the batch of number start / BATCH_KEYS: as none starts after the
-//          end of all keys, there are as many batches as that leaves, some of them empty. A batch is no larger than BATCH_KEYS and its last
-//          bucket.
+// does     nothing if no passes follow the partition. Buckets of up to SMALL_BUCKET keys have no tiles. A bucket belongs to the batch of
+//          number start / BATCH_KEYS: as none starts after the end of all keys, there are as many batches as that leaves, some of them
+//          empty. A batch is no larger than BATCH_KEYS and its last bucket.
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;

@@ -282,7 +282,7 @@ pub trait VectorSearch: Backend {
 /// # Errors
 /// As [`Backend::top_k_segments_bits`].
 pub fn nearest_by<B: Backend>(backend: &B, found: &Distances, candidate_offsets: &[u32], k: usize) -> Result<Nearest, Error> {
-    let offsets = wide(candidate_offsets);
+    let offsets: Vec<usize> = candidate_offsets.iter().map(|&offset| offset as usize).collect();
     let keys = bytemuck::cast_slice(&found.distances);
     let selected = backend.top_k_segments_bits::<u32>(keys, k, Segments::Offsets(&offsets), BY_DISTANCE)?;
     nearest_of(found, candidate_offsets, k, &selected)
@@ -291,12 +291,8 @@ pub fn nearest_by<B: Backend>(backend: &B, found: &Distances, candidate_offsets:
 /// The order of distances as words of 32 bits.
 pub const BY_DISTANCE: Spec = Spec { masks: Masks::float(32), begin: 0, end: 32 };
 
-/// Offsets as [`Segments`] have them.
-pub fn wide(offsets: &[u32]) -> Vec<usize> {
-    offsets.iter().map(|&offset| offset as usize).collect()
-}
-
-/// The `k` nearest of each query, where `selected` are the positions of the first `k` distances of each, by [`BY_DISTANCE`], or as many as there are.
+/// The `k` nearest of each query, where `selected` are the positions of the first `k` distances of each, by [`BY_DISTANCE`], or as many as
+/// there are.
 ///
 /// # Errors
 /// As [`Nearest::new`].

@@ -1,10 +1,10 @@
 //! Times sorts of data that is on the device: `measure KEYS PAYLOAD LENGTHS TRIALS [ALGORITHM] [--launches] [--host] [--top K]
 //! [--pattern PATTERN]`.
 //!
-//! KEYS: u32, u64, f32, u16, u8; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24; ALGORITHM: auto, onesweep, wide, hybrid, scan. Prints the
-//! rows of a benchmark record, system to verified; verifies each result. With `--launches`, the time of each launch; with `--host`, of a sort of
-//! keys that are on the host; with `--top`, of the selection of the first K keys instead. Keys are
-//! uniform, or by PATTERN, for those of 32 bits: sorted, equal, low16, which is uniform in the low 16 bits.
+//! KEYS: u32, u64, f32, u16, u8; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24; ALGORITHM: auto, onesweep, wide, hybrid, scan.
+//! Prints the rows of a benchmark record, system to verified; verifies each result. With `--launches`, the time of each launch; with `--host`,
+//! of a sort of keys that are on the host; with `--top`, of the selection of the first K keys instead. Keys are uniform, or by PATTERN, for
+//! those of 32 bits: sorted, equal, low16, which is uniform in the low 16 bits.
 
 use polysort_core::plan::Algorithm;
 use polysort_core::{MaskKey, Sort};
@@ -34,6 +34,7 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
         Some("wide") => Some(Algorithm::WideDigits),
         Some("hybrid") => Some(Algorithm::MsdHybrid),
         Some("scan") => Some(Algorithm::ReduceThenScan),
+        Some(other) if other != "auto" && !other.starts_with("--") => return Err(format!("no algorithm {other}").into()),
         _ => None,
     };
     let algorithm = config.algorithm;
@@ -56,7 +57,8 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
             Some("sorted") => words.iter_mut().zip(0..).for_each(|(word, i)| *word = i),
             Some("equal") => words.fill(0x9e37_79b9),
             Some("low16") => words.iter_mut().for_each(|word| *word &= 0xffff),
-            _ => {}
+            Some(other) => return Err(format!("no pattern {other}").into()),
+            None => {}
         }
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
         let buffer = |size: usize| {
@@ -74,9 +76,10 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
             ask = ask.algorithm(algorithm);
         }
         let value_bytes = match arguments[1].as_str() {
+            "none" => 0,
             "u32" => 4,
             "u64" => 8,
-            _ => 0,
+            other => return Err(format!("no values {other}").into()),
         };
         let values = buffer((count * value_bytes).max(4));
         let top: Option<u32> = named("--top").map(|k| k.parse()).transpose()?;

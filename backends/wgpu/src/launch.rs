@@ -67,8 +67,8 @@ pub(crate) struct Launch {
 }
 
 impl Launches {
-    /// Compiles and binds what the plan needs, native kernels or not. `counted` is the start of the buffer that may hold the number of keys, and the word
-    /// of it that does; `data` gives the caller's buffers and the scratch.
+    /// Compiles and binds what the plan needs, native kernels or not. `counted` is the start of the buffer that may hold the number of keys,
+    /// and the word of it that does; `data` gives the caller's buffers and the scratch.
     pub(crate) fn new(
         gpu: &Arc<Gpu>,
         plan: SortPlan,

@@ -247,8 +247,8 @@ fn fits(gpu: &Gpu, what: &str, count: usize, bytes: u64) -> Result<(), Error> {
 }
 
 impl Engine {
-    /// Computes all distances, by native kernels or not; and selects the `k` nearest of each query, unless `k` is 0. The distances and slots of all, or of the
-    /// nearest, come back as bytes.
+    /// Computes all distances, by native kernels or not; and selects the `k` nearest of each query, unless `k` is 0. The distances and slots
+    /// of all, or of the nearest, come back as bytes.
     async fn search(
         &mut self,
         memory: &Memory,

@@ -14,8 +14,8 @@ fn item_index(item: u32, held: u32) -> u32 {
 const PLACE_BITS: u32 = 16u;
 
 // Replaces the digit of each item that is held by its position in the tile in order of the digits: stably, or in any order of equal ones
-// unless `stable`. The items from `present` on have the largest digit, so that they come last if `stable`. Calls `counted` with the number of keys below
-// `present` of each digit and of those below it.
+// unless `stable`. The items from `present` on have the largest digit, so that they come last if `stable`. Calls `counted` with the number of
+// keys below `present` of each digit and of those below it.
 fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, held: u32, stable: bool) {
     for (var i = thread; i < ROWS * ROW; i += GROUP) {
         atomicStore(&board[i], 0u);

@@ -379,8 +379,8 @@ impl<'a> Builder<'a> {
         let number = [Number::Is(slot)];
         let mut bindings = vec![Buffer::Number, Buffer::Sort, Buffer::State];
         let tiles = each(1, self.plan.tile);
-        let moving = match (self.plan.algorithm, self.shapes.onesweep) {
-            (Algorithm::OneSweep | Algorithm::WideDigits | Algorithm::MsdHybrid, Some(onesweep)) => {
+        let moving = match self.shapes.onesweep {
+            Some(onesweep) if self.plan.algorithm.looks_back() => {
                 bindings.extend(self.status(slot));
                 bindings.push(from);
                 onesweep

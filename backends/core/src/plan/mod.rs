@@ -356,17 +356,14 @@ fn algorithm(request: &Request, facts: &Facts) -> Result<Algorithm, Error> {
         None if counts => Ok(Algorithm::Counting),
         None if sweeps => Ok(Algorithm::OneSweep),
         None => Ok(Algorithm::ReduceThenScan),
-        Some(Algorithm::Counting) if !counts => {
-            Err(Error::Unsupported { what: "a counting sort of anything but all of keys of 8 bits without values".into() })
+        Some(wanted) if !wanted.sorts(request) => {
+            let Request { key_bits, payload, .. } = request;
+            Err(Error::Unsupported {
+                what: format!("{wanted:?} of keys of {key_bits} bits with payload {payload:?} by this window"),
+            })
         }
         Some(wanted @ (Algorithm::OneSweep | Algorithm::MsdHybrid)) if !sweeps => {
             Err(Error::Unsupported { what: format!("{wanted:?} on a device without subgroups of a suitable size") })
-        }
-        Some(Algorithm::WideDigits) if !Algorithm::WideDigits.sorts(request) => {
-            Err(Error::Unsupported { what: format!("wide digits of keys of {} bits; there are 32 and 64", request.key_bits) })
-        }
-        Some(Algorithm::MsdHybrid) if !Algorithm::MsdHybrid.sorts(request) => {
-            Err(Error::Unsupported { what: format!("the hybrid of keys of {} bits; there are 32 and 64", request.key_bits) })
         }
         Some(wanted) => Ok(wanted),
     }

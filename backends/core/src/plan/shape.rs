@@ -430,9 +430,9 @@ impl Shapes {
 
     /// Keys of a tile of the passes.
     pub(super) fn pass_tile(&self, algorithm: Algorithm) -> u32 {
-        match (algorithm, &self.onesweep) {
-            (Algorithm::Counting, _) => self.histogram.group * self.histogram.keys,
-            (Algorithm::OneSweep | Algorithm::WideDigits | Algorithm::MsdHybrid, Some(onesweep)) => onesweep.tile,
+        match &self.onesweep {
+            _ if algorithm == Algorithm::Counting => self.histogram.group * self.histogram.keys,
+            Some(onesweep) if algorithm.looks_back() => onesweep.tile,
             _ => self.downsweep.tile,
         }
     }

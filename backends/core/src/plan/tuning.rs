@@ -3,16 +3,17 @@
 use super::{Class, WIDE_RADIX_BITS};
 
 /// Threads of a group of a pass, if the device's subgroups are large enough that their counters fit, and keys that each holds, by the words
-/// of a key and of its value and by the most keys that there can be. What limits the keys are registers: a key takes its words and one for its place, and on an H200, where a
-/// thread of more than 128 registers leaves room for one group instead of two, sixty to seventy words were the fastest of all tried. Of few keys
-/// there have to be tiles for all its 132 processors: 2^16 `u32` took 70 µs by tiles of 28 keys a thread, 46 by those of 8.
+/// of a key and of its value and by the most keys that there can be. What limits the keys are registers: a key takes its words and one for
+/// its place, and on an H200, where a thread of more than 128 registers leaves room for one group instead of two, sixty to seventy words were
+/// the fastest of all tried. Of few keys there have to be tiles for all its 132 processors: 2^16 `u32` took 70 µs by tiles of 28 keys a
+/// thread, 46 by those of 8.
 ///
 /// No Apple GPU has been measured. What the fastest published sort there takes, forge-sort, is 256 threads of 16 keys of 32 bits, or 8 of
 /// 64: some 36 words a thread. It has tens of processors, for which halves of that will do to have work for all.
 pub fn pass(class: Class, key_words: u32, value_words: u32, max: u64) -> (u32, u32) {
     if class == Class::Apple {
         let keys = (36 / (1 + key_words + value_words)).min(16) & !1;
-        return (GROUP, if max <= 0x2_0000 { (keys / 2).next_multiple_of(2) } else { keys });
+        return (GROUP, if max <= 1 << 17 { (keys / 2).next_multiple_of(2) } else { keys });
     }
     let (group, keys) = match (key_words, value_words) {
         (1, 0) => (GROUP, 28),
@@ -27,16 +28,19 @@ pub fn pass(class: Class, key_words: u32, value_words: u32, max: u64) -> (u32, u
 
 /// Of `keys` that a thread can hold, how many it gets if there are `max` in all.
 fn spread(keys: u32, max: u64) -> u32 {
-    let sevenths = match max {
-        ..=0x4_0000 => 2,
-        0x4_0001..=0x20_0000 => 4,
-        _ => 7,
+    let sevenths = if max <= 1 << 18 {
+        2
+    } else if max <= 1 << 21 {
+        4
+    } else {
+        7
     };
     (keys * sevenths / 7).next_multiple_of(2)
 }
 
 /// The same for passes by wide digits. The larger a tile, the less its 2048 status words weigh: so each thread holds twice as many words, of 256
-/// threads if 32 KiB of counters fit, else of 128. Groups are few for their memory in any case, so that registers are there. Not measured yet.
+/// threads if 32 KiB of counters fit, else of 128. Groups are few for their memory in any case, so that registers are there. An H200
+/// sorts by them half as fast as by digits of 8 bits.
 pub fn wide_pass(key_words: u32, value_words: u32, max: u64) -> (u32, u32) {
     (GROUP, spread(WIDE_WORDS / (1 + key_words + value_words) / 2 * 2, max))
 }
@@ -57,8 +61,8 @@ pub const PASS_SLICES: u32 = 2;
 
 /// Keys in which the buckets of a batch start, by the words of a key and of its value: a power of two, since that divides. A batch is worked
 /// on in two places, and read from a third. Of a cache of 24 MiB, as many of Apple's GPUs have, a model of it holds 4 MiB three times, but not
-/// 8 (`tests/cache.rs`). Others have larger ones, of 50 MB on an H200, and more to keep busy: 8 MiB of `u32` are 300 tiles, of the 400 that
-/// it works on at a time. Nothing of this has been measured.
+/// 8 (`tests/cache.rs`). Others have larger ones, of 50 MB on an H200, and more to keep busy: 8 MiB of `u32` are 293 tiles, and
+/// it has room for 264 at a time. The hybrid sorts there at 0.6 of the speed of OneSweep.
 pub fn batch_keys(class: Class, key_words: u32, value_words: u32) -> u32 {
     let bytes: u32 = if class == Class::Apple { 4 << 20 } else { 8 << 20 };
     1 << (bytes / (4 * (key_words + value_words))).ilog2()
@@ -113,7 +117,7 @@ pub const UNROLLED_LANES: u32 = 32;
 /// Status words that a look-back reads at a time. On an H200, 8 took a fiftieth longer; with smaller tiles 2 took a twentieth longer.
 pub const LOOK: u32 = 4;
 
-/// Wide digits of which a look-back reads a status word each at a time: as many as a thread of the largest group owns. Not measured yet.
+/// Wide digits of which a look-back reads a status word each at a time: as many as a thread of the largest group owns.
 pub const LOOK_DIGITS: u32 = (1 << WIDE_RADIX_BITS) / GROUP;
 
 /// Keys that a thread of the histogram loads at a time.
