@@ -1,9 +1,10 @@
-// CUB's device-wide radix sort beside ours: the same lengths, resident data, device time by events.
+// CUB's device-wide radix sort, and its sort of segments, beside ours: the same lengths, resident data, device time by events.
 //
-//   nvcc -O3 -arch=sm_90 cub.cu -o cub && ./cub KEYS PAYLOAD LENGTHS TRIALS [PATTERN]
+//   nvcc -O3 -arch=sm_90 cub.cu -o cub && ./cub KEYS PAYLOAD LENGTHS TRIALS [PATTERN | SEGMENTS]
 //
-// KEYS: u8, u16, u32, f32, u64; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24. Prints one row a length: system, backend,
-// algorithm, keys, payload, n, median, p5 and p95 in nanoseconds, 10^9 keys a second, whether the result is sorted.
+// KEYS: u8, u16, u32, f32, u64; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24; SEGMENTS: as segments:12 for 2^12 of the same
+// length, or segments:zipf for 2^20 whose lengths are as 1, 1/2, 1/3 and so on. Prints one row a length: system, backend, algorithm, keys,
+// payload, n, median, p5 and p95 in nanoseconds, 10^9 keys a second, whether the result is sorted.
 
 #include <algorithm>
 #include <chrono>
@@ -29,6 +30,26 @@ struct Nothing {};
 // Of keys of 32 bits: sorted, equal, low16, which is uniform in the low 16 bits; else uniform.
 std::string pattern;
 
+// How long segments are, if not everything is one.
+std::string segments;
+
+// Where each of the segments of `n` keys begins, and the last ends.
+std::vector<uint32_t> offsets_of(size_t n) {
+    std::vector<uint32_t> offsets = {0};
+    if (segments == "zipf") {
+        // The harmonic number of 2^20 is 14.44. A multiplication by an odd number puts the ranks out of order.
+        for (uint32_t i = 0; i < 1u << 20; i++) {
+            uint64_t rank = (i * 0x9e3779b1u) % (1u << 20) + 1;
+            offsets.push_back(offsets.back() + uint32_t(n * 2 / (29 * rank)));
+        }
+        offsets.push_back(uint32_t(n));
+    } else {
+        size_t count = size_t(1) << std::atoi(segments.c_str());
+        for (size_t i = 1; i <= count; i++) offsets.push_back(uint32_t(n / count * i));
+    }
+    return offsets;
+}
+
 template <typename K, typename V> struct Sort {
     static constexpr bool pairs = !std::is_same_v<V, Nothing>;
     size_t count;
@@ -36,6 +57,8 @@ template <typename K, typename V> struct Sort {
     V *values[2] = {nullptr, nullptr};
     void *scratch = nullptr;
     size_t scratch_bytes = 0;
+    std::vector<uint32_t> bounds;
+    uint32_t *offsets = nullptr;
 
     explicit Sort(size_t n) : count(n) {
         std::vector<uint8_t> bytes(n * sizeof(K));
@@ -57,12 +80,17 @@ template <typename K, typename V> struct Sort {
             CHECK(cudaMalloc(&keys[i], bytes.size()));
             if constexpr (pairs) CHECK(cudaMalloc(&values[i], n * sizeof(V)));
         }
+        if (!segments.empty()) {
+            bounds = offsets_of(n);
+            CHECK(cudaMalloc(&offsets, bounds.size() * 4));
+            CHECK(cudaMemcpy(offsets, bounds.data(), bounds.size() * 4, cudaMemcpyHostToDevice));
+        }
         launch();
         CHECK(cudaMalloc(&scratch, scratch_bytes));
     }
 
     ~Sort() {
-        cudaFree(input), cudaFree(keys[0]), cudaFree(keys[1]), cudaFree(values[0]), cudaFree(values[1]), cudaFree(scratch);
+        cudaFree(offsets), cudaFree(input), cudaFree(keys[0]), cudaFree(keys[1]), cudaFree(values[0]), cudaFree(values[1]), cudaFree(scratch);
     }
 
     // Returns where the sorted keys are. Without scratch, only tells how much it needs.
@@ -70,7 +98,11 @@ template <typename K, typename V> struct Sort {
         cub::DoubleBuffer<K> k(keys[0], keys[1]);
         if constexpr (pairs) {
             cub::DoubleBuffer<V> v(values[0], values[1]);
-            CHECK(cub::DeviceRadixSort::SortPairs(scratch, scratch_bytes, k, v, count));
+            if (offsets)
+                CHECK(cub::DeviceSegmentedSort::StableSortPairs(scratch, scratch_bytes, k, v, count, bounds.size() - 1, offsets, offsets + 1));
+            else CHECK(cub::DeviceRadixSort::SortPairs(scratch, scratch_bytes, k, v, count));
+        } else if (offsets) {
+            CHECK(cub::DeviceSegmentedSort::SortKeys(scratch, scratch_bytes, k, count, bounds.size() - 1, offsets, offsets + 1));
         } else {
             CHECK(cub::DeviceRadixSort::SortKeys(scratch, scratch_bytes, k, count));
         }
@@ -105,10 +137,14 @@ template <typename K, typename V> void run(const char *key, const char *payload,
     }
     std::vector<K> host(n);
     CHECK(cudaMemcpy(host.data(), sorted, n * sizeof(K), cudaMemcpyDeviceToHost));
-    bool verified = std::is_sorted(host.begin(), host.end());
+    bool verified = sort.bounds.empty() && std::is_sorted(host.begin(), host.end());
+    for (size_t i = 1; i < sort.bounds.size(); i++) {
+        verified = (i == 1 || verified) && std::is_sorted(host.begin() + sort.bounds[i - 1], host.begin() + sort.bounds[i]);
+    }
     std::sort(nanos.begin(), nanos.end());
     auto at = [&](int percent) { return nanos[std::max<size_t>((nanos.size() * percent + 99) / 100, 1) - 1]; };
-    std::printf("cub,cub,DeviceRadixSort,%s,%s,%zu,%.0f,%.0f,%.0f,%.2f,%s\n", key, payload, n, at(50), at(5), at(95), n / at(50),
+    std::string algorithm = segments.empty() ? "DeviceRadixSort" : "DeviceSegmentedSort " + segments;
+    std::printf("cub,cub,%s,%s,%s,%zu,%.0f,%.0f,%.0f,%.2f,%s\n", algorithm.c_str(), key, payload, n, at(50), at(5), at(95), n / at(50),
                 verified ? "true" : "false");
     std::fflush(stdout);
 }
@@ -127,6 +163,7 @@ int main(int argc, char **argv) {
     std::string key = argv[1];
     int trials = std::atoi(argv[4]);
     if (argc > 5) pattern = argv[5];
+    if (pattern.rfind("segments:", 0) == 0) segments = pattern.substr(9), pattern = "";
     if (pattern != "" && pattern != "sorted" && pattern != "equal" && pattern != "low16") {
         std::fprintf(stderr, "no pattern %s\n", pattern.c_str());
         return 2;

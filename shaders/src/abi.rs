@@ -106,7 +106,7 @@ pub struct Sort {
     pub keys_home: u32,
     /// Where the values start, in values.
     pub values_home: u32,
-    /// How many keys to select, where not all are sorted; else 0.
+    /// How many keys to select, where not all are sorted; the most segments, where these are; else 0.
     pub k: u32,
     /// The tiles that publish nothing: from, until, every, phase.
     pub blocked: [u32; 4],
@@ -139,7 +139,7 @@ impl Sort {
             keys_source: first,
             keys_home: if request.payload == Payload::Indices { 0 } else { first },
             values_home: if plan.values_move() { 0 } else { request.values.first / value_words },
-            k: request.top.map_or(0, |top| top.k),
+            k: request.top.map_or(request.segments.map_or(0, |segments| segments.max), |top| top.k),
             blocked: [request.blocked.from, request.blocked.until, request.blocked.every, request.blocked.phase],
         }
     }

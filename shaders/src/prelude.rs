@@ -6,7 +6,8 @@
 use crate::abi;
 use core::fmt::Write;
 use polysort_core::plan::{
-    BATCH_WORDS, Kernel, LAST_LEVEL, MAX_DIGITS, RADIX, Ranking, TILE_WORDS, Variant, Vectors, When, state_words, tuning,
+    BATCH_WORDS, Kernel, LAST_LEVEL, MAX_DIGITS, RADIX, Ranking, SegmentLists, TILE_WORDS, Variant, Vectors, When, state_words,
+    tuning,
 };
 use polysort_core::vector::{Metric, Precision};
 
@@ -56,6 +57,7 @@ pub fn msl(variant: &Variant) -> Option<String> {
         Kernel::Nearest => vec![search, metal!("nearest")],
         Kernel::Onesweep | Kernel::SingleTile | Kernel::TopK => return None,
         Kernel::Upsweep | Kernel::Spine | Kernel::Downsweep => return None,
+        Kernel::Segments | Kernel::SegmentNetwork | Kernel::SegmentTile | Kernel::LongSegments => return None,
         Kernel::Buckets | Kernel::BucketTile | Kernel::BucketHistogram | Kernel::BucketSweep => return None,
     };
     let mut text = String::from("#include <metal_stdlib>\n\nusing namespace metal;\n\n");
@@ -84,6 +86,10 @@ pub fn file(kernel: Kernel) -> &'static str {
         Kernel::Spine => include_str!("../wgsl/spine.wgsl"),
         Kernel::Downsweep => include_str!("../wgsl/downsweep.wgsl"),
         Kernel::SingleTile => include_str!("../wgsl/single_tile.wgsl"),
+        Kernel::Segments => include_str!("../wgsl/segments.wgsl"),
+        Kernel::SegmentNetwork => include_str!("../wgsl/segment_network.wgsl"),
+        Kernel::SegmentTile => include_str!("../wgsl/segment_tile.wgsl"),
+        Kernel::LongSegments => include_str!("../wgsl/long_segments.wgsl"),
         Kernel::Copy => include_str!("../wgsl/copy.wgsl"),
         Kernel::Identity => include_str!("../wgsl/identity.wgsl"),
         Kernel::Widen => include_str!("../wgsl/widen.wgsl"),
@@ -104,21 +110,32 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
         None => vec![],
     };
     let moving = [part!("value"), part!("board"), part!("places"), part!("move_tile")];
-    let (sweep, table) = (part!("sweep"), part!("bucket_table"));
+    let (sweep, held) = (part!("sweep"), [part!("sort_by_digit"), part!("held_tile")]);
+    let lists = (variant.network_keys > 0).then_some(part!("lists"));
+    let table = lists.into_iter().chain([part!("bucket_table")]);
     let mut parts = vec![part!("number")];
     match variant.kernel {
         Kernel::Begin => parts.extend([key, sort, part!("call")]),
         Kernel::Histogram => parts.extend([key, sort, part!("source"), part!("counts")]),
         Kernel::Scan => parts.extend([key, sort, part!("sums")]),
         Kernel::Onesweep => parts.extend([key, sort, schedule].into_iter().chain(moving).chain(ranking).chain([sweep])),
-        Kernel::Buckets => parts.extend([key, sort, schedule, table, part!("sums")]),
+        Kernel::Buckets => parts.extend([key, sort, schedule].into_iter().chain(table).chain([part!("sums")])),
         Kernel::BucketTile => {
-            parts.extend(
-                [key, sort, schedule, part!("value"), part!("board")].into_iter().chain(ranking).chain([part!("sort_by_digit")]),
-            );
+            parts.extend([key, sort, schedule, part!("value"), part!("board")].into_iter().chain(ranking).chain(held));
         }
-        Kernel::BucketHistogram => parts.extend([key, sort, schedule, table, part!("sums"), part!("counts")]),
-        Kernel::BucketSweep => parts.extend([key, sort, schedule, table].into_iter().chain(moving).chain(ranking).chain([sweep])),
+        Kernel::BucketHistogram => {
+            parts.extend([key, sort, schedule, part!("value")].into_iter().chain(table).chain([part!("sums"), part!("counts")]));
+        }
+        Kernel::BucketSweep => {
+            parts.extend([key, sort, schedule].into_iter().chain(table).chain(moving).chain(ranking).chain([sweep]));
+        }
+        Kernel::Segments => parts.extend([key, sort, part!("call")].into_iter().chain(lists)),
+        Kernel::SegmentNetwork => parts.extend([key, sort, part!("value")].into_iter().chain(lists)),
+        Kernel::SegmentTile => {
+            let known = [key, sort, part!("value"), part!("board")];
+            parts.extend(known.into_iter().chain(lists).chain(ranking).chain(held));
+        }
+        Kernel::LongSegments => parts.extend([key, sort].into_iter().chain(table)),
         Kernel::Upsweep => parts.extend([key, sort, schedule, part!("pass"), part!("places")]),
         Kernel::Spine => parts.extend([schedule, part!("pass"), part!("sums")]),
         Kernel::Downsweep => parts.extend([key, sort, schedule, part!("pass")].into_iter().chain(moving).chain(ranking)),
@@ -147,6 +164,7 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
 fn times(variant: &Variant, count: &str) -> Option<u32> {
     match count {
         "KEYS" => variant.unrolled.then_some(variant.keys),
+        "PAIRS" => variant.unrolled.then_some(variant.keys / 2),
         "SLICE_KEYS" => variant.unrolled.then_some(variant.slice_keys()),
         "BATCH" => Some(tuning::HISTOGRAM_BATCH),
         "COUNTED" => Some(counted(variant)),
@@ -176,6 +194,10 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "PARTITIONS" => variant.partitions,
         "BUCKETS" => variant.partitions || variant.batch > 0 || variant.small_bucket > 0,
         "BATCHES" => variant.batch > 0,
+        "LISTS" => variant.network_keys > 0,
+        "CARRIES" => variant.indexed,
+        "EIGHT" => variant.keys == 8,
+        "COPIES" => variant.copies,
         "SEGMENTED" => variant.segmented,
         "NESTED" => variant.nested,
         "QUADS" => variant.vectors.is_some_and(|vectors| vectors.quads),
@@ -194,9 +216,9 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
     }
 }
 
-/// Digits of a key that are counted: those of a bucket share the highest.
+/// Digits of a key that are counted: those of a bucket share the highest, but not those of a segment.
 fn counted(variant: &Variant) -> u32 {
-    variant.key_digits() - u32::from(variant.kernel == Kernel::BucketHistogram)
+    variant.key_digits() - u32::from(variant.kernel == Kernel::BucketHistogram && variant.network_keys == 0)
 }
 
 /// Rows of counters.
@@ -217,6 +239,15 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
     let Variant { group, keys, tile, batch, .. } = *variant;
     let counts = matches!(variant.kernel, Kernel::Histogram | Kernel::BucketHistogram).then(|| ("COUNTED", counted(variant)));
     let small = matches!(variant.kernel, Kernel::Buckets | Kernel::BucketTile).then_some(("SMALL_BUCKET", variant.small_bucket));
+    let lists = (variant.network_keys > 0).then_some([
+        ("SMALL_BUCKET", variant.small_bucket),
+        ("NETWORK_KEYS", variant.network_keys),
+        ("PAIRS", variant.network_keys / 2),
+        ("NETWORK_GROUP", tuning::NETWORK_GROUP),
+        ("SMALL_CLASS", SegmentLists::SMALL),
+        ("LONG_CLASS", SegmentLists::LONG),
+        ("CLASSES", SegmentLists::CLASSES),
+    ]);
     let batches = (batch > 0).then_some([
         ("BATCH_KEYS", batch),
         ("BATCH_WORDS", BATCH_WORDS),
@@ -271,6 +302,7 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
     .chain(counts)
     .chain(small)
     .chain(batches.into_iter().flatten())
+    .chain(lists.into_iter().flatten())
 }
 
 /// The lines that the conditions let through, with repeated ones written out: `@` is the number of the repetition there.
@@ -332,12 +364,15 @@ pub fn writes(kernel: Kernel, binding: usize) -> bool {
         Kernel::Onesweep => &[2, 3, 4, 6, 8],
         Kernel::Buckets => &[1, 2],
         Kernel::BucketTile => &[1, 2, 3, 4, 5],
-        Kernel::BucketHistogram => &[2, 3, 4],
+        Kernel::BucketHistogram => &[2, 3, 4, 6, 8],
         Kernel::BucketSweep => &[3, 4, 5, 6, 8, 10],
         Kernel::Downsweep => &[2, 3, 5, 7],
         Kernel::Upsweep => &[2, 3],
         Kernel::Spine => &[1, 2],
         Kernel::SingleTile => &[5, 6],
+        Kernel::Segments => &[7, 10],
+        Kernel::SegmentNetwork | Kernel::SegmentTile => &[1, 3, 4],
+        Kernel::LongSegments => &[1, 3],
         Kernel::Copy => &[4, 6],
         Kernel::Identity | Kernel::Fill => &[1, 2],
         Kernel::Widen => &[1, 3],

@@ -2,7 +2,9 @@
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, StorageAccess, TypeInner};
-use polysort_core::plan::{Algorithm, Buffer, Class, Command, Facts, Kernel, Request, SearchPlan, SortPlan, Top, Variant};
+use polysort_core::plan::{
+    Algorithm, Buffer, Class, Command, Facts, Kernel, Place, Request, SearchPlan, Segmented, SortPlan, Top, Variant,
+};
 use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Error, Options, Spec};
 use polysort_shaders::{abi, prelude};
@@ -51,10 +53,15 @@ fn requests() -> Vec<Request> {
         let keys = Request::keys(key_bits, spec, 100_000);
         requests.extend([false, true].map(|segmented| keys.select(Top { k: 100, segmented })));
         requests.push(keys.select(Top { k: 1000, segmented: false }));
+        let segments = Segmented { max: 1000, begins: Place { first: 0 }, ends: Place { first: 1 } };
+        for max in [500, 4000, 100_000] {
+            let keys = Request::keys(key_bits, spec, max).in_segments(segments);
+            requests.extend([keys, keys.for_indices(), keys.with_values(1), keys.with_values(3)]);
+        }
     }
     // Nothing of this can be bound as it lies.
     let odd = Request::keys(64, Spec::of::<u64>(Options::ascending()).unwrap(), 1000).with_values(3);
-    let one = polysort_core::plan::Place { first: 1 };
+    let one = Place { first: 1 };
     requests.push(Request { keys: one, values: one, ..odd });
     requests
 }
@@ -165,7 +172,8 @@ fn bindings_of_twins_are_the_same() {
         }
     }
     let by_buckets = [Kernel::Buckets, Kernel::BucketTile, Kernel::BucketHistogram, Kernel::BucketSweep];
-    let alone = [&by_buckets[..], &[Kernel::Upsweep, Kernel::Spine, Kernel::Downsweep]].concat();
+    let by_segments = [Kernel::Segments, Kernel::SegmentNetwork, Kernel::SegmentTile, Kernel::LongSegments];
+    let alone = [&by_buckets[..], &by_segments, &[Kernel::Upsweep, Kernel::Spine, Kernel::Downsweep]].concat();
     assert_eq!(twins, Kernel::ALL.into_iter().filter(|kernel| !alone.contains(kernel)).collect());
 }
 

@@ -1,8 +1,8 @@
-// Counts, for the buckets of a batch and each digit but the highest, how many keys have a smaller one, in one read.
+// Counts, for the buckets of a batch and each digit but the highest, how many keys have a smaller one, in one read; for long segments each digit.
 //
-// in       batch; sort; state: the schedule; keys_from: what the partition wrote
+// in       batch; sort; state: the schedule; keys_from: what the partition wrote; of long segments all keys, and values_from
 // in, out  table: the tiles, and the counts, which grow from zero
-// out      status: zero for the tiles of the batch, counted from its first
+// out      status: zero for the tiles of the batch, counted from its first; keys_to, values_to: copies, where the first pass reads these
 // launch   any number of groups, which share out the tiles
 // does     nothing if no passes follow the partition. Each tile adds its sums over smaller digits: the sum of all such sums is that of the
 //          bucket.
@@ -13,6 +13,13 @@
 @group(0) @binding(3) var<storage, read_write> table: array<atomic<u32>>;
 @group(0) @binding(4) var<storage, read_write> status: array<u32>;
 @group(0) @binding(5) var<storage, read> keys_from: array<Key>;
+#if COPIES
+@group(0) @binding(6) var<storage, read_write> keys_to: array<Key>;
+#if VALUES
+@group(0) @binding(7) var<storage, read> values_from: array<Value>;
+@group(0) @binding(8) var<storage, read_write> values_to: array<Value>;
+#endif
+#endif
 
 // The first tile of the batch, and the end of its tiles.
 var<workgroup> work: vec2<u32>;
@@ -25,7 +32,12 @@ fn bucket_histogram(
 ) {
     if (thread == 0u) {
         work = vec2(0u);
-        if (passes() > 1u) {
+#if LISTS
+        let follow = true;
+#else
+        let follow = passes() > 1u;
+#endif
+        if (follow) {
             work = vec2(atomicLoad(&table[batch_at(batch.value)]), atomicLoad(&table[batch_at(batch.value + 1u)]));
         }
     }
@@ -44,10 +56,15 @@ fn count_tile(thread: u32, tile: u32) {
     let first = atomicLoad(&table[tile_at(tile)]);
     let present = atomicLoad(&table[tile_at(tile) + 1u]);
     let is_whole = digits_are_whole();
+#if LISTS
+    let source = sort.keys_home + first;
+#else
+    let source = first;
+#endif
     for (var start = 0u; start < present; start += GROUP * BATCH) {
         var keys: array<Key, BATCH>;
 #repeat k BATCH
-        keys[k] = keys_from[first + min(start + k * GROUP + thread, present - 1u)];
+        keys[k] = keys_from[source + min(start + k * GROUP + thread, present - 1u)];
 #end
         if (is_whole && start + GROUP * BATCH <= present) {
 #repeat k BATCH
@@ -56,14 +73,25 @@ fn count_tile(thread: u32, tile: u32) {
         } else {
 #repeat k BATCH
             if (start + k * GROUP + thread < present) {
-                count_digits(keys[k], sort.digit_count - 1u);
+                count_digits(keys[k], counted_digits());
             }
 #end
         }
+#if COPIES
+#repeat k BATCH
+        let index = start + k * GROUP + thread;
+        if (index < present) {
+            keys_to[first + index] = keys[k];
+#if VALUES
+            values_to[first + index] = values_from[sort.values_home + first + index];
+#endif
+        }
+#end
+#endif
     }
     workgroupBarrier();
     let bucket = atomicLoad(&table[tile_at(tile) + 3u]);
-    for (var d = 0u; d < sort.digit_count - 1u; d++) {
+    for (var d = 0u; d < counted_digits(); d++) {
         let found = found_at(d * RADIX + thread);
         let smaller = sum_up(thread, found) - found;
         if (smaller > 0u) {

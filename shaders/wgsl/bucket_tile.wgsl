@@ -19,6 +19,9 @@
 // The first key of the bucket, its keys if it is small, and the passes of the sort.
 var<workgroup> work: vec4<u32>;
 
+var<private> first: u32;
+var<private> ends_home: bool;
+
 @compute @workgroup_size(GROUP)
 fn bucket_tile(
     @builtin(local_invocation_index) thread_id: u32,
@@ -35,61 +38,12 @@ fn bucket_tile(
         work = bucket_work(group_id.x);
     }
     let todo = workgroupUniformLoad(&work);
-    let first = todo.x;
-    let present = todo.y;
-    if (present == 0u) {
+    if (todo.y == 0u) {
         return;
     }
-    let held = (present + GROUP - 1u) / GROUP;
-    var keys: array<Key, KEYS>;
-#if VALUES
-    var positions: array<u32, KEYS>;
-#endif
-    // The last key stands for those that are absent.
-#repeat item KEYS
-        if (item < held) {
-            let index = item_index(item, held);
-            keys[item] = keys_scratch[first + min(index, present - 1u)];
-#if VALUES
-            positions[item] = index;
-#endif
-        }
-#end
-    for (var pass_slot = 1u; pass_slot < todo.z; pass_slot++) {
-#if VALUES
-        sort_by_digit(&keys, &positions, present, held, digit_at(scheduled(pass_slot - 1u)));
-#else
-        sort_by_digit(&keys, present, held, digit_at(scheduled(pass_slot - 1u)));
-#endif
-    }
-#if VALUES
-    var values: array<Value, KEYS>;
-#repeat item KEYS
-        if (item < held && item_index(item, held) < present) {
-            values[item] = values_scratch[first + positions[item]];
-        }
-#end
-#endif
-    // All is read before any is written.
-    storageBarrier();
-    let ends_home = todo.z % 2u == 0u;
-#repeat item KEYS
-        let index = item_index(item, held);
-        if (item < held && index < present) {
-            if (ends_home) {
-                keys_home[sort.keys_home + first + index] = keys[item];
-            } else {
-                keys_scratch[first + index] = keys[item];
-            }
-#if VALUES
-            if (ends_home) {
-                values_home[sort.values_home + first + index] = values[item];
-            } else {
-                values_scratch[first + index] = values[item];
-            }
-#endif
-        }
-#end
+    first = todo.x;
+    ends_home = todo.z % 2u == 0u;
+    sort_held(todo.y, todo.z - 1u);
 }
 
 fn bucket_work(bucket: u32) -> vec4<u32> {
@@ -103,3 +57,33 @@ fn bucket_work(bucket: u32) -> vec4<u32> {
     let keys = select(next, atomicLoad(&state[STATE_COUNT]), bucket == RADIX - 1u) - start;
     return vec4(start, select(0u, keys, keys <= SMALL_BUCKET), sort_passes, 0u);
 }
+
+fn held_digit(d: u32) -> Digit {
+    return digit_at(scheduled(d));
+}
+
+fn held_key(index: u32) -> Key {
+    return keys_scratch[first + index];
+}
+
+fn put_key_home(index: u32, key: Key) {
+    if (ends_home) {
+        keys_home[sort.keys_home + first + index] = key;
+    } else {
+        keys_scratch[first + index] = key;
+    }
+}
+#if VALUES
+
+fn held_value(index: u32) -> Value {
+    return values_scratch[first + index];
+}
+
+fn put_value_home(index: u32, value: Value) {
+    if (ends_home) {
+        values_home[sort.values_home + first + index] = value;
+    } else {
+        values_scratch[first + index] = value;
+    }
+}
+#endif

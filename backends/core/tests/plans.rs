@@ -1,7 +1,7 @@
 //! Plans are kept as text, so that none changes unseen. `INSTA_UPDATE=always cargo test` takes a change over.
 
 use core::fmt::Write;
-use polysort_core::plan::{Algorithm, Class, Facts, Groups, Kernel, Payload, Place, Request, SortPlan, Top};
+use polysort_core::plan::{Algorithm, Class, Facts, Groups, Kernel, Payload, Place, Request, Segmented, SortPlan, Top};
 use polysort_core::{Error, Options, Spec};
 
 /// Devices that differ in what matters to a plan.
@@ -38,6 +38,7 @@ fn plans_are_those_that_were_read() {
     let odd = Place { first: 3 };
     let wide = Some(Algorithm::WideDigits);
     let window = Options::descending().bits(5..60);
+    let segments = Some(Segmented { max: 5000, begins: Place::default(), ends: Place { first: 1 } });
     let requests = [
         ("u8", keys(8, Spec::of::<u8>(whole))),
         ("u8_with_values", keys(8, Spec::of::<u8>(whole)).with_values(1)),
@@ -59,6 +60,14 @@ fn plans_are_those_that_were_read() {
         ("u16_top_100", keys(16, Spec::of::<u16>(whole)).select(Top { k: 100, segmented: false })),
         ("u64_top_1000_elsewhere", Request { keys: odd, ..u64s.select(Top { k: 1000, segmented: false }) }),
         ("f32_top_10_of_segments", u32s.select(Top { k: 10, segmented: true })),
+        ("u32_segments", Request { segments, ..u32s }),
+        ("f32_segments_with_values", Request { segments, max: 30_000, ..u32s.with_values(2) }),
+        ("u16_segments", Request { segments, ..keys(16, Spec::of::<u16>(whole)) }),
+        (
+            "u64_segments_indices_window",
+            Request { segments, ..keys(64, Spec::of::<u64>(Options::ascending().bits(5..44))).for_indices() },
+        ),
+        ("u128_few_in_segments", Request { segments, max: 400, ..keys(128, Spec::of::<u128>(whole)) }),
         ("u32_counting", Request { algorithm: Some(Algorithm::Counting), ..u32s }),
     ];
     for (name, request) in requests {
@@ -124,6 +133,12 @@ fn what_no_plan_can_do_is_refused() {
     assert!(matches!(SortPlan::new(wide, &Facts { workgroup_bytes: 12 << 10, ..facts }), Err(Error::Unsupported { .. })));
     let bytes = Request { key_bits: 8, spec: Spec::of::<u8>(Options::ascending()).unwrap(), ..wide };
     assert!(matches!(refused(bytes), Error::Unsupported { what } if what.contains("keys of 8 bits")));
+    // Lists of segments fit a binding; so many always do.
+    let segments = |max| Some(Segmented { max, begins: Place::default(), ends: Place::default() });
+    let listed =
+        |max| SortPlan::new(Request { segments: segments(max), max: 1 << 18, ..keys }, &Facts { max_binding: 1 << 20, ..facts });
+    let Err(Error::TooLong { limit, asked, .. }) = listed(1 << 17) else { panic!("more lists than a binding holds") };
+    assert!(asked == 1 << 17 && listed(limit as u32).is_ok());
     // Two counts a key, where groups are the smallest.
     let (_, small) = DEVICES[0];
     let most = |max| SortPlan::new(Request { max, ..wide }, &Facts { max_binding: 1 << 20, ..small });

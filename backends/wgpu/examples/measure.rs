@@ -1,13 +1,15 @@
 //! Times sorts of data that is on the device: `measure KEYS PAYLOAD LENGTHS TRIALS [ALGORITHM] [--launches] [--host] [--top K]
-//! [--pattern PATTERN]`.
+//! [--pattern PATTERN] [--segments SEGMENTS]`.
 //!
 //! KEYS: u32, u64, f32, u16, u8; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24; ALGORITHM: auto, onesweep, wide, hybrid, scan.
 //! Prints the rows of a benchmark record, system to verified; verifies each result. With `--launches`, the time of each launch; with `--host`,
 //! of a sort of keys that are on the host; with `--top`, of the selection of the first K keys instead. Keys are uniform, or by PATTERN, for
-//! those of 32 bits: sorted, equal, low16, which is uniform in the low 16 bits.
+//! those of 32 bits: sorted, equal, low16, which is uniform in the low 16 bits. SEGMENTS are sorted by themselves: as 12 for 2^12 of the same
+//! length, or zipf for 2^20 whose lengths are as 1, 1/2, 1/3 and so on, in no order.
 
 use polysort_core::plan::Algorithm;
 use polysort_core::{MaskKey, Sort};
+use polysort_rayon::RayonBackend;
 use polysort_wgpu::wgpu::{self, BufferDescriptor, BufferUsages};
 use polysort_wgpu::{Ask, Config, Count, DeviceSorter, WgpuBackend};
 use std::error::Error;
@@ -75,6 +77,12 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
         if let Some(algorithm) = algorithm {
             ask = ask.algorithm(algorithm);
         }
+        let offsets = named("--segments").map(|segments| offsets_of(&segments, count)).transpose()?;
+        let offset_buffer = buffer(4 * offsets.as_ref().map_or(1, Vec::len));
+        if let Some(offsets) = &offsets {
+            queue.write_buffer(&offset_buffer, 0, bytemuck::cast_slice(offsets));
+            ask = ask.segments(&offset_buffer, offsets.len() as u32 - 1);
+        }
         let value_bytes = match arguments[1].as_str() {
             "none" => 0,
             "u32" => 4,
@@ -91,7 +99,7 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
             _ => sorter.prepare_sort_pairs::<K, u64>(&keys, &values, ask)?,
         };
         let restore = |encoder: &mut wgpu::CommandEncoder| encoder.copy_buffer_to_buffer(&input, 0, &keys, 0, keys.size());
-        let count32 = Count::Fixed(count as u32);
+        let count32 = Count::Fixed(offsets.as_ref().map_or(count, |offsets| offsets.len() - 1) as u32);
         // The clock of an idle device is low.
         let warm = std::time::Instant::now();
         while warm.elapsed().as_millis() < 500 {
@@ -104,21 +112,28 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
             device.poll(wgpu::PollType::wait_indefinitely())?;
         }
         let profile = prepared.profile(count32, trials, restore)?;
-        // Verified by what the backend makes of a copy, on the CPU.
+        // Of the last trial.
         let mut sorted: Vec<K> = bytemuck::cast_slice(&bytes).to_vec();
         let verified = match top {
             Some(k) => {
-                let first = backend.top_k(&sorted, k as usize)?;
-                first == polysort_rayon::RayonBackend::default().top_k(&sorted, k as usize)?
+                read(&backend, &selected, 4 * k as usize)
+                    == bytemuck::cast_slice(&RayonBackend::default().top_k(&sorted, k as usize)?.indices)
             }
             None => {
-                let mut expected = sorted.clone();
-                backend.sort(&mut sorted)?;
-                expected.sort_unstable_by_key(|key| key.to_bits());
-                bytemuck::cast_slice::<K, u8>(&sorted) == bytemuck::cast_slice::<K, u8>(&expected)
+                match &offsets {
+                    Some(offsets) => offsets.windows(2).for_each(|ends| {
+                        sorted[ends[0] as usize..ends[1] as usize].sort_unstable_by_key(|key| key.to_bits());
+                    }),
+                    None => sorted.sort_unstable_by_key(|key| key.to_bits()),
+                }
+                read(&backend, &keys, bytes.len()) == bytemuck::cast_slice::<K, u8>(&sorted)
             }
         };
-        let algorithm = top.map_or_else(|| format!("{:?}", prepared.plan().algorithm), |k| format!("top {k}"));
+        let algorithm = match (top, named("--segments")) {
+            (Some(k), _) => format!("top {k}"),
+            (_, Some(segments)) => format!("segments {segments}"),
+            _ => format!("{:?}", prepared.plan().algorithm),
+        };
         let nanos = |percent| profile.device.percentile(percent).as_nanos();
         println!(
             "polysort,wgpu,{algorithm},{},{},{count},{},{},{},{:.2},{verified}",
@@ -154,4 +169,33 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
         }
     }
     Ok(())
+}
+
+/// Where each of the segments begins, and the last ends.
+fn offsets_of(segments: &str, count: usize) -> Result<Vec<u32>, Box<dyn Error>> {
+    if segments != "zipf" {
+        let segments = 1_usize << segments.parse::<u32>()?;
+        return Ok((0..=segments).map(|i| (count / segments * i) as u32).collect());
+    }
+    // The harmonic number of 2^20 is 14.44. A multiplication by an odd number puts the ranks out of order.
+    let rank = |i: u32| u64::from(i.wrapping_mul(0x9e37_79b1) % (1 << 20)) + 1;
+    let mut offsets = vec![0];
+    for i in 0..1 << 20 {
+        offsets.push(offsets[offsets.len() - 1] + (count as u64 * 2 / (29 * rank(i))) as u32);
+    }
+    offsets.push(count as u32);
+    Ok(offsets)
+}
+
+/// The first bytes of a buffer.
+fn read(backend: &WgpuBackend, buffer: &wgpu::Buffer, bytes: usize) -> Vec<u8> {
+    let (device, size) = (backend.device(), bytes.next_multiple_of(4) as u64);
+    let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
+    let staging = device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
+    let mut encoder = device.create_command_encoder(&Default::default());
+    encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, size);
+    backend.queue().submit([encoder.finish()]);
+    staging.slice(..).map_async(wgpu::MapMode::Read, |mapped| mapped.expect("the device is there"));
+    device.poll(wgpu::PollType::wait_indefinitely()).expect("the device is there");
+    staging.slice(..).get_mapped_range().expect("it is mapped")[..bytes].to_vec()
 }

@@ -202,7 +202,7 @@ impl WgpuBackend {
         // Shorter keys take a word each while they are sorted.
         self.gpu.facts.limits(payload.words()).check("the GPU", count, size_of::<W>().max(4))?;
         let request = Request { payload, ..Request::keys(W::BITS, spec, count as u64) };
-        self.engine(waiting).await.sort(request, data).await
+        self.engine(waiting).await.sort(request, data, None).await
     }
 }
 

@@ -8,7 +8,7 @@ use crate::wait::Waiting;
 use crate::way::{Way, Ways};
 use async_lock::{Mutex, MutexGuard};
 use polysort_core::Error;
-use polysort_core::plan::{self, Algorithm, Payload, Request, SortPlan, Top, Vectors};
+use polysort_core::plan::{self, Algorithm, Payload, Request, Segmented, SortPlan, Top, Vectors};
 use polysort_shaders::abi;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -31,13 +31,20 @@ pub(crate) enum Data<'a> {
     Top(&'a [u8], &'a [u8], &'a mut [u8]),
 }
 
+/// Where segments that are sorted by themselves begin and end, as bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Lists<'a> {
+    pub(crate) begins: &'a [u8],
+    pub(crate) ends: &'a [u8],
+}
+
 /// The memory of one device, and what is bound in it.
 pub(crate) struct Engine {
     gpu: Arc<Gpu>,
     buffers: BTreeMap<plan::Buffer, Buffer>,
     launches: Vec<((Request, bool), Arc<Launches>)>,
     /// The way that passed its test, for keys and payloads of a kind and the algorithm that was asked for.
-    tested: HashMap<(u32, Payload, Option<Top>, Option<Algorithm>), Way>,
+    tested: HashMap<(u32, Payload, Option<Top>, bool, Option<Algorithm>), Way>,
     /// Distances that passed their test, and whether by native kernels.
     pub(crate) tested_distances: HashMap<Vectors, bool>,
     up: Up,
@@ -77,24 +84,38 @@ impl Engine {
     }
 
     /// Sorts the host's data by a way that has passed its test. The request's maximum is the number of keys.
-    pub(crate) async fn sort(&mut self, request: Request, data: Data<'_>) -> Result<(), Error> {
+    pub(crate) async fn sort(&mut self, request: Request, data: Data<'_>, lists: Option<Lists<'_>>) -> Result<(), Error> {
         let (request, native) = self.tested(request).await?;
-        self.sort_untested(request, native, data).await
+        self.sort_untested(request, native, data, lists).await
     }
 
-    /// Sorts the host's data, by native kernels or not.
-    pub(crate) async fn sort_untested(&mut self, request: Request, native: bool, data: Data<'_>) -> Result<(), Error> {
-        let count = request.max;
+    /// Sorts the host's data, by native kernels or not; where there are lists, each of them by itself.
+    pub(crate) async fn sort_untested(
+        &mut self,
+        request: Request,
+        native: bool,
+        data: Data<'_>,
+        lists: Option<Lists<'_>>,
+    ) -> Result<(), Error> {
+        let count = request.segments.map_or(request.max, |segments| segments.max.into());
         // Lengths that are much the same share buffers and launches.
-        let step = (count / 8).next_power_of_two();
+        let rounded = |count: u64| count.next_multiple_of((count / 8).next_power_of_two());
         let most = self.gpu.facts.limits(request.payload.words()).longest(request.unit_bytes());
-        let request = Request { max: count.next_multiple_of(step).min(most).max(count), ..request };
+        let segments = request.segments.map(|segments| Segmented { max: rounded(segments.max.into()) as u32, ..segments });
+        let request = Request { max: rounded(request.max).min(most).max(request.max), segments, ..request };
         let gpu = self.gpu.clone();
         if let Data::Top(bytes, bounds, _) = &data {
             gpu.watched(|| {
                 // The request tells how many segments there are, not how many keys.
                 self.grow(plan::Buffer::Keys, (bytes.len() as u64).next_power_of_two())?;
                 self.grow(plan::Buffer::Bounds, (bounds.len() as u64).next_power_of_two())
+            })
+            .await?;
+        }
+        if let Some(segments) = segments {
+            gpu.watched(|| {
+                self.grow(plan::Buffer::Begins, 4 * u64::from(segments.max))?;
+                self.grow(plan::Buffer::Ends, 4 * u64::from(segments.max))
             })
             .await?;
         }
@@ -107,7 +128,8 @@ impl Engine {
             Data::Top(bytes, bounds, _) => (bytes, Some((plan::Buffer::Bounds, bounds))),
             Data::Pairs(bytes, value_bytes) => (bytes, Some((values, value_bytes))),
         };
-        for (role, bytes) in [(keys, bytes)].into_iter().chain(others) {
+        let lists = lists.map(|lists| [(plan::Buffer::Begins, lists.begins), (plan::Buffer::Ends, lists.ends)]);
+        for (role, bytes) in [(keys, bytes)].into_iter().chain(others).chain(lists.into_iter().flatten()) {
             self.up.copy(&gpu, self.waiting, bytes, (buffer(role), 0)).await?;
         }
         let mut results: Vec<(plan::Buffer, &mut [u8])> = match data {
@@ -191,7 +213,7 @@ impl Engine {
                 Some(Top { k: tile, ..top })
             }
         };
-        let kind = (request.key_bits, request.payload, top, asked);
+        let kind = (request.key_bits, request.payload, top, request.segments.is_some(), asked);
         let way = match self.tested.get(&kind) {
             Some(&way) => way,
             None => {
@@ -249,7 +271,8 @@ impl Engine {
         self.buffers.remove(&role);
         self.launches.clear();
         // In memory of the host, its data goes there without a detour.
-        let is_filled = self.gpu.is_shared && matches!(role, plan::Buffer::Keys | plan::Buffer::Values | plan::Buffer::Bounds);
+        use plan::Buffer::{Begins, Bounds, Ends, Keys, Values};
+        let is_filled = self.gpu.is_shared && matches!(role, Keys | Values | Bounds | Begins | Ends);
         let usage = if is_filled { STORAGE | BufferUsages::MAP_WRITE } else { STORAGE };
         let buffer = self.gpu.buffer(&format!("polysort {role:?}"), bytes, usage)?;
         self.buffers.insert(role, buffer);

@@ -113,7 +113,8 @@ impl Launches {
 
     /// Hands each launch of a sort of `count` keys, with its grid, to `launched`.
     fn each(&self, count: Count, mut launched: impl FnMut(&Launch, (u32, u32))) -> Result<(), Error> {
-        let (keys, limit) = (count.keys().map(u64::from), self.plan.request.max);
+        let keys = count.keys().map(u64::from);
+        let limit = self.plan.request.segments.map_or(self.plan.request.max, |segments| segments.max.into());
         if let Some(asked) = keys.filter(|&keys| keys > limit) {
             return Err(Error::TooLong { what: "what this sort was prepared for".into(), asked, limit });
         }
@@ -155,7 +156,7 @@ impl Launch {
     }
 
     pub(crate) fn record(&self, pass: &mut ComputePass<'_>, count: Count, (columns, rows): (u32, u32)) {
-        let mut offsets = [0; 4];
+        let mut offsets = [0; 5];
         for (offset, number) in offsets.iter_mut().zip(&self.numbers) {
             *offset = abi::NUMBER_STRIDE * abi::value(*number, count.keys());
         }

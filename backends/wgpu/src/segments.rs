@@ -1,63 +1,12 @@
-//! Segments: one sort of all of them at once, by the segment and then by the key, however many there are and however long.
+//! Segments: each is sorted by itself, all in one call.
 
 use crate::backend::WgpuBackend;
-use crate::gpu::Gpu;
+use crate::engine::{Data, Lists};
+use crate::sorter::payload;
 use crate::wait::Waiting;
 use bytemuck::Pod;
-use polysort_core::{Error, Masks, Segments, Spec, Word, permutation};
-use rayon::prelude::*;
-
-/// The keys of an array that lie in segments of at least two.
-struct Inside<W> {
-    keys: Vec<W>,
-    /// Where each of them is in the array, and in which segment.
-    positions: Vec<u32>,
-    owners: Vec<u32>,
-    spec: Spec,
-}
-
-impl<W: Word> Inside<W> {
-    fn new(keys: &[W], segments: Segments<'_>, spec: Spec) -> Result<Self, Error> {
-        spec.check::<W>()?;
-        segments.check(keys.len())?;
-        permutation::check_len(keys.len())?;
-        let mut inside = Self { keys: vec![], positions: vec![], owners: vec![], spec };
-        for (owner, range) in (0..).zip(segments.ranges().filter(|range| range.len() > 1)) {
-            inside.keys.extend_from_slice(&keys[range.clone()]);
-            inside.positions.extend(range.map(|at| at as u32));
-            inside.owners.resize(inside.keys.len(), owner);
-        }
-        Ok(inside)
-    }
-
-    /// The bits that tell a segment.
-    fn owner_bits(&self) -> u32 {
-        self.owners.last().map_or(0, |last| u32::BITS - last.leading_zeros())
-    }
-
-    /// The bits that tell a segment and the order of its keys.
-    fn bits(&self) -> u32 {
-        self.owner_bits() + self.spec.width()
-    }
-
-    /// The bits of the narrowest word that holds these, if it does, and if `gpu` sorts so many of them with values of so many words.
-    fn composed_bits(&self, gpu: &Gpu, value_words: u32) -> Option<u32> {
-        let bits = self.bits().max(32).next_power_of_two();
-        let most = gpu.facts.limits(value_words).longest(bits as usize / 8);
-        (bits <= u128::BITS && self.keys.len() as u64 <= most).then_some(bits)
-    }
-
-    /// The number of each key's segment, above the key's ordered bits.
-    fn composed<C: Word>(&self) -> Result<(Vec<C>, Spec), Error> {
-        let (spec, shift) = (self.spec, self.spec.width());
-        let compose = |(&owner, &key): (&u32, &W)| {
-            let owner = u128::from(owner).checked_shl(shift).unwrap_or(0);
-            C::truncate(owner | spec.rank(key).widen())
-        };
-        let composed = self.owners.par_iter().zip(&self.keys).map(compose).collect();
-        Ok((composed, Spec::new::<C>(Masks::UNSIGNED, 0, self.bits())?))
-    }
-}
+use polysort_core::plan::{Payload, Place, Request, Segmented};
+use polysort_core::{Error, Segments, Spec, Word, permutation};
 
 impl WgpuBackend {
     /// The permutation that sorts each segment by itself.
@@ -68,35 +17,10 @@ impl WgpuBackend {
         segments: Segments<'_>,
         spec: Spec,
     ) -> Result<Vec<u32>, Error> {
-        let inside = Inside::new(keys, segments, spec)?;
-        self.order_of(waiting, keys.len(), &inside).await
-    }
-
-    /// The permutation of so many keys that sorts those inside.
-    async fn order_of<W: Word>(&self, waiting: Waiting, count: usize, inside: &Inside<W>) -> Result<Vec<u32>, Error> {
-        let sorted = match inside.composed_bits(self.gpu(), 1) {
-            Some(32) => self.argsort_composed::<W, u32>(waiting, inside).await?,
-            Some(64) => self.argsort_composed::<W, u64>(waiting, inside).await?,
-            Some(_) => self.argsort_composed::<W, u128>(waiting, inside).await?,
-            // By the key, and then by the segment.
-            None => {
-                let mut sorted = self.argsort_words(waiting, &inside.keys, inside.spec).await?;
-                let mut owners = permutation::gather(&inside.owners, &sorted);
-                let by_owner = Spec::new::<u32>(Masks::UNSIGNED, 0, inside.owner_bits())?;
-                self.sort_word_pairs(waiting, &mut owners, &mut sorted, by_owner).await?;
-                sorted
-            }
-        };
-        let mut order = permutation::identity(count)?;
-        for (&place, &from) in inside.positions.iter().zip(&sorted) {
-            order[place as usize] = inside.positions[from as usize];
-        }
-        Ok(order)
-    }
-
-    async fn argsort_composed<W: Word, C: Word>(&self, waiting: Waiting, inside: &Inside<W>) -> Result<Vec<u32>, Error> {
-        let (composed, spec) = inside.composed::<C>()?;
-        self.argsort_words(waiting, &composed, spec).await
+        let mut indices = permutation::identity(keys.len())?;
+        let data = Data::Indices(bytemuck::cast_slice(keys), bytemuck::cast_slice_mut(&mut indices));
+        self.run_segments::<W>(waiting, keys.len(), Payload::Indices, data, segments, spec).await?;
+        Ok(indices)
     }
 
     /// Sorts each segment of words by itself.
@@ -107,27 +31,8 @@ impl WgpuBackend {
         segments: Segments<'_>,
         spec: Spec,
     ) -> Result<(), Error> {
-        let inside = Inside::new(keys, segments, spec)?;
-        // The order of all bits tells the key.
-        match inside.composed_bits(self.gpu(), 0).filter(|_| spec.width() == W::BITS) {
-            Some(32) => self.sort_composed::<W, u32>(waiting, keys, &inside).await,
-            Some(64) => self.sort_composed::<W, u64>(waiting, keys, &inside).await,
-            Some(_) => self.sort_composed::<W, u128>(waiting, keys, &inside).await,
-            None => {
-                let order = self.order_of(waiting, keys.len(), &inside).await?;
-                keys.copy_from_slice(&permutation::gather(keys, &order));
-                Ok(())
-            }
-        }
-    }
-
-    async fn sort_composed<W: Word, C: Word>(&self, waiting: Waiting, keys: &mut [W], inside: &Inside<W>) -> Result<(), Error> {
-        let (mut composed, spec) = inside.composed::<C>()?;
-        self.sort_words(waiting, &mut composed, spec).await?;
-        for (&place, &sorted) in inside.positions.iter().zip(&composed) {
-            keys[place as usize] = inside.spec.masks.invert(W::truncate(sorted.widen()));
-        }
-        Ok(())
+        let (count, data) = (keys.len(), Data::Keys(bytemuck::cast_slice_mut(keys)));
+        self.run_segments::<W>(waiting, count, Payload::None, data, segments, spec).await
     }
 
     /// Sorts each segment of words by itself, and moves values along.
@@ -140,8 +45,39 @@ impl WgpuBackend {
         spec: Spec,
     ) -> Result<(), Error> {
         spec.check_pairs::<W>(keys.len(), values.len())?;
-        let order = self.argsort_segment_words(waiting, keys, segments, spec).await?;
-        permutation::gather_pairs(keys, values, &order);
-        Ok(())
+        let Ok(payload @ Payload::Words(_)) = payload(size_of::<V>()) else {
+            let order = self.argsort_segment_words(waiting, keys, segments, spec).await?;
+            permutation::gather_pairs(keys, values, &order);
+            return Ok(());
+        };
+        let count = keys.len();
+        let data = Data::Pairs(bytemuck::cast_slice_mut(keys), bytemuck::cast_slice_mut(values));
+        self.run_segments::<W>(waiting, count, payload, data, segments, spec).await
+    }
+
+    async fn run_segments<W: Word>(
+        &self,
+        waiting: Waiting,
+        count: usize,
+        payload: Payload,
+        data: Data<'_>,
+        segments: Segments<'_>,
+        spec: Spec,
+    ) -> Result<(), Error> {
+        spec.check::<W>()?;
+        segments.check(count)?;
+        // Where nothing moves, the data is left as it is.
+        let moving = || segments.ranges().filter(|range| range.len() > 1);
+        if spec.width() == 0 || moving().next().is_none() {
+            return Ok(());
+        }
+        // Shorter keys take a word each while they are sorted. So many positions fit 32 bits.
+        self.gpu().facts.limits(payload.words()).check("the GPU", count, size_of::<W>().max(4))?;
+        let begins: Vec<u32> = moving().map(|range| range.start as u32).collect();
+        let ends: Vec<u32> = moving().map(|range| range.end as u32).collect();
+        let of = Segmented { max: begins.len() as u32, begins: Place::default(), ends: Place::default() };
+        let request = Request { payload, ..Request::keys(W::BITS, spec, count as u64) }.in_segments(of);
+        let lists = Lists { begins: bytemuck::cast_slice(&begins), ends: bytemuck::cast_slice(&ends) };
+        self.engine(waiting).await.sort(request, data, Some(lists)).await
     }
 }

@@ -1,9 +1,9 @@
 //! Each way to sort is tried on each device before it gets a user's data.
 
-use crate::engine::{Data, Engine};
+use crate::engine::{Data, Engine, Lists};
 use crate::way::Way;
 use polysort_core::plan::tuning::SELECT_SEGMENT;
-use polysort_core::plan::{Algorithm, Blocked, Payload, Place, Request, SortPlan, Top};
+use polysort_core::plan::{Algorithm, Blocked, Payload, Place, Request, Segmented, SortPlan, Top};
 use polysort_core::{Error, Masks, Spec, Word};
 use polysort_shaders::abi;
 
@@ -28,6 +28,9 @@ async fn check_words<W: Word>(engine: &mut Engine, request: Request, native: boo
         return check_top::<W>(engine, request, top, native).await;
     }
     let plan = SortPlan::new(Request { max: 1, ..request }, &engine.gpu().facts)?;
+    if request.segments.is_some() {
+        return check_segments::<W>(engine, request, native).await;
+    }
     let most = engine.gpu().facts.limits(request.payload.words()).longest(size_of::<W>());
     let long = (3 * plan.tile as usize + 17).max(plan.single_tile as usize + 17).min(most as usize);
     let blocked = if plan.algorithm.looks_back() { Blocked::run(1, 2) } else { Blocked::NONE };
@@ -40,40 +43,75 @@ async fn check_words<W: Word>(engine: &mut Engine, request: Request, native: boo
     }
     for (request, count, blocked) in cases {
         let request = Request { max: count as u64, blocked, ..request };
-        let keys: Vec<W> = (0..count).map(few).collect();
-        let mut order: Vec<usize> = (0..count).collect();
-        order.sort_by_key(|&i| request.spec.rank(keys[i]));
-        let mut sorted = keys.clone();
-        let words = request.payload.words() as usize;
-        let value = |i: usize| (0..words).map(move |word| (i + word) as u32);
-        let mut values: Vec<u32> = match request.payload {
-            Payload::Indices => vec![0; count],
-            _ => (0..count).flat_map(value).collect(),
-        };
-        let data = match request.payload {
-            Payload::None => Data::Keys(bytemuck::cast_slice_mut(&mut sorted)),
-            Payload::Words(_) => Data::Pairs(bytemuck::cast_slice_mut(&mut sorted), bytemuck::cast_slice_mut(&mut values)),
-            Payload::Indices => Data::Indices(bytemuck::cast_slice(&sorted), bytemuck::cast_slice_mut(&mut values)),
-        };
-        engine.sort_untested(request, native, data).await?;
-        let right_keys = match request.payload {
-            Payload::Indices => sorted == keys,
-            _ => sorted.iter().zip(&order).all(|(&key, &i)| key == keys[i]),
-        };
-        let right =
-            right_keys && values.iter().copied().eq(order.iter().take(if words > 0 { count } else { 0 }).flat_map(|&i| value(i)));
-        if !right {
-            return Err(Error::SelfTest {
-                backend: engine.gpu().name(),
-                what: format!(
-                    "{:?} of keys of {} bits with payload {:?}, native kernels: {native}",
-                    plan.algorithm, request.key_bits, request.payload
-                ),
-                why: format!("{count} keys came out wrong"),
-            });
-        }
+        let what = format!("{:?}", plan.algorithm);
+        check_sort::<W>(engine, (request, native), &what, count, &[[0, count as u32]]).await?;
     }
     Ok(())
+}
+
+/// Segments of all classes, the longest of three tiles and a part of one, with the second tile blocked.
+async fn check_segments<W: Word>(engine: &mut Engine, request: Request, native: bool) -> Result<(), Error> {
+    // As many keys as it takes for all kernels to be there, and their tiles to be those of many.
+    let facts = engine.gpu().facts;
+    let most = facts.limits(request.payload.words()).longest(size_of::<W>().max(4)).min(1 << 20) as u32;
+    let plan = SortPlan::new(Request { max: most.into(), ..request }, &facts)?;
+    let Some(lists) = plan.segment_lists() else { return Ok(()) };
+    let (network, tile) = (lists.network(), plan.tile);
+    let mut bounds: Vec<[u32; 2]> = vec![];
+    let others = 2 * network + 200;
+    let long = (3 * tile.max(lists.small) + 17).min(most.saturating_sub(others));
+    for keys in [2, 9, 40, 100, network, network + 1, long, 0, 5] {
+        let begin = bounds.last().map_or(3, |last| last[1] + 1);
+        bounds.push([begin, begin + keys]);
+    }
+    let count = bounds[bounds.len() - 1][1] as usize + 3;
+    let of = Segmented { max: bounds.len() as u32, begins: Place::default(), ends: Place::default() };
+    let request = Request { max: count as u64, blocked: Blocked::run(1, 2), ..request }.in_segments(of);
+    check_sort::<W>(engine, (request, native), "segments", count, &bounds).await
+}
+
+/// Whether so many keys come out in order, each of these stretches by itself.
+async fn check_sort<W: Word>(
+    engine: &mut Engine,
+    (request, native): (Request, bool),
+    what: &str,
+    count: usize,
+    bounds: &[[u32; 2]],
+) -> Result<(), Error> {
+    let keys: Vec<W> = (0..count).map(few).collect();
+    let mut order: Vec<usize> = (0..count).collect();
+    for [begin, end] in bounds {
+        order[*begin as usize..*end as usize].sort_by_key(|&i| request.spec.rank(keys[i]));
+    }
+    let mut sorted = keys.clone();
+    let words = request.payload.words() as usize;
+    let value = |i: usize| (0..words).map(move |word| (i + word) as u32);
+    let mut values: Vec<u32> = match request.payload {
+        Payload::Indices => vec![0; count],
+        _ => (0..count).flat_map(value).collect(),
+    };
+    let data = match request.payload {
+        Payload::None => Data::Keys(bytemuck::cast_slice_mut(&mut sorted)),
+        Payload::Words(_) => Data::Pairs(bytemuck::cast_slice_mut(&mut sorted), bytemuck::cast_slice_mut(&mut values)),
+        Payload::Indices => Data::Indices(bytemuck::cast_slice(&sorted), bytemuck::cast_slice_mut(&mut values)),
+    };
+    let ends = [0, 1].map(|end| bounds.iter().map(|bounds| bounds[end]).collect::<Vec<u32>>());
+    let lists = Lists { begins: bytemuck::cast_slice(&ends[0]), ends: bytemuck::cast_slice(&ends[1]) };
+    engine.sort_untested(request, native, data, request.segments.map(|_| lists)).await?;
+    let right_keys = match request.payload {
+        Payload::Indices => sorted == keys,
+        _ => sorted.iter().zip(&order).all(|(&key, &i)| key == keys[i]),
+    };
+    let right =
+        right_keys && values.iter().copied().eq(order.iter().take(if words > 0 { count } else { 0 }).flat_map(|&i| value(i)));
+    if right {
+        return Ok(());
+    }
+    Err(Error::SelfTest {
+        backend: engine.gpu().name(),
+        what: format!("{what} of keys of {} bits with payload {:?}, native kernels: {native}", request.key_bits, request.payload),
+        why: format!("{count} keys came out wrong"),
+    })
 }
 
 /// Few values, in all bits.
@@ -104,7 +142,7 @@ async fn check_top<W: Word>(engine: &mut Engine, request: Request, top: Top, nat
     let mut found = vec![0_u32; expected.len()];
     let data = Data::Top(bytemuck::cast_slice(&keys), bytemuck::cast_slice(&bounds), bytemuck::cast_slice_mut(&mut found));
     let max = if top.segmented { bounds.len() } else { count };
-    engine.sort_untested(Request { max: max as u64, blocked: Blocked::NONE, ..request }, native, data).await?;
+    engine.sort_untested(Request { max: max as u64, blocked: Blocked::NONE, ..request }, native, data, None).await?;
     if found == expected {
         return Ok(());
     }

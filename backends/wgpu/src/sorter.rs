@@ -7,7 +7,7 @@ use crate::profile::{self, Profile};
 use crate::wait::{Waiting, blocking};
 use async_lock::Mutex;
 use bytemuck::Pod;
-use polysort_core::plan::{self, Algorithm, Payload, Place, Request, SortPlan, Top};
+use polysort_core::plan::{self, Algorithm, Payload, Place, Request, Segmented, SortPlan, Top};
 use polysort_core::{Error, MaskKey, Options, Spec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -65,12 +65,13 @@ pub struct Ask<'a> {
     options: Options,
     algorithm: Option<Algorithm>,
     count: Option<(&'a Buffer, u32)>,
+    segments: Option<(Part<'a>, Part<'a>, u32)>,
 }
 
 impl<'a> Ask<'a> {
     /// To sort up to `max` keys, ascending, by all bits.
     pub fn up_to(max: u32) -> Self {
-        Self { max, options: Options::ascending(), algorithm: None, count: None }
+        Self { max, options: Options::ascending(), algorithm: None, count: None, segments: None }
     }
 
     /// In this order, by these bits.
@@ -85,7 +86,23 @@ impl<'a> Ask<'a> {
         Self { algorithm: Some(algorithm), ..self }
     }
 
-    /// With the number of keys in word `index` of `buffer` when the sort runs, if it is recorded with [`Count::OnDevice`]. The buffer
+    /// Each of up to `max` segments by itself, those that `offsets` tell, `u32` each: segment `i` is the keys from `offsets[i]` on to before
+    /// `offsets[i + 1]`. Offsets are read when the sort runs, and its [`Count`] is then the number of segments. Keys of no segment stay where
+    /// they are; what lies beyond the keys that were asked for does not count. Segments must not overlap: if they do, what becomes of their
+    /// keys is not told.
+    #[must_use]
+    pub fn segments(self, offsets: impl Into<Part<'a>>, max: u32) -> Self {
+        let begins: Part<'a> = offsets.into();
+        self.segments_between(begins, Part { offset: begins.offset + 4, ..begins }, max)
+    }
+
+    /// As [`segments`](Ask::segments), with gaps: segment `i` is the keys from `begins[i]` on to before `ends[i]`.
+    #[must_use]
+    pub fn segments_between(self, begins: impl Into<Part<'a>>, ends: impl Into<Part<'a>>, max: u32) -> Self {
+        Self { segments: Some((begins.into(), ends.into(), max)), ..self }
+    }
+
+    /// With the number of keys, or of segments, in word `index` of `buffer` when the sort runs, if it is recorded with [`Count::OnDevice`]. The buffer
     /// needs the usage `STORAGE`, and is none of those that are sorted.
     #[must_use]
     pub fn counted_by(self, buffer: &'a Buffer, index: u32) -> Self {
@@ -242,6 +259,18 @@ impl DeviceSorter {
         if values.as_ref().is_some_and(|values| values.overlaps(&keys)) {
             return Err(invalid("keys and values overlap; give them ranges of their own".into()));
         }
+        let mut lists = None;
+        if let Some((begins, ends, max)) = ask.segments {
+            let place = |what, part| Placed::new(gpu, what, part, 4 * u64::from(max));
+            let (begins, ends) = (place("begins", begins)?, place("ends", ends)?);
+            for list in [&begins, &ends] {
+                if list.bound.buffer == keys.bound.buffer || values.as_ref().is_some_and(|v| v.bound.buffer == list.bound.buffer)
+                {
+                    return Err(invalid("the segments lie in a buffer that is sorted; give them one of their own".into()));
+                }
+            }
+            lists = Some((begins, ends, max));
+        }
         let mut counted = None;
         if let Some((buffer, index)) = ask.count {
             let count = Placed::new(gpu, "count", buffer.into(), 4 * (u64::from(index) + 1))?;
@@ -251,7 +280,8 @@ impl DeviceSorter {
             counted = Some((count.bound, index));
         }
         let values_place = values.as_ref().map_or_else(Place::default, |values| values.place);
-        let request = Request { keys: keys.place, values: values_place, algorithm: ask.algorithm, ..request };
+        let segments = lists.as_ref().map(|(begins, ends, max)| Segmented { max: *max, begins: begins.place, ends: ends.place });
+        let request = Request { keys: keys.place, values: values_place, algorithm: ask.algorithm, segments, ..request };
         let (request, native) = Engine::locked(&self.engine, waiting).await.tested(request).await?;
         let plan = SortPlan::new(request, &gpu.facts)?;
         let launches = gpu.watched(|| {
@@ -262,6 +292,8 @@ impl DeviceSorter {
             Launches::new(gpu, plan, native, counted, |role| match role {
                 plan::Buffer::Keys => keys.bound.clone(),
                 plan::Buffer::Values => values.as_ref().expect("a payload has values").bound.clone(),
+                plan::Buffer::Begins => lists.as_ref().expect("segments have begins").0.bound.clone(),
+                plan::Buffer::Ends => lists.as_ref().expect("segments have ends").1.bound.clone(),
                 role => Bound::whole(&scratch[&role]).at_most(gpu.facts.max_binding),
             })
         });

@@ -13,7 +13,7 @@ use async_lock::MutexGuard;
 use half::f16;
 use polysort_core::plan::{Buffer as Role, Command, SearchPlan, SortPlan};
 use polysort_core::vector::{
-    BY_DISTANCE, Distances, Metric, Nearest, Precision, Search, Shape, VectorSearch, VectorStore, nearest_of, wide,
+    BY_DISTANCE, Distances, Metric, Nearest, Precision, Search, Shape, VectorSearch, VectorStore, nearest_of,
 };
 use polysort_core::{Error, Segments};
 use polysort_shaders::abi;
@@ -192,7 +192,8 @@ impl WgpuBackend {
         }
         if k > self.facts().most_selected() as usize {
             let found = self.all_distances(waiting, store, search).await?;
-            let (offsets, keys) = (wide(search.candidate_offsets), bytemuck::cast_slice::<f32, u32>(&found.distances));
+            let offsets: Vec<usize> = search.candidate_offsets.iter().map(|&offset| offset as usize).collect();
+            let keys = bytemuck::cast_slice::<f32, u32>(&found.distances);
             let selected = self.top_k_segment_words(waiting, keys, k, Segments::Offsets(&offsets), BY_DISTANCE).await?;
             return nearest_of(&found, search.candidate_offsets, k, &selected);
         }
@@ -205,7 +206,8 @@ impl WgpuBackend {
         Nearest::new(k, found.distances, found.slots)
     }
 
-    /// The engine for a search that is right in itself, and whether by native kernels, which passed their test then; or the translated ones did.
+    /// The engine for a search that is right in itself, and whether by native kernels, which passed their test then; or the translated ones
+    /// did.
     async fn searching(
         &self,
         waiting: Waiting,

@@ -101,7 +101,12 @@ fn move_tile(
 
 // Where the key goes that is at a position of the ranked tile.
 fn place_of(key: Key, digit: Digit, position: u32) -> u32 {
+#if LISTS
+    // Where segments overlap, keys change while they are sorted.
+    return min(offset_of(digit_of(key, digit)) + position, sort.max - 1u);
+#else
     return offset_of(digit_of(key, digit)) + position;
+#endif
 }
 
 #if VALUES

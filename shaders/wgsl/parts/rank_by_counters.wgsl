@@ -17,6 +17,15 @@ fn item_index(item: u32, held: u32) -> u32 {
     return thread * held + item;
 }
 
+// How many digits a thread owns, from `thread * DIGITS` on.
+fn owned_digits() -> u32 {
+    return DIGITS;
+}
+
+fn owned_digit(i: u32) -> u32 {
+    return thread * DIGITS + i;
+}
+
 // Replaces the digit of each item that is held by its position in the tile in order of the digits, always stably. The items from `present` on
 // have the largest digit, so that they come last. Calls `counted` with the number of keys below `present` of each digit and of those
 // below it.
@@ -57,7 +66,7 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, held: u32, st
 #end
     workgroupBarrier();
     for (var i = 0u; i < DIGITS; i++) {
-        let digit = thread * DIGITS + i;
+        let digit = owned_digit(i);
         counted(i, digit, bounds[digit], bounds[digit + 1u] - bounds[digit]);
     }
     // Each token tells the one whose key it stands for where it is.

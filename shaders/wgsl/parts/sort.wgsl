@@ -19,7 +19,7 @@ struct Sort {
     keys_source: u32,
     keys_home: u32,
     values_home: u32,
-    // How many keys to select, where not all are sorted.
+    // How many keys to select, where not all are sorted; the most segments, where these are.
     k: u32,
     // The tiles that publish nothing, for tests: from, until, every, phase.
     blocked: vec4<u32>,

@@ -6,7 +6,9 @@ use crate::kernel::{Kernel, Schedule};
 use crate::source::Source;
 use bytemuck::Pod;
 use core::sync::atomic::{AtomicU64, Ordering};
-use polysort_core::plan::{self, Algorithm, Blocked, Class, Command, Facts, Length, Payload, Request, SortPlan, Top, Variant};
+use polysort_core::plan::{
+    self, Algorithm, Blocked, Class, Command, Facts, Length, Payload, Request, Segmented, SortPlan, Top, Variant,
+};
 use polysort_core::{Backend, Error, Limits, Segments, Spec, Word, permutation, sort_pairs_by_argsort};
 use polysort_shaders::abi;
 use std::collections::{BTreeMap, HashMap};
@@ -131,6 +133,36 @@ impl MslBackend {
         Ok(())
     }
 
+    /// The same of each segment by itself.
+    fn run_segments<W: Word>(
+        &self,
+        keys: &mut [W],
+        values: &mut [u32],
+        payload: Payload,
+        segments: Segments<'_>,
+        spec: Spec,
+    ) -> Result<(), Error> {
+        segments.check(keys.len())?;
+        let Some(longest) = segments.ranges().map(|range| range.len()).max() else { return Ok(()) };
+        if longest < 2 || spec.width() == 0 {
+            return Ok(());
+        }
+        // Ends behind begins, as with offsets.
+        let bounds: Vec<u32> =
+            segments.ranges().map(|range| range.start as u32).chain(segments.ranges().map(|range| range.end as u32)).collect();
+        let place = |first: usize| plan::Place { first: first as u32 };
+        let of = Segmented { max: segments.len() as u32, begins: place(0), ends: place(segments.len()) };
+        let request = Request { payload, ..Request::keys(W::BITS, spec, keys.len() as u64) }.in_segments(of);
+        let memory = self.execute(keys, values, bytemuck::cast_slice(&bounds), request)?;
+        if payload != Payload::Indices {
+            let keys: &mut [u8] = bytemuck::cast_slice_mut(keys);
+            let length = keys.len();
+            keys.copy_from_slice(&memory[&plan::Buffer::Keys].bytes()[..length]);
+        }
+        bytemuck::cast_slice_mut(values).copy_from_slice(memory[&plan::Buffer::Values].bytes());
+        Ok(())
+    }
+
     /// The positions of the first `k` keys of each segment, or of all keys where none are told, as kernels give them: `k` each, filled up
     /// with [`abi::NOTHING`].
     ///
@@ -150,8 +182,8 @@ impl MslBackend {
     fn execute<W: Word>(&self, keys: &[W], values: &[u32], bounds: &[[u32; 2]], request: Request) -> Result<Memory, Error> {
         let Config { facts, algorithm, blocked, batch, small_bucket, planned_for, .. } = self.inner.config;
         facts.limits(request.payload.words()).check("the emulated GPU", keys.len(), size_of::<W>().max(4))?;
-        let count = request.max;
-        let max = if request.top.is_none() { count.max(planned_for) } else { count };
+        let count = request.segments.map_or(request.max, |segments| segments.max.into());
+        let max = if request.top.is_none() && request.segments.is_none() { count.max(planned_for) } else { request.max };
         let algorithm = algorithm.filter(|algorithm| algorithm.sorts(&request));
         let plan = SortPlan::new(Request { algorithm, blocked, batch, small_bucket, max, ..request }, &facts)?;
         // Kernels address whole words.
@@ -161,6 +193,8 @@ impl MslBackend {
             (plan::Buffer::Keys, Buffer::of(&bytes)),
             (plan::Buffer::Values, Buffer::of(values)),
             (plan::Buffer::Bounds, Buffer::of(bounds)),
+            (plan::Buffer::Begins, Buffer::of(bounds)),
+            (plan::Buffer::Ends, Buffer::of(bounds)),
         ]);
         self.launch_plan(&plan, count, &mut memory)?;
         Ok(memory)
@@ -287,6 +321,38 @@ impl Backend for MslBackend {
         // Not what it should be, so that nothing is right by chance.
         let mut indices = vec![u32::MAX; keys.len()];
         self.run(&mut keys.to_vec(), &mut indices, Payload::Indices, spec)?;
+        Ok(indices)
+    }
+
+    fn sort_segments_bits<W: Word>(&self, keys: &mut [W], segments: Segments<'_>, spec: Spec) -> Result<(), Error> {
+        spec.check::<W>()?;
+        self.run_segments(keys, &mut [], Payload::None, segments, spec)
+    }
+
+    fn sort_pairs_segments_bits<W: Word, V: Pod>(
+        &self,
+        keys: &mut [W],
+        values: &mut [V],
+        segments: Segments<'_>,
+        spec: Spec,
+    ) -> Result<(), Error> {
+        spec.check_pairs::<W>(keys.len(), values.len())?;
+        if !Self::moves::<V>() {
+            let order = self.argsort_segments_bits(keys, segments, spec)?;
+            permutation::gather_pairs(keys, values, &order);
+            return Ok(());
+        }
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(values);
+        let mut words: Vec<u32> = bytemuck::pod_collect_to_vec(bytes);
+        self.run_segments(keys, &mut words, Payload::Words(size_of::<V>() as u32 / 4), segments, spec)?;
+        bytes.copy_from_slice(bytemuck::cast_slice(&words));
+        Ok(())
+    }
+
+    fn argsort_segments_bits<W: Word>(&self, keys: &[W], segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
+        spec.check::<W>()?;
+        let mut indices = permutation::identity(keys.len())?;
+        self.run_segments(&mut keys.to_vec(), &mut indices, Payload::Indices, segments, spec)?;
         Ok(indices)
     }
 

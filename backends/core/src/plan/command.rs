@@ -51,6 +51,12 @@ pub enum Buffer {
     ValuesSpare,
     /// Begin and end of each segment that is selected from.
     Bounds,
+    /// Where each segment begins that is sorted by itself.
+    Begins,
+    /// Where each ends.
+    Ends,
+    /// The segments of each class: [`SegmentLists`](super::SegmentLists).
+    Lists,
     /// What a level of even number selected.
     Candidates,
     /// What a level of odd number selected.
@@ -186,6 +192,9 @@ impl core::fmt::Display for SortPlan {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Self { request, algorithm, digits, single_tile, .. } = self;
         let (key, payload, max, digits) = (request.key_bits, request.payload, request.max, digits.len());
+        if let Some(segments) = request.segments {
+            write!(f, "up to {} segments, ", segments.max)?;
+        }
         match request.top {
             None => writeln!(f, "{algorithm:?}: up to {max} keys of {key} bits, payload {payload:?}, {digits} digits")?,
             Some(Top { k, segmented: false }) => writeln!(f, "first {k} of up to {max} keys of {key} bits, {digits} digits")?,
@@ -215,8 +224,8 @@ pub(super) struct Builder<'a> {
     commands: Vec<Command>,
     /// Where the first pass reads keys, and where they are after an even number of passes.
     source: Buffer,
-    home: Buffer,
-    values_home: Buffer,
+    pub(super) home: Buffer,
+    pub(super) values_home: Buffer,
 }
 
 impl<'a> Builder<'a> {
@@ -300,12 +309,14 @@ impl<'a> Builder<'a> {
         let (request, plan) = (&self.plan.request, self.plan);
         let (keys, values) = (4 * u64::from(request.key_words()), 4 * u64::from(request.payload.words()));
         let table = plan.bucket_table();
+        let list_bytes = self.list_bytes();
         let bytes = |buffer: Buffer| match buffer {
             Buffer::State => 4 * u64::from(state_words(plan.radix_bits)),
             Buffer::Status | Buffer::StatusOdd => plan.status_bytes(),
             Buffer::Buckets => 4 * table.map_or(0, |table| table.words),
             Buffer::Scratch | Buffer::Spare => keys * request.max.max(1),
             Buffer::ValuesScratch | Buffer::ValuesSpare => values * request.max.max(1),
+            Buffer::Lists => list_bytes,
             Buffer::Candidates | Buffer::CandidatesOdd => 4 * self.candidates(buffer == Buffer::CandidatesOdd),
             // The caller's, or the device's.
             _ => 0,
@@ -318,9 +329,14 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn begin(&mut self) {
+        self.begin_with(COUNT_DIGITS);
+    }
+
+    /// Begins with so many keys.
+    pub(super) fn begin_with(&mut self, count: [Number; 3]) {
         let bindings = [Buffer::Number, Buffer::Number, Buffer::Number, Buffer::Sort, Buffer::Count, Buffer::State];
         let begin = Variant { kernel: Kernel::Begin, radix_bits: self.plan.radix_bits, ..self.shapes.plain };
-        self.push(begin, bindings, COUNT_DIGITS, Groups::Fixed(1));
+        self.push(begin, bindings, count, Groups::Fixed(1));
     }
 
     /// Copies what no binding can address as it lies.
@@ -412,17 +428,17 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn copy(&mut self, when: When, width: u32, from: (Buffer, u32), to: (Buffer, u32)) {
+    pub(super) fn copy(&mut self, when: When, width: u32, from: (Buffer, u32), to: (Buffer, u32)) {
         let numbers = [when as u32, width, from.1, to.1].map(Number::Is);
         let bindings = [Buffer::Number, Buffer::Number, Buffer::Number, Buffer::Number, Buffer::State, from.0, to.0];
         self.push(self.shapes.copying(Kernel::Copy), bindings, numbers, each(width, COPY_TILE));
     }
 
-    fn packed(&self, kernel: Kernel) -> Variant {
+    pub(super) fn packed(&self, kernel: Kernel) -> Variant {
         Variant { key_bits: self.plan.request.key_bits, packed: true, ..self.shapes.copying(kernel) }
     }
 
-    fn words_of_keys(&self) -> Groups {
+    pub(super) fn words_of_keys(&self) -> Groups {
         each(1, COPY_TILE * 32 / self.plan.request.key_bits)
     }
 
@@ -440,7 +456,7 @@ impl<'a> Builder<'a> {
 
 pub(super) const COUNT_DIGITS: [Number; 3] = [Number::CountDigit(0), Number::CountDigit(1), Number::CountDigit(2)];
 
-fn each(units: u32, of: u32) -> Groups {
+pub(super) fn each(units: u32, of: u32) -> Groups {
     Groups::Each { units, of }
 }
 
@@ -459,7 +475,7 @@ impl SortPlan {
     /// Bytes of the counts of all tiles of a pass.
     pub(super) fn status_bytes(&self) -> u64 {
         let tiles = self.request.max.div_ceil(self.tile.max(1).into()).max(1);
-        let most = if self.algorithm == Algorithm::MsdHybrid { self.bucket_tiles() } else { tiles };
+        let most = if self.bucket_table().is_some() { self.bucket_tiles() } else { tiles };
         (4 * most) << self.radix_bits
     }
 
@@ -468,6 +484,8 @@ impl SortPlan {
     /// # Errors
     /// [`Error::TooLong`] if they are more than `max_groups` in each dimension.
     pub fn grid(&self, groups: Groups, count: Option<u64>, max_groups: u32) -> Result<(u32, u32), Error> {
-        groups.grid(count.unwrap_or(self.request.max), max_groups)
+        // Of a sort of segments, the count is one of these.
+        let keys = if self.request.segments.is_some() { None } else { count };
+        groups.grid(keys.unwrap_or(self.request.max), max_groups)
     }
 }

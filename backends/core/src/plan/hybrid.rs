@@ -20,10 +20,10 @@
 use super::command::{Buffer, Builder, Groups, Number};
 use super::shape::{Kernel, Variant};
 use super::tuning::{TABLE_GROUPS, batch_keys};
-use super::{Algorithm, Class, RADIX, RADIX_BITS, Request, SortPlan};
+use super::{Algorithm, Class, RADIX, RADIX_BITS, Request, SegmentLists, SortPlan};
 
 /// Words of a batch in the table of buckets: its first tile, its first key, and a ticket for each pass from 1 on.
-pub const BATCH_WORDS: u32 = 16;
+pub const BATCH_WORDS: u32 = 20;
 
 /// Words of a tile in the table of buckets: its first key, its keys, the first tile of its bucket, its bucket.
 pub const TILE_WORDS: u32 = 4;
@@ -57,13 +57,17 @@ impl BucketTable {
 
 impl SortPlan {
     /// The most tiles that buckets are cut into. Each has a last tile that may be a part of one: of `c` keys there are less than `c / T + 1` tiles
-    /// of `T`, so of all `n` keys less than `n / T + 256`.
+    /// of `T`, so of all `n` keys less than `n / T + 256`; and so for long segments, as many as there can be.
     pub fn bucket_tiles(&self) -> u64 {
-        self.request.max.div_ceil(self.tile.into()) + u64::from(RADIX) - 1
+        let buckets = self.segment_lists().map_or(RADIX, |lists| lists.capacity(SegmentLists::LONG));
+        self.request.max.div_ceil(self.tile.into()) + u64::from(buckets.max(1)) - 1
     }
 
     /// The table of buckets of a sort that has one.
     pub fn bucket_table(&self) -> Option<BucketTable> {
+        if let Some(lists) = self.segment_lists() {
+            return Some(self.segment_table(lists));
+        }
         if self.algorithm != Algorithm::MsdHybrid {
             return None;
         }

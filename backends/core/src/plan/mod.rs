@@ -11,6 +11,7 @@
 mod command;
 mod hybrid;
 mod search;
+mod segments;
 mod shape;
 mod top;
 pub mod tuning;
@@ -18,11 +19,13 @@ pub mod tuning;
 pub use command::{Buffer, Command, Groups, LAST_LEVEL, Number, STATE_HEADER, When, state_words};
 pub use hybrid::{BATCH_WORDS, BucketTable, TILE_WORDS};
 pub use search::SearchPlan;
+pub use segments::{SegmentLists, Segmented};
 pub use shape::{Blocked, Class, Facts, Kernel, Ranking, Variant, Vectors};
 pub use top::Top;
 
 use crate::{Error, Limits, Masks, Spec};
 use command::Builder;
+use segments::SegmentShapes;
 use shape::Shapes;
 
 /// Bits of a digit.
@@ -64,6 +67,8 @@ impl Algorithm {
     pub fn sorts(self, request: &Request) -> bool {
         match self {
             Self::OneSweep | Self::ReduceThenScan => true,
+            // Segments have kernels of their own.
+            _ if request.segments.is_some() => false,
             Self::Counting => request.key_bits == 8 && request.payload == Payload::None && request.spec.width() == 8,
             Self::WideDigits | Self::MsdHybrid => matches!(request.key_bits, 32 | 64),
         }
@@ -115,6 +120,8 @@ pub struct Request {
     pub spec: Spec,
     /// What to select, where not everything is to be sorted. The payload is then [`Payload::Indices`].
     pub top: Option<Top>,
+    /// The segments that are sorted by themselves, if not all keys are sorted together.
+    pub segments: Option<Segmented>,
     /// The most keys, or segments to select from, that there can be.
     pub max: u64,
     /// Where the keys start.
@@ -139,6 +146,7 @@ impl Request {
             payload: Payload::None,
             spec,
             top: None,
+            segments: None,
             max,
             keys: Place::default(),
             values: Place::default(),
@@ -165,6 +173,12 @@ impl Request {
     #[must_use]
     pub fn select(self, top: Top) -> Self {
         Self { payload: Payload::Indices, top: Some(top), ..self }
+    }
+
+    /// Each segment by itself.
+    #[must_use]
+    pub fn in_segments(self, segments: Segmented) -> Self {
+        Self { segments: Some(segments), ..self }
     }
 
     /// Bytes that a key, or a segment to select from, takes in the largest of its bindings but the values'.
@@ -236,6 +250,8 @@ pub struct SortPlan {
     pub batch: u32,
     /// Keys of a bucket, at most, that one group sorts.
     pub small_bucket: u32,
+    /// Keys of a segment, at most, that a thread of the network holds; 0 where there are no segments.
+    pub network_keys: u32,
     /// The most keys that one launch sorts; 0 if that is not wanted.
     pub single_tile: u32,
     /// Bytes of each buffer that the sort needs of its own.
@@ -272,10 +288,18 @@ impl SortPlan {
             digits,
             masks,
             window,
-            tile: shapes.pass_tile(algorithm),
+            tile: shapes.segments.as_ref().map_or_else(|| shapes.pass_tile(algorithm), SegmentShapes::tile),
             batch: shapes.bucket_sweep.map_or(0, |shape| shape.batch),
-            small_bucket: shapes.bucket_tile.map_or(0, |shape| shape.small_bucket),
-            single_tile: if request.algorithm.is_some() || request.top.is_some() { 0 } else { shapes.single.tile },
+            small_bucket: match &shapes.segments {
+                Some(shapes) => shapes.small_bucket(),
+                None => shapes.bucket_tile.map_or(0, |shape| shape.small_bucket),
+            },
+            network_keys: shapes.segments.as_ref().map_or(0, SegmentShapes::network_keys),
+            single_tile: if request.algorithm.is_some() || request.top.is_some() || request.segments.is_some() {
+                0
+            } else {
+                shapes.single.tile
+            },
             scratch: vec![],
             long: vec![],
             short: vec![],
@@ -287,10 +311,16 @@ impl SortPlan {
         }
         let mut builder = Builder::new(&plan, &shapes);
         match request.top {
+            None if request.segments.is_some() => builder.segments(),
             None => builder.long(),
             Some(top) => builder.top(top),
         }
         let (long, scratch) = builder.finish();
+        let too_large = |&(_, bytes): &(Buffer, u64)| bytes > facts.max_binding;
+        if let Some(segments) = request.segments.filter(|_| scratch.iter().any(too_large)) {
+            let (what, asked) = ("the device, as a number of segments".into(), segments.max.into());
+            return Err(Error::TooLong { what, asked, limit: facts.max_binding / SegmentLists::MOST_BYTES });
+        }
         let short = if plan.single_tile > 0 { Builder::new(&plan, &shapes).short() } else { vec![] };
         (plan.long, plan.scratch, plan.short) = (long, scratch, short);
         Ok(plan)
@@ -299,8 +329,8 @@ impl SortPlan {
     /// Which commands sort a count of keys that is known when they are recorded, or else as many as the buffers hold.
     pub fn length(&self, count: Option<u64>) -> Length {
         match count {
-            // What is selected of nothing has to be told as well.
-            _ if self.request.top.is_some() => Length::Long,
+            // What is selected of nothing has to be told as well, and the indices of what no segment holds.
+            _ if self.request.top.is_some() || self.request.segments.is_some() => Length::Long,
             Some(0) => Length::Nothing,
             Some(1) if self.request.payload != Payload::Indices => Length::Nothing,
             count if count.unwrap_or(self.request.max) <= u64::from(self.single_tile) => Length::Short,
@@ -341,6 +371,9 @@ fn check_request(request: &Request) -> Result<(), Error> {
     match request.payload {
         Payload::Words(words) if !(1..=4).contains(&words) => {
             Err(Error::Unsupported { what: format!("values of {words} words of 32 bits; there are 1 to 4") })
+        }
+        _ if request.top.is_some() && request.segments.is_some() => {
+            Err(Error::Unsupported { what: "a selection from segments that are sorted".into() })
         }
         payload if request.top.is_some_and(|top| top.k == 0 || payload != Payload::Indices) => {
             Err(Error::Unsupported { what: format!("a selection {:?} with payload {payload:?}", request.top) })

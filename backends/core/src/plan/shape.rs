@@ -1,5 +1,6 @@
 //! Kernels, and the shape that each has on a device.
 
+use super::segments::SegmentShapes;
 use super::tuning::{
     COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, DIGIT_RUN, DISTANCE_RUN, GROUP, PASS_SLICES, SELECT_KEYS, SELECT_SEGMENT,
     UNROLLED_LANES, WIDE_SLICES,
@@ -36,7 +37,7 @@ pub enum Class {
 
 impl Facts {
     /// Whether loops over a thread's keys are written out.
-    fn unrolls(&self) -> bool {
+    pub(super) fn unrolls(&self) -> bool {
         self.subgroups.is_some_and(|(least, _)| least >= UNROLLED_LANES)
     }
 
@@ -130,6 +131,10 @@ pub enum Kernel {
     Spine,
     Downsweep,
     SingleTile,
+    Segments,
+    SegmentNetwork,
+    SegmentTile,
+    LongSegments,
     Copy,
     Identity,
     Widen,
@@ -142,7 +147,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 24] = [
         Self::Begin,
         Self::Histogram,
         Self::Scan,
@@ -155,6 +160,10 @@ impl Kernel {
         Self::Spine,
         Self::Downsweep,
         Self::SingleTile,
+        Self::Segments,
+        Self::SegmentNetwork,
+        Self::SegmentTile,
+        Self::LongSegments,
         Self::Copy,
         Self::Identity,
         Self::Widen,
@@ -180,6 +189,10 @@ impl Kernel {
             Self::Spine => "spine",
             Self::Downsweep => "downsweep",
             Self::SingleTile => "single_tile",
+            Self::Segments => "segments",
+            Self::SegmentNetwork => "segment_network",
+            Self::SegmentTile => "segment_tile",
+            Self::LongSegments => "long_segments",
             Self::Copy => "copy",
             Self::Identity => "identity",
             Self::Widen => "widen",
@@ -225,8 +238,12 @@ pub struct Variant {
     pub partitions: bool,
     /// Keys in which the buckets of a batch start, where these are sorted batch by batch.
     pub batch: u32,
-    /// Keys of a bucket, at most, that one group sorts.
+    /// Keys of a bucket, or of a segment, at most, that one group sorts.
     pub small_bucket: u32,
+    /// Where segments are sorted: keys of one, at most, that a thread of the network holds.
+    pub network_keys: u32,
+    /// Whether it copies what it counts.
+    pub copies: bool,
     /// Whether it is told where segments begin and end.
     pub segmented: bool,
     /// Whether it works on positions that were selected before.
@@ -275,6 +292,8 @@ impl Variant {
             partitions: false,
             batch: 0,
             small_bucket: 0,
+            network_keys: 0,
+            copies: false,
             segmented: false,
             nested: false,
             vectors: None,
@@ -304,7 +323,7 @@ impl Variant {
     /// Whether two counts share a word: those of wide digits, and those of 16 digits at once, which would else take all the workgroup memory
     /// that the least of devices have.
     pub fn packs_counts(&self) -> bool {
-        self.has_wide_digits() || self.kernel == Kernel::Histogram && self.key_bits == 128
+        self.has_wide_digits() || self.key_bits == 128 && matches!(self.kernel, Kernel::Histogram | Kernel::BucketHistogram)
     }
 
     /// Words of the counts of all values of a digit.
@@ -329,8 +348,8 @@ impl Variant {
             Some(Ranking::Counters) => 8 * self.group + self.tile,
             None => return 0,
         };
-        // Where one launch sorts everything, word after word goes through it.
-        if matches!(self.kernel, Kernel::SingleTile | Kernel::BucketTile) {
+        // Where keys are held in one place until they are sorted, word after word goes through it.
+        if matches!(self.kernel, Kernel::SingleTile | Kernel::BucketTile | Kernel::SegmentTile) {
             counters.max(self.tile)
         } else if self.kernel == Kernel::TopK {
             // Counts of a digit, and sums of some of them; or two marks for each of 32 keys a thread.
@@ -355,7 +374,7 @@ impl Variant {
             Kernel::Onesweep => RADIX + 8,
             Kernel::BucketSweep => RADIX + 12,
             Kernel::Downsweep => RADIX + 4,
-            Kernel::SingleTile | Kernel::BucketTile => 4,
+            Kernel::SingleTile | Kernel::BucketTile | Kernel::SegmentTile => 4,
             Kernel::IvfDistance => DISTANCE_RUN * self.vectors.map_or(0, Vectors::sums) * self.group,
             // Positions, the segment, the digit found, and sums over the threads where these are not those of the ranking.
             Kernel::TopK => self.tile + 8 + if self.ranking == Some(Ranking::Counters) { 0 } else { self.group },
@@ -370,6 +389,7 @@ pub(super) struct Shapes {
     pub(super) onesweep: Option<Variant>,
     pub(super) bucket_sweep: Option<Variant>,
     pub(super) bucket_tile: Option<Variant>,
+    pub(super) segments: Option<SegmentShapes>,
     pub(super) downsweep: Variant,
     pub(super) single: Variant,
     pub(super) plain: Variant,
@@ -390,21 +410,12 @@ impl Shapes {
         let (key_words, value_words) = (request.key_words(), request.payload.words());
         // What takes long to compile is the same for all lengths.
         let max = if facts.unrolls() { request.max } else { MAX_KEYS };
-        let sweep = |kernel| {
-            let shape = Variant { kernel, look_back: true, radix_bits, ..pass };
-            if shape.has_wide_digits() {
-                return wide(shape, max, facts).map(Some);
-            }
-            let (group, keys) = tuning::pass(facts.class, key_words, value_words, max);
-            let ballot = facts.ballot(group).or_else(|| facts.ballot(GROUP));
-            let shape = Variant { slices: PASS_SLICES, ..shape };
-            ballot.map(|(group, ranking)| fitted(shape, group, keys, ranking, facts)).transpose()
-        };
-        let mut onesweep = sweep(Kernel::Onesweep)?;
+        let pass_of = |kernel| sweep(Variant { kernel, look_back: true, radix_bits, ..pass }, max, facts);
+        let mut onesweep = pass_of(Kernel::Onesweep)?;
         let (mut bucket_sweep, mut bucket_tile) = (None, None);
         if request.algorithm == Some(Algorithm::MsdHybrid) {
             // All passes have the tile of those that need more memory. Those have no first pass, to which the values are the positions.
-            let shape = sweep(Kernel::BucketSweep)?;
+            let shape = pass_of(Kernel::BucketSweep)?;
             onesweep = shape.map(|shape| Variant { kernel: Kernel::Onesweep, partitions: true, ..shape });
             bucket_sweep =
                 shape.map(|shape| Variant { indexed: false, batch: SortPlan::keys_of_batch(request, facts.class), ..shape });
@@ -425,7 +436,8 @@ impl Shapes {
             return Err(no_wide_digits(facts));
         }
         let top = top_shape(Variant { kernel: Kernel::TopK, value_words: 0, indexed: false, ..single }, request, facts)?;
-        Ok(Self { onesweep, bucket_sweep, bucket_tile, downsweep, single, plain, histogram, top })
+        let segments = request.segments.map(|_| SegmentShapes::new(request, facts)).transpose()?;
+        Ok(Self { onesweep, bucket_sweep, bucket_tile, segments, downsweep, single, plain, histogram, top })
     }
 
     /// Keys of a tile of the passes.
@@ -443,8 +455,21 @@ impl Shapes {
     }
 }
 
+/// The shape of a pass that looks back, if subgroups suit it.
+pub(super) fn sweep(shape: Variant, max: u64, facts: &Facts) -> Result<Option<Variant>, Error> {
+    // What takes long to compile is the same for all lengths.
+    let max = if facts.unrolls() { max } else { MAX_KEYS };
+    if shape.has_wide_digits() {
+        return wide(shape, max, facts).map(Some);
+    }
+    let (group, keys) = tuning::pass(facts.class, shape.key_words(), shape.value_words, max);
+    let ballot = facts.ballot(group).or_else(|| facts.ballot(GROUP));
+    let shape = Variant { slices: PASS_SLICES, ..shape };
+    ballot.map(|(group, ranking)| fitted(shape, group, keys, ranking, facts)).transpose()
+}
+
 /// The shape with as many keys a thread as are wanted, or as fit.
-fn fitted(shape: Variant, group: u32, keys: u32, ranking: Ranking, facts: &Facts) -> Result<Variant, Error> {
+pub(super) fn fitted(shape: Variant, group: u32, keys: u32, ranking: Ranking, facts: &Facts) -> Result<Variant, Error> {
     let unrolled = facts.unrolls();
     (1..=keys)
         .rev()

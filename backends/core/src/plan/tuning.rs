@@ -71,6 +71,18 @@ pub fn batch_keys(class: Class, key_words: u32, value_words: u32) -> u32 {
 /// Groups that write the table of buckets, of up to 2 MB: each adds up the tiles of all buckets before.
 pub const TABLE_GROUPS: u32 = 16;
 
+/// Threads of a group of the network that sorts short segments.
+pub const NETWORK_GROUP: u32 = 128;
+
+/// Groups of it, at most: they take segments until there are none left.
+pub const NETWORK_GROUPS: u32 = 1 << 12;
+
+/// Groups that put segments on lists, at most.
+pub const LIST_GROUPS: u32 = 1 << 10;
+
+/// Groups that sort longer segments, at most.
+pub const SWEEP_GROUPS: u32 = 1 << 10;
+
 /// Threads of a group, where nothing else is said.
 pub const GROUP: u32 = 256;
 

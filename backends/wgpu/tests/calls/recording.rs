@@ -13,7 +13,7 @@ const MOST: Duration = Duration::from_micros(50);
 /// How many are timed.
 const SORTS: u32 = 20;
 
-fn open() -> Result<(WgpuBackend, DeviceSorter), Failed> {
+pub(crate) fn open() -> Result<(WgpuBackend, DeviceSorter), Failed> {
     let backend = crate::open()?;
     let sorter = DeviceSorter::new(backend.device(), backend.queue()).map_err(support::failed)?;
     Ok((backend, sorter))

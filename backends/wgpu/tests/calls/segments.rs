@@ -1,0 +1,108 @@
+//! Sorts of segments, that the host or the device tells.
+
+use crate::recording::open;
+use crate::{keys, support};
+use libtest_mimic::Failed;
+use polysort_core::{Options, Segments, Sort};
+use polysort_wgpu::wgpu::{Buffer, CommandEncoderDescriptor};
+use polysort_wgpu::{Ask, Count, Part, Prepared, SortBuffer, WgpuBackend};
+
+/// Of every class, and more than one tile.
+const LENGTHS: [u32; 14] = [5, 0, 1, 9000, 2, 40, 300, 1025, 17, 20_000, 65, 700, 3, 5000];
+
+/// Keys that fill a binding.
+pub(crate) fn that_just_fit() -> Result<(), Failed> {
+    let mut config = support::config();
+    config.max_binding = Some(1 << 16);
+    let backend = WgpuBackend::open_with(config).map_err(support::failed)?;
+    let unsorted = keys((1 << 16) / size_of::<u32>());
+    let offsets = [0, 5, 5, 9000, unsorted.len()];
+    let mut expected = unsorted.clone();
+    offsets.windows(2).for_each(|ends| expected[ends[0]..ends[1]].sort_unstable());
+    let mut sorted = unsorted.clone();
+    backend.sort_segments(&mut sorted, Segments::Offsets(&offsets)).map_err(support::failed)?;
+    let order = backend.argsort_segments(&unsorted, Segments::Offsets(&offsets)).map_err(support::failed)?;
+    let gathered: Vec<u32> = order.iter().map(|&at| unsorted[at as usize]).collect();
+    support::ensure(sorted == expected && gathered == expected, || "segments are not sorted".into())
+}
+
+/// All but the first word.
+fn part(buffer: &Buffer) -> Part<'_> {
+    Part { buffer, offset: 4 }
+}
+
+fn record(backend: &WgpuBackend, sort: &Prepared, count: Count) -> Result<(), Failed> {
+    let mut encoder = backend.device().create_command_encoder(&CommandEncoderDescriptor::default());
+    sort.record_in(&mut encoder, count).map_err(support::failed)?;
+    backend.queue().submit([encoder.finish()]);
+    Ok(())
+}
+
+/// Offsets, keys and values that start anywhere; all segments, or as many as a buffer says; in order, with values, and by indices.
+pub(crate) fn told_on_the_device() -> Result<(), Failed> {
+    let (backend, sorter) = open()?;
+    let buffer = |words: &[u32]| SortBuffer::from_slice(&backend, words).map_err(support::failed);
+    let mut offsets = vec![9, 9, 9, 4];
+    LENGTHS.iter().for_each(|length| offsets.push(offsets[offsets.len() - 1] + length));
+    let max = offsets[offsets.len() - 1] + 6;
+    // Few different ones, after a word that is none.
+    let unsorted: Vec<u32> = keys(1 + max as usize).into_iter().map(|key| key % 101).collect();
+    let told = buffer(&offsets)?;
+    let counts = buffer(&[1, 5])?;
+    let segments = Part { buffer: told.raw(), offset: 12 };
+    let ask = Ask::up_to(max).options(Options::descending()).segments(segments, LENGTHS.len() as u32).counted_by(counts.raw(), 1);
+    for (count, there) in [(Count::Fixed(LENGTHS.len() as u32), LENGTHS.len()), (Count::OnDevice, 5), (Count::Fixed(0), 0)] {
+        let mut order: Vec<u32> = (0..max).collect();
+        for ends in offsets[3..].windows(2).take(there) {
+            order[ends[0] as usize..ends[1] as usize].sort_by_key(|&i| std::cmp::Reverse(unsorted[1 + i as usize]));
+        }
+        let sorted: Vec<u32> = unsorted[..1].iter().copied().chain(order.iter().map(|&i| unsorted[1 + i as usize])).collect();
+        let (plain, paired, indexed) = (buffer(&unsorted)?, buffer(&unsorted)?, buffer(&unsorted)?);
+        let positions: Vec<u32> = (0..max).collect();
+        let (values, indices) = (buffer(&positions)?, buffer(&vec![7; max as usize])?);
+        record(&backend, &sorter.prepare_sort::<u32>(part(plain.raw()), ask).map_err(support::failed)?, count)?;
+        record(
+            &backend,
+            &sorter.prepare_sort_pairs::<u32, u32>(part(paired.raw()), values.raw(), ask).map_err(support::failed)?,
+            count,
+        )?;
+        record(
+            &backend,
+            &sorter.prepare_argsort::<u32>(part(indexed.raw()), indices.raw(), ask).map_err(support::failed)?,
+            count,
+        )?;
+        let read = |buffer: &SortBuffer<u32>| buffer.read().map(|words| words.to_vec()).map_err(support::failed);
+        support::ensure(read(&plain)? == sorted, || format!("keys in {there} segments"))?;
+        support::ensure(read(&paired)? == sorted && read(&values)? == order, || format!("pairs in {there} segments"))?;
+        support::ensure(read(&indexed)? == unsorted && read(&indices)? == order, || format!("indices in {there} segments"))?;
+    }
+    Ok(())
+}
+
+/// Segments that end before they begin, beyond all keys, or that are all the same: what lies around the keys stays as it is, and the next
+/// sort is right.
+pub(crate) fn that_cannot_be() -> Result<(), Failed> {
+    const MAX: u32 = 40_000;
+    let (backend, sorter) = open()?;
+    let unsorted: Vec<u32> = keys(MAX as usize + 200);
+    let mut wrong: Vec<u32> = (0..300).map(|i| [u32::MAX, 7 * i, 3, MAX + 5][i as usize % 4]).collect();
+    wrong.extend((0..700).flat_map(|i| [0, MAX + 1, i]));
+    for offsets in [wrong, vec![0, MAX / 3, MAX]] {
+        let told = SortBuffer::from_slice(&backend, &offsets).map_err(support::failed)?;
+        let all = SortBuffer::from_slice(&backend, &unsorted).map_err(support::failed)?;
+        let part = Part { buffer: all.raw(), offset: 400 };
+        let max = offsets.len() as u32 - 1;
+        let sort = sorter.prepare_sort::<u32>(part, Ask::up_to(MAX).segments(told.raw(), max)).map_err(support::failed)?;
+        record(&backend, &sort, Count::Fixed(max))?;
+        let found = all.read().map_err(support::failed)?;
+        let end = 100 + MAX as usize;
+        let around = |words: &[u32]| [&words[..100], &words[end..]].concat();
+        support::ensure(around(&found) == around(&unsorted), || "what lies around the keys has changed".into())?;
+        if max == 2 {
+            let ends = [100, 100 + MAX as usize / 3, end];
+            let is_sorted = ends.windows(2).all(|ends| found[ends[0]..ends[1]].is_sorted());
+            support::ensure(is_sorted, || "what can be is not sorted".into())?;
+        }
+    }
+    Ok(())
+}

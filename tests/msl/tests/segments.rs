@@ -1,0 +1,103 @@
+//! Sorts of segments: of every class of lengths at once, with kernels that naga translates, at 32 lanes.
+#![cfg(unix)]
+
+use bytemuck::Pod;
+use polysort_core::plan::{Algorithm, Blocked};
+use polysort_core::{Backend, Masks, Segments, Spec, Word, permutation};
+use polysort_msl::{Config, MslBackend, Source};
+
+/// Begins and ends with gaps: of every length around those that classes end with, and some that are long.
+fn bounds(lengths: &[usize]) -> (Vec<usize>, Vec<usize>, usize) {
+    let (mut begins, mut ends, mut at) = (vec![], vec![], 3);
+    for (i, length) in lengths.iter().enumerate() {
+        at += i % 3;
+        begins.push(at);
+        at += length;
+        ends.push(at);
+    }
+    (begins, ends, at + 5)
+}
+
+/// Few values, in all bits.
+fn key<W: Word>(i: usize) -> W {
+    let mixed = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) % 61;
+    W::truncate(u128::from(mixed).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
+}
+
+fn sorts<W: Word, V: Pod + PartialEq + core::fmt::Debug>(config: Config, spec: Spec, lengths: &[usize], value: fn(u32) -> V) {
+    let backend = MslBackend::open_with(config).unwrap();
+    let (begins, ends, count) = bounds(lengths);
+    let segments = Segments::Ranges { begins: &begins, ends: &ends };
+    let keys: Vec<W> = (0..count).map(key).collect();
+    let mut order: Vec<u32> = permutation::identity(count).unwrap();
+    segments.ranges().for_each(|range| order[range].sort_by_key(|&i| spec.rank(keys[i as usize])));
+    let expected = permutation::gather(&keys, &order);
+    let what = |what: &str| format!("{what} of {} bits, {spec:?}, {lengths:?}", W::BITS);
+
+    let mut sorted = keys.clone();
+    backend.sort_segments_bits(&mut sorted, segments, spec).unwrap();
+    assert!(sorted == expected, "{}", what("keys"));
+
+    let mut values: Vec<V> = (0..count as u32).map(value).collect();
+    let moved = permutation::gather(&values, &order);
+    let mut sorted = keys.clone();
+    backend.sort_pairs_segments_bits(&mut sorted, &mut values, segments, spec).unwrap();
+    assert!(sorted == expected && values == moved, "{}", what("pairs"));
+
+    assert!(backend.argsort_segments_bits(&keys, segments, spec).unwrap() == order, "{}", what("indices"));
+}
+
+/// Lengths about the ends of all classes of the network.
+const SHORT: [usize; 28] =
+    [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1000, 2, 1024];
+
+fn config() -> Config {
+    Config::of(Source::NAGA_ROLLED)
+}
+
+fn float<W: Word>() -> Spec {
+    Spec::new::<W>(Masks::float(W::BITS), 0, W::BITS).unwrap()
+}
+
+#[test]
+fn short_segments_are_sorted_by_the_network() {
+    sorts::<u32, u32>(config(), float::<u32>(), &SHORT, |i| i);
+    sorts::<u64, [u32; 3]>(config(), float::<u64>(), &SHORT, |i| [i, !i, i << 3]);
+}
+
+#[test]
+fn all_widths_of_keys() {
+    let lengths = [2, 5, 9, 40, 100, 300, 513, 1500];
+    sorts::<u8, u64>(config(), float::<u8>(), &lengths, |i| u64::from(i) << 9);
+    sorts::<u16, u32>(config(), float::<u16>(), &lengths, |i| i);
+    sorts::<u128, u128>(config(), float::<u128>(), &lengths, |i| u128::from(i) << 70);
+}
+
+/// Only some bits count, an odd number of digits of them: then equal keys are not the same.
+#[test]
+fn windows_keep_the_order_of_keys_that_are_equal_there() {
+    let lengths = [2, 5, 9, 40, 100, 300, 1000, 1500, 5000];
+    let config = Config { small_bucket: Some(1400), ..config() };
+    sorts::<u32, u32>(config, Spec::new::<u32>(Masks::UNSIGNED, 3, 22).unwrap(), &lengths, |i| i);
+    sorts::<u64, u32>(config, Spec::new::<u64>(Masks::UNSIGNED, 3, 22).unwrap(), &lengths, |i| i);
+    sorts::<u16, u32>(config, Spec::new::<u16>(Masks::UNSIGNED.reversed(16), 2, 7).unwrap(), &lengths, |i| i);
+}
+
+/// Long ones, of even and odd numbers of digits, with tiles that publish nothing.
+#[test]
+fn long_segments_are_sorted_by_passes() {
+    let lengths = [9000, 3, 1025, 4097, 2, 8192, 40];
+    let config = Config { small_bucket: Some(0), blocked: Blocked::one_of(2), ..config() };
+    sorts::<u32, u32>(config, float::<u32>(), &lengths, |i| i);
+    sorts::<u32, u64>(config, Spec::new::<u32>(Masks::UNSIGNED, 8, 32).unwrap(), &lengths, u64::from);
+    sorts::<u8, u32>(config, float::<u8>(), &lengths, |i| i);
+    sorts::<u128, u32>(config, Spec::new::<u128>(Masks::UNSIGNED, 60, 128).unwrap(), &lengths, |i| i);
+}
+
+#[test]
+fn without_subgroup_operations() {
+    let lengths = [2, 300, 1100, 6000, 1, 2049];
+    let config = Config { algorithm: Some(Algorithm::ReduceThenScan), blocked: Blocked::one_of(2), ..config() };
+    sorts::<u32, u32>(config, float::<u32>(), &lengths, |i| i);
+    sorts::<u64, [u32; 3]>(config, Spec::new::<u64>(Masks::UNSIGNED, 0, 40).unwrap(), &lengths, |i| [i, !i, i << 3]);
+}
