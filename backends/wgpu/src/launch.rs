@@ -97,6 +97,11 @@ impl Launches {
         Ok(Self { gpu: gpu.clone(), plan, long, short, is_counted })
     }
 
+    /// How many launches one recording makes, at most.
+    pub(crate) fn most(&self) -> usize {
+        self.long.len().max(self.short.len())
+    }
+
     pub(crate) fn plan(&self) -> &SortPlan {
         &self.plan
     }
@@ -136,7 +141,7 @@ impl Launches {
         count: Count,
         mut begin: impl FnMut(&'static str) -> ComputePass<'a>,
     ) -> Result<(), Error> {
-        self.each(count, |launch, grid| launch.record(&mut begin(launch.kernel.name()), count, grid))
+        self.each(count, |launch, grid| launch.record(&mut begin(launch.name()), count, grid))
     }
 }
 
@@ -153,6 +158,11 @@ impl Launch {
         let descriptor = BindGroupDescriptor { label: Some(kernel.name()), layout: &pipeline.layout, entries: &entries };
         let group = gpu.guarded(|| gpu.device.create_bind_group(&descriptor))?;
         Ok(Self { pipeline, group, numbers: command.numbers.clone(), groups: command.groups, kernel })
+    }
+
+    /// The name of the kernel.
+    pub(crate) fn name(&self) -> &'static str {
+        self.kernel.name()
     }
 
     pub(crate) fn record(&self, pass: &mut ComputePass<'_>, count: Count, (columns, rows): (u32, u32)) {

@@ -7,8 +7,8 @@ use crate::wait::{Waiting, blocking};
 use polysort_core::Error;
 use std::time::{Duration, Instant};
 use wgpu::{
-    BufferUsages, CommandEncoder, ComputePassDescriptor, ComputePassTimestampWrites, Features, QuerySet, QuerySetDescriptor,
-    QueryType,
+    BufferUsages, CommandEncoder, ComputePass, ComputePassDescriptor, ComputePassTimestampWrites, Features, QuerySet,
+    QuerySetDescriptor, QueryType,
 };
 
 /// The times of a series of runs, ascending.
@@ -39,9 +39,9 @@ impl Times {
 }
 
 /// What [`Prepared::profile`](crate::Prepared::profile) found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// The whole sort on the device, in one pass; empty if the device has no timestamps.
+    /// The whole sort, or search, on the device, in one pass; empty if the device has no timestamps.
     pub device: Times,
     /// Each launch in a pass of its own, by the name of its kernel; empty likewise.
     pub launches: Vec<(&'static str, Times)>,
@@ -49,10 +49,35 @@ pub struct Profile {
     pub wall: Times,
 }
 
+/// Launches whose time can be taken.
+pub(crate) trait Profiled {
+    /// How many there are, at most.
+    fn most(&self) -> usize;
+
+    /// Records all of them.
+    fn record_whole(&self, pass: &mut ComputePass<'_>) -> Result<(), Error>;
+
+    /// Records each in a pass of its own, which `begin` makes for the kernel of that name.
+    fn record_apart<'a>(&self, begin: &mut dyn FnMut(&'static str) -> ComputePass<'a>) -> Result<(), Error>;
+}
+
+impl Profiled for (&Launches, Count) {
+    fn most(&self) -> usize {
+        self.0.most()
+    }
+
+    fn record_whole(&self, pass: &mut ComputePass<'_>) -> Result<(), Error> {
+        self.0.record(pass, self.1)
+    }
+
+    fn record_apart<'a>(&self, begin: &mut dyn FnMut(&'static str) -> ComputePass<'a>) -> Result<(), Error> {
+        self.0.record_apart(self.1, begin)
+    }
+}
+
 pub(crate) fn profile(
     gpu: &Gpu,
-    launches: &Launches,
-    count: Count,
+    launches: &impl Profiled,
     trials: usize,
     restore: impl Fn(&mut CommandEncoder),
 ) -> Result<Profile, Error> {
@@ -60,7 +85,7 @@ pub(crate) fn profile(
         return Err(Error::Unsupported { what: "profiles in a browser, where nobody can wait for the device".into() });
     }
     let has_timestamps = gpu.device.features().contains(Features::TIMESTAMP_QUERY);
-    let most = 2 + 2 * launches.plan().all_commands().count() as u32;
+    let most = 2 + 2 * launches.most() as u32;
     let query =
         || gpu.device.create_query_set(&QuerySetDescriptor { label: Some("polysort"), ty: QueryType::Timestamp, count: most });
     let queries = if has_timestamps { Some(gpu.guarded(query)?) } else { None };
@@ -76,7 +101,7 @@ pub(crate) fn profile(
             let recorded = gpu.guarded(|| {
                 let writes = |index: usize| queries.as_ref().map(|queries| stamps(queries, 2 * index as u32));
                 if apart {
-                    launches.record_apart(count, |name| {
+                    launches.record_apart(&mut |name| {
                         names.push(name);
                         let timestamp_writes = writes(names.len());
                         commands
@@ -86,7 +111,7 @@ pub(crate) fn profile(
                 } else {
                     let timestamp_writes = writes(0);
                     launches
-                        .record(&mut commands.begin_compute_pass(&ComputePassDescriptor { label: None, timestamp_writes }), count)
+                        .record_whole(&mut commands.begin_compute_pass(&ComputePassDescriptor { label: None, timestamp_writes }))
                 }
             })?;
             recorded?;

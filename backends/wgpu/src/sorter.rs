@@ -344,7 +344,7 @@ impl Prepared {
     /// # Errors
     /// As [`record`](Prepared::record), or if the device fails.
     pub fn profile(&self, count: Count, trials: usize, restore: impl Fn(&mut CommandEncoder)) -> Result<Profile, Error> {
-        profile::profile(&self.gpu, &self.launches, count, trials, restore)
+        profile::profile(&self.gpu, &(&self.launches, count), trials, restore)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::backend::WgpuBackend;
 use crate::engine::{Engine, PASS};
 use crate::gpu::{Gpu, STORAGE};
 use crate::launch::{Bound, Count, Launch, Launches};
+use crate::profile::{self, Profile, Profiled};
 use crate::staging::encoder;
 use crate::wait::{Waiting, blocking};
 use crate::way::Ways;
@@ -19,7 +20,7 @@ use polysort_core::{Error, Segments};
 use polysort_shaders::abi;
 use rayon::prelude::*;
 use std::borrow::Cow;
-use wgpu::{Buffer, BufferUsages};
+use wgpu::{Buffer, BufferUsages, ComputePass};
 
 /// Vectors on a GPU.
 pub struct WgpuStore {
@@ -173,6 +174,21 @@ impl WgpuBackend {
         self.some_nearest(Waiting::Elsewhere, store, search, k).await
     }
 
+    /// Runs a search for the `k` nearest, or for all distances if `k` is 0, `trials` times, and tells how long it and each of its launches took
+    /// on the device, which is waited for. Nothing is brought to the device but once.
+    ///
+    /// # Errors
+    /// As [`VectorSearch::nearest`]; [`Error::Unsupported`] for a `k` of more than [`Facts::most_selected`](polysort_core::plan::Facts::most_selected).
+    pub fn profile_search(&self, store: &WgpuStore, search: &Search<'_>, k: u32, trials: usize) -> Result<Profile, Error> {
+        blocking(async {
+            let (mut engine, native) = self.searching(Waiting::Here, store, search).await?;
+            match engine.search_launches(&store.memory, search, k, native).await? {
+                Some(launches) => profile::profile(self.gpu(), &launches, trials, |_| {}),
+                None => Ok(Profile::default()),
+            }
+        })
+    }
+
     async fn all_distances(&self, waiting: Waiting, store: &WgpuStore, search: &Search<'_>) -> Result<Distances, Error> {
         let (mut engine, native) = self.searching(waiting, store, search).await?;
         let count = search.candidate_indices.len();
@@ -248,22 +264,59 @@ fn fits(gpu: &Gpu, what: &str, count: usize, bytes: u64) -> Result<(), Error> {
     Err(Error::TooLong { what: format!("a binding of the GPU, in {what}"), asked: count as u64, limit })
 }
 
+/// What a search launches, with everything bound.
+struct SearchLaunches {
+    /// The distances to the vectors of each page.
+    pages: Vec<Launch>,
+    grid: (u32, u32),
+    /// What selects, for so many queries, and what tells the distances and slots of what was selected.
+    nearest: Option<(Launches, Count, Launch, (u32, u32))>,
+}
+
+impl SearchLaunches {
+    fn record(&self, pass: &mut ComputePass<'_>) -> Result<(), Error> {
+        self.pages.iter().for_each(|launch| launch.record(pass, Count::Fixed(0), self.grid));
+        if let Some((select, count, nearest, grid)) = &self.nearest {
+            select.record(pass, *count)?;
+            nearest.record(pass, Count::Fixed(0), *grid);
+        }
+        Ok(())
+    }
+}
+
+impl Profiled for SearchLaunches {
+    fn most(&self) -> usize {
+        self.pages.len() + self.nearest.as_ref().map_or(0, |(select, ..)| select.most() + 1)
+    }
+
+    fn record_whole(&self, pass: &mut ComputePass<'_>) -> Result<(), Error> {
+        self.record(pass)
+    }
+
+    fn record_apart<'a>(&self, begin: &mut dyn FnMut(&'static str) -> ComputePass<'a>) -> Result<(), Error> {
+        self.pages.iter().for_each(|launch| launch.record(&mut begin(launch.name()), Count::Fixed(0), self.grid));
+        if let Some((select, count, nearest, grid)) = &self.nearest {
+            select.record_apart(*count, &mut *begin)?;
+            nearest.record(&mut begin(nearest.name()), Count::Fixed(0), *grid);
+        }
+        Ok(())
+    }
+}
+
 impl Engine {
-    /// Computes all distances, by native kernels or not; and selects the `k` nearest of each query, unless `k` is 0. The distances and slots
-    /// of all, or of the nearest, come back as bytes.
-    async fn search(
+    /// Brings what is searched for to the device, and binds what a search launches, if there are candidates: distances by native kernels or
+    /// not, and what selects the `k` nearest of each query, unless `k` is 0.
+    async fn search_launches(
         &mut self,
         memory: &Memory,
         search: &Search<'_>,
         k: u32,
         native: bool,
-        distances: &mut [u8],
-        slots: &mut [u8],
-    ) -> Result<(), Error> {
+    ) -> Result<Option<SearchLaunches>, Error> {
         let queries = search.candidate_offsets.len().saturating_sub(1);
         let candidates = search.candidate_indices.len();
         if candidates == 0 {
-            return Ok(());
+            return Ok(None);
         }
         let gpu = self.gpu().clone();
         fits(&gpu, "candidates", candidates, 4)?;
@@ -313,40 +366,53 @@ impl Engine {
             selected: selected as u32,
             ..abi::Search::default()
         };
-        let record = || {
-            let mut launches = vec![];
+        let bind = || {
+            let mut pages = vec![];
             for (page, vectors) in memory.pages.iter().enumerate() {
                 let first = page * memory.page_slots;
                 let page_slots = memory.page_slots.min(memory.shape.capacity - first.min(memory.shape.capacity));
                 let about = abi::Search { page_first: first as u32, page_slots: page_slots as u32, ..about };
-                launches.push(self.bound(&plan.distances, native, about, memory, vectors)?);
+                pages.push(self.bound(&plan.distances, native, about, memory, vectors)?);
             }
+            let grid = plan.distances.groups.grid(candidates as u64, gpu.facts.max_groups)?;
+            let Some((request, selects_natively)) = select else {
+                return Ok(SearchLaunches { pages, grid, nearest: None });
+            };
+            let data = |role| match role {
+                Role::Keys => Role::Distances,
+                Role::Values => Role::Positions,
+                role => role,
+            };
+            let select = SortPlan::new(request, &gpu.facts)?;
+            let select = Launches::new(&gpu, select, selects_natively, None, |role| self.part(data(role)))?;
             let nearest = self.bound(&plan.nearest, native, about, memory, &memory.entries)?;
-            let select = select.map(|(request, selects_natively)| {
-                let plan = SortPlan::new(request, &gpu.facts)?;
-                let data = |role| match role {
-                    Role::Keys => Role::Distances,
-                    Role::Values => Role::Positions,
-                    role => role,
-                };
-                Launches::new(&gpu, plan, selects_natively, None, |role| self.part(data(role)))
-            });
-            let select = select.transpose()?;
-            gpu.guarded(|| {
-                let mut encoder = encoder(&gpu);
-                encoder.clear_buffer(self.buffer(Role::Faults), 0, None);
-                let mut pass = encoder.begin_compute_pass(&PASS);
-                let grid = plan.distances.groups.grid(candidates as u64, gpu.facts.max_groups)?;
-                launches.iter().for_each(|launch| launch.record(&mut pass, Count::Fixed(0), grid));
-                if let Some(select) = &select {
-                    select.record(&mut pass, Count::Fixed(queries as u32))?;
-                    nearest.record(&mut pass, Count::Fixed(0), plan.nearest.groups.grid(selected, gpu.facts.max_groups)?);
-                }
-                drop(pass);
-                Ok::<_, Error>(encoder)
-            })?
+            let near_grid = plan.nearest.groups.grid(selected, gpu.facts.max_groups)?;
+            let nearest = Some((select, Count::Fixed(queries as u32), nearest, near_grid));
+            Ok(SearchLaunches { pages, grid, nearest })
         };
-        let encoder = gpu.watched(record).await?;
+        gpu.watched(bind).await.map(Some)
+    }
+
+    /// Computes all distances, by native kernels or not; and selects the `k` nearest of each query, unless `k` is 0. The distances and slots
+    /// of all, or of the nearest, come back as bytes.
+    async fn search(
+        &mut self,
+        memory: &Memory,
+        search: &Search<'_>,
+        k: u32,
+        native: bool,
+        distances: &mut [u8],
+        slots: &mut [u8],
+    ) -> Result<(), Error> {
+        let Some(launches) = self.search_launches(memory, search, k, native).await? else { return Ok(()) };
+        let gpu = self.gpu().clone();
+        let record = || {
+            let mut encoder = encoder(&gpu);
+            encoder.clear_buffer(self.buffer(Role::Faults), 0, None);
+            launches.record(&mut encoder.begin_compute_pass(&PASS))?;
+            Ok::<_, Error>(encoder)
+        };
+        let encoder = gpu.watched(|| gpu.guarded(record)?).await?;
         let results = if k == 0 { [Role::Distances, Role::Slots] } else { [Role::NearDistances, Role::NearSlots] };
         let sources = [results[0], results[1], Role::Faults].map(|role| self.buffer(role).clone());
         let mut faults = [0; 4];
