@@ -58,6 +58,7 @@ pub fn msl(variant: &Variant) -> Option<String> {
         Kernel::Onesweep | Kernel::SingleTile | Kernel::TopK => return None,
         Kernel::Upsweep | Kernel::Spine | Kernel::Downsweep => return None,
         Kernel::Segments | Kernel::SegmentNetwork | Kernel::SegmentTile | Kernel::LongSegments => return None,
+        Kernel::PickCount | Kernel::PickDigit | Kernel::PickTally | Kernel::PickSpine | Kernel::Pick => return None,
         Kernel::Buckets | Kernel::BucketTile | Kernel::BucketHistogram | Kernel::BucketSweep => return None,
     };
     let mut text = String::from("#include <metal_stdlib>\n\nusing namespace metal;\n\n");
@@ -90,6 +91,11 @@ pub fn file(kernel: Kernel) -> &'static str {
         Kernel::SegmentNetwork => include_str!("../wgsl/segment_network.wgsl"),
         Kernel::SegmentTile => include_str!("../wgsl/segment_tile.wgsl"),
         Kernel::LongSegments => include_str!("../wgsl/long_segments.wgsl"),
+        Kernel::PickCount => include_str!("../wgsl/pick_count.wgsl"),
+        Kernel::PickDigit => include_str!("../wgsl/pick_digit.wgsl"),
+        Kernel::PickTally => include_str!("../wgsl/pick_tally.wgsl"),
+        Kernel::PickSpine => include_str!("../wgsl/pick_spine.wgsl"),
+        Kernel::Pick => include_str!("../wgsl/pick.wgsl"),
         Kernel::Copy => include_str!("../wgsl/copy.wgsl"),
         Kernel::Identity => include_str!("../wgsl/identity.wgsl"),
         Kernel::Widen => include_str!("../wgsl/widen.wgsl"),
@@ -135,6 +141,10 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
             let known = [key, sort, part!("value"), part!("board")];
             parts.extend(known.into_iter().chain(lists).chain(ranking).chain(held));
         }
+        Kernel::PickCount | Kernel::PickTally => parts.extend([key, sort, part!("source"), part!("bar"), part!("pick")]),
+        Kernel::PickDigit => parts.extend([key, sort, part!("sums"), part!("pick")]),
+        Kernel::PickSpine => parts.extend([part!("sums"), part!("pick")]),
+        Kernel::Pick => parts.extend([key, sort, part!("source"), part!("bar"), part!("sums"), part!("pick")]),
         Kernel::LongSegments => parts.extend([key, sort].into_iter().chain(table)),
         Kernel::Upsweep => parts.extend([key, sort, schedule, part!("pass"), part!("places")]),
         Kernel::Spine => parts.extend([schedule, part!("pass"), part!("sums")]),
@@ -144,7 +154,8 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
             parts.push(part!("sort_by_digit"));
         }
         Kernel::TopK => {
-            parts.extend([key, sort, part!("call"), part!("source"), part!("board")].into_iter().chain(ranking));
+            let known = [key, sort, part!("call"), part!("source"), part!("board"), part!("bar")];
+            parts.extend(known.into_iter().chain(ranking));
             // Ranking by counters sums over the threads as well.
             if variant.ranking != Some(Ranking::Counters) {
                 parts.push(part!("sums"));
@@ -373,6 +384,11 @@ pub fn writes(kernel: Kernel, binding: usize) -> bool {
         Kernel::Segments => &[7, 10],
         Kernel::SegmentNetwork | Kernel::SegmentTile => &[1, 3, 4],
         Kernel::LongSegments => &[1, 3],
+        Kernel::PickCount => &[2],
+        Kernel::PickDigit => &[2, 3, 4],
+        Kernel::PickTally => &[1, 2],
+        Kernel::PickSpine => &[0, 1],
+        Kernel::Pick => &[1, 4, 5],
         Kernel::Copy => &[4, 6],
         Kernel::Identity | Kernel::Fill => &[1, 2],
         Kernel::Widen => &[1, 3],

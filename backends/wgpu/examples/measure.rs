@@ -117,7 +117,7 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
         let verified = match top {
             Some(k) => {
                 read(&backend, &selected, 4 * k as usize)
-                    == bytemuck::cast_slice(&RayonBackend::default().top_k(&sorted, k as usize)?.indices)
+                    == bytemuck::cast_slice(&RayonBackend::default().bottom_k(&sorted, k as usize)?.indices)
             }
             None => {
                 match &offsets {

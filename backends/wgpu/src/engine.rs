@@ -38,13 +38,16 @@ pub(crate) struct Lists<'a> {
     pub(crate) ends: &'a [u8],
 }
 
+/// Sorts that share a way: keys of so many bits, their payload, what is selected, whether each segment by itself, by which algorithm.
+type Kind = (u32, Payload, Option<Top>, bool, Option<Algorithm>);
+
 /// The memory of one device, and what is bound in it.
 pub(crate) struct Engine {
     gpu: Arc<Gpu>,
     buffers: BTreeMap<plan::Buffer, Buffer>,
     launches: Vec<((Request, bool), Arc<Launches>)>,
     /// The way that passed its test, for keys and payloads of a kind and the algorithm that was asked for.
-    tested: HashMap<(u32, Payload, Option<Top>, bool, Option<Algorithm>), Way>,
+    tested: HashMap<Kind, Way>,
     /// Distances that passed their test, and whether by native kernels.
     pub(crate) tested_distances: HashMap<Vectors, bool>,
     up: Up,
@@ -257,7 +260,7 @@ impl Engine {
             self.grow(role, bytes)?;
         }
         let gpu = self.gpu.clone();
-        Launches::new(&gpu, plan, native, None, |role| {
+        Launches::new(&gpu, plan, native, None, &|role| {
             Bound::whole(given(role).unwrap_or_else(|| &self.buffers[&role])).at_most(gpu.facts.max_binding)
         })
     }

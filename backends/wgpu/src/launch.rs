@@ -48,6 +48,9 @@ impl Bound {
     }
 }
 
+/// What is done with a launch, its count and its grid.
+type Launched<'a> = dyn FnMut(&Launch, Count, (u32, u32)) + 'a;
+
 /// The launches of a plan, with everything bound.
 pub(crate) struct Launches {
     gpu: Arc<Gpu>,
@@ -55,6 +58,8 @@ pub(crate) struct Launches {
     long: Vec<Launch>,
     short: Vec<Launch>,
     is_counted: bool,
+    /// What the plan is followed by.
+    then: Option<Box<Launches>>,
 }
 
 /// One launch, with everything bound.
@@ -74,7 +79,7 @@ impl Launches {
         plan: SortPlan,
         native: bool,
         counted: Option<(Bound, u32)>,
-        data: impl Fn(plan::Buffer) -> Bound,
+        data: &dyn Fn(plan::Buffer) -> Bound,
     ) -> Result<Self, Error> {
         let is_counted = counted.is_some();
         // Without a count on the device: anything that can be read.
@@ -94,12 +99,20 @@ impl Launches {
         };
         let long = bind(plan.long_commands())?;
         let short = bind(plan.short_commands())?;
-        Ok(Self { gpu: gpu.clone(), plan, long, short, is_counted })
+        let then = match &plan.then {
+            None => None,
+            Some(then) => {
+                let data = |role| data(if role == plan::Buffer::Keys { plan::Buffer::Picked } else { role });
+                let counted = is_counted.then(|| (data(plan::Buffer::PickedCount), 0));
+                Some(Box::new(Self::new(gpu, (**then).clone(), native, counted, &data)?))
+            }
+        };
+        Ok(Self { gpu: gpu.clone(), plan, long, short, is_counted, then })
     }
 
     /// How many launches one recording makes, at most.
     pub(crate) fn most(&self) -> usize {
-        self.long.len().max(self.short.len())
+        self.long.len().max(self.short.len()) + self.then.as_ref().map_or(0, |then| then.most())
     }
 
     pub(crate) fn plan(&self) -> &SortPlan {
@@ -113,11 +126,11 @@ impl Launches {
 
     /// Records the sort of `count` keys. Makes no object of wgpu, and submits nothing.
     pub(crate) fn record(&self, pass: &mut ComputePass<'_>, count: Count) -> Result<(), Error> {
-        self.each(count, |launch, grid| launch.record(pass, count, grid))
+        self.each(count, &mut |launch, count, grid| launch.record(pass, count, grid))
     }
 
-    /// Hands each launch of a sort of `count` keys, with its grid, to `launched`.
-    fn each(&self, count: Count, mut launched: impl FnMut(&Launch, (u32, u32))) -> Result<(), Error> {
+    /// Hands each launch of a sort of `count` keys, with its count and its grid, to `launched`.
+    fn each(&self, count: Count, launched: &mut Launched<'_>) -> Result<(), Error> {
         let keys = count.keys().map(u64::from);
         let limit = self.plan.request.segments.map_or(self.plan.request.max, |segments| segments.max.into());
         if let Some(asked) = keys.filter(|&keys| keys > limit) {
@@ -130,9 +143,11 @@ impl Launches {
         };
         for launch in launches {
             let grid = self.plan.grid(launch.groups, keys, self.gpu.facts.max_groups)?;
-            launched(launch, grid);
+            launched(launch, count, grid);
         }
-        Ok(())
+        let Some(then) = &self.then else { return Ok(()) };
+        let count = self.plan.then_count(keys).map_or(Count::OnDevice, |keys| Count::Fixed(keys as u32));
+        then.each(count, launched)
     }
 
     /// Records each launch in a pass of its own, which `begin` makes for the kernel of that name.
@@ -141,7 +156,7 @@ impl Launches {
         count: Count,
         mut begin: impl FnMut(&'static str) -> ComputePass<'a>,
     ) -> Result<(), Error> {
-        self.each(count, |launch, grid| launch.record(&mut begin(launch.name()), count, grid))
+        self.each(count, &mut |launch, count, grid| launch.record(&mut begin(launch.name()), count, grid))
     }
 }
 

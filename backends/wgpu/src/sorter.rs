@@ -214,8 +214,7 @@ impl DeviceSorter {
     /// "Fast k-selection algorithms for graphics processing units", 2012). To select the last keys, ask for the descending order.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a `k` of 0, or of more than [`Facts::most_selected`](plan::Facts::most_selected) of this device, 4096 at
-    /// most: sort the indices then; else as [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
+    /// [`Error::Unsupported`] for a `k` of 0; else as [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
     pub fn prepare_top_k<'a, K: MaskKey>(
         &self,
         keys: impl Into<Part<'a>>,
@@ -289,7 +288,7 @@ impl DeviceSorter {
             for &(role, bytes) in &plan.scratch {
                 scratch.insert(role, gpu.buffer(&format!("polysort {role:?}"), bytes, STORAGE)?);
             }
-            Launches::new(gpu, plan, native, counted, |role| match role {
+            Launches::new(gpu, plan, native, counted, &|role| match role {
                 plan::Buffer::Keys => keys.bound.clone(),
                 plan::Buffer::Values => values.as_ref().expect("a payload has values").bound.clone(),
                 plan::Buffer::Begins => lists.as_ref().expect("segments have begins").0.bound.clone(),

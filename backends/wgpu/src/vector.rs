@@ -384,7 +384,7 @@ impl Engine {
                 role => role,
             };
             let select = SortPlan::new(request, &gpu.facts)?;
-            let select = Launches::new(&gpu, select, selects_natively, None, |role| self.part(data(role)))?;
+            let select = Launches::new(&gpu, select, selects_natively, None, &|role| self.part(data(role)))?;
             let nearest = self.bound(&plan.nearest, native, about, memory, &memory.entries)?;
             let near_grid = plan.nearest.groups.grid(selected, gpu.facts.max_groups)?;
             let nearest = Some((select, Count::Fixed(queries as u32), nearest, near_grid));

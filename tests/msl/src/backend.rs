@@ -216,6 +216,16 @@ impl MslBackend {
         memory: &mut Memory,
         mut launched: impl FnMut(&Command, &Memory),
     ) -> Result<(), Error> {
+        self.launch_all(plan, count, memory, &mut launched)
+    }
+
+    fn launch_all(
+        &self,
+        plan: &SortPlan,
+        count: u64,
+        memory: &mut Memory,
+        launched: &mut dyn FnMut(&Command, &Memory),
+    ) -> Result<(), Error> {
         // Scratch is full of what is left there from before.
         let seed = self.inner.launches.fetch_add(1, Ordering::Relaxed);
         memory.extend(plan.scratch.iter().map(|&(role, bytes)| (role, Buffer::garbage(bytes as usize, seed ^ role as u64))));
@@ -230,6 +240,15 @@ impl MslBackend {
             self.launch(command, grid, count as u32, memory)?;
             launched(command, memory);
         }
+        let Some(then) = &plan.then else { return Ok(()) };
+        // What was picked takes the place of the keys.
+        let swap = |memory: &mut Memory| {
+            let picked = [plan::Buffer::Keys, plan::Buffer::Picked].map(|role| memory.remove(&role).unwrap_or_default());
+            memory.extend([plan::Buffer::Picked, plan::Buffer::Keys].into_iter().zip(picked));
+        };
+        swap(memory);
+        self.launch_all(then, plan.then_count(Some(count)).unwrap_or(count), memory, launched)?;
+        swap(memory);
         Ok(())
     }
 

@@ -112,3 +112,29 @@ fn segments_of_every_length() {
         assert_eq!(backend.select(&keys::<u32>(9, 32), 4, Some(&[]), Spec::unsigned::<u32>()).unwrap(), []);
     }
 }
+
+/// More than one group selects: all of them together, and a sort of what they select.
+#[test]
+fn many_keys() {
+    let most = FACTS.most_selected();
+    fn every<W: Word>(backend: &MslBackend, k: u32) {
+        for bits in [1, 8, W::BITS.min(32)] {
+            check(backend, &keys::<W>(20_003, bits), k, signed::<W>());
+        }
+    }
+    for backend in backends(2) {
+        let spec = Spec::unsigned::<u32>();
+        for (len, k) in [(20_003, most + 1), (40_000, 9000), (20_003, 20_003), (5000, 7000), (1, 7000), (0, 7000)] {
+            check(&backend, &keys::<u32>(len, 32), k, spec);
+        }
+        // Only some bits count: all others are left to the positions.
+        let window = Spec::new::<u32>(Masks::signed(32), 5, 21).unwrap();
+        check(&backend, &keys::<u32>(20_003, 20), 3000, window);
+    }
+    for backend in backends(1) {
+        every::<u8>(&backend, most + 1);
+        every::<u16>(&backend, 3000);
+        every::<u64>(&backend, 3000);
+        every::<u128>(&backend, 5000);
+    }
+}

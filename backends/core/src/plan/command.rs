@@ -57,6 +57,10 @@ pub enum Buffer {
     Ends,
     /// The segments of each class: [`SegmentLists`](super::SegmentLists).
     Lists,
+    /// The keys that all groups together selected.
+    Picked,
+    /// How many these are.
+    PickedCount,
     /// What a level of even number selected.
     Candidates,
     /// What a level of odd number selected.
@@ -210,7 +214,11 @@ impl core::fmt::Display for SortPlan {
             self.short.iter().try_for_each(|command| writeln!(f, "  {command}"))?;
         }
         writeln!(f, "more:")?;
-        self.long.iter().try_for_each(|command| writeln!(f, "  {command}"))
+        self.long.iter().try_for_each(|command| writeln!(f, "  {command}"))?;
+        match &self.then {
+            Some(then) => write!(f, "then {then}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -312,11 +320,14 @@ impl<'a> Builder<'a> {
         let list_bytes = self.list_bytes();
         let bytes = |buffer: Buffer| match buffer {
             Buffer::State => 4 * u64::from(state_words(plan.radix_bits)),
+            Buffer::Status if request.top.is_some() => self.tally_bytes(),
             Buffer::Status | Buffer::StatusOdd => plan.status_bytes(),
             Buffer::Buckets => 4 * table.map_or(0, |table| table.words),
             Buffer::Scratch | Buffer::Spare => keys * request.max.max(1),
             Buffer::ValuesScratch | Buffer::ValuesSpare => values * request.max.max(1),
             Buffer::Lists => list_bytes,
+            Buffer::Picked => keys * u64::from(request.top.map_or(0, |top| top.k)),
+            Buffer::PickedCount => 4,
             Buffer::Candidates | Buffer::CandidatesOdd => 4 * self.candidates(buffer == Buffer::CandidatesOdd),
             // The caller's, or the device's.
             _ => 0,

@@ -10,6 +10,7 @@
 
 mod command;
 mod hybrid;
+mod pick;
 mod search;
 mod segments;
 mod shape;
@@ -260,6 +261,8 @@ pub struct SortPlan {
     long: Vec<Command>,
     /// The kernels of a short one.
     short: Vec<Command>,
+    /// The sort of what was selected, where that is a sort of its own: its keys are [`Buffer::Picked`], its values those of this plan.
+    pub then: Option<Box<SortPlan>>,
 }
 
 impl SortPlan {
@@ -303,6 +306,7 @@ impl SortPlan {
             scratch: vec![],
             long: vec![],
             short: vec![],
+            then: None,
         };
         // A tile of few keys can have more counts than keys.
         if is_wide && plan.status_bytes() > facts.max_binding {
@@ -313,6 +317,7 @@ impl SortPlan {
         match request.top {
             None if request.segments.is_some() => builder.segments(),
             None => builder.long(),
+            Some(top) if shapes.picks(top) => builder.pick(),
             Some(top) => builder.top(top),
         }
         let (long, scratch) = builder.finish();
@@ -323,6 +328,9 @@ impl SortPlan {
         }
         let short = if plan.single_tile > 0 { Builder::new(&plan, &shapes).short() } else { vec![] };
         (plan.long, plan.scratch, plan.short) = (long, scratch, short);
+        if request.top.is_some_and(|top| shapes.picks(top)) {
+            plan.sort_picked(facts)?;
+        }
         Ok(plan)
     }
 
@@ -353,9 +361,15 @@ impl SortPlan {
         self.scratch.iter().map(|(_, bytes)| bytes).sum()
     }
 
-    /// Every command of the plan.
+    /// Every command of the plan, and of the one that follows it.
     pub fn all_commands(&self) -> impl Iterator<Item = &Command> {
-        self.long.iter().chain(&self.short)
+        let then = self.then.as_deref().map_or([&[][..]; 2], |then| [&then.long, &then.short]);
+        self.long.iter().chain(&self.short).chain(then.into_iter().flatten())
+    }
+
+    /// How many keys the plan that follows this one sorts, if this one has so many; as many as the device tells, if it tells that.
+    pub fn then_count(&self, count: Option<u64>) -> Option<u64> {
+        count.map(|count| count.min(self.request.top.map_or(count, |top| top.k.into())))
     }
 }
 

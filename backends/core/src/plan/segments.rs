@@ -140,7 +140,7 @@ impl SegmentShapes {
 
     /// The keys that a thread of the network holds.
     pub(super) fn network_keys(&self) -> u32 {
-        self.network.keys
+        self.network.network_keys
     }
 }
 
@@ -253,7 +253,7 @@ impl Builder<'_> {
             bindings.extend(moved([self.values_home, Buffer::ValuesScratch]));
         }
         let value_words = if copies { request.payload.words() } else { 0 };
-        self.push(Variant { copies, value_words, ..histogram }, bindings, [Number::Is(0)], tiles);
+        self.push(Variant { value_words, copies, ..histogram }, bindings, [Number::Is(0)], tiles);
         for slot in first..first + digits {
             let mut bindings = vec![Buffer::Number, Buffer::Number, Buffer::Sort, Buffer::State, Buffer::Buckets];
             bindings.extend(self.status(slot));

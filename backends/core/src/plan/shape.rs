@@ -135,6 +135,11 @@ pub enum Kernel {
     SegmentNetwork,
     SegmentTile,
     LongSegments,
+    PickCount,
+    PickDigit,
+    PickTally,
+    PickSpine,
+    Pick,
     Copy,
     Identity,
     Widen,
@@ -147,7 +152,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 29] = [
         Self::Begin,
         Self::Histogram,
         Self::Scan,
@@ -164,6 +169,11 @@ impl Kernel {
         Self::SegmentNetwork,
         Self::SegmentTile,
         Self::LongSegments,
+        Self::PickCount,
+        Self::PickDigit,
+        Self::PickTally,
+        Self::PickSpine,
+        Self::Pick,
         Self::Copy,
         Self::Identity,
         Self::Widen,
@@ -193,6 +203,11 @@ impl Kernel {
             Self::SegmentNetwork => "segment_network",
             Self::SegmentTile => "segment_tile",
             Self::LongSegments => "long_segments",
+            Self::PickCount => "pick_count",
+            Self::PickDigit => "pick_digit",
+            Self::PickTally => "pick_tally",
+            Self::PickSpine => "pick_spine",
+            Self::Pick => "pick",
             Self::Copy => "copy",
             Self::Identity => "identity",
             Self::Widen => "widen",
@@ -507,7 +522,13 @@ fn top_shape(shape: Variant, request: &Request, facts: &Facts) -> Result<Variant
     let Some(top) = request.top else { return Ok(shape) };
     let most = facts.most_selected();
     if top.k > most {
-        return Err(Error::Unsupported { what: format!("selecting {} keys; here there are at most {most}", top.k) });
+        // Of one array, all groups together select them.
+        if !top.segmented {
+            return Ok(Variant { tile: 0, ..shape });
+        }
+        return Err(Error::Unsupported {
+            what: format!("selecting {} keys of each segment; here there are at most {most}", top.k),
+        });
     }
     let (group, ranking) = selecting(request.algorithm, facts);
     let keys = top.k.div_ceil(group).next_power_of_two().min(SELECT_KEYS);
@@ -515,7 +536,7 @@ fn top_shape(shape: Variant, request: &Request, facts: &Facts) -> Result<Variant
 }
 
 impl Facts {
-    /// The most keys that are selected without sorting all.
+    /// The most keys that one group selects: of an array more are selected by all groups together, of segments not without sorting all.
     pub fn most_selected(&self) -> u32 {
         let most = |algorithm| {
             let (group, ranking) = selecting(algorithm, self);

@@ -27,8 +27,11 @@ fn main() {
                 let by_buckets = [Kernel::Buckets, Kernel::BucketTile, Kernel::BucketHistogram, Kernel::BucketSweep];
                 let sweeps = [&by_buckets[..], &[Kernel::Onesweep]].concat();
                 let others: &[Kernel] = if config.subgroups { &[Kernel::Downsweep] } else { &sweeps };
-                // Those of vector search, whose sums have no exact model, are run by its suite.
-                if others.contains(&kernel) || [Kernel::IvfDistance, Kernel::Nearest].contains(&kernel) {
+                // Those of vector search, whose sums have no exact model, are run by its suite; those of segments, whose lists have no order, are
+                // compared with a model where they run at 32 lanes, and run here by the suite.
+                let by_segments = [Kernel::Segments, Kernel::SegmentNetwork, Kernel::SegmentTile, Kernel::LongSegments];
+                let elsewhere = [&by_segments[..], &[Kernel::IvfDistance, Kernel::Nearest]].concat();
+                if others.contains(&kernel) || elsewhere.contains(&kernel) {
                     continue;
                 }
                 let what = format!("kernel {}", kernel.name());
@@ -117,17 +120,19 @@ fn cases(facts: &Facts, kernel: Kernel, requests: &[Request]) -> Vec<Case> {
     for (r, &request) in requests.iter().enumerate() {
         let asked = [Algorithm::OneSweep, Algorithm::WideDigits, Algorithm::ReduceThenScan, Algorithm::Counting];
         for algorithm in [None, Some(Algorithm::MsdHybrid)].into_iter().chain(asked.map(Some)) {
-            if kernel == Kernel::TopK && algorithm.is_some() {
+            if request.top.is_some() && algorithm.is_some() {
                 continue;
             }
             let Ok(probe) = SortPlan::new(Request { algorithm, ..request }, facts) else { continue };
-            if !probe.all_commands().any(|command| command.variant.kernel == kernel) {
+            let mut commands = probe.long_commands().iter().chain(probe.short_commands());
+            if !commands.any(|command| command.variant.kernel == kernel) {
                 continue;
             }
             let (tile, single) = (probe.tile, probe.single_tile.max(3));
             let counts = match kernel {
                 Kernel::TopK if is_segmented(&request) => vec![5, 37, 1, 12, 3],
                 Kernel::TopK => vec![2 * SELECT_SEGMENT + 17, 3 * SELECT_SEGMENT, SELECT_SEGMENT, SELECT_SEGMENT + 1, 7],
+                _ if request.top.is_some() => vec![2 * 8192 + 17, 3 * 8192, 8191, 8193, 7],
                 Kernel::SingleTile => vec![single, single - 1, single / 2 + 3, 2, 19],
                 // More than one group of it, or nearly none.
                 Kernel::Histogram | Kernel::Fill if r % 5 == 0 => vec![(1 << 14) + 5, 3 << 14, 5, 2 * tile - 1],
@@ -135,7 +140,7 @@ fn cases(facts: &Facts, kernel: Kernel, requests: &[Request]) -> Vec<Case> {
             };
             for (c, &count) in counts.iter().enumerate() {
                 // Each request meets two of the patterns at two of the lengths.
-                if !(r + c).is_multiple_of(2) && ![Kernel::Begin, Kernel::TopK].contains(&kernel) {
+                if !(r + c).is_multiple_of(2) && kernel != Kernel::Begin && request.top.is_none() {
                     continue;
                 }
                 let on_device = (r + c / 2).is_multiple_of(3);
@@ -184,7 +189,9 @@ fn requests() -> Vec<Request> {
         let inner = spec(bits, Options::ascending().bits(2..bits - 1)).expect("a range of the key");
         // One that a thread each sorts, and one of many a thread.
         let (few, many) = (Top { k: 7, segmented: k % 2 == 1 }, Top { k: 900, segmented: k % 2 == 0 });
-        for (spec, top) in [(whole.spec, few), (inner, many)] {
+        // And one that is more than a group selects.
+        let most = Top { k: 5000, segmented: false };
+        for (spec, top) in [(whole.spec, few), (inner, many), ([whole.spec, inner][k % 2], most)] {
             let first = 4 * (k as u32 % 2);
             requests.push(Request { keys: Place { first }, values: Place { first }, ..Request { spec, ..whole }.select(top) });
         }
@@ -329,7 +336,12 @@ fn check_selection(case: &Case, top: Top, ranks: &[u128], end: &Contents) -> Res
         let mut order: Vec<u32> = (begin..end).collect();
         order.sort_by_key(|&i| ranks[i as usize]);
         order.resize(order.len().max(top.k as usize), abi::NOTHING);
-        if !order.starts_with(found) {
+        let mut found = found.to_vec();
+        if case.plan.then.is_some() {
+            // They are sorted by another plan.
+            found.sort_by_key(|&i| ranks.get(i as usize).copied().unwrap_or(u128::MAX));
+        }
+        if !order.starts_with(&found) {
             return Err(format!("the selection of {begin}..{end}: {found:?}"));
         }
     }

@@ -7,7 +7,11 @@ use polysort_core::plan::{
     state_words,
 };
 use polysort_shaders::abi;
+use std::cmp::Ordering;
 use std::collections::HashSet;
+
+/// What a selection by all groups keeps in the state: how many are left, whether that is settled, the bar, and which bits are known.
+const PICK: usize = abi::STATE_TICKETS as usize;
 
 /// Buckets of a partition.
 const BUCKETS: usize = RADIX as usize;
@@ -50,7 +54,15 @@ pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64
         }
         Kernel::Fill => model.fill(on),
         Kernel::TopK => model.top_k(on),
+        Kernel::PickCount => model.pick_count(on),
+        Kernel::PickDigit => model.pick_digit(on),
+        Kernel::PickTally => model.pick_tally(on),
+        Kernel::PickSpine => model.pick_spine(on),
+        Kernel::Pick => model.pick(on),
         Kernel::IvfDistance | Kernel::Nearest => unreachable!("no plan of a sort has it"),
+        Kernel::Segments | Kernel::SegmentNetwork | Kernel::SegmentTile | Kernel::LongSegments => {
+            unreachable!("no plan of these requests has it")
+        }
     }
 }
 
@@ -452,6 +464,84 @@ impl Model<'_> {
                 list = candidates.into_iter().filter(|position| selected.contains(position)).collect();
             }
             self.buffer(on, 7)[first + g * k..][..list.len()].copy_from_slice(&list);
+        }
+    }
+
+    /// The keys that a selection by all groups reads, and how each compares with the bar.
+    fn barred(&self, on: &Contents, binding: usize) -> Vec<(u128, Ordering)> {
+        let words = |at: usize| (0..4).rev().fold(0, |wide, i| wide << 32 | u128::from(on[&Buffer::State][at + i]));
+        let (bar, known) = (words(PICK + 2), words(PICK + 6));
+        let key = |i| self.source_key(on, self.command.bindings[binding], i);
+        (0..self.count).map(key).map(|key| (key, (self.ordered(key) & known).cmp(&bar))).collect()
+    }
+
+    /// The digit of a level, the most significant first.
+    fn level(&self) -> usize {
+        self.plan.digits.len() - 1 - self.number(0)
+    }
+
+    fn pick_count(&self, on: &mut Contents) {
+        if on[&Buffer::State][PICK + 1] == 0 {
+            let d = self.level();
+            for (key, _) in self.barred(on, 3).into_iter().filter(|(_, order)| order.is_eq()) {
+                self.state(on)[self.histogram_of(d) + self.digit_of(key, &self.plan.digits[d])] += 1;
+            }
+        }
+    }
+
+    fn pick_digit(&self, on: &mut Contents) {
+        let k = self.plan.request.top.expect("a selection").k as usize;
+        let there = k.min(self.count);
+        let mut wanted = on[&Buffer::State][PICK];
+        if self.number(0) == 0 {
+            wanted = there as u32;
+            self.buffer(on, 4)[0] = wanted;
+            let first = self.first(Buffer::Values);
+            self.buffer(on, 3)[first + there..first + k].fill(abi::NOTHING);
+        } else if on[&Buffer::State][PICK + 1] != 0 {
+            return;
+        }
+        if wanted > 0 {
+            let digit = self.plan.digits[self.level()];
+            let histogram = self.histogram_of(self.level());
+            let state = self.state(on);
+            let mut value = 0;
+            while state[histogram + value] < wanted {
+                wanted -= state[histogram + value];
+                value += 1;
+            }
+            (state[PICK], state[PICK + 1]) = (wanted, u32::from(wanted == state[histogram + value]));
+            state[PICK + 2 + digit.word as usize] |= (value as u32) << digit.shift;
+            state[PICK + 6 + digit.word as usize] |= ((1 << digit.bits) - 1) << digit.shift;
+        }
+    }
+
+    fn pick_tally(&self, on: &mut Contents) {
+        let keys = self.barred(on, 3);
+        for (t, tile) in keys.chunks(32 * self.command.variant.group as usize).enumerate() {
+            let counts = [Ordering::Less, Ordering::Equal].map(|order| tile.iter().filter(|key| key.1 == order).count() as u32);
+            self.buffer(on, 2)[2 * t..][..2].copy_from_slice(&counts);
+        }
+    }
+
+    fn pick_spine(&self, on: &mut Contents) {
+        let tiles = self.count.div_ceil(32 * self.command.variant.group as usize);
+        let mut sums = [0; 2];
+        for (i, count) in self.buffer(on, 1)[..2 * tiles].iter_mut().enumerate() {
+            (*count, sums[i % 2]) = (sums[i % 2], sums[i % 2] + *count);
+        }
+    }
+
+    fn pick(&self, on: &mut Contents) {
+        let mut left = on[&Buffer::State][PICK];
+        let (first, mut place) = (self.first(Buffer::Values), 0);
+        for (i, (key, order)) in self.barred(on, 3).into_iter().enumerate() {
+            if order.is_lt() || order.is_eq() && left > 0 {
+                left -= u32::from(order.is_eq());
+                self.buffer(on, 4)[first + place] = i as u32;
+                self.put_key(on, Buffer::Picked, place, key);
+                place += 1;
+            }
         }
     }
 
