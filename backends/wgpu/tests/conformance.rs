@@ -54,6 +54,10 @@ fn main() {
                 ["u32 sort", "u32 argsort"].contains(&check)
             }
             _ if support::compiles_slowly(&backend) && !is_common(check) => false,
+            // The kernels for segments are the same for all keys of a width, and whatever the algorithm.
+            _ if is_of_segments(check) && support::is_software(&backend) && !stands_for_segments(&backend, config, check) => {
+                false
+            }
             // Other keys are sorted so in any case.
             Some(Algorithm::OneSweep) if support::is_software(&backend) => bits(check) == 8,
             Some(Algorithm::WideDigits | Algorithm::MsdHybrid) if support::is_software(&backend) => is_common(check),
@@ -80,6 +84,18 @@ fn named(check: &str) -> (&str, &str) {
 /// Whether a check is of those that stand for all where kernels take long to compile.
 fn is_common(check: &str) -> bool {
     ["u32 sort", "u32 sort_pairs", "u32 argsort", "u32 top_k", "u64 sort"].contains(&check)
+}
+
+/// Whether a check sorts segments.
+fn is_of_segments(check: &str) -> bool {
+    ["sort_segments", "sort_pairs_segments", "argsort_segments"].contains(&named(check).1)
+}
+
+/// Whether such a check is run, on a device that runs on the CPU: where kernels compile at once those of all widths are.
+fn stands_for_segments(backend: &WgpuBackend, config: Config, check: &str) -> bool {
+    let key = named(check).0;
+    let is_key = ["u32", "u64"].contains(&key) || support::is_slow(backend) && ["u8", "u16", "u128"].contains(&key);
+    config.algorithm.is_none() && is_key
 }
 
 /// Bits of the keys of a check.
