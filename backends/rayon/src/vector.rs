@@ -447,7 +447,15 @@ fn blocks<T: Kept>(query: &[f32], vector: &[T], mut work: impl FnMut(&[f32], &[f
 #[inline(always)]
 fn add(lanes: &mut [f32; LANES], query: &[f32], vector: &[f32], term: impl Fn(f32, f32) -> f32 + Copy) {
     let at = add_chunks::<LANES>(lanes, query, vector, 0, term);
-    let at = add_chunks::<REST>(lanes, query, vector, at, term);
+    if at < query.len() {
+        add_rest(lanes, &query[at..], &vector[at..], term);
+    }
+}
+
+/// A call, as [`total`] is one: where the compiler sees them beside the loop, it cuts the lanes of that as they suit these.
+#[inline(never)]
+fn add_rest(lanes: &mut [f32; LANES], query: &[f32], vector: &[f32], term: impl Fn(f32, f32) -> f32 + Copy) {
+    let at = add_chunks::<REST>(lanes, query, vector, 0, term);
     add_chunks::<1>(lanes, query, vector, at, term);
 }
 
@@ -481,7 +489,7 @@ fn chunk<const WIDTH: usize>(numbers: &[f32], at: usize) -> &[f32; WIDTH] {
 }
 
 /// The sum of all lanes, halved until one is left.
-#[inline(always)]
+#[inline(never)]
 fn total(lanes: &[f32; LANES]) -> f32 {
     let mut lanes = *lanes;
     let mut half = LANES / 2;
