@@ -321,6 +321,7 @@ impl<'a> Query<'a> {
             Metric::Cosine => sum(
                 numbers,
                 numbers,
+                &mut [0.0; BLOCK],
                 #[inline(always)]
                 |a, b| a * b,
             )
@@ -332,17 +333,19 @@ impl<'a> Query<'a> {
 
     /// How far a vector is from it.
     #[inline(always)]
-    fn distance<T: Kept>(&self, vector: &[T]) -> f32 {
+    fn distance<T: Kept>(&self, vector: &[T], buffer: &mut [f32; BLOCK]) -> f32 {
         let distance = match self.metric {
             Metric::L2 => sum(
                 self.numbers,
                 vector,
+                buffer,
                 #[inline(always)]
                 |a, b| (a - b) * (a - b),
             ),
             Metric::InnerProduct => -sum(
                 self.numbers,
                 vector,
+                buffer,
                 #[inline(always)]
                 |a, b| a * b,
             ),
@@ -351,6 +354,7 @@ impl<'a> Query<'a> {
                 blocks(
                     self.numbers,
                     vector,
+                    buffer,
                     #[inline(always)]
                     |query, vector| {
                         add(
@@ -389,7 +393,7 @@ struct Measured<'a, T> {
 impl<T: Kept> Wide for Measured<'_, T> {
     #[inline(always)]
     fn run(self) {
-        let dimension = self.query.numbers.len();
+        let (dimension, mut buffer) = (self.query.numbers.len(), [0.0; BLOCK]);
         let together = (TOUCHED_BYTES / (dimension * size_of::<T>())).clamp(1, TOUCHED);
         for (slots, distances) in self.slots.chunks(together).zip(self.distances.chunks_mut(together)) {
             if !slots.is_sorted_by(|&before, &after| before.wrapping_add(1) == after) {
@@ -397,7 +401,7 @@ impl<T: Kept> Wide for Measured<'_, T> {
             }
             for (&slot, distance) in slots.iter().zip(distances) {
                 *distance = match vector(self.vectors, dimension, slot) {
-                    Some(vector) => self.query.distance(vector),
+                    Some(vector) => self.query.distance(vector, &mut buffer),
                     None => f32::INFINITY,
                 };
             }
@@ -423,11 +427,12 @@ fn touch<T: Kept>(vectors: &[T], dimension: usize, slots: &[u32]) {
 
 /// The sum of what `term` makes of each pair of numbers.
 #[inline(always)]
-fn sum<T: Kept>(query: &[f32], vector: &[T], term: impl Fn(f32, f32) -> f32 + Copy) -> f32 {
+fn sum<T: Kept>(query: &[f32], vector: &[T], buffer: &mut [f32; BLOCK], term: impl Fn(f32, f32) -> f32 + Copy) -> f32 {
     let mut lanes = [0.0; LANES];
     blocks(
         query,
         vector,
+        buffer,
         #[inline(always)]
         |query, vector| add(&mut lanes, query, vector, term),
     );
@@ -436,10 +441,9 @@ fn sum<T: Kept>(query: &[f32], vector: &[T], term: impl Fn(f32, f32) -> f32 + Co
 
 /// Runs `work` on each block of both, in single precision.
 #[inline(always)]
-fn blocks<T: Kept>(query: &[f32], vector: &[T], mut work: impl FnMut(&[f32], &[f32])) {
-    let mut buffer = [0.0; BLOCK];
+fn blocks<T: Kept>(query: &[f32], vector: &[T], buffer: &mut [f32; BLOCK], mut work: impl FnMut(&[f32], &[f32])) {
     for (query, vector) in query.chunks(BLOCK).zip(vector.chunks(BLOCK)) {
-        work(query, T::widen(vector, &mut buffer));
+        work(query, T::widen(vector, buffer));
     }
 }
 
@@ -488,18 +492,16 @@ fn chunk<const WIDTH: usize>(numbers: &[f32], at: usize) -> &[f32; WIDTH] {
     numbers[at..at + WIDTH].try_into().expect("as many numbers")
 }
 
-/// The sum of all lanes, halved until one is left.
+/// The sum of all lanes: first by as many as the narrowest vector unit has.
 #[inline(never)]
 fn total(lanes: &[f32; LANES]) -> f32 {
-    let mut lanes = *lanes;
-    let mut half = LANES / 2;
-    while half > 0 {
-        for lane in 0..half {
-            lanes[lane] += lanes[lane + half];
+    let mut sums = [0.0; REST];
+    for lanes in lanes.chunks_exact(REST) {
+        for lane in 0..REST {
+            sums[lane] += lanes[lane];
         }
-        half /= 2;
     }
-    lanes[0]
+    (sums[0] + sums[2]) + (sums[1] + sums[3])
 }
 
 #[cfg(test)]
