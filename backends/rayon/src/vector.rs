@@ -6,8 +6,10 @@
 //! nearest     the same tasks, cut at queries; each keeps the best k of its candidates, and those of a query are joined
 //! ```
 //!
-//! Vectors that follow each other are read as they lie: the processor fetches what comes next. Of those that lie anywhere each would be a
-//! wait; so a few are touched first, a number of each cache line, and their waits overlap. A candidate's sums are added in an order that depends on the dimension alone, so a distance is the same bits in both operations,
+//! Vectors that follow each other are read as they lie: the processor fetches what comes next. Of those that lie anywhere each would
+//! be a wait; so a few are touched first, a number of each cache line, and their waits overlap.
+//!
+//! A candidate's sums are added in an order that depends on the dimension alone, so a distance is the same bits in both operations,
 //! on any number of threads. `nearest` never holds a distance for each candidate.
 
 use crate::RayonBackend;
