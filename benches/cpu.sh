@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The records of the CPU: benches/cpu.sh FOLDER [THREADS] writes five CSV files and a text about the machine into FOLDER.
+# The records of the CPU: benches/cpu.sh FOLDER [THREADS] writes six CSV files and a text about the machine into FOLDER.
 # On a quiet machine: about four minutes on two threads.
 set -euo pipefail
 folder=$(mkdir -p "${1:?a folder to write into}" && cd "$1" && pwd)
@@ -30,3 +30,6 @@ measure pairs --keys u32 --ops sort_pairs --sizes 2^24 --reps 5
 measure short --keys u32,f32 --ops sort,sort_pairs --orders asc,desc --sizes 2^6,2^7,2^8,2^9,2^10,2^11,2^12 --reps 7
 measure patterns --keys u32,u64,f32 --ops sort --patterns $patterns --sizes 2^24 --reps 3 --seeds 1
 measure patterns-pairs --keys u32 --ops sort_pairs --patterns $patterns --sizes 2^24 --reps 3 --seeds 1
+
+printf '\n%s\n' "bandwidth.csv: cargo bench -p polysort-benches --bench bandwidth -- --threads $threads" | tee -a "$record.txt"
+cargo bench --quiet -p polysort-benches --bench bandwidth -- --threads "$threads" --csv "$record-bandwidth.csv"

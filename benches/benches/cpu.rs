@@ -4,8 +4,9 @@
 
 use criterion::measurement::WallTime;
 use criterion::{BatchSize, BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use polysort::{RayonBackend, Sort};
+use polysort_core::Sort;
 use polysort_kit::{Pattern, TestKey};
+use polysort_rayon::RayonBackend;
 use rayon::prelude::*;
 use rdst::RadixKey;
 use voracious_radix_sort::Radixable;

@@ -3,13 +3,13 @@
 use bytemuck::Pod;
 use core::fmt::{Debug, Display, LowerHex};
 use core::hash::Hash;
-use num_traits::{PrimInt, Unsigned, WrappingNeg};
+use num_traits::{PrimInt, Unsigned, WrappingNeg, WrappingSub};
 
 /// An unsigned machine word of 8 to 128 bits: the only thing a [`Backend`](crate::Backend) sorts.
 ///
 /// Sealed: `u8`, `u16`, `u32`, `u64` and `u128` implement it, and a backend may rely on there being no other.
 pub trait Word:
-    sealed::Sealed + PrimInt + Unsigned + WrappingNeg + Pod + Hash + Debug + Display + LowerHex + Send + Sync
+    sealed::Sealed + PrimInt + Unsigned + WrappingNeg + WrappingSub + Pod + Hash + Debug + Display + LowerHex + Send + Sync
 {
     /// Number of bits in the word.
     const BITS: u32;

@@ -5,7 +5,7 @@
 //!
 //! The order of the modules is that of reading: `sort` (which way suits), `columns` (the caller's slices as records),
 //! `msd`, `partition` and `scatter` (one parallel partition), `lsd` (passes in cache), and the special cases `small`, `presorted` and `merge`,
-//! `counting`, `segments`, `top_k`; and `vector`, the search of vectors. Numbers are in `tuning`.
+//! `counting`, `segments`, `top_k`; and `vector`, the search of vectors, with `wide`. Numbers are in `tuning`.
 #![deny(unsafe_code)]
 
 mod columns;
@@ -24,6 +24,7 @@ mod sort;
 mod top_k;
 mod tuning;
 mod vector;
+mod wide;
 mod window;
 
 use bytemuck::Pod;

@@ -1,18 +1,21 @@
 //! Selection: the first `k` of the sorted order without sorting the rest.
 //!
 //! ```text
-//! each core: for each key of its stretch
-//!     below the k-th best so far?  keep it        (nearly never, after the first few keys: the test is vector code)
-//!     2k kept?                     drop all but the best k, which sharpens the test
+//! each core: for each block of its stretch
+//!     is any key below the bar?    keep those that are     (nearly never, after the first few: the test is vector code)
+//!     the room for kept is full?   drop all but the best k, the last of which is the new bar
+//!                                  if all comes in an order that passes: guess a bar for what comes next, from a sample
 //! together: the best k of what the cores kept, sorted
 //! ```
 //!
-//! Time is one read of the keys, plus a selection among `2k` for each `k` that pass the test. No order of the input is worse than a
-//! constant for each key.
+//! 1. Keys are not mapped for the test: the raw words of all ranks up to a bar are one interval, if it may wrap around. So each key costs
+//!    a subtraction and a comparison, whatever its masks.
+//! 2. What passes is kept without a branch, in the order in which it comes, so equal keys need no comparison of indices.
+//! 3. A guess is a bar only once `k` of the keys to come were counted below it. Then sorted input, from the wrong end, is read twice.
 
 use crate::columns::Indices;
 use crate::sort::{sort, threads_for};
-use crate::tuning::{SELECT_FRACTION, TASK};
+use crate::tuning::{SELECT_AHEAD, SELECT_FRACTION, SELECT_LEAST, SELECT_ROOM, SELECT_SAMPLES, TASK};
 use crate::window::Window;
 use core::ops::Range;
 use polysort_core::{Segments, Spec, Word};
@@ -21,6 +24,9 @@ use rayon::prelude::*;
 /// Keys that are tested at once.
 const BLOCK: usize = 64;
 
+/// The same where one of those passes.
+const PART: usize = 8;
+
 /// The indices of the first `k` keys in the order of `spec`, equal ones by index. There are at most 2³² keys, and `k` is
 /// from 1 to their number.
 pub(crate) fn top_k<W: Word>(keys: &[W], k: usize, spec: Spec) -> Vec<u32> {
@@ -28,8 +34,8 @@ pub(crate) fn top_k<W: Word>(keys: &[W], k: usize, spec: Spec) -> Vec<u32> {
     let share = keys.len().div_ceil(threads);
     let stretch = |index: usize| index * share..((index + 1) * share).min(keys.len());
     let best = match threads {
-        1 => Best::of(keys, stretch(0), k, spec),
-        _ => (0..threads).into_par_iter().map(|i| Best::of(keys, stretch(i), k, spec)).reduce(|| Best::none(k), Best::join),
+        1 => Best::of(keys, 0..keys.len(), k, spec),
+        _ => (0..threads).into_par_iter().map(|i| Best::of(keys, stretch(i), k, spec)).reduce(|| Best::none(k, 0), Best::join),
     };
     best.sorted().into_iter().map(|(_, index)| index).collect()
 }
@@ -110,61 +116,162 @@ impl<W: Word> Tasks<'_, W> {
     }
 }
 
-/// The best of the keys seen so far, and up to `k` more.
+/// The best of the keys seen so far, and some more.
 pub(crate) struct Best<W> {
     k: usize,
-    /// Rank and index: the order of the pairs is the stable order of the keys.
-    kept: Vec<(W, u32)>,
-    /// What a rank must be below to be among the best, once `k` are kept.
+    /// The ranks that may be among the best, in the order of their indices, and after `len` room for more.
+    ranks: Vec<W>,
+    indices: Vec<u32>,
+    len: usize,
+    /// What a rank must not exceed to be among the best; nothing, if none can be any more.
     bar: Option<W>,
 }
 
 impl<W: Word> Best<W> {
-    /// Room for `k`, 1 or more.
-    pub(crate) fn none(k: usize) -> Self {
-        Self { k, kept: Vec::new(), bar: None }
+    /// Room for `k`, 1 or more, of `len` keys.
+    pub(crate) fn none(k: usize, len: usize) -> Self {
+        let room = k.saturating_add(k.max(SELECT_ROOM)).min(len) + BLOCK;
+        Self { k, ranks: vec![W::zero(); room], indices: vec![0; room], len: 0, bar: Some(W::max_value()) }
     }
 
     fn of(keys: &[W], range: Range<usize>, k: usize, spec: Spec) -> Self {
-        let mut best = Self::none(k);
-        for start in range.clone().step_by(BLOCK) {
-            let block = &keys[start..(start + BLOCK).min(range.end)];
-            best.offer(start, block.iter().map(|&raw| spec.rank(raw)));
+        let mut best = Self::none(k, range.len());
+        let (keys, start) = (&keys[range.clone()], range.start);
+        let mut at = 0;
+        // Each turn goes on with another bar.
+        while let Some(bar) = best.bar.filter(|_| at < keys.len()) {
+            let read = match interval(spec, bar) {
+                Some((low, last)) => best.scan(&keys[at..], start + at, spec, |raw| raw.wrapping_sub(&low) <= last),
+                None => best.scan(&keys[at..], start + at, spec, |raw| spec.rank(raw) <= bar),
+            };
+            at += read;
+            if best.is_full() {
+                best.prune();
+                best.guess(&keys[at..], spec);
+            }
         }
         best
     }
 
-    /// Looks at some more ranks, those from index `start` on. All earlier ones have lower indices.
+    /// Keeps the keys that pass, until the room is full, and tells how many it has read.
+    #[inline(always)]
+    fn scan(&mut self, keys: &[W], start: usize, spec: Spec, passes: impl Fn(W) -> bool + Copy) -> usize {
+        let mut at = 0;
+        for block in keys.chunks(BLOCK) {
+            let any = match <&[W; BLOCK]>::try_from(block) {
+                Ok(block) => block.iter().fold(false, |any, &raw| any | passes(raw)),
+                Err(_) => true,
+            };
+            if any {
+                for (part, keys) in block.chunks(PART).enumerate() {
+                    if keys.iter().fold(false, |any, &raw| any | passes(raw)) {
+                        for (index, &raw) in (start + at + part * PART..).zip(keys) {
+                            self.put(spec.rank(raw), index, passes(raw));
+                        }
+                    }
+                }
+                if self.is_full() {
+                    return at + block.len();
+                }
+            }
+            at += block.len();
+        }
+        at
+    }
+
+    /// Looks at up to [`BLOCK`] more ranks, those from index `start` on. All earlier ones have lower indices.
     #[inline]
     pub(crate) fn offer(&mut self, start: usize, ranks: impl Iterator<Item = W> + Clone) {
-        if let Some(bar) = self.bar {
-            // Later keys lose ties, so only a lower rank can enter.
-            if !ranks.clone().fold(false, |any, rank| any | (rank < bar)) {
-                return;
-            }
+        let Some(bar) = self.bar else { return };
+        if !ranks.clone().fold(false, |any, rank| any | (rank <= bar)) {
+            return;
         }
         for (index, rank) in (start..).zip(ranks) {
-            if self.bar.is_none_or(|bar| rank < bar) {
-                self.kept.push((rank, index as u32));
-            }
+            self.put(rank, index, rank <= bar);
         }
-        if self.kept.len() >= 2 * self.k.max(BLOCK) {
+        if self.is_full() {
             self.prune();
         }
     }
 
-    /// Drops all but the best `k`.
+    /// Keeps a rank if it passes: without a branch, as nobody can tell which do.
+    #[inline(always)]
+    fn put(&mut self, rank: W, index: usize, passes: bool) {
+        self.ranks[self.len] = rank;
+        self.indices[self.len] = index as u32;
+        self.len += usize::from(passes);
+    }
+
+    /// Whether another block might not find room.
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        self.len + BLOCK > self.ranks.len()
+    }
+
+    /// Drops all but the best `k`, and lowers the bar below the last of them: later keys lose ties.
     fn prune(&mut self) {
-        if self.kept.len() > self.k {
-            let (_, &mut (last, _), _) = self.kept.select_nth_unstable(self.k - 1);
-            self.bar = Some(last);
-            self.kept.truncate(self.k);
+        if self.len <= self.k {
+            return;
+        }
+        let mut sorted = self.ranks[..self.len].to_vec();
+        let (better, &mut last, _) = sorted.select_nth_unstable(self.k - 1);
+        let mut ties = self.k - better.iter().filter(|&&rank| rank < last).count();
+        let mut kept = 0;
+        for at in 0..self.len {
+            let (rank, index) = (self.ranks[at], self.indices[at]);
+            let tie = rank == last && ties > 0;
+            ties -= usize::from(tie);
+            self.ranks[kept] = rank;
+            self.indices[kept] = index;
+            kept += usize::from(rank < last || tie);
+        }
+        self.len = kept;
+        self.lower(last);
+    }
+
+    /// From now on ranks must be below `end`.
+    fn lower(&mut self, end: W) {
+        self.bar = if end.is_zero() { None } else { self.bar.map(|bar| bar.min(end - W::one())) };
+    }
+
+    /// Lowers the bar by a guess from the keys to come, if enough of them are below it.
+    fn guess(&mut self, coming: &[W], spec: Spec) {
+        let ahead = &coming[..coming.len().min(SELECT_AHEAD)];
+        let Some(bar) = self.bar else { return };
+        // Half as many again as needed, and enough for chance not to matter.
+        let part = (self.k.saturating_mul(SELECT_SAMPLES) / 2).saturating_mul(3).div_ceil(ahead.len().max(1)).max(SELECT_LEAST);
+        if part >= SELECT_SAMPLES / 4 || ahead.len() < SELECT_SAMPLES {
+            return;
+        }
+        let mut samples = [W::zero(); SELECT_SAMPLES];
+        for (group, ranks) in samples.chunks_exact_mut(PART).enumerate() {
+            // Neighbours, as each place is a wait for memory; and not evenly spaced: keys might be periodic.
+            let place = ((group as u64 * 0x9e37_79b9 % (1 << 32) * (ahead.len() - PART) as u64) >> 32) as usize;
+            ranks.iter_mut().zip(&ahead[place..]).for_each(|(rank, &raw)| *rank = spec.rank(raw));
+        }
+        let (_, &mut guess, _) = samples.select_nth_unstable(part);
+        if guess > bar || guess.is_zero() {
+            return;
+        }
+        let below = guess - W::one();
+        let count = match interval(spec, below) {
+            Some((low, last)) => count(ahead, |raw| raw.wrapping_sub(&low) <= last),
+            None => count(ahead, |raw| spec.rank(raw) <= below),
+        };
+        if count >= self.k {
+            self.lower(guess);
         }
     }
 
-    /// The best of both, whatever their indices.
-    pub(crate) fn join(mut self, other: Self) -> Self {
-        self.kept.extend(other.kept);
+    /// The best of both; the other's indices are the higher ones.
+    pub(crate) fn join(mut self, mut other: Self) -> Self {
+        for best in [&mut self, &mut other] {
+            best.ranks.truncate(best.len);
+            best.indices.truncate(best.len);
+        }
+        self.ranks.append(&mut other.ranks);
+        self.indices.append(&mut other.indices);
+        self.len = self.ranks.len();
         self.prune();
         self
     }
@@ -172,7 +279,98 @@ impl<W: Word> Best<W> {
     /// The best `k`, in order.
     pub(crate) fn sorted(mut self) -> Vec<(W, u32)> {
         self.prune();
-        self.kept.sort_unstable();
-        self.kept
+        let mut pairs = Vec::from_iter(self.ranks.into_iter().zip(self.indices).take(self.len));
+        pairs.sort_unstable();
+        pairs
+    }
+}
+
+fn count<W: Word>(keys: &[W], passes: impl Fn(W) -> bool) -> usize {
+    // Few enough at a time for the narrowest counter, so that it is vector code.
+    keys.chunks(255).map(|keys| usize::from(keys.iter().fold(0_u8, |count, &raw| count + u8::from(passes(raw))))).sum()
+}
+
+/// The raw words whose rank is `bar` at most, as `raw.wrapping_sub(low) <= last`, if they are an interval that may wrap around.
+///
+/// ```text
+/// f32 ascending   raw      00000000 ..  7fffffff | 80000000 ..  ffffffff
+///                 ordered  80000000 →   ffffffff | 7fffffff  ←  00000000
+/// ```
+/// The half of the raw words that is ordered first counts up or down by itself, and so does the other: both masks have the same top
+/// bit. If that of the half where the bar lies counts up, the interval begins with the first half, else it ends with it.
+fn interval<W: Word>(spec: Spec, bar: W) -> Option<(W, W)> {
+    let (zero, half) = (W::zero(), W::one() << (W::BITS as usize - 1));
+    if spec.end != W::BITS {
+        return None;
+    }
+    let begin = spec.begin as usize;
+    if spec.begin == W::BITS || bar >= W::max_value() >> begin {
+        return Some((zero, W::max_value()));
+    }
+    // The last of the ordered words that share the rank.
+    let last = (bar << begin) | ((W::one() << begin) - W::one());
+    let masks = [spec.masks.clear, spec.masks.set].map(W::truncate);
+    let first = masks[0] & half;
+    // The raw half whose words are ordered first has this sign, the other the opposite one.
+    let mask = masks[usize::from((first.is_zero()) == (last >= half))];
+    match mask & !half {
+        low if low.is_zero() => Some((first, last)),
+        low if low == !half => Some(((first | !half).wrapping_sub(&last), last)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polysort_core::Masks;
+
+    /// Every bar of every window, by the masks that keys have and by some that they do not.
+    #[test]
+    fn intervals_hold_what_ranks_tell() {
+        let kinds = [
+            (Masks::UNSIGNED, true),
+            (Masks::signed(8), true),
+            (Masks::float(8), true),
+            (Masks { clear: 3, set: 0 }, false),
+            (Masks { clear: 0x80, set: 0x91 }, false),
+        ];
+        for (masks, of_keys) in kinds.into_iter().flat_map(|(masks, keys)| [(masks, keys), (masks.reversed(8), keys)]) {
+            for (begin, end) in (0..=8).flat_map(|begin| (begin..=8).map(move |end| (begin, end))) {
+                let spec = Spec::new::<u8>(masks, begin, end).unwrap();
+                let mut intervals = 0;
+                for bar in 0..=u8::MAX {
+                    let Some((low, last)) = interval(spec, bar) else { continue };
+                    intervals += 1;
+                    for raw in 0..=u8::MAX {
+                        assert_eq!(raw.wrapping_sub(low) <= last, spec.rank(raw) <= bar, "{spec:?}, {raw} up to {bar}");
+                    }
+                }
+                assert!(intervals == 256 || end < 8 || !of_keys, "{spec:?} has no intervals");
+            }
+        }
+    }
+
+    /// Orders in which each key passes, guesses that hold too few keys, ties with the bar.
+    #[test]
+    fn orders_against_the_bar() {
+        let len = 300_000_u32;
+        let orders: [fn(u32) -> u32; 6] = [
+            |i| u32::MAX - i,
+            |i| (u32::MAX - i) / 1000,
+            |i| if i % 1000 == 0 { 5 } else { u32::MAX - i },
+            |i| if i % 3 == 0 { 1_000_000 - i } else { u32::MAX },
+            |i| u32::from(i < 299_000),
+            |i| (i ^ 0x3_ffff).wrapping_mul(1 << 14),
+        ];
+        for (order, key) in orders.into_iter().enumerate() {
+            let keys = Vec::from_iter((0..len).map(key));
+            let mut expected = Vec::from_iter(0..len);
+            expected.sort_by_key(|&index| keys[index as usize]);
+            for k in [1, 7, 100, 1000, 20_000] {
+                let best = Best::of(&keys, 0..keys.len(), k, Spec::unsigned::<u32>()).sorted();
+                assert!(best.iter().map(|&(_, index)| index).eq(expected[..k].iter().copied()), "the first {k} of order {order}");
+            }
+        }
     }
 }

@@ -69,8 +69,26 @@ pub(crate) const TASK: usize = 32 << 10;
 /// A selection of at least one key in this many sorts everything instead.
 pub(crate) const SELECT_FRACTION: usize = 8;
 
+/// Room of a selection for keys that pass the test, besides the best: it is emptied by a selection among them, of several ns a key.
+pub(crate) const SELECT_ROOM: usize = 1024;
+
+/// Keys to come that a selection guesses a bar for: they are counted below it first, and so should stay in the L2.
+pub(crate) const SELECT_AHEAD: usize = 64 << 10;
+
+/// Keys that the guess is made from, and the least of them that are below it: chance makes such a number uncertain by a third.
+pub(crate) const SELECT_SAMPLES: usize = 1024;
+pub(crate) const SELECT_LEAST: usize = 8;
+
 /// Bytes of vectors that a task of the pool reads in a search: some 20 µs of work, so that tasks cost nothing beside it and threads
 /// end together.
 pub(crate) const VECTOR_TASK_BYTES: usize = 256 << 10;
+
+/// Vectors that lie anywhere are touched together, this many of them and of their bytes at most: the waits for them overlap, and
+/// they are still in the L1 when they are measured.
+pub(crate) const TOUCHED: usize = 32;
+pub(crate) const TOUCHED_BYTES: usize = 24 << 10;
+
+/// Bytes that come from memory together, at least.
+pub(crate) const CACHE_LINE: usize = 64;
 
 const _: () = assert!(SMALL >= INSERTION && PASS_BITS <= 16 && COUNTED_BITS <= 16 && MAX_BUCKETS <= 1 << 16);

@@ -6,13 +6,17 @@
 //! nearest     the same tasks, cut at queries; each keeps the best k of its candidates, and those of a query are joined
 //! ```
 //!
+//! Vectors that follow each other are read as they lie: the processor fetches what comes next. Of those that lie anywhere each would
+//! be a wait; so a few are touched first, a number of each cache line, and their waits overlap.
+//!
 //! A candidate's sums are added in an order that depends on the dimension alone, so a distance is the same bits in both operations,
 //! on any number of threads. `nearest` never holds a distance for each candidate.
 
 use crate::RayonBackend;
 use crate::sort::threads_for;
 use crate::top_k::Best;
-use crate::tuning::VECTOR_TASK_BYTES;
+use crate::tuning::{CACHE_LINE, TOUCHED, TOUCHED_BYTES, VECTOR_TASK_BYTES};
+use crate::wide::{Wide, widest};
 use core::ops::Range;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
@@ -21,13 +25,13 @@ use polysort_core::{Error, Masks};
 use rayon::prelude::*;
 
 /// Sums that are added at a time, independently: enough to fill the vector units while each waits for its last addition.
-const LANES: usize = 32;
+const LANES: usize = 16;
 
 /// The same for what is left of a vector then: the narrowest vector unit.
 const REST: usize = 4;
 
 /// Numbers of half precision that are widened at a time. They stay in the L1.
-const BLOCK: usize = 8 * LANES;
+const BLOCK: usize = 256;
 
 /// Candidates whose distances are offered to a selection together.
 const OFFERED: usize = 64;
@@ -122,11 +126,19 @@ fn zeros<T: Clone + Default>(shape: Shape) -> Result<Vec<T>, Error> {
 
 /// A number as a store keeps it.
 trait Kept: Copy + Sync {
+    /// Its bits, of which there may be more.
+    fn bits(self) -> u32;
+
     /// The same numbers in single precision: these, or in `buffer`.
     fn widen<'a>(block: &'a [Self], buffer: &'a mut [f32; BLOCK]) -> &'a [f32];
 }
 
 impl Kept for f32 {
+    #[inline(always)]
+    fn bits(self) -> u32 {
+        self.to_bits()
+    }
+
     #[inline(always)]
     fn widen<'a>(block: &'a [f32], _: &'a mut [f32; BLOCK]) -> &'a [f32] {
         block
@@ -135,11 +147,32 @@ impl Kept for f32 {
 
 impl Kept for f16 {
     #[inline(always)]
+    fn bits(self) -> u32 {
+        self.to_bits().into()
+    }
+
+    #[inline(always)]
     fn widen<'a>(block: &'a [f16], buffer: &'a mut [f32; BLOCK]) -> &'a [f32] {
         let widened = &mut buffer[..block.len()];
-        block.convert_to_f32_slice(widened);
+        let mut largest = 0;
+        for (wide, half) in widened.iter_mut().zip(block) {
+            *wide = finite(half.to_bits());
+            largest = largest.max(half.to_bits() & 0x7fff);
+        }
+        if largest >= f16::INFINITY.to_bits() {
+            block.convert_to_f32_slice(widened);
+        }
         widened
     }
+}
+
+/// The number in single precision that these bits of half precision mean, exactly, if it is finite. `half` converts by one instruction
+/// where there is one, but by a call for each eight numbers: this is vector code, without a branch.
+#[inline(always)]
+fn finite(half: u16) -> f32 {
+    // The sign, and then exponent and fraction where single precision has them; exponents count from 15 there, from 127 here.
+    let moved = (i32::from(half.cast_signed()) << 13) as u32 & 0x8fff_e000;
+    f32::from_bits(moved) * f32::from_bits((127 + 127 - 15) << 23)
 }
 
 /// One search. Its offsets have been checked, and its candidates unless it says that the device does.
@@ -189,16 +222,11 @@ impl<T: Kept> Task<'_, T> {
         let dimension = self.store.shape.dimension;
         let query = Query::new(self.search.metric, &self.search.queries[query * dimension..][..dimension]);
         let mut bad = 0;
-        let candidates = &self.search.candidate_indices[candidates];
-        for ((&candidate, distance), slot) in candidates.iter().zip(distances).zip(slots) {
-            (*distance, *slot) = match self.slot(candidate) {
-                Some(slot) => (query.distance(&self.vectors[slot as usize * dimension..][..dimension]), slot),
-                None => {
-                    bad += 1;
-                    (f32::INFINITY, NO_SLOT)
-                }
-            };
+        for (&candidate, slot) in self.search.candidate_indices[candidates].iter().zip(&mut *slots) {
+            *slot = self.slot(candidate).unwrap_or(NO_SLOT);
+            bad += u64::from(*slot == NO_SLOT);
         }
+        widest(Measured { query, vectors: self.vectors, slots, distances });
         bad
     }
 
@@ -247,12 +275,12 @@ impl<T: Kept> Task<'_, T> {
     }
 
     fn best_of(&self, query: usize, candidates: Range<usize>, k: usize) -> (Best<u32>, u64) {
-        let (mut best, mut bad) = (Best::none(k), 0);
+        let (mut best, mut bad) = (Best::none(k, candidates.len()), 0);
         let (mut distances, mut slots) = ([0.0; OFFERED], [0; OFFERED]);
         for start in candidates.clone().step_by(OFFERED) {
             let block = start..(start + OFFERED).min(candidates.end);
-            let distances = &mut distances[..block.len()];
-            bad += self.measure(query, block, distances, &mut slots);
+            let (distances, slots) = (&mut distances[..block.len()], &mut slots[..block.len()]);
+            bad += self.measure(query, block, distances, slots);
             best.offer(start, distances.iter().map(|distance| ORDER.apply(distance.to_bits())));
         }
         (best, bad)
@@ -292,27 +320,63 @@ struct Query<'a> {
 impl<'a> Query<'a> {
     fn new(metric: Metric, numbers: &'a [f32]) -> Self {
         let norm = match metric {
-            Metric::Cosine => sums(numbers, numbers, |a, b| [a * b])[0].sqrt(),
+            Metric::Cosine => sum(
+                numbers,
+                numbers,
+                &mut [0.0; BLOCK],
+                #[inline(always)]
+                |a, b| a * b,
+            )
+            .sqrt(),
             Metric::L2 | Metric::InnerProduct => 1.0,
         };
         Self { metric, numbers, norm }
     }
 
+    /// How far a vector is from it.
     #[inline(always)]
-    fn distance<T: Kept>(&self, vector: &[T]) -> f32 {
+    fn distance<T: Kept>(&self, vector: &[T], buffer: &mut [f32; BLOCK]) -> f32 {
         let distance = match self.metric {
-            Metric::L2 => {
-                let [squares] = sums(self.numbers, vector, |a, b| [(a - b) * (a - b)]);
-                squares
-            }
-            Metric::InnerProduct => {
-                let [product] = sums(self.numbers, vector, |a, b| [a * b]);
-                -product
-            }
+            Metric::L2 => sum(
+                self.numbers,
+                vector,
+                buffer,
+                #[inline(always)]
+                |a, b| (a - b) * (a - b),
+            ),
+            Metric::InnerProduct => -sum(
+                self.numbers,
+                vector,
+                buffer,
+                #[inline(always)]
+                |a, b| a * b,
+            ),
             Metric::Cosine => {
-                let [product, squares] = sums(self.numbers, vector, |a, b| [a * b, b * b]);
-                let norms = self.norm * squares.sqrt();
-                if norms == 0.0 { 1.0 } else { 1.0 - product / norms }
+                let (mut products, mut squares) = ([0.0; LANES], [0.0; LANES]);
+                blocks(
+                    self.numbers,
+                    vector,
+                    buffer,
+                    #[inline(always)]
+                    |query, vector| {
+                        add(
+                            &mut products,
+                            query,
+                            vector,
+                            #[inline(always)]
+                            |a, b| a * b,
+                        );
+                        add(
+                            &mut squares,
+                            query,
+                            vector,
+                            #[inline(always)]
+                            |_, b| b * b,
+                        );
+                    },
+                );
+                let norms = self.norm * total(&squares).sqrt();
+                if norms == 0.0 { 1.0 } else { 1.0 - total(&products) / norms }
             }
         };
         // One sign for all that are no numbers: processors differ in the one they give, and it decides where they are sorted.
@@ -320,44 +384,141 @@ impl<'a> Query<'a> {
     }
 }
 
-/// `S` sums of what `term` makes of each pair of numbers.
-#[inline(always)]
-fn sums<T: Kept, const S: usize>(query: &[f32], vector: &[T], term: impl Fn(f32, f32) -> [f32; S] + Copy) -> [f32; S] {
-    let (mut lanes, mut buffer) = ([[0.0; LANES]; S], [0.0; BLOCK]);
-    for (query, vector) in query.chunks(BLOCK).zip(vector.chunks(BLOCK)) {
-        let vector = T::widen(vector, &mut buffer);
-        let (query, vector) = add::<LANES, S>(&mut lanes, query, vector, term);
-        let (query, vector) = add::<REST, S>(&mut lanes, query, vector, term);
-        add::<1, S>(&mut lanes, query, vector, term);
-    }
-    lanes.map(|mut lanes| {
-        let mut half = LANES / 2;
-        while half > 0 {
-            for lane in 0..half {
-                lanes[lane] += lanes[lane + half];
-            }
-            half /= 2;
-        }
-        lanes[0]
-    })
+/// The distances of vectors in slots from a query.
+struct Measured<'a, T> {
+    query: Query<'a>,
+    vectors: &'a [T],
+    slots: &'a [u32],
+    distances: &'a mut [f32],
 }
 
-/// Adds up whole chunks of `WIDTH` pairs, in as many lanes, and gives the pairs that are left.
-#[inline(always)]
-fn add<'a, const WIDTH: usize, const S: usize>(
-    lanes: &mut [[f32; LANES]; S],
-    query: &'a [f32],
-    vector: &'a [f32],
-    term: impl Fn(f32, f32) -> [f32; S],
-) -> (&'a [f32], &'a [f32]) {
-    let (queries, vectors) = (query.chunks_exact(WIDTH), vector.chunks_exact(WIDTH));
-    let rest = (queries.remainder(), vectors.remainder());
-    for (query, vector) in queries.zip(vectors) {
-        for lane in 0..WIDTH {
-            for (sum, term) in lanes.iter_mut().zip(term(query[lane], vector[lane])) {
-                sum[lane] += term;
+impl<T: Kept> Wide for Measured<'_, T> {
+    #[inline(always)]
+    fn run(self) {
+        let (dimension, mut buffer) = (self.query.numbers.len(), [0.0; BLOCK]);
+        let together = (TOUCHED_BYTES / (dimension * size_of::<T>())).clamp(1, TOUCHED);
+        for (slots, distances) in self.slots.chunks(together).zip(self.distances.chunks_mut(together)) {
+            if !slots.is_sorted_by(|&before, &after| before.wrapping_add(1) == after) {
+                touch(self.vectors, dimension, slots);
+            }
+            for (&slot, distance) in slots.iter().zip(distances) {
+                *distance = match vector(self.vectors, dimension, slot) {
+                    Some(vector) => self.query.distance(vector, &mut buffer),
+                    None => f32::INFINITY,
+                };
             }
         }
     }
-    rest
+}
+
+/// The vector in a slot, unless that is [`NO_SLOT`].
+#[inline(always)]
+fn vector<T>(vectors: &[T], dimension: usize, slot: u32) -> Option<&[T]> {
+    let start = (slot as usize).checked_mul(dimension)?;
+    vectors.get(start..start.checked_add(dimension)?)
+}
+
+/// Reads a number of each cache line of some vectors. Nothing waits for one of them before the next is asked for.
+fn touch<T: Kept>(vectors: &[T], dimension: usize, slots: &[u32]) {
+    let touched = slots
+        .iter()
+        .filter_map(|&slot| vector(vectors, dimension, slot))
+        .fold(0, |bits, vector| vector.chunks(CACHE_LINE / size_of::<T>()).fold(bits, |bits, line| bits ^ line[0].bits()));
+    core::hint::black_box(touched);
+}
+
+/// The sum of what `term` makes of each pair of numbers.
+#[inline(always)]
+fn sum<T: Kept>(query: &[f32], vector: &[T], buffer: &mut [f32; BLOCK], term: impl Fn(f32, f32) -> f32 + Copy) -> f32 {
+    let mut lanes = [0.0; LANES];
+    blocks(
+        query,
+        vector,
+        buffer,
+        #[inline(always)]
+        |query, vector| add(&mut lanes, query, vector, term),
+    );
+    total(&lanes)
+}
+
+/// Runs `work` on each block of both, in single precision.
+#[inline(always)]
+fn blocks<T: Kept>(query: &[f32], vector: &[T], buffer: &mut [f32; BLOCK], mut work: impl FnMut(&[f32], &[f32])) {
+    for (query, vector) in query.chunks(BLOCK).zip(vector.chunks(BLOCK)) {
+        work(query, T::widen(vector, buffer));
+    }
+}
+
+/// Adds up a block: by `LANES`, what is left by `REST`, and what is left then one by one.
+#[inline(always)]
+fn add(lanes: &mut [f32; LANES], query: &[f32], vector: &[f32], term: impl Fn(f32, f32) -> f32 + Copy) {
+    let at = add_chunks::<LANES>(lanes, query, vector, 0, term);
+    if at < query.len() {
+        add_rest(lanes, &query[at..], &vector[at..], term);
+    }
+}
+
+/// A call, as [`total`] is one: where the compiler sees them beside the loop, it cuts the lanes of that as they suit these.
+#[inline(never)]
+fn add_rest(lanes: &mut [f32; LANES], query: &[f32], vector: &[f32], term: impl Fn(f32, f32) -> f32 + Copy) {
+    let at = add_chunks::<REST>(lanes, query, vector, 0, term);
+    add_chunks::<1>(lanes, query, vector, at, term);
+}
+
+/// Adds up whole chunks of `WIDTH` pairs from `start` on, in as many lanes, and tells where they end.
+#[inline(always)]
+fn add_chunks<const WIDTH: usize>(
+    lanes: &mut [f32; LANES],
+    query: &[f32],
+    vector: &[f32],
+    start: usize,
+    term: impl Fn(f32, f32) -> f32,
+) -> usize {
+    let end = query.len() - (query.len() - start) % WIDTH;
+    let (query, vector) = (&query[..end], &vector[..end]);
+    // A copy, which stays in registers.
+    let (mut sums, mut at) = (*lanes, start);
+    while at < end {
+        let (query, vector) = (chunk::<WIDTH>(query, at), chunk::<WIDTH>(vector, at));
+        for lane in 0..WIDTH {
+            sums[lane] += term(query[lane], vector[lane]);
+        }
+        at += WIDTH;
+    }
+    *lanes = sums;
+    end
+}
+
+#[inline(always)]
+fn chunk<const WIDTH: usize>(numbers: &[f32], at: usize) -> &[f32; WIDTH] {
+    numbers[at..at + WIDTH].try_into().expect("as many numbers")
+}
+
+/// The sum of all lanes: first by as many as the narrowest vector unit has.
+#[inline(never)]
+fn total(lanes: &[f32; LANES]) -> f32 {
+    let mut sums = [0.0; REST];
+    for lanes in lanes.chunks_exact(REST) {
+        for lane in 0..REST {
+            sums[lane] += lanes[lane];
+        }
+    }
+    (sums[0] + sums[2]) + (sums[1] + sums[3])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_are_widened_exactly() {
+        let all = Vec::from_iter((0..=u16::MAX).map(f16::from_bits));
+        for block in all.chunks(BLOCK).chain([&all[0x7b80..0x7c80]]) {
+            let mut buffer = [0.0; BLOCK];
+            for (wide, half) in f16::widen(block, &mut buffer).iter().zip(block) {
+                // A signaling NaN may come out quiet or not.
+                assert!(wide.to_bits() == half.to_f32().to_bits() || wide.is_nan() && half.is_nan(), "{half:?} became {wide}");
+            }
+        }
+    }
 }
