@@ -43,13 +43,25 @@ pub struct Config {
     pub planned_for: u64,
     /// What the seeds of all schedules are drawn from. Each launch has one of its own.
     pub seed: u64,
+    /// Whether threads may race for buffers, as they do for segments that overlap.
+    pub races: bool,
 }
 
 impl Config {
     /// With kernels of this source, by the way that plans choose.
     pub fn of(source: Source) -> Self {
         let (batch, small_bucket) = (None, None);
-        Self { source, facts: FACTS, algorithm: None, blocked: Blocked::NONE, batch, small_bucket, planned_for: 0, seed: 1 }
+        Self {
+            source,
+            facts: FACTS,
+            algorithm: None,
+            blocked: Blocked::NONE,
+            batch,
+            small_bucket,
+            planned_for: 0,
+            seed: 1,
+            races: false,
+        }
     }
 }
 
@@ -205,7 +217,8 @@ impl MslBackend {
         self.launch_each(plan, count, memory, |_, _| {})
     }
 
-    /// Launches a plan for `count` keys, or segments, on the caller's buffers. Shows what buffers hold after each command.
+    /// Launches a plan for `count` keys, or segments, on the caller's buffers; for as many as [`plan::Buffer::Count`] says, if that is one of
+    /// them. Shows what buffers hold after each command.
     ///
     /// # Errors
     /// A mistake of a kernel, and what the plan cannot do.
@@ -236,14 +249,15 @@ impl MslBackend {
     /// Launches a command, told that there are `count` keys.
     pub(crate) fn launch(&self, command: &Command, grid: (u32, u32), count: u32, memory: &mut Memory) -> Result<(), Error> {
         let compiled = self.kernel(&command.variant)?;
-        let mut numbers = command.numbers.iter().map(|number| Buffer::of(&[abi::value(*number, Some(count))]));
+        let recorded = (!memory.contains_key(&plan::Buffer::Count)).then_some(count);
+        let mut numbers = command.numbers.iter().map(|number| Buffer::of(&[abi::value(*number, recorded)]));
         // Each binding's buffer is taken out, and put back after the launch.
         let mut bound: Vec<(plan::Buffer, Buffer)> = vec![];
         for &role in &command.bindings {
             let buffer = match role {
                 plan::Buffer::Number => numbers.next().unwrap_or_default(),
                 // Without a count on the device: anything that can be read.
-                plan::Buffer::Count => Buffer::garbage(16, 0),
+                plan::Buffer::Count if recorded.is_some() => Buffer::garbage(16, 0),
                 role => memory.remove(&role).unwrap_or_default(),
             };
             bound.push((role, buffer));
@@ -255,9 +269,9 @@ impl MslBackend {
         }
         let config = &self.inner.config;
         let seed = config.seed.wrapping_mul(0x9e37_79b9).wrapping_add(self.inner.launches.fetch_add(1, Ordering::Relaxed));
-        let schedule = Schedule::seeded(seed);
+        let schedule = Schedule { races: config.races, ..Schedule::seeded(seed) };
         let ran = compiled.kernel.run(&mut buffers, grid, command.variant.group, schedule);
-        memory.extend(bound);
+        memory.extend(bound.into_iter().filter(|(role, _)| *role != plan::Buffer::Count || recorded.is_none()));
         let counts = ran.map_err(|error| failed(&error, &format!("{schedule:?}, {:?}", command.variant)))?;
         let mut traffic = self.inner.traffic.lock().unwrap_or_else(PoisonError::into_inner);
         traffic.launches += 1;
