@@ -7,7 +7,7 @@ use crate::source::Source;
 use bytemuck::Pod;
 use core::sync::atomic::{AtomicU64, Ordering};
 use polysort_core::plan::{
-    self, Algorithm, Blocked, Class, Command, Facts, Length, Payload, Request, Segmented, SortPlan, Top, Variant,
+    self, Algorithm, Blocked, Class, Command, Facts, Groups, Length, Payload, Request, Segmented, SortPlan, Top, Variant,
 };
 use polysort_core::{Backend, Error, Limits, Segments, Spec, Word, permutation, sort_pairs_by_argsort};
 use polysort_shaders::abi;
@@ -43,6 +43,8 @@ pub struct Config {
     pub planned_for: u64,
     /// What the seeds of all schedules are drawn from. Each launch has one of its own.
     pub seed: u64,
+    /// Groups, at most, of kernels that share segments and their tiles out among as many as there are.
+    pub most_groups: u32,
     /// Whether threads may race for buffers, as they do for segments that overlap.
     pub races: bool,
 }
@@ -60,6 +62,7 @@ impl Config {
             small_bucket,
             planned_for: 0,
             seed: 1,
+            most_groups: u32::MAX,
             races: false,
         }
     }
@@ -239,7 +242,11 @@ impl MslBackend {
             Length::Long => plan.long_commands(),
         };
         for command in commands {
-            let grid = plan.grid(command.groups, Some(count), self.inner.config.facts.max_groups)?;
+            let groups = match command.groups {
+                Groups::Fixed(groups) if command.variant.network_keys > 0 => Groups::Fixed(groups.min(self.config().most_groups)),
+                groups => groups,
+            };
+            let grid = plan.grid(groups, Some(count), self.config().facts.max_groups)?;
             self.launch(command, grid, count as u32, memory)?;
             launched(command, memory);
         }

@@ -6,7 +6,7 @@ use polysort_core::plan::{
     SegmentLists, Segmented, SortPlan, TILE_WORDS,
 };
 use polysort_core::{Masks, Spec, Word};
-use polysort_msl::{Buffer as Bytes, Config, FACTS, Memory, MslBackend, Source};
+use polysort_msl::{self as msl, Buffer as Bytes, Config, FACTS, Memory, MslBackend, Schedule, Source};
 use polysort_shaders::abi;
 use std::ops::Range;
 
@@ -95,6 +95,8 @@ struct Model<'a, W> {
     keys: &'a [W],
     /// The segments of each class.
     classes: Vec<Vec<Range<usize>>>,
+    /// Groups, at most, of a launch.
+    most_groups: u32,
     /// The positions that keys had at first, where each is now.
     order: Vec<usize>,
     /// What was there after the last command.
@@ -108,7 +110,7 @@ fn put(memory: &mut Memory, to: Buffer, first: usize, words: &[u32]) {
 }
 
 impl<'a, W: Word> Model<'a, W> {
-    fn new(plan: &'a SortPlan, keys: &'a [W], bounds: &[[u32; 2]]) -> Self {
+    fn new(plan: &'a SortPlan, keys: &'a [W], bounds: &[[u32; 2]], most_groups: u32) -> Self {
         let (lists, table) = (plan.segment_lists().expect("it has lists"), plan.bucket_table().expect("it has a table"));
         let mut classes = vec![vec![]; SegmentLists::CLASSES as usize];
         for &[begin, end] in bounds {
@@ -123,7 +125,7 @@ impl<'a, W: Word> Model<'a, W> {
             };
             classes[class as usize].push(begin as usize..end);
         }
-        Self { plan, lists, table, keys, classes, order: (0..keys.len()).collect(), before: Memory::new() }
+        Self { plan, lists, table, keys, classes, most_groups, order: (0..keys.len()).collect(), before: Memory::new() }
     }
 
     /// A key as it is sorted: in the top of a word, if it is shorter.
@@ -329,7 +331,7 @@ impl<'a, W: Word> Model<'a, W> {
         put(expected, next, 0, &vec![0; tiles * RADIX as usize]);
         // Each group finds once that no tile is left.
         let ticket = self.table.first_batch as usize + abi::BATCH_TICKETS as usize + slot;
-        put(expected, Buffer::Buckets, ticket, &[tiles as u32 + command.groups.for_keys(0) as u32]);
+        put(expected, Buffer::Buckets, ticket, &[tiles as u32 + (command.groups.for_keys(0) as u32).min(self.most_groups)]);
         let recounts = memory[&Buffer::State].values::<u32>()[abi::STATE_RECOUNTS as usize];
         put(expected, Buffer::State, abi::STATE_RECOUNTS as usize, &[recounts]);
     }
@@ -381,7 +383,7 @@ impl<W: Word> Launch<W> {
         let placed =
             |place: Place, words: &[u32]| Bytes::of(&[&vec![MARGIN; place.first as usize], words, &[MARGIN; 2]].concat());
         // Those that are not there are not looked at.
-        let bound = |which: usize| bounds.iter().map(|bound| bound[which]).chain([0, 900 * which as u32, 5]).collect::<Vec<_>>();
+        let bound = |which: usize| bounds.iter().map(|bound| bound[which]).chain([[0, 900][which], 0, 5]).collect::<Vec<_>>();
         let mut memory = Memory::from([
             (Buffer::Keys, placed(keys_at, bytemuck::cast_slice(&keys))),
             (Buffer::Values, placed(values_at, &values)),
@@ -399,9 +401,11 @@ impl<W: Word> Launch<W> {
 /// Sorts, looking at all buffers after each command. Gives the tiles that were counted on behalf of others.
 fn check<W: Word>(how: How, payload: Payload, spec: Spec, pattern: Pattern, seed: u64) -> u32 {
     let bounds = bounds(pattern, seed);
-    let config = Config { seed, ..Config::of(Source::NAGA_ROLLED) };
+    // A group each, or many of them for one.
+    let most_groups = [u32::MAX, 1, 3][seed as usize % 3];
+    let config = Config { seed, most_groups, ..Config::of(Source::NAGA_ROLLED) };
     let Launch { plan, backend, keys, count, mut memory } = Launch::<W>::new(how, payload, spec, &bounds, config);
-    let mut model = Model::new(&plan, &keys, &bounds);
+    let mut model = Model::new(&plan, &keys, &bounds, most_groups);
     let given = memory.clone();
     backend.launch_each(&plan, count, &mut memory, |command, memory| model.check(command, memory)).unwrap();
 
@@ -422,8 +426,17 @@ fn check<W: Word>(how: How, payload: Payload, spec: Spec, pattern: Pattern, seed
     memory[&Buffer::State].values::<u32>()[abi::STATE_RECOUNTS as usize]
 }
 
-const PATTERNS: [Pattern; 7] =
-    [Pattern::Classes, Pattern::Tiny, Pattern::Huge, Pattern::Long, Pattern::Empty, Pattern::Nothing, Pattern::Cut];
+const PATTERNS: [Pattern; 9] = [
+    Pattern::Classes,
+    Pattern::Tiny,
+    Pattern::Huge,
+    Pattern::Long,
+    Pattern::Empty,
+    Pattern::Nothing,
+    Pattern::Cut,
+    Pattern::Classes,
+    Pattern::Long,
+];
 
 fn check_all<W: Word>(how: How, payload: Payload, spec: Spec) {
     for (seed, pattern) in PATTERNS.into_iter().enumerate() {
@@ -443,7 +456,7 @@ fn window<W: Word>(begin: u32, end: u32) -> Spec {
 #[test]
 fn keys_alone() {
     check_all::<u32>(BALLOTS, Payload::None, floats::<u32>());
-    check_all::<u64>(BALLOTS, Payload::None, window::<u64>(5, 44));
+    check_all::<u64>(BALLOTS, Payload::None, floats::<u64>());
     check_all::<u8>(BALLOTS, Payload::None, floats::<u8>());
 }
 
@@ -487,14 +500,18 @@ fn other_ends_of_classes() {
     }
 }
 
-/// Segments that overlap: a few long ones, of which there are tiles enough, or as many of all lengths as there can be.
+/// Segments that overlap: a few long ones, of which there are tiles enough, or some of all lengths, or more of some lengths than lists hold.
 fn overlapping(seed: u64) -> Vec<[u32; 2]> {
     let at = |i: u64| mixed(seed << 32 | i) as u32;
     let long = [[0, 5000], [2000, 5200], [1900, 3500], [2500, 2900], [2600, 2610]];
     let some = (0..if seed.is_multiple_of(2) { 20 } else { 300 }).map(|i| {
         let begin = at(3 * i) % (KEYS as u32 + 50);
-        // Of all lengths, and of less than none.
-        [begin, begin.wrapping_add(at(3 * i + 1) % (2 << (at(3 * i + 2) % 14))).wrapping_sub(10)]
+        // Of all lengths, and of less than none; or the longest of the network's, and of those that a group holds.
+        let any = (at(3 * i + 1) % (2 << (at(3 * i + 2) % 14))).wrapping_sub(10);
+        [
+            begin,
+            begin.wrapping_add([any, 600 + any % 400, 1100 + any % 300][if seed.is_multiple_of(2) { 0 } else { i as usize % 3 }]),
+        ]
     });
     match seed % 3 {
         0 => long.to_vec(),
@@ -532,4 +549,40 @@ fn segments_that_overlap_harm_nothing_else() {
     check_overlapping::<u32>(BALLOTS, Payload::Indices, floats::<u32>());
     check_overlapping::<u64>(BALLOTS, Payload::None, window::<u64>(5, 44));
     check_overlapping::<u32>(COUNTERS, Payload::Words(1), floats::<u32>());
+}
+
+/// More tiles than a word counts are not taken for the few that the word then says: no long segment is cut.
+#[test]
+fn tiles_that_a_word_does_not_count() {
+    let bounds = bounds(Pattern::Long, 0);
+    let config = Config::of(Source::NAGA_ROLLED);
+    let Launch { plan, memory, .. } =
+        Launch::<u32>::new(BALLOTS, Payload::Words(1), window::<u32>(8, 32), &bounds, Config { seed: 0, ..config });
+    let tiles_of = |counted_before: u32| {
+        let mut state = vec![0_u32; 64];
+        state[(abi::STATE_HISTOGRAM + SegmentLists::CLASSES) as usize] = counted_before;
+        let sort = Bytes::of(&[abi::Sort::of(&plan)]);
+        let scratch = plan.scratch.iter().map(|&(role, bytes)| (role, Bytes::garbage(bytes as usize, 1)));
+        let mut memory: Memory = memory.clone().into_iter().chain(scratch).collect();
+        memory.extend([(Buffer::Sort, sort), (Buffer::State, Bytes::of(&state)), (Buffer::Count, Bytes::of(&[0_u32]))]);
+        for kernel in [Kernel::Segments, Kernel::LongSegments] {
+            let command = plan.long_commands().iter().find(|command| command.variant.kernel == kernel).unwrap();
+            let text = (config.source.text)(&command.variant).text;
+            let compiled = msl::Kernel::compile(&text, kernel.name(), config.source.options).unwrap();
+            let mut numbers = command.numbers.iter().map(|&number| Bytes::of(&[abi::value(number, Some(bounds.len() as u32))]));
+            let mut bound: Vec<Bytes> = vec![];
+            for buffer in &command.bindings {
+                bound.push(if *buffer == Buffer::Number { numbers.next().unwrap() } else { memory[buffer].clone() });
+            }
+            // The sizes of some of them follow, which nobody looks at.
+            bound.push(Bytes::garbage(128, 0));
+            compiled.run(&mut bound.iter_mut().collect::<Vec<_>>(), (1, 1), command.variant.group, Schedule::seeded(1)).unwrap();
+            memory.extend(command.bindings.iter().copied().zip(bound));
+        }
+        let end = plan.bucket_table().unwrap().first_batch + BATCH_WORDS;
+        memory[&Buffer::Buckets].values::<u32>()[end as usize]
+    };
+    let tiles = tiles_of(0);
+    assert!(tiles > 2);
+    assert_eq!([u32::MAX, 2_u32.wrapping_sub(tiles), 1 << 30].map(tiles_of), [0; 3]);
 }
