@@ -88,8 +88,8 @@ impl<'a> Ask<'a> {
 
     /// Each of up to `max` segments by itself, those that `offsets` tell, `u32` each: segment `i` is the keys from `offsets[i]` on to before
     /// `offsets[i + 1]`. Offsets are read when the sort runs, and its [`Count`] is then the number of segments. Keys of no segment stay where
-    /// they are; what lies beyond the keys that were asked for does not count. Segments must not overlap: if they do, what becomes of their
-    /// keys is not told.
+    /// they are; what lies beyond the keys that were asked for does not count. Segments must not overlap: if they do, what becomes of the keys,
+    /// those of other segments too, is not told.
     #[must_use]
     pub fn segments(self, offsets: impl Into<Part<'a>>, max: u32) -> Self {
         let begins: Part<'a> = offsets.into();

@@ -127,6 +127,8 @@ struct Launch {
     uint64_t seed, budget;
     // Whether threadgroup memory that nothing has written may be read.
     uint32_t garbage;
+    // Whether threads may race for buffers.
+    uint32_t races;
 };
 
 struct Buffer {

@@ -7,7 +7,7 @@ use crate::source::Source;
 use bytemuck::Pod;
 use core::sync::atomic::{AtomicU64, Ordering};
 use polysort_core::plan::{
-    self, Algorithm, Blocked, Class, Command, Facts, Length, Payload, Request, Segmented, SortPlan, Top, Variant,
+    self, Algorithm, Blocked, Class, Command, Facts, Groups, Length, Payload, Request, Segmented, SortPlan, Top, Variant,
 };
 use polysort_core::{Backend, Error, Limits, Segments, Spec, Word, permutation, sort_pairs_by_argsort};
 use polysort_shaders::abi;
@@ -43,13 +43,28 @@ pub struct Config {
     pub planned_for: u64,
     /// What the seeds of all schedules are drawn from. Each launch has one of its own.
     pub seed: u64,
+    /// Groups, at most, of kernels that share segments and their tiles out among as many as there are.
+    pub most_groups: u32,
+    /// Whether threads may race for buffers, as they do for segments that overlap.
+    pub races: bool,
 }
 
 impl Config {
     /// With kernels of this source, by the way that plans choose.
     pub fn of(source: Source) -> Self {
         let (batch, small_bucket) = (None, None);
-        Self { source, facts: FACTS, algorithm: None, blocked: Blocked::NONE, batch, small_bucket, planned_for: 0, seed: 1 }
+        Self {
+            source,
+            facts: FACTS,
+            algorithm: None,
+            blocked: Blocked::NONE,
+            batch,
+            small_bucket,
+            planned_for: 0,
+            seed: 1,
+            most_groups: u32::MAX,
+            races: false,
+        }
     }
 }
 
@@ -205,7 +220,8 @@ impl MslBackend {
         self.launch_each(plan, count, memory, |_, _| {})
     }
 
-    /// Launches a plan for `count` keys, or segments, on the caller's buffers. Shows what buffers hold after each command.
+    /// Launches a plan for `count` keys, or segments, on the caller's buffers; for as many as [`plan::Buffer::Count`] says, if that is one of
+    /// them. Shows what buffers hold after each command.
     ///
     /// # Errors
     /// A mistake of a kernel, and what the plan cannot do.
@@ -236,7 +252,11 @@ impl MslBackend {
             Length::Long => plan.long_commands(),
         };
         for command in commands {
-            let grid = plan.grid(command.groups, Some(count), self.inner.config.facts.max_groups)?;
+            let groups = match command.groups {
+                Groups::Fixed(groups) if command.variant.network_keys > 0 => Groups::Fixed(groups.min(self.config().most_groups)),
+                groups => groups,
+            };
+            let grid = plan.grid(groups, Some(count), self.config().facts.max_groups)?;
             self.launch(command, grid, count as u32, memory)?;
             launched(command, memory);
         }
@@ -255,14 +275,15 @@ impl MslBackend {
     /// Launches a command, told that there are `count` keys.
     pub(crate) fn launch(&self, command: &Command, grid: (u32, u32), count: u32, memory: &mut Memory) -> Result<(), Error> {
         let compiled = self.kernel(&command.variant)?;
-        let mut numbers = command.numbers.iter().map(|number| Buffer::of(&[abi::value(*number, Some(count))]));
+        let recorded = (!memory.contains_key(&plan::Buffer::Count)).then_some(count);
+        let mut numbers = command.numbers.iter().map(|number| Buffer::of(&[abi::value(*number, recorded)]));
         // Each binding's buffer is taken out, and put back after the launch.
         let mut bound: Vec<(plan::Buffer, Buffer)> = vec![];
         for &role in &command.bindings {
             let buffer = match role {
                 plan::Buffer::Number => numbers.next().unwrap_or_default(),
                 // Without a count on the device: anything that can be read.
-                plan::Buffer::Count => Buffer::garbage(16, 0),
+                plan::Buffer::Count if recorded.is_some() => Buffer::garbage(16, 0),
                 role => memory.remove(&role).unwrap_or_default(),
             };
             bound.push((role, buffer));
@@ -274,9 +295,9 @@ impl MslBackend {
         }
         let config = &self.inner.config;
         let seed = config.seed.wrapping_mul(0x9e37_79b9).wrapping_add(self.inner.launches.fetch_add(1, Ordering::Relaxed));
-        let schedule = Schedule::seeded(seed);
+        let schedule = Schedule { races: config.races, ..Schedule::seeded(seed) };
         let ran = compiled.kernel.run(&mut buffers, grid, command.variant.group, schedule);
-        memory.extend(bound);
+        memory.extend(bound.into_iter().filter(|(role, _)| *role != plan::Buffer::Count || recorded.is_none()));
         let counts = ran.map_err(|error| failed(&error, &format!("{schedule:?}, {:?}", command.variant)))?;
         let mut traffic = self.inner.traffic.lock().unwrap_or_else(PoisonError::into_inner);
         traffic.launches += 1;

@@ -56,6 +56,8 @@ pub struct Schedule {
     pub budget: u64,
     /// Whether threadgroup memory that nothing has written may be read; it holds what the seed chooses. Else that is a mistake.
     pub reads_garbage: bool,
+    /// Whether threads may race for buffers. Else that is a mistake, as it is in threadgroup memory in any case.
+    pub races: bool,
 }
 
 impl Schedule {
@@ -68,6 +70,7 @@ impl Schedule {
             preempt: 2 + (mixed >> 48) as u32 % 64,
             budget: 50_000,
             reads_garbage: false,
+            races: false,
         }
     }
 }
@@ -157,6 +160,7 @@ impl Kernel {
             seed: schedule.seed,
             budget: schedule.budget.saturating_mul(all_threads.max(MAX_THREADS.into())),
             garbage: schedule.reads_garbage.into(),
+            races: schedule.races.into(),
         };
         let mut bytes: Vec<&mut [u8]> = buffers.iter_mut().map(|buffer| buffer.bytes_mut()).collect();
         let report = self.loaded.run(&launch, &mut bytes);

@@ -18,6 +18,7 @@ pub(crate) struct Launch {
     pub(crate) seed: u64,
     pub(crate) budget: u64,
     pub(crate) garbage: u32,
+    pub(crate) races: u32,
 }
 
 /// As in `shim/machine.h`.

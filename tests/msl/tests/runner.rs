@@ -361,6 +361,19 @@ fn races_of_device_memory() {
     assert_eq!(mistake(&ordered.replace("mem_device", "mem_threadgroup")).0, Mistake::Race);
 }
 
+/// If that is said, but threadgroup memory is another matter.
+#[test]
+fn races_of_device_memory_may_be_let_be() {
+    let run = |body: &str| {
+        let (mut out, mut state) = (Buffer::garbage(4096, 0), Buffer::default());
+        let schedule = Schedule { races: true, ..Schedule::seeded(1) };
+        let ran = kernel(body).unwrap().run(&mut [&mut out, &mut state], (2, 1), 256, schedule);
+        ran.map(|_| out.values::<u32>()[5]).map_err(|error| error.mistake())
+    };
+    assert!(matches!(run("out[5] = i;"), Ok(0..256)));
+    assert_eq!(run("threadgroup uint shared_[N];\nshared_[5] = i;"), Err(Some(Mistake::Race)));
+}
+
 #[test]
 fn parts_of_words_are_apart() {
     let body = "threadgroup ushort halves[N];

@@ -1,0 +1,588 @@
+//! Sorts of segments, command by command: what each leaves in all buffers is what a plain model of it says.
+#![cfg(unix)]
+
+use polysort_core::plan::{
+    Algorithm, BATCH_WORDS, Blocked, BucketTable, Buffer, Command, Digit, Kernel, Number, Payload, Place, RADIX, Request,
+    SegmentLists, Segmented, SortPlan, TILE_WORDS,
+};
+use polysort_core::{Masks, Spec, Word};
+use polysort_msl::{self as msl, Buffer as Bytes, Config, FACTS, Memory, MslBackend, Schedule, Source};
+use polysort_shaders::abi;
+use std::ops::Range;
+
+const KEYS: usize = 14_000;
+
+/// Words around what the kernels may write.
+const MARGIN: u32 = 0xa5a5_a5a5;
+
+/// A status word holds a count and what it counts.
+const AGGREGATE: u32 = 1 << 30;
+const INCLUSIVE: u32 = 2 << 30;
+
+/// How long segments are.
+#[derive(Clone, Copy, Debug)]
+enum Pattern {
+    /// About the ends of all classes, in any order.
+    Classes,
+    /// A few keys each, more than one group lists at a time.
+    Tiny,
+    /// Nearly all keys, and some short ones.
+    Huge,
+    /// Tiles that are whole, and several long ones.
+    Long,
+    /// None has two keys.
+    Empty,
+    /// There are no segments.
+    Nothing,
+    /// Some end after the last key, or begin there, or end before they begin.
+    Cut,
+}
+
+/// Lengths about the ends of all classes of the network, and of small ones.
+const ENDS: [u32; 34] = [
+    0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1000, 1024, 1025,
+    1399, 1400, 1401, 2100,
+];
+
+/// Splitmix64.
+fn mixed(seed: u64) -> u64 {
+    let mixed = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}
+
+/// Begin and end of each segment. Those with keys are apart, some by a gap.
+fn bounds(pattern: Pattern, seed: u64) -> Vec<[u32; 2]> {
+    let mut lengths: Vec<u32> = match pattern {
+        Pattern::Classes => ENDS.to_vec(),
+        Pattern::Tiny => (0..700).map(|i| mixed(seed ^ i) as u32 % 19).collect(),
+        Pattern::Huge => vec![11_000, 2, 100, 3, 600],
+        Pattern::Long => vec![4096, 1537, 3072, 1401, 3000, 50],
+        Pattern::Empty => vec![0, 1, 1, 0, 1],
+        Pattern::Nothing => vec![],
+        Pattern::Cut => vec![1500, 5, 40, 3000, 700],
+    };
+    lengths.sort_by_key(|&length| mixed(seed ^ u64::from(length) << 20));
+    let (mut bounds, mut at) = (vec![], 1);
+    for (i, length) in lengths.into_iter().enumerate() {
+        at += i as u32 % 3;
+        bounds.push([at, at + length]);
+        at += length;
+    }
+    let end = KEYS as u32;
+    assert!(at <= end);
+    if matches!(pattern, Pattern::Cut) {
+        // All but the first are empty.
+        let others = [[end - 2000, end + 77], [end, end + 9], [end + 5, u32::MAX], [u32::MAX, 4], [300, 200], [end - 100, 7]];
+        bounds.splice(2..2, others);
+    }
+    bounds.sort_by_key(|&[begin, end]| mixed(seed ^ u64::from(begin) << 20 ^ u64::from(end)));
+    bounds
+}
+
+/// Few values, in all bits, so that many keys of a segment agree in some digits, or in all.
+fn key<W: Word>(i: usize) -> W {
+    let few = u128::from(mixed(i as u64) % 97);
+    W::truncate(few.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
+}
+
+/// What a sort of segments must do, in plain Rust.
+struct Model<'a, W> {
+    plan: &'a SortPlan,
+    lists: SegmentLists,
+    table: BucketTable,
+    keys: &'a [W],
+    /// The segments of each class.
+    classes: Vec<Vec<Range<usize>>>,
+    /// Groups, at most, of a launch.
+    most_groups: u32,
+    /// The positions that keys had at first, where each is now.
+    order: Vec<usize>,
+    /// What was there after the last command.
+    before: Memory,
+}
+
+/// Writes words to a buffer.
+fn put(memory: &mut Memory, to: Buffer, first: usize, words: &[u32]) {
+    let bytes = memory.get_mut(&to).expect("it is there").bytes_mut();
+    bytes[4 * first..][..4 * words.len()].copy_from_slice(bytemuck::cast_slice(words));
+}
+
+impl<'a, W: Word> Model<'a, W> {
+    fn new(plan: &'a SortPlan, keys: &'a [W], bounds: &[[u32; 2]], most_groups: u32) -> Self {
+        let (lists, table) = (plan.segment_lists().expect("it has lists"), plan.bucket_table().expect("it has a table"));
+        let mut classes = vec![vec![]; SegmentLists::CLASSES as usize];
+        for &[begin, end] in bounds {
+            let end = (end as usize).min(keys.len());
+            let length = end.saturating_sub(begin as usize);
+            // Teams double.
+            let class = match length as u32 {
+                0 | 1 => continue,
+                length if length <= lists.network() => length.div_ceil(plan.network_keys).next_power_of_two().ilog2(),
+                length if length <= plan.small_bucket => SegmentLists::SMALL,
+                _ => SegmentLists::LONG,
+            };
+            classes[class as usize].push(begin as usize..end);
+        }
+        Self { plan, lists, table, keys, classes, most_groups, order: (0..keys.len()).collect(), before: Memory::new() }
+    }
+
+    /// A key as it is sorted: in the top of a word, if it is shorter.
+    fn wide(&self, key: W) -> u128 {
+        key.widen() << (32 * self.plan.request.key_words() - W::BITS)
+    }
+
+    fn digit(&self, key: u128, digit: &Digit) -> usize {
+        let top = 32 * self.plan.request.key_words() - 1;
+        let ordered = key ^ if key >> top & 1 == 1 { self.plan.masks.set } else { self.plan.masks.clear };
+        (ordered >> (32 * digit.word + digit.shift)) as usize & ((1 << digit.bits) - 1)
+    }
+
+    fn tiles(&self, range: &Range<usize>) -> usize {
+        range.len().div_ceil(self.plan.tile as usize)
+    }
+
+    /// Long segments as they are listed, and the first tile of each.
+    fn long(&self, memory: &Memory) -> Vec<(Range<usize>, usize)> {
+        let lists = memory[&Buffer::Lists].values::<u32>();
+        let at = |class: u32| (0..class).map(|class| 2 * self.lists.capacity(class) as usize).sum::<usize>();
+        let (list, tiles) = (at(SegmentLists::LONG), at(SegmentLists::CLASSES));
+        let segments = lists[list..tiles].chunks_exact(2).map(|pair| (pair[0] as usize, pair[1] as usize));
+        let segments = segments.zip(&lists[tiles..]).take(self.classes[SegmentLists::LONG as usize].len());
+        segments.map(|((begin, keys), &tile)| (begin..begin + keys, tile as usize)).collect()
+    }
+
+    fn check(&mut self, command: &Command, memory: &Memory) {
+        let mut expected = std::mem::take(&mut self.before);
+        let at = |binding: usize| command.bindings.get(binding).copied();
+        let number = |index: usize| match command.numbers[index] {
+            Number::Is(number) => number as usize,
+            Number::CountDigit(_) => unreachable!(),
+        };
+        match command.variant.kernel {
+            Kernel::Segments => self.check_lists(&mut expected, memory),
+            Kernel::SegmentNetwork => self.sort(0..SegmentLists::SMALL, [at(3), at(4)], &mut expected),
+            Kernel::SegmentTile => self.sort(SegmentLists::SMALL..SegmentLists::LONG, [at(3), at(4)], &mut expected),
+            Kernel::LongSegments => self.cut(&mut expected),
+            Kernel::BucketHistogram => self.count(&mut expected, at(4), [at(6), at(8)]),
+            Kernel::BucketSweep => self.check_pass(&mut expected, memory, number(0), command),
+            // What these do is not about segments.
+            _ => expected = memory.clone(),
+        }
+        for (buffer, found) in memory.iter().filter(|(buffer, _)| !matches!(buffer, Buffer::Number | Buffer::Count)) {
+            let differs = || {
+                let (found, expected) = (found.values::<u32>(), expected[buffer].values::<u32>());
+                let at = (0..found.len()).find(|&at| found[at] != expected[at]).unwrap_or(0);
+                format!("word {at} of {buffer:?} is {:#x}, not {:#x}, after {command}", found[at], expected[at])
+            };
+            assert!(*found == expected[buffer], "{}", differs());
+        }
+        self.before = memory.clone();
+    }
+
+    /// Each list has the segments of its class, in any order, and nothing else is written.
+    fn check_lists(&self, expected: &mut Memory, memory: &Memory) {
+        let lists = memory[&Buffer::Lists].values::<u32>();
+        let counted = abi::STATE_HISTOGRAM as usize;
+        let mut at = 0;
+        for (class, segments) in self.classes.iter().enumerate() {
+            let capacity = self.lists.capacity(class as u32) as usize;
+            assert!(segments.len() <= capacity, "{} segments of class {class} of {capacity}", segments.len());
+            put(expected, Buffer::State, counted + class, &[segments.len() as u32]);
+            let list = &lists[at..][..2 * segments.len()];
+            put(expected, Buffer::Lists, at, list);
+            let mut found: Vec<[u32; 2]> = list.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
+            let mut segments: Vec<[u32; 2]> = segments.iter().map(|range| [range.start as u32, range.len() as u32]).collect();
+            found.sort_unstable();
+            segments.sort_unstable();
+            assert_eq!(found, segments, "class {class}");
+            at += 2 * capacity;
+        }
+        assert_eq!(lists.len(), (at + self.lists.capacity(SegmentLists::LONG) as usize).max(1));
+        let mut long = self.long(memory);
+        put(expected, Buffer::Lists, at, &lists[at..][..long.len()]);
+        long.sort_by_key(|&(_, first_tile)| first_tile);
+        let tiles = long.iter().fold(0, |tiles, (range, first_tile)| {
+            assert_eq!(*first_tile, tiles);
+            tiles + self.tiles(range)
+        });
+        assert!(tiles as u64 <= self.plan.bucket_tiles());
+        put(expected, Buffer::State, counted + SegmentLists::CLASSES as usize, &[tiles as u32]);
+    }
+
+    /// The segments of some classes are sorted, and what is around them is as it was.
+    fn sort(&mut self, classes: Range<u32>, to: [Option<Buffer>; 2], expected: &mut Memory) {
+        for range in classes.flat_map(|class| self.classes[class as usize].clone()) {
+            self.order[range.clone()].sort_by_key(|&i| self.plan.request.spec.rank(self.keys[i]));
+            self.write(expected, to, range.start, &self.order[range.clone()]);
+        }
+    }
+
+    /// Where elements start in a buffer, in words: a caller's begins with what is not sorted.
+    fn first(&self, buffer: Buffer) -> usize {
+        match buffer {
+            Buffer::Keys => self.plan.request.keys.first as usize,
+            Buffer::Values => self.plan.request.values.first as usize,
+            _ => 0,
+        }
+    }
+
+    /// Writes the keys, and the values, that had these positions at first.
+    fn write(&self, memory: &mut Memory, to: [Option<Buffer>; 2], start: usize, positions: &[usize]) {
+        let (key_words, value_words) = (self.plan.request.key_words(), self.plan.request.payload.words());
+        if let Some(to) = to[0] {
+            let word = |i: usize, word: u32| (self.wide(self.keys[i]) >> (32 * word)) as u32;
+            let words: Vec<u32> = positions.iter().flat_map(|&i| (0..key_words).map(move |w| word(i, w))).collect();
+            put(memory, to, self.first(to) + start * key_words as usize, &words);
+        }
+        if let Some(to) = to[1] {
+            let words: Vec<u32> = positions.iter().flat_map(|&i| (0..value_words).map(move |w| i as u32 + w)).collect();
+            put(memory, to, self.first(to) + start * value_words as usize, &words);
+        }
+    }
+
+    /// The table has a row for each tile, and one batch.
+    fn cut(&self, memory: &mut Memory) {
+        let long = self.long(memory);
+        let BucketTable { lower_digits, first_batch, first_tile, words, .. } = self.table;
+        assert_eq!(memory[&Buffer::Buckets].values::<u32>().len() as u64, words);
+        let tiles: usize = long.iter().map(|(range, _)| self.tiles(range)).sum();
+        let batches: Vec<u32> = (0..2 * BATCH_WORDS).map(|word| if word == BATCH_WORDS { tiles as u32 } else { 0 }).collect();
+        put(memory, Buffer::Buckets, first_batch as usize, &batches);
+        for (segment, (range, first)) in long.iter().enumerate() {
+            let counts = vec![0; (lower_digits * RADIX) as usize];
+            put(memory, Buffer::Buckets, self.table.smaller(segment as u32, 0) as usize, &counts);
+            for (tile, start) in range.clone().step_by(self.plan.tile as usize).enumerate() {
+                let keys = (range.end - start).min(self.plan.tile as usize);
+                let row = [start, keys, *first, segment].map(|word| word as u32);
+                put(memory, Buffer::Buckets, first_tile as usize + (first + tile) * TILE_WORDS as usize, &row);
+            }
+        }
+    }
+
+    /// For each digit of a long segment: how many of its keys have a smaller one. Where passes start in the scratch, its keys are there.
+    fn count(&self, memory: &mut Memory, status: Option<Buffer>, copies: [Option<Buffer>; 2]) {
+        let mut tiles = 0;
+        for (segment, (range, _)) in self.long(memory).into_iter().enumerate() {
+            for (d, digit) in self.plan.digits.iter().enumerate() {
+                let mut counts = [0; RADIX as usize];
+                range.clone().for_each(|i| counts[self.digit(self.wide(self.keys[i]), digit)] += 1);
+                let smaller: Vec<u32> = (0..counts.len()).map(|value| counts[..value].iter().sum()).collect();
+                put(memory, Buffer::Buckets, self.table.smaller(segment as u32, d as u32) as usize, &smaller);
+            }
+            assert_eq!(copies[0].is_some(), self.plan.digits.len() % 2 == 1);
+            self.write(memory, copies, range.start, &range.clone().collect::<Vec<_>>());
+            tiles += self.tiles(&range);
+        }
+        put(memory, status.expect("it clears one"), 0, &vec![0; tiles * RADIX as usize]);
+    }
+
+    /// Each long segment is sorted by one digit more: stably, unless equal keys are the same. Other keys are where they were.
+    fn check_pass(&self, expected: &mut Memory, memory: &Memory, slot: usize, command: &Command) {
+        let Request { payload, spec, blocked, .. } = self.plan.request;
+        let at = |binding: usize| command.bindings.get(binding).copied();
+        let [status, next, from, to] = [5, 6, 7, 8].map(|binding| command.bindings[binding]);
+        let (key_words, value_words) = (self.plan.request.key_words() as usize, payload.words() as usize);
+        let pass = slot - (2 - self.plan.digits.len() % 2);
+        let digit_of = |key: &[u32]| {
+            self.digit(key.iter().rev().fold(0, |wide, &word| wide << 32 | u128::from(word)), &self.plan.digits[pass])
+        };
+        let is_free = pass == 0 && payload == Payload::None && spec.width() == W::BITS;
+        let published = memory[&status].values::<u32>();
+        let mut tiles = 0;
+        for (range, first_tile) in self.long(memory) {
+            let source = self.words(expected, from, &range, key_words);
+            let digits: Vec<usize> = source.chunks_exact(key_words).map(digit_of).collect();
+            let mut order: Vec<usize> = (0..range.len()).collect();
+            order.sort_by_key(|&i| digits[i]);
+            let gathered =
+                |words: &[u32], each: usize| order.iter().flat_map(|&i| words[each * i..][..each].to_vec()).collect::<Vec<_>>();
+            let mut sorted = gathered(&source, key_words);
+            if is_free {
+                let found = self.words(memory, to, &range, key_words);
+                assert!(found.chunks_exact(key_words).map(digit_of).is_sorted(), "digits of {range:?} after {command}");
+                let [mut left, mut right] = [&sorted, &found].map(|words| words.chunks_exact(key_words).collect::<Vec<_>>());
+                left.sort_unstable();
+                right.sort_unstable();
+                assert!(left == right, "keys of {range:?} after {command}");
+                sorted = found;
+            }
+            put(expected, to, self.first(to) + range.start * key_words, &sorted);
+            if let (Some(from), Some(to)) = (at(9), at(10)) {
+                let values = gathered(&self.words(expected, from, &range, value_words), value_words);
+                put(expected, to, self.first(to) + range.start * value_words, &values);
+            }
+            // Each tile tells how many keys there are up to its end, or of its own, or nothing if that is how it is to be.
+            let mut sums = [0; RADIX as usize];
+            for (tile, digits) in (first_tile..).zip(digits.chunks(self.plan.tile as usize)) {
+                let mut counts = [0; RADIX as usize];
+                digits.iter().for_each(|&digit| counts[digit] += 1);
+                for digit in 0..RADIX as usize {
+                    sums[digit] += counts[digit];
+                    let found = published[tile * RADIX as usize + digit];
+                    let is_blocked = blocked.contains(tile as u32) && [0, AGGREGATE | counts[digit]].contains(&found);
+                    assert!(found == INCLUSIVE | sums[digit] || is_blocked, "{found:#x} of tile {tile} after {command}");
+                    put(expected, status, tile * RADIX as usize + digit, &[found]);
+                }
+            }
+            tiles += self.tiles(&range);
+        }
+        put(expected, next, 0, &vec![0; tiles * RADIX as usize]);
+        // Each group finds once that no tile is left.
+        let ticket = self.table.first_batch as usize + abi::BATCH_TICKETS as usize + slot;
+        put(expected, Buffer::Buckets, ticket, &[tiles as u32 + (command.groups.for_keys(0) as u32).min(self.most_groups)]);
+        let recounts = memory[&Buffer::State].values::<u32>()[abi::STATE_RECOUNTS as usize];
+        put(expected, Buffer::State, abi::STATE_RECOUNTS as usize, &[recounts]);
+    }
+
+    /// The words of some elements of a buffer.
+    fn words(&self, memory: &Memory, buffer: Buffer, range: &Range<usize>, each: usize) -> Vec<u32> {
+        memory[&buffer].values()[self.first(buffer) + each * range.start..][..each * range.len()].to_vec()
+    }
+}
+
+/// How segments are sorted.
+#[derive(Clone, Copy, Debug)]
+struct How {
+    algorithm: Option<Algorithm>,
+    /// Keys of a segment, at most, that one group sorts.
+    small: Option<u32>,
+    blocked: Blocked,
+}
+
+const BALLOTS: How = How { algorithm: None, small: Some(1400), blocked: Blocked::NONE };
+const COUNTERS: How = How { algorithm: Some(Algorithm::ReduceThenScan), ..BALLOTS };
+
+/// What is launched, and the caller's buffers.
+struct Launch<W> {
+    plan: SortPlan,
+    backend: MslBackend,
+    keys: Vec<W>,
+    count: u64,
+    memory: Memory,
+}
+
+impl<W: Word> Launch<W> {
+    /// The seed decides as well where things lie, and whether the number of segments is on the device.
+    fn new(how: How, payload: Payload, spec: Spec, bounds: &[[u32; 2]], config: Config) -> Self {
+        let seed = config.seed;
+        let place = |choice: u64| Place { first: [0, 3, 8][(seed + choice) as usize % 3] };
+        let (keys_at, values_at, begins, ends) = (place(0), place(1), place(1), place(2));
+        // A count on the device is cut to how many there can be.
+        let (spare, more) = if seed % 4 == 3 { (0, 1000) } else { (3, 0) };
+        let max = bounds.len() as u32 + spare;
+        let request = Request::keys(W::BITS, spec, KEYS as u64).in_segments(Segmented { max, begins, ends });
+        let request = Request { payload, algorithm: how.algorithm, blocked: how.blocked, small_bucket: how.small, ..request };
+        let plan = SortPlan::new(Request { keys: keys_at, values: values_at, ..request }, &FACTS).unwrap();
+        let keys: Vec<W> = (0..KEYS).map(key).collect();
+        let mut values: Vec<u32> = (0..KEYS as u32).flat_map(|i| (0..payload.words()).map(move |word| i + word)).collect();
+        if payload == Payload::Indices {
+            values.fill(u32::MAX);
+        }
+        let placed =
+            |place: Place, words: &[u32]| Bytes::of(&[&vec![MARGIN; place.first as usize], words, &[MARGIN; 2]].concat());
+        // Those that are not there are not looked at.
+        let bound = |which: usize| bounds.iter().map(|bound| bound[which]).chain([[0, 900][which], 0, 5]).collect::<Vec<_>>();
+        let mut memory = Memory::from([
+            (Buffer::Keys, placed(keys_at, bytemuck::cast_slice(&keys))),
+            (Buffer::Values, placed(values_at, &values)),
+            (Buffer::Begins, placed(begins, &bound(0))),
+            (Buffer::Ends, placed(ends, &bound(1))),
+        ]);
+        let count = bounds.len() as u64;
+        if seed % 2 == 1 {
+            memory.insert(Buffer::Count, Bytes::of(&[count as u32 + more]));
+        }
+        Self { plan, backend: MslBackend::open_with(config).unwrap(), keys, count, memory }
+    }
+}
+
+/// Sorts, looking at all buffers after each command. Gives the tiles that were counted on behalf of others.
+fn check<W: Word>(how: How, payload: Payload, spec: Spec, pattern: Pattern, seed: u64) -> u32 {
+    let bounds = bounds(pattern, seed);
+    // A group each, or many of them for one.
+    let most_groups = [u32::MAX, 1, 3][seed as usize % 3];
+    let config = Config { seed, most_groups, ..Config::of(Source::NAGA_ROLLED) };
+    let Launch { plan, backend, keys, count, mut memory } = Launch::<W>::new(how, payload, spec, &bounds, config);
+    let mut model = Model::new(&plan, &keys, &bounds, most_groups);
+    let given = memory.clone();
+    backend.launch_each(&plan, count, &mut memory, |command, memory| model.check(command, memory)).unwrap();
+
+    let mut order: Vec<usize> = (0..KEYS).collect();
+    model.classes.iter().flatten().for_each(|range| order[range.clone()].sort_by_key(|&i| spec.rank(keys[i])));
+    let mut expected = given.clone();
+    if payload == Payload::Indices {
+        model.write(&mut expected, [None, Some(Buffer::Values)], 0, &order);
+    } else {
+        let sorted: Vec<W> = order.iter().map(|&i| keys[i]).collect();
+        put(&mut expected, Buffer::Keys, plan.request.keys.first as usize, bytemuck::cast_slice(&sorted));
+        model.write(&mut expected, [None, (payload != Payload::None).then_some(Buffer::Values)], 0, &order);
+    }
+    assert!(
+        given.keys().filter(|&&buffer| buffer != Buffer::Count).all(|buffer| memory[buffer] == expected[buffer]),
+        "{pattern:?}"
+    );
+    memory[&Buffer::State].values::<u32>()[abi::STATE_RECOUNTS as usize]
+}
+
+const PATTERNS: [Pattern; 9] = [
+    Pattern::Classes,
+    Pattern::Tiny,
+    Pattern::Huge,
+    Pattern::Long,
+    Pattern::Empty,
+    Pattern::Nothing,
+    Pattern::Cut,
+    Pattern::Classes,
+    Pattern::Long,
+];
+
+fn check_all<W: Word>(how: How, payload: Payload, spec: Spec) {
+    for (seed, pattern) in PATTERNS.into_iter().enumerate() {
+        check::<W>(how, payload, spec, pattern, seed as u64);
+    }
+}
+
+/// All bits, in an order in which signs matter.
+fn floats<W: Word>() -> Spec {
+    Spec::new::<W>(Masks::float(W::BITS), 0, W::BITS).unwrap()
+}
+
+fn window<W: Word>(begin: u32, end: u32) -> Spec {
+    Spec::new::<W>(Masks::signed(W::BITS).reversed(W::BITS), begin, end).unwrap()
+}
+
+#[test]
+fn keys_alone() {
+    check_all::<u32>(BALLOTS, Payload::None, floats::<u32>());
+    check_all::<u64>(BALLOTS, Payload::None, floats::<u64>());
+    check_all::<u8>(BALLOTS, Payload::None, floats::<u8>());
+}
+
+#[test]
+fn keys_with_values() {
+    check_all::<u32>(BALLOTS, Payload::Words(1), window::<u32>(8, 32));
+    check_all::<u64>(BALLOTS, Payload::Words(3), floats::<u64>());
+    check_all::<u128>(BALLOTS, Payload::Words(1), window::<u128>(60, 128));
+}
+
+#[test]
+fn indices() {
+    check_all::<u32>(BALLOTS, Payload::Indices, floats::<u32>());
+    check_all::<u16>(BALLOTS, Payload::Indices, window::<u16>(2, 7));
+}
+
+#[test]
+fn without_subgroup_operations() {
+    check_all::<u32>(COUNTERS, Payload::Words(1), floats::<u32>());
+    check_all::<u16>(COUNTERS, Payload::None, floats::<u16>());
+}
+
+/// Passes over long segments look back over tiles that publish nothing as well.
+#[test]
+fn starved_tiles_are_counted_by_others() {
+    for (seed, blocked) in (0..).zip([Blocked::one_of(2), Blocked::run(0, 1), Blocked::run(1, u32::MAX)]) {
+        let recounts = |pattern| {
+            let values = check::<u32>(How { blocked, ..BALLOTS }, Payload::Words(1), window::<u32>(8, 32), pattern, seed);
+            values + check::<u64>(How { blocked, ..BALLOTS }, Payload::None, window::<u64>(5, 44), pattern, seed)
+        };
+        assert!(recounts(Pattern::Huge) > 0 && recounts(Pattern::Long) > 0, "{blocked:?}");
+    }
+}
+
+/// What the network does not sort is long, or whatever a group can hold is not.
+#[test]
+fn other_ends_of_classes() {
+    for (seed, pattern) in (3..).zip([Pattern::Classes, Pattern::Long, Pattern::Cut]) {
+        check::<u32>(How { small: Some(0), ..BALLOTS }, Payload::None, Spec::unsigned::<u32>(), pattern, seed);
+        check::<u64>(How { small: None, ..BALLOTS }, Payload::None, window::<u64>(5, 44), pattern, seed);
+    }
+}
+
+/// Segments that overlap: a few long ones, of which there are tiles enough, or some of all lengths, or more of some lengths than lists hold.
+fn overlapping(seed: u64) -> Vec<[u32; 2]> {
+    let at = |i: u64| mixed(seed << 32 | i) as u32;
+    let long = [[0, 5000], [2000, 5200], [1900, 3500], [2500, 2900], [2600, 2610]];
+    let some = (0..if seed.is_multiple_of(2) { 20 } else { 300 }).map(|i| {
+        let begin = at(3 * i) % (KEYS as u32 + 50);
+        // Of all lengths, and of less than none; or the longest of the network's, and of those that a group holds.
+        let any = (at(3 * i + 1) % (2 << (at(3 * i + 2) % 14))).wrapping_sub(10);
+        [
+            begin,
+            begin.wrapping_add([any, 600 + any % 400, 1100 + any % 300][if seed.is_multiple_of(2) { 0 } else { i as usize % 3 }]),
+        ]
+    });
+    match seed % 3 {
+        0 => long.to_vec(),
+        1 => some.collect(),
+        _ => long.into_iter().chain(some).collect(),
+    }
+}
+
+/// What is in them is then anything, but nothing around the keys is read or written, and every kernel ends.
+fn check_overlapping<W: Word>(how: How, payload: Payload, spec: Spec) {
+    for seed in 0..6 {
+        let config = Config { seed, races: true, ..Config::of(Source::NAGA_ROLLED) };
+        let bounds = overlapping(seed);
+        let Launch { plan, backend, keys, count, mut memory } = Launch::<W>::new(how, payload, spec, &bounds, config);
+        let given = memory.clone();
+        backend.launch_each(&plan, count, &mut memory, |_, _| {}).unwrap();
+        let around = |memory: &Memory, buffer: Buffer, first: u32| {
+            let words = memory[&buffer].values::<u32>();
+            [&words[..first as usize], &words[words.len() - 2..]].concat()
+        };
+        let Request { keys: keys_at, values: values_at, .. } = plan.request;
+        for (buffer, first) in [(Buffer::Keys, keys_at.first), (Buffer::Values, values_at.first)] {
+            assert!(around(&memory, buffer, first) == around(&given, buffer, first), "{buffer:?}, seed {seed}");
+        }
+        assert!([Buffer::Begins, Buffer::Ends].iter().all(|buffer| memory[buffer] == given[buffer]));
+        let kept =
+            memory[&Buffer::Keys].bytes()[4 * keys_at.first as usize..][..size_of_val(&keys[..])] == *bytemuck::cast_slice(&keys);
+        assert_eq!(kept, payload == Payload::Indices, "seed {seed}");
+    }
+}
+
+#[test]
+fn segments_that_overlap_harm_nothing_else() {
+    check_overlapping::<u32>(BALLOTS, Payload::Words(1), window::<u32>(8, 32));
+    check_overlapping::<u32>(BALLOTS, Payload::Indices, floats::<u32>());
+    check_overlapping::<u64>(BALLOTS, Payload::None, window::<u64>(5, 44));
+    check_overlapping::<u32>(COUNTERS, Payload::Words(1), floats::<u32>());
+}
+
+/// More tiles than a word counts are not taken for the few that the word then says: no long segment is cut.
+#[test]
+fn tiles_that_a_word_does_not_count() {
+    let bounds = bounds(Pattern::Long, 0);
+    let config = Config::of(Source::NAGA_ROLLED);
+    let Launch { plan, memory, .. } =
+        Launch::<u32>::new(BALLOTS, Payload::Words(1), window::<u32>(8, 32), &bounds, Config { seed: 0, ..config });
+    let tiles_of = |counted_before: u32| {
+        let mut state = vec![0_u32; 64];
+        state[(abi::STATE_HISTOGRAM + SegmentLists::CLASSES) as usize] = counted_before;
+        let sort = Bytes::of(&[abi::Sort::of(&plan)]);
+        let scratch = plan.scratch.iter().map(|&(role, bytes)| (role, Bytes::garbage(bytes as usize, 1)));
+        let mut memory: Memory = memory.clone().into_iter().chain(scratch).collect();
+        memory.extend([(Buffer::Sort, sort), (Buffer::State, Bytes::of(&state)), (Buffer::Count, Bytes::of(&[0_u32]))]);
+        for kernel in [Kernel::Segments, Kernel::LongSegments] {
+            let command = plan.long_commands().iter().find(|command| command.variant.kernel == kernel).unwrap();
+            let text = (config.source.text)(&command.variant).text;
+            let compiled = msl::Kernel::compile(&text, kernel.name(), config.source.options).unwrap();
+            let mut numbers = command.numbers.iter().map(|&number| Bytes::of(&[abi::value(number, Some(bounds.len() as u32))]));
+            let mut bound: Vec<Bytes> = vec![];
+            for buffer in &command.bindings {
+                bound.push(if *buffer == Buffer::Number { numbers.next().unwrap() } else { memory[buffer].clone() });
+            }
+            // The sizes of some of them follow, which nobody looks at.
+            bound.push(Bytes::garbage(128, 0));
+            compiled.run(&mut bound.iter_mut().collect::<Vec<_>>(), (1, 1), command.variant.group, Schedule::seeded(1)).unwrap();
+            memory.extend(command.bindings.iter().copied().zip(bound));
+        }
+        let end = plan.bucket_table().unwrap().first_batch + BATCH_WORDS;
+        memory[&Buffer::Buckets].values::<u32>()[end as usize]
+    };
+    let tiles = tiles_of(0);
+    assert!(tiles > 2);
+    assert_eq!([u32::MAX, 2_u32.wrapping_sub(tiles), 1 << 30].map(tiles_of), [0; 3]);
+}
