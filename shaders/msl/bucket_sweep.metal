@@ -8,28 +8,6 @@
 //          chain of its own. Tiles are counted from the first of the batch, so that all batches use the same status words.
 // needs    simdgroups of 32 lanes; fewer than 2^30 keys
 
-// A tile that was taken.
-struct Ticket {
-    // The tile, and the first of its bucket, counted from the first of the batch.
-    uint tile;
-    uint first_tile;
-    // The first key of the tile, and its keys; none if there is no tile left.
-    uint first;
-    uint present;
-    uint bucket;
-};
-
-inline Ticket take_ticket(uint slot, uint batch, device atomic_uint* table, constant Sort& sort) {
-    device atomic_uint* row = table + batch_at(batch);
-    const uint taken = atomic_fetch_add_explicit(row + BATCH_TICKETS + slot, 1u, memory_order_relaxed);
-    const uint tiles_begin = load(row);
-    if (taken >= load(row + BATCH_WORDS) - tiles_begin) {
-        return Ticket{0u, 0u, 0u, 0u, 0u};
-    }
-    const device atomic_uint* found = table + tile_at(tiles_begin + taken, sort);
-    return Ticket{taken, load(found + 2u) - tiles_begin, load(found), load(found + 1u), load(found + 3u)};
-}
-
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void bucket_sweep(
     constant Number& slot [[buffer(0)]],
     constant Number& batch [[buffer(1)]],
@@ -50,7 +28,9 @@ inline Ticket take_ticket(uint slot, uint batch, device atomic_uint* table, cons
     threadgroup atomic_uint board[BOARD];
     threadgroup atomic_uint offsets[RADIX];
     threadgroup uint sums[ROW_SUMS];
-    threadgroup Ticket ticket;
+    // The tile, counted from the first of the batch, and what the table says of it.
+    threadgroup uint ticket;
+    threadgroup uint4 row;
     threadgroup atomic_uint missing;
 
     const uint sort_passes = passes(state);
@@ -60,35 +40,43 @@ inline Ticket take_ticket(uint slot, uint batch, device atomic_uint* table, cons
     const Thread me = Thread{index, simdgroup, lane, KEYS};
     const Shared shared = Shared{board, offsets, sums, &missing};
     const uint digit_index = scheduled(slot.value - 1u, state);
+    const Digit digit = digit_at(digit_index, sort);
     // The sort ends in one buffer. In the other, what is there after the partition is read once, and then a batch needs room for itself
     // alone: at the start, where no key is that has not been read, and no other batch's result.
     const bool is_odd = (slot.value & 1u) != 0u;
     const bool ends_here = (sort_passes - 1u - slot.value) % 2u == 0u;
-    const uint batch_start = load(table + batch_at(batch.value) + 1u);
+    device atomic_uint* batch_row = table + batch_at(batch.value);
+    const uint tiles_begin = load(batch_row);
+    const uint tiles_end = load(batch_row + BATCH_WORDS);
+    const uint batch_start = load(batch_row + 1u);
     const uint from_shift = ends_here && slot.value > 1u ? batch_start : 0u;
     const uint to_shift = ends_here ? 0u : batch_start;
     Chain chain;
-    chain.digit = digit_at(digit_index, sort);
     for (;;) {
         if (index == 0u) {
-            ticket = take_ticket(slot.value, batch.value, table, sort);
+            const uint taken = atomic_fetch_add_explicit(batch_row + BATCH_TICKETS + slot.value, 1u, memory_order_relaxed);
+            const device atomic_uint* found = table + tile_at(tiles_begin + taken, sort);
+            ticket = taken;
+            if (tiles_begin + taken < tiles_end) {
+                row = uint4(load(found), load(found + 1u), load(found + 2u), load(found + 3u));
+            }
             store_shared(&missing, 0u);
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        const Ticket taken = ticket;
-        if (taken.present == 0u) {
+        const uint tile = ticket;
+        if (tiles_begin + tile >= tiles_end) {
             break;
         }
-        const uint start = taken.first - (taken.tile - taken.first_tile) * TILE;
-        chain.first_tile = taken.first_tile;
+        const uint4 found = row;
+        chain.first_tile = found.z - tiles_begin;
+        const uint start = found.x - (tile - chain.first_tile) * TILE;
         chain.keys_from = keys_from + ((is_odd ? 0u : sort.keys_home) + start - from_shift);
         chain.keys_to = keys_to + ((is_odd ? sort.keys_home : 0u) + start - to_shift);
 #if VALUES
         chain.values_from = values_from + ((is_odd ? 0u : sort.values_home) + start - from_shift);
         chain.values_to = values_to + ((is_odd ? sort.values_home : 0u) + start - to_shift);
 #endif
-        const Tiles tiles =
-            Tiles{status, status_next, table + smaller_at(taken.bucket, digit_index), state + STATE_RECOUNTS};
-        sweep(me, taken.tile, taken.present, chain, tiles, shared, sort);
+        const Tiles tiles = Tiles{status, status_next, table + smaller_at(found.w, digit_index), state + STATE_RECOUNTS};
+        sweep(me, tile, found.y, digit, chain, tiles, shared, sort);
     }
 }

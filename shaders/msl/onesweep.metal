@@ -49,11 +49,11 @@
 #else
     const uint digit_index = scheduled(slot.value, state);
 #endif
+    const Digit digit = digit_at(digit_index, sort);
     const bool is_odd = (slot.value & 1u) != 0u;
     // All tiles are one chain. The first pass reads the source and writes the scratch, the others go to and fro between scratch and home.
     Chain chain;
     chain.first_tile = 0u;
-    chain.digit = digit_at(digit_index, sort);
     chain.keys_from = keys_from + (slot.value == 0u ? sort.keys_source : is_odd ? 0u : sort.keys_home);
     chain.keys_to = keys_to + (is_odd ? sort.keys_home : 0u);
 #if VALUES
@@ -65,5 +65,5 @@
 #endif
     const Tiles tiles = Tiles{status, status_next, state + STATE_HISTOGRAM + digit_index * RADIX, state + STATE_RECOUNTS};
     const Shared shared = Shared{board, offsets, sums, &missing};
-    sweep(me, tile, min(keys - tile * TILE, TILE), chain, tiles, shared, sort);
+    sweep(me, tile, min(keys - tile * TILE, TILE), digit, chain, tiles, shared, sort);
 }

@@ -60,10 +60,11 @@ inline uint packed_word(const threadgroup atomic_uint* board, uint index, uint p
         }
     }
     for (uint d = 0u; d < sort.digit_count; d++) {
+        const Digit digit = digit_at(d, sort);
 #if VALUES
-        sort_by_digit(me, keys, positions, present, digit_at(d, sort), board, sums);
+        sort_by_digit(me, keys, positions, present, digit, board, sums);
 #else
-        sort_by_digit(me, keys, present, digit_at(d, sort), board, sums);
+        sort_by_digit(me, keys, present, digit, board, sums);
 #endif
     }
 

@@ -5,7 +5,6 @@
 struct Chain {
     // The first tile.
     uint first_tile;
-    Digit digit;
     // Its keys, and where those of it and of what lies before go.
     const device Key* keys_from;
     device Key* keys_to;
@@ -54,6 +53,7 @@ inline void move_tile(
     const thread uint* items,
     uint first,
     uint present,
+    const thread Digit& digit,
     const thread Chain& chain,
     const thread Shared& shared) {
     threadgroup atomic_uint* board = shared.board;
@@ -85,7 +85,7 @@ inline void move_tile(
             const uint at = i * GROUP + me.index;
             if (at < here) {
                 const Key key = key_at(board + at);
-                const uint place = load_shared(shared.offsets + digit_of(key, chain.digit)) + slice_first + at;
+                const uint place = load_shared(shared.offsets + digit_of(key, digit)) + slice_first + at;
                 chain.keys_to[place] = key;
 #if VALUES
                 places[i] = place;

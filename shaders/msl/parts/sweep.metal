@@ -110,6 +110,7 @@ inline void sweep(
     const thread Thread& me,
     uint tile,
     uint present,
+    const thread Digit& digit,
     const thread Chain& chain,
     const thread Tiles& tiles,
     const thread Shared& shared,
@@ -131,7 +132,7 @@ inline void sweep(
     }
 #pragma unroll
     for (uint item = 0u; item < KEYS; item++) {
-        items[item] = digit_of(own[item], chain.digit);
+        items[item] = digit_of(own[item], digit);
     }
     Ranked ranked;
     count_tile(me, items, present, shared.board, shared.sums, ranked);
@@ -162,15 +163,15 @@ inline void sweep(
             }
 #pragma unroll
             for (uint i = 0u; i < DIGITS; i++) {
-                const uint digit = owned_digit(me, i);
+                const uint value = owned_digit(me, i);
                 if (before[i] > first_tile) {
                     atomic_fetch_max_explicit(shared.missing, before[i], memory_order_relaxed);
                     continue;
                 }
                 if (!is_blocked) {
-                    publish(tiles.status, tile, digit, INCLUSIVE | (earlier[i] + ranked.totals[i]));
+                    publish(tiles.status, tile, value, INCLUSIVE | (earlier[i] + ranked.totals[i]));
                 }
-                places[i] = load(tiles.smaller + digit) + earlier[i] - ranked.starts[i];
+                places[i] = load(tiles.smaller + value) + earlier[i] - ranked.starts[i];
             }
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -188,7 +189,7 @@ inline void sweep(
             atomic_fetch_add_explicit(tiles.recounts, 1u, memory_order_relaxed);
         }
         for (uint i = me.index; i < TILE; i += GROUP) {
-            const uint other = digit_of(chain.keys_from[(stuck - 1u - first_tile) * TILE + i], chain.digit);
+            const uint other = digit_of(chain.keys_from[(stuck - 1u - first_tile) * TILE + i], digit);
             atomic_fetch_add_explicit(shared.offsets + other, 1u, memory_order_relaxed);
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -203,5 +204,5 @@ inline void sweep(
         }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    move_tile(me, own, items, first, present, chain, shared);
+    move_tile(me, own, items, first, present, digit, chain, shared);
 }
