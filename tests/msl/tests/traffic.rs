@@ -8,9 +8,6 @@ use polysort_msl::{Config, FACTS, MslBackend, Source, Traffic};
 /// Some tiles, so that what is counted for each key is much that of any longer sort.
 const KEYS: u64 = 8 * 256 * 22;
 
-/// About a tile of the hybrid here.
-const TILE: usize = 2048;
-
 /// What one sort takes, as bytes and atomic operations for each key, and its launches.
 fn of(algorithm: Option<Algorithm>, sort: impl FnOnce(&MslBackend) -> Result<(), Error>) -> (f64, f64, u64) {
     let config = Config { algorithm, planned_for: 1 << 24, ..Config::of(Source::NATIVE) };
@@ -106,6 +103,8 @@ fn bytes_of_a_key_of_the_hybrid() {
         let expected = f64::from(4 * (2 * key_words + digits * 2 * (key_words + value_words)));
         // Before the partition and the passes, and by each of these, the status words of a tile are cleared.
         let status = f64::from((digits + 2) * 4 * RADIX) / f64::from(tile);
-        assert!(bytes >= expected && bytes < expected + status + 1.0, "{what}: {bytes} bytes a key, not {expected} + {status}");
+        // Of so few keys a good part is read again to see whether they are in order, and for those that are absent from a batch of loads.
+        let most = 1.1 * expected + status;
+        assert!(bytes >= expected && bytes < most, "{what}: {bytes} bytes a key, not {expected} to {most}");
     }
 }
