@@ -44,26 +44,26 @@ pub fn msl(variant: &Variant) -> Option<String> {
     }
     let (sort, sums, search) = (metal!("parts/sort"), metal!("parts/sums"), metal!("parts/search"));
     let (counts, table) = (metal!("parts/counts"), metal!("parts/bucket_table"));
-    let rows = if variant.has_wide_digits() { metal!("parts/wide_rows") } else { metal!("parts/rows") };
-    let ranking = [metal!("parts/threads"), sums, rows, metal!("parts/rank")];
+    let rows = if variant.has_wide_digits() { vec![metal!("parts/wide_rows")] } else { vec![sums, metal!("parts/rows")] };
+    let ranking = [metal!("parts/threads")].into_iter().chain(rows).chain([metal!("parts/rank")]);
     let sweep = [metal!("parts/board"), metal!("parts/move_tile"), metal!("parts/sweep")];
     let mut files = vec![metal!("parts/group"), sort];
     match variant.kernel {
         Kernel::Begin => files.push(metal!("begin")),
         Kernel::Histogram => files.extend([counts, metal!("histogram")]),
         Kernel::Scan => files.extend([sums, metal!("scan")]),
-        Kernel::Onesweep => files.extend(ranking.into_iter().chain(sweep).chain([metal!("onesweep")])),
+        Kernel::Onesweep => files.extend(ranking.chain(sweep).chain([metal!("onesweep")])),
         Kernel::Buckets => files.extend([table, sums, metal!("buckets")]),
-        Kernel::BucketTile => files.extend(ranking.into_iter().chain([metal!("parts/sort_by_digit"), metal!("bucket_tile")])),
+        Kernel::BucketTile => files.extend(ranking.chain([metal!("parts/sort_by_digit"), metal!("bucket_tile")])),
         Kernel::BucketHistogram => files.extend([table, sums, counts, metal!("bucket_histogram")]),
         Kernel::BucketSweep => files.extend([table].into_iter().chain(ranking).chain(sweep).chain([metal!("bucket_sweep")])),
-        Kernel::SingleTile => files.extend(ranking.into_iter().chain([metal!("parts/sort_by_digit"), metal!("single_tile")])),
+        Kernel::SingleTile => files.extend(ranking.chain([metal!("parts/sort_by_digit"), metal!("single_tile")])),
         Kernel::Copy => files.push(metal!("copy")),
         Kernel::Identity => files.push(metal!("identity")),
         Kernel::Widen => files.push(metal!("widen")),
         Kernel::Narrow => files.push(metal!("narrow")),
         Kernel::Fill => files.push(metal!("fill")),
-        Kernel::TopK => files.extend(ranking.into_iter().chain([metal!("parts/positions"), metal!("top_k")])),
+        Kernel::TopK => files.extend(ranking.chain([metal!("parts/positions"), metal!("top_k")])),
         Kernel::IvfDistance => files = vec![metal!("parts/group"), search, metal!("ivf_distance")],
         Kernel::Nearest => files = vec![metal!("parts/group"), search, metal!("nearest")],
         Kernel::Upsweep | Kernel::Spine | Kernel::Downsweep => return None,

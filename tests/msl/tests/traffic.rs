@@ -5,8 +5,8 @@ use polysort_core::plan::{Algorithm, RADIX, Request, SortPlan};
 use polysort_core::{Error, Sort, Spec};
 use polysort_msl::{Config, FACTS, MslBackend, Source, Traffic};
 
-/// Some tiles, so that what is counted for each key is much that of any longer sort.
-const KEYS: u64 = 8 * 256 * 22;
+/// Some tiles, most of them whole, so that what is counted for each key is much that of any longer sort.
+const KEYS: u64 = 12 * 4096;
 
 /// What one sort takes, as bytes and atomic operations for each key, and its launches.
 fn of(algorithm: Option<Algorithm>, sort: impl FnOnce(&MslBackend) -> Result<(), Error>) -> (f64, f64, u64) {
