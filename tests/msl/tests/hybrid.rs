@@ -1,13 +1,15 @@
 //! The MSD hybrid, command by command: what each leaves in the buffers is what a plain model of it says, bucket by bucket.
 #![cfg(unix)]
 
-mod each;
+mod digits;
+mod sources;
 
+use digits::spec;
 use polysort_core::plan::{
     Algorithm, BATCH_WORDS, Blocked, BucketTable, Buffer, Command, Digit, Facts, Kernel, Number, Payload, Place, Request,
     SortPlan, TILE_WORDS,
 };
-use polysort_core::{Error, Masks, Spec, Word};
+use polysort_core::{Error, Spec, Word};
 use polysort_msl::{Buffer as Bytes, Config, FACTS, Memory, MslBackend, Source};
 use polysort_shaders::abi;
 use std::ops::Range;
@@ -104,7 +106,7 @@ impl<'a, W: Word> Model<'a, W> {
     }
 
     fn digit(&self, key: W, digit: &Digit) -> usize {
-        each::digit(self.plan, key, digit)
+        digits::digit(self.plan, key, digit)
     }
 
     fn is_small(&self, bucket: usize) -> bool {
@@ -308,13 +310,6 @@ fn check<W: Word>(source: Source, pattern: Pattern, payload: Payload, spec: Spec
     let expected: Vec<W> = if payload == Payload::Indices { keys.clone() } else { order.iter().map(|&i| keys[i]).collect() };
     assert!(memory[&Buffer::Keys] == placed(bytemuck::cast_slice(&expected)), "{pattern:?}");
     memory[&Buffer::State].values::<u32>()[abi::STATE_RECOUNTS as usize]
-}
-
-/// One of the orders, and bits of the key.
-fn spec<W: Word>(number: usize) -> Spec {
-    let masks = [Masks::UNSIGNED, Masks::float(W::BITS).reversed(W::BITS), Masks::signed(W::BITS)][number % 3];
-    let (begin, end) = [(0, W::BITS), (0, W::BITS), (3, W::BITS), (5, W::BITS - 7)][number % 4];
-    Spec::new::<W>(masks, begin, end).unwrap()
 }
 
 fn buckets_of_u32(source: Source) {
