@@ -52,7 +52,7 @@ fn requests() -> Vec<Request> {
         }
         let keys = Request::keys(key_bits, spec, 100_000);
         requests.extend([false, true].map(|segmented| keys.select(Top { k: 100, segmented })));
-        requests.push(keys.select(Top { k: 1000, segmented: false }));
+        requests.extend([1000, 20_000].map(|k| keys.select(Top { k, segmented: false })));
         let segments = Segmented { max: 1000, begins: Place { first: 0 }, ends: Place { first: 1 } };
         for max in [500, 4000, 100_000] {
             let keys = Request::keys(key_bits, spec, max).in_segments(segments);
@@ -154,9 +154,10 @@ fn bindings_are_those_of_the_commands() {
 /// By number and name; what is only read says so.
 #[test]
 fn bindings_of_twins_are_the_same() {
-    // Without subgroups, and by segments.
+    // Without subgroups, by segments, and those that select as many as are asked for.
     let by_segments = [Kernel::Segments, Kernel::SegmentNetwork, Kernel::SegmentTile, Kernel::LongSegments];
-    let alone = [&by_segments[..], &[Kernel::Upsweep, Kernel::Spine, Kernel::Downsweep]].concat();
+    let picks = [Kernel::PickCount, Kernel::PickDigit, Kernel::PickTally, Kernel::PickSpine, Kernel::Pick];
+    let alone = [&by_segments[..], &picks, &[Kernel::Upsweep, Kernel::Spine, Kernel::Downsweep]].concat();
     let mut twins = BTreeSet::new();
     for (_, _, command) in launches() {
         let kernel = command.variant.kernel;

@@ -76,9 +76,10 @@ fn complaints(text: &str, name: &str) -> String {
 fn every_kernel_is_right() {
     let variants = variants();
     assert!(variants.len() > 80);
-    // Without subgroups, and by segments.
+    // Without subgroups, by segments, and those that select as many as are asked for.
     let by_segments = [Kernel::Segments, Kernel::SegmentNetwork, Kernel::SegmentTile, Kernel::LongSegments];
-    let alone = [&by_segments[..], &[Kernel::Upsweep, Kernel::Spine, Kernel::Downsweep]].concat();
+    let picks = [Kernel::PickCount, Kernel::PickDigit, Kernel::PickTally, Kernel::PickSpine, Kernel::Pick];
+    let alone = [&by_segments[..], &picks, &[Kernel::Upsweep, Kernel::Spine, Kernel::Downsweep]].concat();
     for kernel in Kernel::ALL.into_iter().filter(|kernel| !alone.contains(kernel)) {
         assert!(variants.iter().any(|variant| variant.kernel == kernel), "{kernel:?}");
     }
