@@ -5,8 +5,6 @@
 // out      status: zero, for the first pass
 // launch   groups of HISTOGRAM_TILE keys each, at least as many as that takes
 
-#define SLOTS (KEY_DIGITS * RADIX)
-
 // Whether one key sorts before another.
 inline bool is_before(Key one, Key other, constant Sort& sort) {
     bool before = false;
@@ -71,14 +69,7 @@ inline bool is_before(Key one, Key other, constant Sort& sort) {
 #pragma unroll
         for (uint k = 0u; k < BATCH; k++) {
             if (start + k * GROUP + index < present) {
-#pragma unroll
-                for (uint d = 0u; d < KEY_DIGITS; d++) {
-                    if (d < sort.digit_count) {
-                        const Digit digit = digit_at(d, sort);
-                        const uint count = d * RADIX + digit_of(batch[k], digit);
-                        atomic_fetch_add_explicit(counts + count, 1u, memory_order_relaxed);
-                    }
-                }
+                count_digits(batch[k], sort.digit_count, counts, sort);
             }
         }
         // One descent is enough.
@@ -95,7 +86,7 @@ inline bool is_before(Key one, Key other, constant Sort& sort) {
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint i = index; i < sort.digit_count * RADIX; i += GROUP) {
-        const uint found = load_shared(counts + i);
+        const uint found = found_at(counts, i);
         if (found > 0u) {
             atomic_fetch_add_explicit(state + STATE_HISTOGRAM + i, found, memory_order_relaxed);
         }

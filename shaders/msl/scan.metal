@@ -2,9 +2,8 @@
 //
 // in       sort
 // in, out  state: its histogram; VARIES gets a bit for each digit of which not all keys have the same value
-// launch   one group of RADIX threads for each digit
-
-#define SIMDGROUPS (GROUP / 32u)
+// launch   one group for each digit
+// does     Each thread sums up the counts of DIGITS neighbouring values, the group over the threads.
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void scan(
     constant Sort& sort [[buffer(0)]],
@@ -15,23 +14,24 @@
     uint3 group_id [[threadgroup_position_in_grid]]) {
     threadgroup uint sums[SIMDGROUPS];
 
-    device atomic_uint* slot = state + STATE_HISTOGRAM + group_id.x * RADIX + index;
-    const uint found = load(slot);
-    const uint before_lane = simd_prefix_exclusive_sum(found);
-    if (lane == 31u) {
-        sums[simdgroup] = before_lane + found;
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    uint before = before_lane;
-    uint keys = 0u;
+    device atomic_uint* first = state + STATE_HISTOGRAM + group_id.x * RADIX + index * DIGITS;
+    uint found[DIGITS];
+    uint sum = 0u;
 #pragma unroll
-    for (uint s = 0u; s < SIMDGROUPS; s++) {
-        const uint sum = sums[s];
-        before += s < simdgroup ? sum : 0u;
-        keys += sum;
+    for (uint i = 0u; i < DIGITS; i++) {
+        found[i] = load(first + i);
+        sum += found[i];
     }
-    store(slot, before);
-    if (found > 0u && found < keys) {
+    const uint2 counts = sums_before(simdgroup, lane, sum, sums);
+    uint before = counts.x;
+    bool varies = false;
+#pragma unroll
+    for (uint i = 0u; i < DIGITS; i++) {
+        store(first + i, before);
+        before += found[i];
+        varies = varies || (found[i] > 0u && found[i] < counts.y);
+    }
+    if (varies) {
         atomic_fetch_or_explicit(state + STATE_VARIES, 1u << group_id.x, memory_order_relaxed);
     }
 }

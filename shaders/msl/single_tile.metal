@@ -37,7 +37,7 @@ inline uint packed_word(const threadgroup atomic_uint* board, uint index, uint p
     uint simdgroup [[simdgroup_index_in_threadgroup]],
     uint lane [[thread_index_in_simdgroup]]) {
     threadgroup atomic_uint board[BOARD];
-    threadgroup uint sums[ROWS];
+    threadgroup uint sums[ROW_SUMS];
 
     const uint present = called_count(count_low.value, count_middle.value, count_high.value, count, sort);
     if (present == 0u) {
@@ -61,48 +61,10 @@ inline uint packed_word(const threadgroup atomic_uint* board, uint index, uint p
     }
     for (uint d = 0u; d < sort.digit_count; d++) {
         const Digit digit = digit_at(d, sort);
-        uint items[KEYS];
-#pragma unroll
-        for (uint item = 0u; item < KEYS; item++) {
-            if (item < me.held) {
-                items[item] = digit_of(keys[item], digit);
-            }
-        }
-        Ranked ranked;
-        count_tile(me, items, present, board, sums, ranked);
-        rank_tile(me, items, present, ranked, board);
-#pragma unroll
-        for (uint word = 0u; word < KEY_WORDS; word++) {
-#pragma unroll
-            for (uint item = 0u; item < KEYS; item++) {
-                if (item < me.held && item_index(me, item) < present) {
-                    store_shared(board + items[item], key_word(keys[item], word));
-                }
-            }
-            threadgroup_barrier(mem_flags::mem_threadgroup);
-#pragma unroll
-            for (uint item = 0u; item < KEYS; item++) {
-                if (item < me.held && item_index(me, item) < present) {
-                    keys[item] = with_word(keys[item], word, load_shared(board + item_index(me, item)));
-                }
-            }
-            threadgroup_barrier(mem_flags::mem_threadgroup);
-        }
 #if VALUES
-#pragma unroll
-        for (uint item = 0u; item < KEYS; item++) {
-            if (item < me.held && item_index(me, item) < present) {
-                store_shared(board + items[item], positions[item]);
-            }
-        }
-        threadgroup_barrier(mem_flags::mem_threadgroup);
-#pragma unroll
-        for (uint item = 0u; item < KEYS; item++) {
-            if (item < me.held && item_index(me, item) < present) {
-                positions[item] = load_shared(board + item_index(me, item));
-            }
-        }
-        threadgroup_barrier(mem_flags::mem_threadgroup);
+        sort_by_digit(me, keys, positions, present, digit, board, sums);
+#else
+        sort_by_digit(me, keys, present, digit, board, sums);
 #endif
     }
 

@@ -44,23 +44,6 @@ inline uint compared(Key key, uint4 bar, uint4 known, constant Sort& sort) {
     return order;
 }
 
-// The sum of the values of the threads before this one, and of all. A barrier must follow before the next call.
-inline uint2 sums_before(const thread Thread& me, uint value, threadgroup uint* sums) {
-    const uint before_lane = simd_prefix_exclusive_sum(value);
-    if (me.lane == LANES - 1u) {
-        sums[me.simdgroup] = before_lane + value;
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    uint before = before_lane;
-    uint total = 0u;
-#pragma unroll
-    for (uint r = 0u; r < GROUP / LANES; r++) {
-        before += r < me.simdgroup ? sums[r] : 0u;
-        total += sums[r];
-    }
-    return uint2(before, total);
-}
-
 // The digit that the `wanted`-th key has by the counts on the board, how many keys have smaller ones, and how many have it.
 inline uint3 find_digit(
     const thread Thread& me,
@@ -75,7 +58,7 @@ inline uint3 find_digit(
         counts[i] = owns_digits(me) ? load_shared(board + me.index * DIGITS + i) : 0u;
         sum += counts[i];
     }
-    uint below = sums_before(me, sum, sums).x;
+    uint below = sums_before(me.simdgroup, me.lane, sum, sums).x;
 #pragma unroll
     for (uint i = 0u; i < DIGITS; i++) {
         // True of one digit of one thread.
@@ -147,7 +130,7 @@ inline void take_first(
             }
         }
         // Two counts in one sum: neither passes 32 * GROUP.
-        const uint2 counts = sums_before(me, popcount(below) | (popcount(same) << 16u), sums);
+        const uint2 counts = sums_before(me.simdgroup, me.lane, popcount(below) | (popcount(same) << 16u), sums);
         uint below_before = taken + (counts.x & 0xffffu);
         uint same_before = same_taken + (counts.x >> 16u);
         for (uint left = below | same; left != 0u; left &= left - 1u) {

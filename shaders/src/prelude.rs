@@ -38,34 +38,43 @@ pub fn msl(variant: &Variant) -> Option<String> {
             include_str!(concat!("../msl/", $name, ".metal"))
         };
     }
-    let by_ballot = matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. }));
-    let (sort, rank, search) = (metal!("parts/sort"), metal!("parts/rank"), metal!("parts/search"));
-    let files = match variant.kernel {
-        Kernel::Histogram | Kernel::Scan | Kernel::Onesweep if variant.has_wide_digits() => return None,
-        Kernel::Begin => vec![sort, metal!("begin")],
-        Kernel::Histogram => vec![sort, metal!("histogram")],
-        Kernel::Scan => vec![sort, metal!("scan")],
-        Kernel::Onesweep if by_ballot && !variant.partitions => vec![sort, rank, metal!("onesweep")],
-        Kernel::SingleTile if by_ballot => vec![sort, rank, metal!("single_tile")],
-        Kernel::Copy => vec![sort, metal!("copy")],
-        Kernel::Identity => vec![sort, metal!("identity")],
-        Kernel::Widen => vec![sort, metal!("widen")],
-        Kernel::Narrow => vec![sort, metal!("narrow")],
-        Kernel::Fill => vec![sort, metal!("fill")],
-        Kernel::TopK if by_ballot => vec![sort, rank, metal!("parts/positions"), metal!("top_k")],
-        Kernel::IvfDistance => vec![search, metal!("ivf_distance")],
-        Kernel::Nearest => vec![search, metal!("nearest")],
-        Kernel::Onesweep | Kernel::SingleTile | Kernel::TopK => return None,
+    // Segments are sorted by kernels in WGSL alone.
+    if variant.network_keys > 0 || matches!(variant.ranking, Some(Ranking::Counters | Ranking::Ballot { wide: true, .. })) {
+        return None;
+    }
+    let (sort, sums, search) = (metal!("parts/sort"), metal!("parts/sums"), metal!("parts/search"));
+    let (counts, table) = (metal!("parts/counts"), metal!("parts/bucket_table"));
+    let rows = if variant.has_wide_digits() { vec![metal!("parts/wide_rows")] } else { vec![sums, metal!("parts/rows")] };
+    let ranking = [metal!("parts/threads")].into_iter().chain(rows).chain([metal!("parts/rank")]);
+    let sweep = [metal!("parts/board"), metal!("parts/move_tile"), metal!("parts/sweep")];
+    let mut files = vec![metal!("parts/group"), sort];
+    match variant.kernel {
+        Kernel::Begin => files.push(metal!("begin")),
+        Kernel::Histogram => files.extend([counts, metal!("histogram")]),
+        Kernel::Scan => files.extend([sums, metal!("scan")]),
+        Kernel::Onesweep => files.extend(ranking.chain(sweep).chain([metal!("onesweep")])),
+        Kernel::Buckets => files.extend([table, sums, metal!("buckets")]),
+        Kernel::BucketTile => files.extend(ranking.chain([metal!("parts/sort_by_digit"), metal!("bucket_tile")])),
+        Kernel::BucketHistogram => files.extend([table, sums, counts, metal!("bucket_histogram")]),
+        Kernel::BucketSweep => files.extend([table].into_iter().chain(ranking).chain(sweep).chain([metal!("bucket_sweep")])),
+        Kernel::SingleTile => files.extend(ranking.chain([metal!("parts/sort_by_digit"), metal!("single_tile")])),
+        Kernel::Copy => files.push(metal!("copy")),
+        Kernel::Identity => files.push(metal!("identity")),
+        Kernel::Widen => files.push(metal!("widen")),
+        Kernel::Narrow => files.push(metal!("narrow")),
+        Kernel::Fill => files.push(metal!("fill")),
+        Kernel::TopK => files.extend(ranking.chain([metal!("parts/positions"), metal!("top_k")])),
+        Kernel::IvfDistance => files = vec![metal!("parts/group"), search, metal!("ivf_distance")],
+        Kernel::Nearest => files = vec![metal!("parts/group"), search, metal!("nearest")],
         Kernel::Upsweep | Kernel::Spine | Kernel::Downsweep => return None,
         Kernel::Segments | Kernel::SegmentNetwork | Kernel::SegmentTile | Kernel::LongSegments => return None,
         Kernel::PickCount | Kernel::PickDigit | Kernel::PickTally | Kernel::PickSpine | Kernel::Pick => return None,
-        Kernel::Buckets | Kernel::BucketTile | Kernel::BucketHistogram | Kernel::BucketSweep => return None,
-    };
+    }
     let mut text = String::from("#include <metal_stdlib>\n\nusing namespace metal;\n\n");
     for (name, value) in constants(variant).into_iter().chain([("LOOK", tuning::LOOK)]) {
         writeln!(text, "#define {name} {value}u").expect("a string takes all");
     }
-    for file in [metal!("parts/group")].into_iter().chain(files) {
+    for file in files {
         text.push('\n');
         text += &chosen(file, &|flag| is_set(variant, flag), &|count| times(variant, count));
     }

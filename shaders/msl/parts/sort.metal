@@ -153,6 +153,13 @@ inline uint scheduled(uint slot, const device atomic_uint* state) {
     }
     return ctz(digits);
 }
+#if BUCKETS
+
+// The index of the most significant digit in which keys differ: that of the first pass, if it partitions. There is one.
+inline uint top_scheduled(const device atomic_uint* state) {
+    return 31u - clz(load(state + STATE_VARIES));
+}
+#endif
 
 #if PACKED
 // A key of the source, where keys of 8 or 16 bits lie packed in words.

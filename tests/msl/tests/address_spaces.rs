@@ -18,7 +18,9 @@ fn variants() -> Vec<Variant> {
     for (spec, bits) in specs.into_iter().zip([8, 16, 32, 64, 128]) {
         let keys = Request::keys(bits, spec, 1 << 20);
         for payload in [Payload::None, Payload::Indices].into_iter().chain((1..=4).map(Payload::Words)) {
-            requests.extend([None, Some(Algorithm::OneSweep)].map(|algorithm| Request { payload, algorithm, ..keys }));
+            let asked = [Algorithm::OneSweep, Algorithm::WideDigits, Algorithm::MsdHybrid].map(Some);
+            let all = [None].into_iter().chain(asked).map(|algorithm| Request { payload, algorithm, ..keys });
+            requests.extend(all.filter(|request| request.algorithm.is_none_or(|algorithm| algorithm.sorts(request))));
         }
         // More than one group selects from, so that there are levels.
         let some = Request { max: 1 << 15, ..keys };
@@ -74,8 +76,15 @@ fn complaints(text: &str, name: &str) -> String {
 fn every_kernel_is_right() {
     let variants = variants();
     assert!(variants.len() > 80);
-    for kernel in [Kernel::TopK, Kernel::IvfDistance, Kernel::Nearest] {
+    // Without subgroups, by segments, and those that select as many as are asked for.
+    let by_segments = [Kernel::Segments, Kernel::SegmentNetwork, Kernel::SegmentTile, Kernel::LongSegments];
+    let picks = [Kernel::PickCount, Kernel::PickDigit, Kernel::PickTally, Kernel::PickSpine, Kernel::Pick];
+    let alone = [&by_segments[..], &picks, &[Kernel::Upsweep, Kernel::Spine, Kernel::Downsweep]].concat();
+    for kernel in Kernel::ALL.into_iter().filter(|kernel| !alone.contains(kernel)) {
         assert!(variants.iter().any(|variant| variant.kernel == kernel), "{kernel:?}");
+    }
+    for kernel in [Kernel::Histogram, Kernel::Scan, Kernel::Onesweep] {
+        assert!(variants.iter().any(|variant| variant.kernel == kernel && variant.has_wide_digits()), "{kernel:?}, wide");
     }
     for (number, variant) in variants.iter().enumerate() {
         let text = prelude::msl(variant).unwrap();

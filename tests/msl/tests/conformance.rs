@@ -37,7 +37,11 @@ fn main() {
     suite.enter_with("msl, native, OneSweep", tiles.clone().sampled(4 * scale, 5), move || MslBackend::open_with(sweep));
     // By the tiles of long sorts.
     let long = Config { planned_for: (1 << 21) + 1, ..sweep };
-    suite.enter_with("msl, native, OneSweep for many", tiles.sampled(scale, 6), move || MslBackend::open_with(long));
+    suite.enter_with("msl, native, OneSweep for many", tiles.clone().sampled(scale, 6), move || MslBackend::open_with(long));
+    let wide = Config { source: Source::NATIVE, ..wide };
+    suite.enter_with("msl, native, wide digits", tiles.clone().sampled(scale, 9), move || MslBackend::open_with(wide));
+    let hybrid = Config { source: newer, ..hybrid };
+    suite.enter_with("msl, native, MSD hybrid", tiles.sampled(scale, 10), move || MslBackend::open_with(hybrid));
     // Vectors: every dimension has kernels of its own, of which there are enough in the other checks.
     let full = suite.is_full();
     let quick = |name: &str| !["dimensions with every remainder", "random shapes"].contains(&name);

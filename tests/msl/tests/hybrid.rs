@@ -1,11 +1,15 @@
 //! The MSD hybrid, command by command: what each leaves in the buffers is what a plain model of it says, bucket by bucket.
 #![cfg(unix)]
 
+mod digits;
+mod sources;
+
+use digits::spec;
 use polysort_core::plan::{
     Algorithm, BATCH_WORDS, Blocked, BucketTable, Buffer, Command, Digit, Facts, Kernel, Number, Payload, Place, Request,
     SortPlan, TILE_WORDS,
 };
-use polysort_core::{Error, Masks, Spec, Word};
+use polysort_core::{Error, Spec, Word};
 use polysort_msl::{Buffer as Bytes, Config, FACTS, Memory, MslBackend, Source};
 use polysort_shaders::abi;
 use std::ops::Range;
@@ -102,9 +106,7 @@ impl<'a, W: Word> Model<'a, W> {
     }
 
     fn digit(&self, key: W, digit: &Digit) -> usize {
-        let key = key.widen();
-        let ordered = key ^ if key >> (W::BITS - 1) == 1 { self.plan.masks.set } else { self.plan.masks.clear };
-        (ordered >> (32 * digit.word + digit.shift)) as usize & ((1 << digit.bits) - 1)
+        digits::digit(self.plan, key, digit)
     }
 
     fn is_small(&self, bucket: usize) -> bool {
@@ -273,7 +275,7 @@ fn written(command: &Command) -> [Option<Buffer>; 2] {
 }
 
 /// Sorts, looking at the buffers after each command. Gives the tiles that were counted on behalf of others.
-fn check<W: Word>(pattern: Pattern, payload: Payload, spec: Spec, blocked: Blocked, seed: u64) -> u32 {
+fn check<W: Word>(source: Source, pattern: Pattern, payload: Payload, spec: Spec, blocked: Blocked, seed: u64) -> u32 {
     let keys = keys::<W>(pattern, KEYS);
     let words = payload.words();
     // Where elements start that can be bound as they lie, and where none can, which are copied.
@@ -288,7 +290,7 @@ fn check<W: Word>(pattern: Pattern, payload: Payload, spec: Spec, blocked: Block
     let request = Request { keys: place, values: place, ..request };
     let plan = SortPlan::new(request, &FACTS).unwrap();
     let model = Model::new(&plan, &keys);
-    let backend = MslBackend::open_with(Config { seed, ..Config::of(Source::NAGA_ROLLED) }).unwrap();
+    let backend = MslBackend::open_with(Config { seed, ..Config::of(source) }).unwrap();
     let before = vec![0xa5a5_a5a5_u32; first as usize];
     let placed = |elements: &[u32]| Bytes::of(&[&before, elements].concat());
     let mut values: Vec<u32> = (0..KEYS as u32).flat_map(|i| (0..words).map(move |word| i + word)).collect();
@@ -310,51 +312,41 @@ fn check<W: Word>(pattern: Pattern, payload: Payload, spec: Spec, blocked: Block
     memory[&Buffer::State].values::<u32>()[abi::STATE_RECOUNTS as usize]
 }
 
-/// One of the orders, and bits of the key.
-fn spec<W: Word>(number: usize) -> Spec {
-    let masks = [Masks::UNSIGNED, Masks::float(W::BITS).reversed(W::BITS), Masks::signed(W::BITS)][number % 3];
-    let (begin, end) = [(0, W::BITS), (0, W::BITS), (3, W::BITS), (5, W::BITS - 7)][number % 4];
-    Spec::new::<W>(masks, begin, end).unwrap()
-}
-
-#[test]
-fn buckets_of_u32() {
+fn buckets_of_u32(source: Source) {
     for (number, pattern) in PATTERNS.into_iter().enumerate() {
         for payload in [Payload::None, [Payload::Indices, Payload::Words(1), Payload::Words(3)][number % 3]] {
-            check::<u32>(pattern, payload, Spec::unsigned::<u32>(), Blocked::NONE, number as u64);
+            check::<u32>(source, pattern, payload, Spec::unsigned::<u32>(), Blocked::NONE, number as u64);
         }
-        check::<u32>(pattern, Payload::Words(1), spec::<u32>(number + 1), Blocked::NONE, number as u64 + 100);
+        let payload = [Payload::Words(1), Payload::None][number % 2];
+        check::<u32>(source, pattern, payload, spec::<u32>(number + 1), Blocked::NONE, number as u64 + 100);
     }
 }
 
-#[test]
-fn buckets_of_u64() {
+fn buckets_of_u64(source: Source) {
     for (number, pattern) in PATTERNS.into_iter().enumerate() {
         let payload = [Payload::None, Payload::Words(2), Payload::Indices, Payload::Words(4)][number % 4];
-        check::<u64>(pattern, payload, spec::<u64>(number), Blocked::NONE, number as u64);
+        check::<u64>(source, pattern, payload, spec::<u64>(number), Blocked::NONE, number as u64);
     }
 }
 
 /// Passes over buckets look back over tiles that publish nothing as well.
-#[test]
-fn starved_tiles_are_counted_by_others() {
+fn starved_tiles_are_counted_by_others(source: Source) {
     for (number, blocked) in [Blocked::one_of(2), Blocked::run(0, 1), Blocked::run(1, u32::MAX)].into_iter().enumerate() {
         for pattern in [Pattern::OneBucket, Pattern::TwoHuge] {
             let payload = [Payload::None, Payload::Words(1)][number % 2];
-            let one_pass = check::<u32>(Pattern::OneDigit, payload, Spec::unsigned::<u32>(), blocked, number as u64);
-            let all = check::<u32>(pattern, payload, Spec::unsigned::<u32>(), blocked, number as u64);
+            let one_pass = check::<u32>(source, Pattern::OneDigit, payload, Spec::unsigned::<u32>(), blocked, number as u64);
+            let all = check::<u32>(source, pattern, payload, Spec::unsigned::<u32>(), blocked, number as u64);
             assert!(one_pass > 0 && all > one_pass, "{all} tiles counted by others, {one_pass} of them in the partition");
         }
     }
 }
 
 /// Keys in order are left where they are: of what the passes would write nothing is.
-#[test]
-fn keys_in_order_are_only_counted() {
+fn keys_in_order_are_only_counted(source: Source) {
     let keys = keys::<u32>(Pattern::Sorted, KEYS);
     let request = Request { algorithm: Some(Algorithm::MsdHybrid), ..Request::keys(32, Spec::unsigned::<u32>(), KEYS as u64) };
     let plan = SortPlan::new(request, &FACTS).unwrap();
-    let backend = MslBackend::open_with(Config::of(Source::NAGA_ROLLED)).unwrap();
+    let backend = MslBackend::open_with(Config::of(source)).unwrap();
     let mut memory = Memory::from([(Buffer::Keys, Bytes::of(&keys)), (Buffer::Values, Bytes::default())]);
     let mut before = Memory::new();
     let written = [Buffer::Scratch, Buffer::Buckets, Buffer::StatusOdd, Buffer::Keys];
@@ -367,6 +359,13 @@ fn keys_in_order_are_only_counted() {
     backend.launch_each(&plan, KEYS as u64, &mut memory, launched).unwrap();
     assert!(!before.is_empty());
 }
+
+each_source!(
+    buckets_of_u32
+    buckets_of_u64
+    starved_tiles_are_counted_by_others
+    keys_in_order_are_only_counted
+);
 
 #[test]
 fn what_it_cannot_sort_is_refused() {

@@ -10,10 +10,20 @@ use polysort_msl::{Config, FACTS, MslBackend, Source, Text};
 use polysort_shaders::abi::NOTHING;
 use std::sync::Mutex;
 
+/// Which sorts a kernel is tried by, and is a part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// What plans choose, and a least-significant-digit sort.
+    Plans,
+    WideDigits,
+    Hybrid,
+}
+
 /// A mistake: in this kernel, what stands for the text's occurrence of that number, counted from 0.
 #[derive(Clone, Copy, Debug)]
 struct Mistake {
     kernel: Kernel,
+    by: By,
     what: &'static str,
     number: usize,
     from: &'static str,
@@ -30,7 +40,9 @@ const MUTANTS: Source =
 fn mutated(variant: &Variant) -> Text {
     let Text { text, takes_sizes } = (Source::NATIVE.text)(variant);
     let text = match *PLANTED.lock().unwrap() {
-        Some(Mistake { kernel, number, from, to, .. }) if kernel == variant.kernel => {
+        Some(Mistake { kernel, by, number, from, to, .. })
+            if kernel == variant.kernel && (by == By::WideDigits) == variant.has_wide_digits() =>
+        {
             let (at, _) = text.match_indices(from).nth(number).expect("what is mutated is there");
             format!("{}{to}{}", &text[..at], &text[at + from.len()..])
         }
@@ -39,23 +51,35 @@ fn mutated(variant: &Variant) -> Text {
     Text { text, takes_sizes }
 }
 
-const BARRIERS: [&str; 3] = [
+const BARRIERS: [&str; 4] = [
     "threadgroup_barrier(mem_flags::mem_threadgroup);",
     "threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);",
     "simdgroup_barrier(mem_flags::mem_threadgroup);",
+    "threadgroup_barrier(mem_flags::mem_device);",
 ];
 
 /// Barriers whose absence does not show, by their place in `BARRIERS` and their number.
-const UNNOTICED: [(Kernel, usize, usize); 4] = [
+const UNNOTICED: [(Kernel, By, usize, usize); 7] = [
     // The next step begins with a ballot, which waits for all lanes here; a GPU need not order memory there.
-    (Kernel::SingleTile, 2, 0),
-    (Kernel::Onesweep, 2, 0),
-    (Kernel::TopK, 0, 4),
-    (Kernel::TopK, 2, 0),
+    (Kernel::SingleTile, By::Plans, 2, 0),
+    (Kernel::Onesweep, By::Plans, 2, 0),
+    (Kernel::TopK, By::Plans, 0, 4),
+    (Kernel::TopK, By::Plans, 2, 0),
+    (Kernel::Onesweep, By::WideDigits, 2, 0),
+    (Kernel::BucketTile, By::Hybrid, 2, 0),
+    (Kernel::BucketSweep, By::Hybrid, 2, 0),
 ];
 
 const fn first(kernel: Kernel, what: &'static str, from: &'static str, to: &'static str) -> Mistake {
-    Mistake { kernel, what, number: 0, from, to }
+    Mistake { kernel, by: By::Plans, what, number: 0, from, to }
+}
+
+const fn in_wide(kernel: Kernel, what: &'static str, from: &'static str, to: &'static str) -> Mistake {
+    Mistake { by: By::WideDigits, ..first(kernel, what, from, to) }
+}
+
+const fn in_hybrid(kernel: Kernel, what: &'static str, from: &'static str, to: &'static str) -> Mistake {
+    Mistake { by: By::Hybrid, ..first(kernel, what, from, to) }
 }
 
 const fn in_onesweep(what: &'static str, from: &'static str, to: &'static str) -> Mistake {
@@ -93,7 +117,7 @@ const MISTAKES: [Mistake; 26] = [
         "ticket = load(state + STATE_TICKETS + slot.value); store(state + STATE_TICKETS + slot.value, ticket + 1u);",
     ),
     in_onesweep("a sum without its own tile", "INCLUSIVE | (earlier[i] + ranked.totals[i])", "INCLUSIVE | earlier[i]"),
-    in_onesweep("a recount of the next tile", "source[(stuck - 1u) * TILE + i]", "source[stuck * TILE + i]"),
+    in_onesweep("a recount of the next tile", "(stuck - 1u - first_tile) * TILE", "(stuck - first_tile) * TILE"),
     first(
         Kernel::Histogram,
         "the last key is not counted",
@@ -129,15 +153,126 @@ const MISTAKES: [Mistake; 26] = [
     first(Kernel::Nearest, "an empty place looked at", "if (position == NOTHING)", "if (position == NOTHING - 1u)"),
 ];
 
-/// Whether keys with values come out right, by one launch and by many.
-fn sorts() -> Result<(), String> {
-    // Blocked tiles, so that others count them.
-    let long =
-        Config { algorithm: Some(Algorithm::OneSweep), blocked: Blocked::one_of(3), planned_for: 1 << 22, ..Config::of(MUTANTS) };
-    for (config, len) in [(Config::of(MUTANTS), 3000), (long, 40_000)] {
-        let backend = MslBackend::open_with(config).map_err(|error| error.to_string())?;
-        for round in 0..4 {
-            let input: Vec<u32> = (0..len).map(|i: u32| (i + round).wrapping_mul(0x9e37_79b9) >> (5 * round)).collect();
+/// Mistakes in what sorts by wide digits.
+const WIDE_MISTAKES: [Mistake; 10] = [
+    in_wide(Kernel::Onesweep, "a wrong binding", "keys_from [[buffer(5)]]", "keys_from [[buffer(6)]]"),
+    in_wide(Kernel::Onesweep, "a mask off by one", "#define HALF 0xffffu", "#define HALF 0xfffeu"),
+    in_wide(Kernel::Onesweep, "the other half", "16u * (digit / ROW)", "16u * (1u - digit / ROW)"),
+    in_wide(Kernel::Onesweep, "upper halves among the lower", "(starts[i] >> 16u) + lower", "starts[i] >> 16u"),
+    in_wide(
+        Kernel::Onesweep,
+        "no ticket",
+        "ticket = atomic_fetch_add_explicit(state + STATE_TICKETS + slot.value, 1u, memory_order_relaxed);",
+        "ticket = 0u;",
+    ),
+    in_wide(Kernel::Onesweep, "places on the slice", "board + (BOARD - RADIX)", "board"),
+    in_wide(
+        Kernel::Onesweep,
+        "counts of tiles before the last",
+        "words[d] >= INCLUSIVE ? first_tile : before",
+        "false ? 0u : before",
+    ),
+    in_wide(Kernel::Histogram, "the lower half alone", "1u << (16u * (value / ROW))", "1u"),
+    in_wide(Kernel::Histogram, "the lower half for both", " >> (16u * (i / ROW % 2u))", ""),
+    in_wide(Kernel::Scan, "one digit a thread", "group_id.x * RADIX + index * DIGITS", "group_id.x * RADIX + index"),
+];
+
+/// Mistakes in what sorts by buckets.
+const HYBRID_MISTAKES: [Mistake; 19] = [
+    in_hybrid(Kernel::Onesweep, "a partition by the lowest digit", "31u - clz(load(state", "ctz(load(state"),
+    in_hybrid(Kernel::BucketSweep, "a wrong binding", "keys_from [[buffer(7)]]", "keys_from [[buffer(8)]]"),
+    in_hybrid(Kernel::BucketSweep, "a mask off by one", "((1u << me.lane) - 1u)", "((2u << me.lane) - 1u)"),
+    in_hybrid(
+        Kernel::BucketSweep,
+        "no ticket",
+        "taken = atomic_fetch_add_explicit(batch_row + BATCH_TICKETS + slot.value, 1u, memory_order_relaxed);",
+        "taken = load(batch_row + BATCH_TICKETS + slot.value);",
+    ),
+    in_hybrid(Kernel::BucketSweep, "a ticket for all passes", "BATCH_TICKETS + slot.value", "BATCH_TICKETS + 1u"),
+    in_hybrid(Kernel::BucketSweep, "a chain of all buckets", "chain.first_tile = found.z - tiles_begin", "chain.first_tile = 0u"),
+    in_hybrid(Kernel::BucketSweep, "the first pass reads elsewhere", "ends_here && slot.value > 1u", "ends_here"),
+    in_hybrid(Kernel::BucketSweep, "batches apart", "to_shift = ends_here ? 0u : batch_start", "to_shift = 0u"),
+    in_hybrid(
+        Kernel::BucketSweep,
+        "a recount of the next tile",
+        "(stuck - 1u - first_tile) * TILE",
+        "(stuck - first_tile) * TILE",
+    ),
+    in_hybrid(
+        Kernel::BucketSweep,
+        "counts of the next digit",
+        "smaller_at(found.w, digit_index)",
+        "smaller_at(found.w, slot.value)",
+    ),
+    in_hybrid(Kernel::BucketTile, "no bucket of the most keys", "present > SMALL_BUCKET", "present >= SMALL_BUCKET"),
+    in_hybrid(Kernel::BucketTile, "a digit too high", "scheduled(slot - 1u, state)", "scheduled(slot, state)"),
+    in_hybrid(Kernel::BucketTile, "the other buffer", "sort_passes % 2u == 0u", "sort_passes % 2u == 1u"),
+    in_hybrid(
+        Kernel::BucketHistogram,
+        "no last digit",
+        "lower_digits = sort.digit_count - 1u",
+        "lower_digits = sort.digit_count - 2u",
+    ),
+    in_hybrid(Kernel::BucketHistogram, "another bucket", "load(found + 3u)", "load(found + 2u)"),
+    in_hybrid(Kernel::BucketHistogram, "status of other tiles", "status[(tile - tiles_begin)", "status[(tile - 0u)"),
+    in_hybrid(Kernel::Buckets, "no tiles of larger buckets", "end - start <= SMALL_BUCKET", "end - start <= SMALL_BUCKET + 1u"),
+    in_hybrid(
+        Kernel::Buckets,
+        "a bucket in the batch before",
+        "first_from(starts, RADIX, i * BATCH_KEYS)",
+        "first_from(starts, RADIX, i * BATCH_KEYS + 1u)",
+    ),
+    in_hybrid(Kernel::Buckets, "whole tiles alone", "min(starts[bucket + 1u] - key, TILE)", "TILE"),
+];
+
+/// Keys of the buckets that are small.
+const SMALL: u32 = 140;
+
+/// Keys of a round: which bits of a number, from which one on.
+type Bits = (u32, u32);
+
+/// All of them, or fewer and fewer digits.
+const FEWER: [Bits; 4] = [(0, u32::MAX), (5, u32::MAX), (10, u32::MAX), (15, u32::MAX)];
+
+/// Two buckets of several tiles; 64 that have [`SMALL`] keys or one more; the same with an odd number of digits; 16 of a tile, several of
+/// them in a batch, also with an odd number. Digits between the highest and the lowest have few values.
+const BUCKETS: [Bits; 4] = [(7, u32::MAX), (2, 0xff03_03ff), (2, 0xff00_ffff), (12, u32::MAX)];
+
+/// Schedules on which all tiles are counted by others: enough for some threads to see what another group published, and some not.
+const TIMES: u32 = 12;
+
+/// Whether keys with values come out right.
+fn sorts(by: By) -> Result<(), String> {
+    // Blocked tiles, so that others count them: some, or all, which is when threads see most of what others do meanwhile.
+    let some = |algorithm| Config { algorithm: Some(algorithm), blocked: Blocked::one_of(3), ..Config::of(MUTANTS) };
+    let all = |algorithm| Config { blocked: Blocked::run(0, u32::MAX), ..some(algorithm) };
+    match by {
+        // By one launch and by many.
+        By::Plans => {
+            each_sorts(Config::of(MUTANTS), 3000, &FEWER, 1)?;
+            each_sorts(Config { planned_for: 1 << 22, ..some(Algorithm::OneSweep) }, 40_000, &FEWER, 1)?;
+            each_sorts(all(Algorithm::OneSweep), 9000, &FEWER[..1], TIMES)
+        }
+        By::WideDigits => {
+            each_sorts(some(Algorithm::WideDigits), 9000, &FEWER, 1)?;
+            each_sorts(all(Algorithm::WideDigits), 9000, &FEWER[..1], TIMES)
+        }
+        By::Hybrid => {
+            let config = Config { batch: Some(3000), small_bucket: Some(SMALL), ..some(Algorithm::MsdHybrid) };
+            each_sorts(config, 64 * SMALL + 40, &BUCKETS, 1)?;
+            // Each thread holds several keys of a small bucket.
+            each_sorts(Config { small_bucket: None, ..config }, 5000, &BUCKETS[..1], 1)?;
+            each_sorts(Config { small_bucket: Some(SMALL), ..all(Algorithm::MsdHybrid) }, 20_000, &BUCKETS[..1], TIMES)
+        }
+    }
+}
+/// Whether keys of all these bits do, on so many schedules of each launch.
+fn each_sorts(config: Config, len: u32, bits: &[Bits], times: u32) -> Result<(), String> {
+    let backend = MslBackend::open_with(config).map_err(|error| error.to_string())?;
+    for time in 0..times {
+        for (round, &(shift, mask)) in (0..).zip(bits) {
+            let key = |i: u32| ((i + round + time).wrapping_mul(0x9e37_79b9) >> shift) & mask;
+            let input: Vec<u32> = (0..len).map(key).collect();
             let mut order: Vec<u32> = (0..len).collect();
             let (mut keys, mut values) = (input.clone(), order.clone());
             order.sort_by_key(|&i| input[i as usize]);
@@ -205,40 +340,57 @@ fn searches() -> Result<(), String> {
 }
 
 /// Whether all is right of what a kernel is for.
-fn works(kernel: Kernel) -> Result<(), String> {
+fn works(kernel: Kernel, by: By) -> Result<(), String> {
     match kernel {
         Kernel::TopK => selects(),
         Kernel::IvfDistance | Kernel::Nearest => searches(),
-        _ => sorts(),
+        _ => sorts(by),
     }
 }
 
-#[test]
-fn every_mistake_is_found() {
-    assert_eq!((sorts(), selects(), searches()), (Ok(()), Ok(()), Ok(())));
-    let mut mistakes = MISTAKES.to_vec();
-    let keys = Request::keys(32, Spec::of::<u32>(Options::ascending()).unwrap(), 40_000);
-    let plans = [keys.with_values(1), keys.select(Top { k: 100, segmented: false })];
-    let plans = plans.map(|request| SortPlan::new(request, &FACTS).unwrap());
-    for kernel in [Kernel::SingleTile, Kernel::Histogram, Kernel::Scan, Kernel::Onesweep, Kernel::TopK] {
+/// A mistake for each barrier of these kernels, where a plan first has them.
+fn barriers<'a>(by: By, kernels: &'a [Kernel], plans: &'a [SortPlan]) -> impl Iterator<Item = Mistake> + 'a {
+    kernels.iter().flat_map(move |&kernel| {
         let mut variants = plans.iter().flat_map(SortPlan::all_commands).map(|command| command.variant);
         let variant = variants.find(|variant| variant.kernel == kernel).unwrap();
         let text = (Source::NATIVE.text)(&variant).text;
-        for from in BARRIERS {
-            let barriers =
-                (0..text.matches(from).count()).map(|number| Mistake { kernel, what: "no barrier", number, from, to: "" });
-            mistakes.extend(barriers);
-        }
-    }
+        BARRIERS.into_iter().flat_map(move |from| {
+            let count = text.matches(from).count();
+            (0..count).map(move |number| Mistake { kernel, by, what: "no barrier", number, from, to: "" })
+        })
+    })
+}
+
+/// The mistakes that nothing shows.
+fn missed(mistakes: impl IntoIterator<Item = Mistake>) -> Vec<(Kernel, By, &'static str, &'static str, usize)> {
     let mut missed = vec![];
     for mistake in mistakes {
         *PLANTED.lock().unwrap() = Some(mistake);
-        match works(mistake.kernel) {
-            Ok(()) => missed.push((mistake.kernel, mistake.what, mistake.from, mistake.number)),
+        match works(mistake.kernel, mistake.by) {
+            Ok(()) => missed.push((mistake.kernel, mistake.by, mistake.what, mistake.from, mistake.number)),
             Err(why) => println!("{mistake:?}: {}", why.lines().next().unwrap_or_default()),
         }
     }
     *PLANTED.lock().unwrap() = None;
-    let known = UNNOTICED.map(|(kernel, barrier, number)| (kernel, "no barrier", BARRIERS[barrier], number));
-    assert_eq!(missed, known);
+    missed
+}
+
+#[test]
+fn every_mistake_is_found() {
+    let all = [By::Plans, By::WideDigits, By::Hybrid];
+    assert_eq!((all.map(sorts), selects(), searches()), ([Ok(()), Ok(()), Ok(())], Ok(()), Ok(())));
+    let keys = Request::keys(32, Spec::of::<u32>(Options::ascending()).unwrap(), 40_000);
+    let by = |algorithm| Request { algorithm: Some(algorithm), ..keys.with_values(1) };
+    let plan = |request| SortPlan::new(request, &FACTS).unwrap();
+    let plans = [keys.with_values(1), keys.select(Top { k: 100, segmented: false })].map(plan);
+    let (wide, hybrid) = (plan(by(Algorithm::WideDigits)), plan(by(Algorithm::MsdHybrid)));
+    let one_digit = [Kernel::SingleTile, Kernel::Histogram, Kernel::Scan, Kernel::Onesweep, Kernel::TopK];
+    let wide_digits = [Kernel::Histogram, Kernel::Scan, Kernel::Onesweep];
+    let buckets = [Kernel::Buckets, Kernel::BucketTile, Kernel::BucketHistogram, Kernel::BucketSweep];
+    let mistakes = MISTAKES.into_iter().chain(WIDE_MISTAKES).chain(HYBRID_MISTAKES);
+    let missing = barriers(By::Plans, &one_digit, &plans)
+        .chain(barriers(By::WideDigits, &wide_digits, core::slice::from_ref(&wide)))
+        .chain(barriers(By::Hybrid, &buckets, core::slice::from_ref(&hybrid)));
+    let known = UNNOTICED.map(|(kernel, by, barrier, number)| (kernel, by, "no barrier", BARRIERS[barrier], number));
+    assert_eq!(missed(mistakes.chain(missing)), known);
 }

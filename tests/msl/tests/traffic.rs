@@ -1,19 +1,17 @@
 //! How much of the device's memory a sort touches: what bounds its speed on a GPU.
 #![cfg(unix)]
 
-use polysort_core::plan::{Algorithm, RADIX};
-use polysort_core::{Error, Sort};
-use polysort_msl::{Config, MslBackend, Source, Traffic};
+use polysort_core::plan::{Algorithm, RADIX, Request, SortPlan};
+use polysort_core::{Error, Sort, Spec};
+use polysort_msl::{Config, FACTS, MslBackend, Source, Traffic};
 
-/// Some tiles, so that what is counted for each key is much that of any longer sort.
-const KEYS: u64 = 8 * 256 * 22;
-
-/// About a tile of the hybrid here.
-const TILE: usize = 2048;
+/// Some tiles, most of them whole, so that what is counted for each key is much that of any longer sort.
+const KEYS: u64 = 12 * 4096;
 
 /// What one sort takes, as bytes and atomic operations for each key, and its launches.
-fn of(sort: impl FnOnce(&MslBackend) -> Result<(), Error>) -> (f64, f64, u64) {
-    let backend = MslBackend::open_with(Config { planned_for: 1 << 24, ..Config::of(Source::NATIVE) }).unwrap();
+fn of(algorithm: Option<Algorithm>, sort: impl FnOnce(&MslBackend) -> Result<(), Error>) -> (f64, f64, u64) {
+    let config = Config { algorithm, planned_for: 1 << 24, ..Config::of(Source::NATIVE) };
+    let backend = MslBackend::open_with(config).unwrap();
     sort(&backend).unwrap();
     let Traffic { launches, bytes, atomics } = backend.traffic();
     (bytes as f64 / KEYS as f64, atomics as f64 / KEYS as f64, launches)
@@ -23,59 +21,90 @@ fn keys() -> Vec<u64> {
     (0..KEYS).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
 }
 
-#[test]
-fn bytes_of_a_key() {
+/// By so many passes for each word of a key, of tiles of at least so many keys.
+fn bytes_of_a_key_by(algorithm: Option<Algorithm>, passes: u32, radix: u32, tile: u32) {
     let narrow = || keys().iter().map(|&key| (key >> 32) as u32).collect::<Vec<_>>();
     let mut values = vec![0_u32; KEYS as usize];
     let measured = [
-        // Each pass reads and writes a key; before them all keys are read once. Whether they are in order is soon seen.
-        ("u32", of(|backend| backend.sort(&mut narrow())), 4.0 * 8.0 + 4.0),
-        ("u32 with u32", of(|backend| backend.sort_pairs(&mut narrow(), &mut values)), 4.0 * 16.0 + 4.0),
-        ("u64", of(|backend| backend.sort(&mut keys())), 8.0 * 16.0 + 8.0),
-        ("u64 with u32", of(|backend| backend.sort_pairs(&mut keys(), &mut values)), 8.0 * 24.0 + 8.0),
+        ("u32", of(algorithm, |backend| backend.sort(&mut narrow())), 1, 0),
+        ("u32 with u32", of(algorithm, |backend| backend.sort_pairs(&mut narrow(), &mut values)), 1, 1),
+        ("u64", of(algorithm, |backend| backend.sort(&mut keys())), 2, 0),
+        ("u64 with u32", of(algorithm, |backend| backend.sort_pairs(&mut keys(), &mut values)), 2, 1),
     ];
-    println!("for each key: bytes, atomic operations; launches; GB for 2^24 keys");
-    for (what, (bytes, atomics, launches), expected) in measured {
+    println!("{algorithm:?}, for each key: bytes, atomic operations; launches; GB for 2^24 keys");
+    for (what, (bytes, atomics, launches), key_words, value_words) in measured {
         println!("{what:<13}{bytes:>8.1}{atomics:>8.2}{launches:>4}{:>8.2}", bytes * f64::from(1 << 24) / 1e9);
-        // What is not the keys' own: status words, and the sort's small table.
-        assert!(bytes >= expected && bytes < 1.1 * expected + 2.0, "{what}: {bytes} bytes a key, not about {expected}");
-        assert!(atomics < 16.0, "{what}: {atomics} atomic operations a key");
+        // Each pass reads and writes a key, with its value, and an odd number of them is followed by a copy; before them all keys are read
+        // once. Whether they are in order is soon seen.
+        let moves = (passes * key_words).next_multiple_of(2);
+        let expected = f64::from(4 * (2 * moves * (key_words + value_words) + key_words));
+        // What is not the keys' own: status words, cleared before each pass and after the last, and the sort's small table.
+        let tiles = KEYS.div_ceil(tile.into()) as f64;
+        let status = f64::from(4 * radix * (passes * key_words + 1)) * tiles / KEYS as f64;
+        assert!(
+            bytes >= expected && bytes < 1.1 * expected + status + 2.0,
+            "{what}: {bytes} bytes a key, not {expected} + {status}"
+        );
+        // Each tile publishes twice, and looks back at some words.
+        assert!(atomics < 2.0 + 2.0 * status, "{what}: {atomics} atomic operations a key");
     }
 }
 
-/// What is added for each further key of four buckets that are not small, as the table of all buckets is the same for any number. What of it leaves a cache is
-/// less by far: `backends/core/tests/cache.rs` tells.
+#[test]
+fn bytes_of_a_key() {
+    bytes_of_a_key_by(None, 4, RADIX, 1536);
+}
+
+#[test]
+fn bytes_of_a_key_by_wide_digits() {
+    bytes_of_a_key_by(Some(Algorithm::WideDigits), 3, 1 << 11, 4096);
+}
+
+/// What is added for each further key of four buckets that are not small, of whole tiles, as the table of all buckets is the same for any
+/// number. What of it leaves a cache is less by far: `backends/core/tests/cache.rs` tells.
 #[test]
 fn bytes_of_a_key_of_the_hybrid() {
+    // The least for which there are the tiles of long sorts.
+    const PLANNED_FOR: u64 = 0x2_0001;
+    type Sorts<'a> = &'a dyn Fn(&MslBackend, usize) -> Result<(), Error>;
     let algorithm = Some(Algorithm::MsdHybrid);
-    let config = Config { algorithm, small_bucket: Some(0), ..Config::of(Source::NAGA_ROLLED) };
-    let added = |sort: &dyn Fn(&MslBackend, usize) -> Result<(), Error>| {
+    let config = Config { algorithm, small_bucket: Some(0), planned_for: PLANNED_FOR, ..Config::of(Source::NATIVE) };
+    let added = |tile: usize, sort: Sorts<'_>| {
         let [fewer, more] = [1, 2].map(|tiles| {
             let backend = MslBackend::open_with(config).unwrap();
-            sort(&backend, 4 * tiles * TILE).unwrap();
+            sort(&backend, 4 * tiles * tile).unwrap();
             backend.traffic().bytes as f64
         });
-        (more - fewer) / (4 * TILE) as f64
+        (more - fewer) / (4 * tile) as f64
     };
-    let wide = |count: usize| (1..=count as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 6).collect::<Vec<u64>>();
+    let wide = |count: usize| {
+        let key = |i: u64| (i % 4) << 62 | i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 8;
+        (1..=count as u64).map(key).collect::<Vec<u64>>()
+    };
     let narrow = |count| wide(count).into_iter().map(|key| (key >> 32) as u32).collect::<Vec<_>>();
-    let measured = [
-        // All keys are read once before the partition; then bucket by bucket, to count their other digits, and for a pass for each.
-        ("u32", added(&|backend, count| backend.sort(&mut narrow(count))), 4.0 + 8.0 + 4.0 + 3.0 * 8.0),
-        (
-            "u32 with u32",
-            added(&|backend, count| backend.sort_pairs(&mut narrow(count), &mut vec![0_u32; count])),
-            4.0 + 16.0 + 4.0 + 3.0 * 16.0,
-        ),
-        ("u64", added(&|backend, count| backend.sort(&mut wide(count))), 8.0 + 16.0 + 8.0 + 7.0 * 16.0),
+    let values = |count| vec![0_u32; count];
+    let request = |bits, spec| Request { algorithm, ..Request::keys(bits, spec, 0) };
+    let (u32s, u64s) = (request(32, Spec::unsigned::<u32>()), request(64, Spec::unsigned::<u64>()));
+    let sorts: [(_, Request, Sorts<'_>); 4] = [
+        ("u32", u32s, &|backend, count| backend.sort(&mut narrow(count))),
+        ("u32 with u32", u32s.with_values(1), &|backend, count| backend.sort_pairs(&mut narrow(count), &mut values(count))),
+        ("u64", u64s, &|backend, count| backend.sort(&mut wide(count))),
+        ("u64 with u32", u64s.with_values(1), &|backend, count| backend.sort_pairs(&mut wide(count), &mut values(count))),
     ];
-    println!("for each key: bytes");
-    for (what, bytes, expected) in measured {
-        println!("{what:<13}{bytes:>8.1}");
-        // For each digit, and before the partition and the passes, the status words of each tile are cleared.
-        let status = if what == "u64" { 10.0 } else { 6.0 } * 4.0 * f64::from(RADIX) / TILE as f64;
-        // Where a last tile is not whole, its last key is read for those that are absent.
-        let (least, most) = (0.95 * expected, 1.1 * (expected + status) + 2.0);
-        assert!(bytes >= least && bytes < most, "{what}: {bytes} bytes a key, not {least} to {most}");
+    println!("{algorithm:?}, for each key: bytes; for 2^24 keys: launches, GB");
+    for (what, request, sort) in sorts {
+        let plan = |max| SortPlan::new(Request { max, ..request }, &FACTS).unwrap();
+        let tile = plan(PLANNED_FOR).tile;
+        let (bytes, launches) = (added(tile as usize, sort), plan(1 << 24).long_commands().len());
+        println!("{what:<13}{bytes:>8.1}{launches:>5}{:>8.2}", bytes * f64::from(1 << 24) / 1e9);
+        // All keys are read once before the partition; then bucket by bucket, to count their other digits, and for a pass for each.
+        let (key_words, value_words) = (request.key_words(), request.payload.words());
+        let digits = 4 * key_words;
+        let expected = f64::from(4 * (2 * key_words + digits * 2 * (key_words + value_words)));
+        // Before the partition and the passes, and by each of these, the status words of a tile are cleared.
+        let status = f64::from((digits + 2) * 4 * RADIX) / f64::from(tile);
+        // Of so few keys a good part is read again to see whether they are in order, and for those that are absent from a batch of loads.
+        let most = 1.1 * expected + status;
+        assert!(bytes >= expected && bytes < most, "{what}: {bytes} bytes a key, not {expected} to {most}");
     }
 }

@@ -1,0 +1,64 @@
+// Counts, for the buckets of a batch and each digit but the highest, how many keys have a smaller one, in one read.
+//
+// in       batch; sort; state: the schedule; keys_from: what the partition wrote
+// in, out  table: the tiles, and the counts, which grow from zero
+// out      status: zero for the tiles of the batch, counted from its first
+// launch   any number of groups of RADIX threads, which share out the tiles
+// does     nothing if no passes follow the partition. Each tile adds its sums over smaller digits: the sum of all such sums is that of the
+//          bucket.
+
+[[max_total_threads_per_threadgroup(GROUP)]] kernel void bucket_histogram(
+    constant Number& batch [[buffer(0)]],
+    constant Sort& sort [[buffer(1)]],
+    device atomic_uint* state [[buffer(2)]],
+    device atomic_uint* table [[buffer(3)]],
+    device uint* status [[buffer(4)]],
+    const device Key* keys_from [[buffer(5)]],
+    uint index [[thread_index_in_threadgroup]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint simdgroup [[simdgroup_index_in_threadgroup]],
+    uint3 group_id [[threadgroup_position_in_grid]],
+    uint3 groups [[threadgroups_per_grid]]) {
+    threadgroup atomic_uint counts[SLOTS];
+    threadgroup uint sums[SIMDGROUPS];
+
+    if (passes(state) < 2u) {
+        return;
+    }
+    const uint tiles_begin = load(table + batch_at(batch.value));
+    const uint tiles_end = load(table + batch_at(batch.value + 1u));
+    const uint lower_digits = sort.digit_count - 1u;
+    for (uint tile = tiles_begin + group_index(group_id, groups); tile < tiles_end; tile += groups.x * groups.y) {
+        for (uint i = index; i < SLOTS; i += GROUP) {
+            store_shared(counts + i, 0u);
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        const device atomic_uint* found = table + tile_at(tile, sort);
+        const uint first = load(found);
+        const uint present = load(found + 1u);
+        for (uint start = 0u; start < present; start += GROUP * BATCH) {
+            Key keys[BATCH];
+            // All loads at once: none waits for another.
+#pragma unroll
+            for (uint k = 0u; k < BATCH; k++) {
+                keys[k] = keys_from[first + min(start + k * GROUP + index, present - 1u)];
+            }
+#pragma unroll
+            for (uint k = 0u; k < BATCH; k++) {
+                if (start + k * GROUP + index < present) {
+                    count_digits(keys[k], lower_digits, counts, sort);
+                }
+            }
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        const uint bucket = load(found + 3u);
+        for (uint d = 0u; d < lower_digits; d++) {
+            const uint smaller = sums_before(simdgroup, lane, found_at(counts, d * RADIX + index), sums).x;
+            if (smaller > 0u) {
+                atomic_fetch_add_explicit(table + smaller_at(bucket, d) + index, smaller, memory_order_relaxed);
+            }
+            threadgroup_barrier(mem_flags::mem_threadgroup);
+        }
+        status[(tile - tiles_begin) * RADIX + index] = 0u;
+    }
+}

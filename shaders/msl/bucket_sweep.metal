@@ -1,0 +1,82 @@
+// One pass over the buckets of a batch by one of the lower digits, each bucket by itself, in one read and one write of the keys.
+//
+// in       slot: which pass this is, 1 the first; batch; sort; state: the schedule; keys_from, values_from: a pass never writes them
+// in, out  table: tiles and counts, and the tickets; status: all zero for the tiles of the batch before
+// out      keys_to, values_to; status_next: all zero for these tiles, for the next pass
+// launch   any number of groups: they take tiles until none of the batch is left; those of passes that are not scheduled leave at once
+// does     Tiles are taken by ticket, so that the tiles before one's own have started, and swept: see the part of that name. A bucket is a
+//          chain of its own. Tiles are counted from the first of the batch, so that all batches use the same status words.
+// needs    simdgroups of 32 lanes; fewer than 2^30 keys
+
+[[max_total_threads_per_threadgroup(GROUP)]] kernel void bucket_sweep(
+    constant Number& slot [[buffer(0)]],
+    constant Number& batch [[buffer(1)]],
+    constant Sort& sort [[buffer(2)]],
+    device atomic_uint* state [[buffer(3)]],
+    device atomic_uint* table [[buffer(4)]],
+    device atomic_uint* status [[buffer(5)]],
+    device uint* status_next [[buffer(6)]],
+    const device Key* keys_from [[buffer(7)]],
+    device Key* keys_to [[buffer(8)]],
+#if VALUES
+    const device Value* values_from [[buffer(9)]],
+    device Value* values_to [[buffer(10)]],
+#endif
+    uint index [[thread_index_in_threadgroup]],
+    uint simdgroup [[simdgroup_index_in_threadgroup]],
+    uint lane [[thread_index_in_simdgroup]]) {
+    threadgroup atomic_uint board[BOARD];
+    threadgroup atomic_uint offsets[RADIX];
+    threadgroup uint sums[ROW_SUMS];
+    // The tile, counted from the first of the batch, and what the table says of it.
+    threadgroup uint ticket;
+    threadgroup uint4 row;
+    threadgroup atomic_uint missing;
+
+    const uint sort_passes = passes(state);
+    if (slot.value >= sort_passes) {
+        return;
+    }
+    const Thread me = Thread{index, simdgroup, lane, KEYS};
+    const Shared shared = Shared{board, offsets, sums, &missing};
+    const uint digit_index = scheduled(slot.value - 1u, state);
+    const Digit digit = digit_at(digit_index, sort);
+    // The sort ends in one buffer. In the other, what is there after the partition is read once, and then a batch needs room for itself
+    // alone: at the start, where no key is that has not been read, and no other batch's result.
+    const bool is_odd = (slot.value & 1u) != 0u;
+    const bool ends_here = (sort_passes - 1u - slot.value) % 2u == 0u;
+    device atomic_uint* batch_row = table + batch_at(batch.value);
+    const uint tiles_begin = load(batch_row);
+    const uint tiles_end = load(batch_row + BATCH_WORDS);
+    const uint batch_start = load(batch_row + 1u);
+    const uint from_shift = ends_here && slot.value > 1u ? batch_start : 0u;
+    const uint to_shift = ends_here ? 0u : batch_start;
+    Chain chain;
+    for (;;) {
+        if (index == 0u) {
+            const uint taken = atomic_fetch_add_explicit(batch_row + BATCH_TICKETS + slot.value, 1u, memory_order_relaxed);
+            const device atomic_uint* found = table + tile_at(tiles_begin + taken, sort);
+            ticket = taken;
+            if (tiles_begin + taken < tiles_end) {
+                row = uint4(load(found), load(found + 1u), load(found + 2u), load(found + 3u));
+            }
+            store_shared(&missing, 0u);
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        const uint tile = ticket;
+        if (tiles_begin + tile >= tiles_end) {
+            break;
+        }
+        const uint4 found = row;
+        chain.first_tile = found.z - tiles_begin;
+        const uint start = found.x - (tile - chain.first_tile) * TILE;
+        chain.keys_from = keys_from + ((is_odd ? 0u : sort.keys_home) + start - from_shift);
+        chain.keys_to = keys_to + ((is_odd ? sort.keys_home : 0u) + start - to_shift);
+#if VALUES
+        chain.values_from = values_from + ((is_odd ? 0u : sort.values_home) + start - from_shift);
+        chain.values_to = values_to + ((is_odd ? sort.values_home : 0u) + start - to_shift);
+#endif
+        const Tiles tiles = Tiles{status, status_next, table + smaller_at(found.w, digit_index), state + STATE_RECOUNTS};
+        sweep(me, tile, found.y, digit, chain, tiles, shared, sort);
+    }
+}

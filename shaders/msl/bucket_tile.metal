@@ -1,0 +1,85 @@
+// Sorts the buckets that are small by all of the lower digits, each in one group, in one read and one write of the keys.
+//
+// in       sort; state: count, schedule, and the histogram of the digit that keys are partitioned by; keys_scratch, values_scratch: what
+//          the partition wrote
+// out      keys_home, values_home; or the scratch, if the sort ends there
+// launch   one group for each bucket; those of buckets of more than SMALL_BUCKET keys leave at once, all if no passes follow the partition
+// does     As single_tile: each thread holds as many keys as it takes for all to be held.
+// needs    that nothing has been written where buckets lie in the scratch since the partition; simdgroups of 32 lanes
+
+[[max_total_threads_per_threadgroup(GROUP)]] kernel void bucket_tile(
+    constant Sort& sort [[buffer(0)]],
+    device atomic_uint* state [[buffer(1)]],
+    device Key* keys_scratch [[buffer(2)]],
+    device Key* keys_home [[buffer(3)]],
+#if VALUES
+    device Value* values_scratch [[buffer(4)]],
+    device Value* values_home [[buffer(5)]],
+#endif
+    uint index [[thread_index_in_threadgroup]],
+    uint simdgroup [[simdgroup_index_in_threadgroup]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint3 group_id [[threadgroup_position_in_grid]]) {
+    threadgroup atomic_uint board[BOARD];
+    threadgroup uint sums[ROW_SUMS];
+
+    const uint bucket = group_id.x;
+    const uint sort_passes = passes(state);
+    if (sort_passes < 2u) {
+        return;
+    }
+    const device atomic_uint* histogram = state + STATE_HISTOGRAM + top_scheduled(state) * RADIX;
+    const uint first = load(histogram + bucket);
+    const uint present = (bucket == RADIX - 1u ? load(state + STATE_COUNT) : load(histogram + bucket + 1u)) - first;
+    if (present == 0u || present > SMALL_BUCKET) {
+        return;
+    }
+    const Thread me = Thread{index, simdgroup, lane, (present + GROUP - 1u) / GROUP};
+    Key keys[KEYS];
+#if VALUES
+    uint positions[KEYS];
+#endif
+    // The last key stands for those that are absent: no load waits for a branch.
+#pragma unroll
+    for (uint item = 0u; item < KEYS; item++) {
+        if (item < me.held) {
+            const uint at = item_index(me, item);
+            keys[item] = keys_scratch[first + min(at, present - 1u)];
+#if VALUES
+            positions[item] = at;
+#endif
+        }
+    }
+    for (uint slot = 1u; slot < sort_passes; slot++) {
+        const Digit digit = digit_at(scheduled(slot - 1u, state), sort);
+#if VALUES
+        sort_by_digit(me, keys, positions, present, digit, board, sums);
+#else
+        sort_by_digit(me, keys, present, digit, board, sums);
+#endif
+    }
+    const bool ends_home = sort_passes % 2u == 0u;
+#if VALUES
+    Value values[KEYS];
+#pragma unroll
+    for (uint item = 0u; item < KEYS; item++) {
+        if (item < me.held && item_index(me, item) < present) {
+            values[item] = values_scratch[first + positions[item]];
+        }
+    }
+    device Value* values_to = (ends_home ? values_home + sort.values_home : values_scratch) + first;
+#endif
+    // All is read before any is written.
+    threadgroup_barrier(mem_flags::mem_device);
+    device Key* keys_to = (ends_home ? keys_home + sort.keys_home : keys_scratch) + first;
+#pragma unroll
+    for (uint item = 0u; item < KEYS; item++) {
+        const uint at = item_index(me, item);
+        if (item < me.held && at < present) {
+            keys_to[at] = keys[item];
+#if VALUES
+            values_to[at] = values[item];
+#endif
+        }
+    }
+}

@@ -1,0 +1,70 @@
+// The rows in which simdgroups count digits, on the board: a word for each count.
+
+#define ROW RADIX
+#define ROW_SUMS ROWS
+
+// Where a digit's keys of the tile are.
+struct Ranked {
+    // Of each digit that this thread owns: keys of it in the tile, and of those below it.
+    uint totals[DIGITS];
+    uint starts[DIGITS];
+};
+
+inline bool owns_digits(const thread Thread& me) {
+    return me.index * DIGITS < RADIX;
+}
+
+inline uint owned_digit(const thread Thread& me, uint i) {
+    return me.index * DIGITS + i;
+}
+
+// Gives what the count was before.
+inline uint add_to_count(threadgroup atomic_uint* row, uint digit, uint more) {
+    return atomic_fetch_add_explicit(row + digit, more, memory_order_relaxed);
+}
+
+// A thread sums up its digits over the rows, the group over the digits.
+inline void sum_up_rows(
+    const thread Thread& me,
+    const threadgroup atomic_uint* board,
+    threadgroup uint* sums,
+    thread Ranked& ranked) {
+    uint sum = 0u;
+    if (owns_digits(me)) {
+#pragma unroll
+        for (uint i = 0u; i < DIGITS; i++) {
+            uint total = 0u;
+#pragma unroll
+            for (uint r = 0u; r < ROWS; r++) {
+                total += load_shared(board + r * ROW + owned_digit(me, i));
+            }
+            ranked.totals[i] = total;
+            sum += total;
+        }
+    }
+    uint start = sums_before(me.simdgroup, me.lane, sum, sums).x;
+    if (owns_digits(me)) {
+#pragma unroll
+        for (uint i = 0u; i < DIGITS; i++) {
+            ranked.starts[i] = start;
+            start += ranked.totals[i];
+        }
+    }
+}
+
+// Replaces the counts by where each row's keys of each digit go in the tile.
+inline void place_rows(const thread Thread& me, const thread Ranked& ranked, threadgroup atomic_uint* board) {
+    if (owns_digits(me)) {
+#pragma unroll
+        for (uint i = 0u; i < DIGITS; i++) {
+            uint place = ranked.starts[i];
+#pragma unroll
+            for (uint r = 0u; r < ROWS; r++) {
+                threadgroup atomic_uint* counter = board + r * ROW + owned_digit(me, i);
+                const uint count = load_shared(counter);
+                store_shared(counter, place);
+                place += count;
+            }
+        }
+    }
+}

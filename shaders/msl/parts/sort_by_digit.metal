@@ -1,0 +1,56 @@
+// Sorts the keys that a group holds, with their positions if values move as well, by one digit, stably: through the board, word by word.
+// Those from `present` on are absent, and stay where they are.
+inline void sort_by_digit(
+    const thread Thread& me,
+    thread Key* keys,
+#if VALUES
+    thread uint* positions,
+#endif
+    uint present,
+    const thread Digit& digit,
+    threadgroup atomic_uint* board,
+    threadgroup uint* sums) {
+    uint items[KEYS];
+#pragma unroll
+    for (uint item = 0u; item < KEYS; item++) {
+        if (item < me.held) {
+            items[item] = digit_of(keys[item], digit);
+        }
+    }
+    Ranked ranked;
+    count_tile(me, items, present, board, sums, ranked);
+    rank_tile(me, items, present, ranked, board);
+#pragma unroll
+    for (uint word = 0u; word < KEY_WORDS; word++) {
+#pragma unroll
+        for (uint item = 0u; item < KEYS; item++) {
+            if (item < me.held && item_index(me, item) < present) {
+                store_shared(board + items[item], key_word(keys[item], word));
+            }
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+#pragma unroll
+        for (uint item = 0u; item < KEYS; item++) {
+            if (item < me.held && item_index(me, item) < present) {
+                keys[item] = with_word(keys[item], word, load_shared(board + item_index(me, item)));
+            }
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
+#if VALUES
+#pragma unroll
+    for (uint item = 0u; item < KEYS; item++) {
+        if (item < me.held && item_index(me, item) < present) {
+            store_shared(board + items[item], positions[item]);
+        }
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+#pragma unroll
+    for (uint item = 0u; item < KEYS; item++) {
+        if (item < me.held && item_index(me, item) < present) {
+            positions[item] = load_shared(board + item_index(me, item));
+        }
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+#endif
+}

@@ -1,0 +1,208 @@
+// Moves a tile of keys by one digit, in one read and one write, to where the keys of all earlier tiles of a chain leave off.
+//
+// A tile counts its digits, publishes the counts, and looks back over the counts of earlier tiles for where its keys go: decoupled look-back
+// (Merrill and Garland, 2016) in a radix sort (Adinets and Merrill, "Onesweep", 2022). A status word holds a count and a flag: empty, the
+// count of a tile, or of all tiles of the chain up to it. It only ever grows, by an atomic maximum, so it does not matter who publishes it, or
+// how often. Apple's GPUs do not promise that other groups make progress: who waits too long for a tile counts it itself, from the source, and
+// publishes that.
+
+#define AGGREGATE (1u << 30u)
+#define INCLUSIVE (2u << 30u)
+#define COUNT (AGGREGATE - 1u)
+
+// What the tiles of a pass tell each other.
+struct Tiles {
+    device atomic_uint* status;
+    // That of the next pass, which this one clears.
+    device uint* status_next;
+    // For each digit, how many keys of the chain have a smaller one.
+    const device atomic_uint* smaller;
+    // How many tiles were counted on behalf of others.
+    device atomic_uint* recounts;
+};
+
+inline void publish(device atomic_uint* status, uint tile, uint digit, uint word) {
+    atomic_fetch_max_explicit(status + tile * RADIX + digit, word, memory_order_relaxed);
+}
+#if WIDE
+
+// Digits that are looked back for at a time.
+#define TOGETHER LOOK_DIGITS
+
+// Looks back for some of the thread's digits, from number `i` on, whose tiles up to `before` are left: adds the keys of those that it sees to
+// `earlier`. One word of each digit at once: a thread owns enough of them.
+inline void look_back(
+    const thread Thread& me,
+    const device atomic_uint* status,
+    uint first_tile,
+    uint i,
+    thread uint* before,
+    thread uint* earlier) {
+    bool waits = true;
+    uint spins = 0u;
+    while (waits && spins < SPIN_LIMIT) {
+        uint words[TOGETHER];
+#pragma unroll
+        for (uint d = 0u; d < TOGETHER; d++) {
+            words[d] = before[i + d] > first_tile ? load(status + (before[i + d] - 1u) * RADIX + owned_digit(me, i + d)) : 0u;
+        }
+        bool seen = false;
+        waits = false;
+#pragma unroll
+        for (uint d = 0u; d < TOGETHER; d++) {
+            if (words[d] >= AGGREGATE) {
+                earlier[i + d] += words[d] & COUNT;
+                before[i + d] = words[d] >= INCLUSIVE ? first_tile : before[i + d] - 1u;
+                seen = true;
+            }
+            waits = waits || before[i + d] > first_tile;
+        }
+        spins = seen ? 0u : spins + 1u;
+    }
+}
+#else
+
+// Digits that are looked back for at a time.
+#define TOGETHER 1u
+
+// Looks back for the thread's digit of number `i`, whose tiles up to `before` are left: adds the keys of those that it sees to `earlier`.
+inline void look_back(
+    const thread Thread& me,
+    const device atomic_uint* status,
+    uint first_tile,
+    uint i,
+    thread uint* before,
+    thread uint* earlier) {
+    const device atomic_uint* column = status + owned_digit(me, i);
+    uint left = before[i];
+    uint sum = earlier[i];
+    uint spins = 0u;
+    while (left > first_tile && spins < SPIN_LIMIT) {
+        // Whoever waits looks at one word alone.
+        if (spins > 0u && load(column + (left - 1u) * RADIX) < AGGREGATE) {
+            spins += 1u;
+            continue;
+        }
+        // Some at once: the reads do not wait for each other. Before the first tile there is nothing.
+        uint words[LOOK];
+#pragma unroll
+        for (uint w = 0u; w < LOOK; w++) {
+            words[w] = left > first_tile + w ? load(column + (left - w - 1u) * RADIX) : INCLUSIVE;
+        }
+        bool seen = true;
+#pragma unroll
+        for (uint w = 0u; w < LOOK; w++) {
+            seen = seen && words[w] >= AGGREGATE;
+            if (seen && left > first_tile) {
+                sum += words[w] & COUNT;
+                left = words[w] >= INCLUSIVE ? first_tile : left - 1u;
+            }
+        }
+        spins = seen ? 0u : spins + 1u;
+    }
+    before[i] = left;
+    earlier[i] = sum;
+}
+#endif
+
+// Moves the tile's keys, of which `present` are there, stably.
+inline void sweep(
+    const thread Thread& me,
+    uint tile,
+    uint present,
+    const thread Digit& digit,
+    const thread Chain& chain,
+    const thread Tiles& tiles,
+    const thread Shared& shared,
+    constant Sort& sort) {
+    const uint first_tile = chain.first_tile;
+    const uint first = (tile - first_tile) * TILE;
+    const bool is_blocked =
+        tile >= sort.blocked.x && tile < sort.blocked.y && tile % sort.blocked.z == sort.blocked.w;
+    for (uint i = me.index; i < RADIX; i += GROUP) {
+        tiles.status_next[tile * RADIX + i] = 0u;
+    }
+
+    Key own[KEYS];
+    uint items[KEYS];
+#pragma unroll
+    for (uint item = 0u; item < KEYS; item++) {
+        // The last key stands for those that are not there: no load waits for a branch.
+        own[item] = chain.keys_from[first + min(item_index(me, item), present - 1u)];
+    }
+#pragma unroll
+    for (uint item = 0u; item < KEYS; item++) {
+        items[item] = digit_of(own[item], digit);
+    }
+    Ranked ranked;
+    count_tile(me, items, present, shared.board, shared.sums, ranked);
+    if (owns_digits(me) && !is_blocked) {
+#pragma unroll
+        for (uint i = 0u; i < DIGITS; i++) {
+            publish(tiles.status, tile, owned_digit(me, i), (tile == first_tile ? INCLUSIVE : AGGREGATE) | ranked.totals[i]);
+        }
+    }
+    rank_tile(me, items, present, ranked, shared.board);
+    put_keys(me, own, items, 0u, present, shared.board);
+
+    // How many keys of each of the thread's digits lie in earlier tiles, the end of those that have not been seen, and where its keys go.
+    uint earlier[DIGITS];
+    uint before[DIGITS];
+    uint places[DIGITS];
+#pragma unroll
+    for (uint i = 0u; i < DIGITS; i++) {
+        earlier[i] = 0u;
+        places[i] = 0u;
+        before[i] = tile;
+    }
+    for (;;) {
+        if (owns_digits(me)) {
+#pragma unroll
+            for (uint i = 0u; i < DIGITS; i += TOGETHER) {
+                look_back(me, tiles.status, first_tile, i, before, earlier);
+            }
+#pragma unroll
+            for (uint i = 0u; i < DIGITS; i++) {
+                const uint value = owned_digit(me, i);
+                if (before[i] > first_tile) {
+                    atomic_fetch_max_explicit(shared.missing, before[i], memory_order_relaxed);
+                    continue;
+                }
+                if (!is_blocked) {
+                    publish(tiles.status, tile, value, INCLUSIVE | (earlier[i] + ranked.totals[i]));
+                }
+                places[i] = load(tiles.smaller + value) + earlier[i] - ranked.starts[i];
+            }
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        const uint stuck = load_shared(shared.missing);
+        if (stuck == 0u) {
+            break;
+        }
+        // Counts that tile, a whole one, and publishes its counts.
+        for (uint i = me.index; i < RADIX; i += GROUP) {
+            store_shared(shared.offsets + i, 0u);
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        if (me.index == 0u) {
+            store_shared(shared.missing, 0u);
+            atomic_fetch_add_explicit(tiles.recounts, 1u, memory_order_relaxed);
+        }
+        for (uint i = me.index; i < TILE; i += GROUP) {
+            const uint other = digit_of(chain.keys_from[(stuck - 1u - first_tile) * TILE + i], digit);
+            atomic_fetch_add_explicit(shared.offsets + other, 1u, memory_order_relaxed);
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        for (uint i = me.index; i < RADIX; i += GROUP) {
+            publish(tiles.status, stuck - 1u, i, (stuck - 1u == first_tile ? INCLUSIVE : AGGREGATE) | load_shared(shared.offsets + i));
+        }
+    }
+    if (owns_digits(me)) {
+#pragma unroll
+        for (uint i = 0u; i < DIGITS; i++) {
+            store_shared(shared.offsets + owned_digit(me, i), places[i]);
+        }
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    move_tile(me, own, items, first, present, digit, chain, shared);
+}
