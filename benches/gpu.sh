@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rounds=${1:-2}
-cargo build --release --quiet -p polysort-wgpu --example measure
+cargo build --release --quiet -p polysort-wgpu --examples
 CARGO_TARGET_DIR=target/peers cargo build --release --quiet --locked --manifest-path benches/gpu/peers/Cargo.toml
 nvcc -O3 -arch=native benches/gpu/cub.cu -o target/cub
 cases=("u32 none 10,12,14,16,20,24,26,28 15" "f32 none 24,26 9" "u32 u32 24,26,27 9" "u64 none 24,26,27 9" "u64 u32 24,26,27 7"
@@ -27,9 +27,20 @@ for ((round = 0; round < rounds; round++)); do
     done
     target/release/examples/measure u32 none 24,26 9 wide
     target/release/examples/measure u32 none 24,26 9 hybrid
-    for k in 1 100 1000; do
+    for segments in 8 12 16 20 zipf; do
+        for values in none u32; do
+            target/release/examples/measure u32 "$values" 26 9 --segments "$segments" && target/cub u32 "$values" 26 9 "segments:$segments"
+        done
+    done
+    for k in 1 100 1000 10000; do
         target/release/examples/measure u32 none 24,26 9 --top "$k"
         if python3 -c 'import torch' 2>/dev/null; then python3 benches/gpu/torch_topk.py 24,26 9 "$k"; fi
+    done
+    for search in "768 262144 64 16384 10 9" "768 262144 16 4096 10 9" "768 262144 64 16384 10 9 l2 f16"; do
+        # shellcheck disable=SC2086
+        target/release/examples/measure_search $search
+        # shellcheck disable=SC2086
+        if python3 -c 'import torch' 2>/dev/null; then python3 benches/gpu/torch_search.py $search; fi
     done
     target/release/examples/measure u32 none 20,24,26 7 --host
     if python3 -c 'import torch' 2>/dev/null; then python3 benches/gpu/torch_sort.py 20,24,26 7; fi
