@@ -34,6 +34,13 @@ fn pick_digit(@builtin(local_invocation_index) thread: u32) {
     if (wanted == 0u) {
         return;
     }
+    if (sort.digit_count == 0u) {
+        // All keys are equal: the first are selected.
+        if (thread == 0u) {
+            atomicStore(&state[STATE_LEFT], wanted);
+        }
+        return;
+    }
     let d = sort.digit_count - 1u - level.value;
     let found = atomicLoad(&state[STATE_HISTOGRAM + d * RADIX + thread]);
     let end = sum_up(thread, found);

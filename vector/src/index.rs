@@ -199,6 +199,12 @@ impl<B: VectorSearch> IvfIndex<B> {
         if asked > limit {
             return Err(Error::TooLong { what: "an index, in vectors".into(), asked, limit }.into());
         }
+        let mut new = HashMap::with_capacity(ids.len());
+        for &id in ids {
+            if self.slots.contains_key(&id) || new.insert(id, NO_SLOT).is_some() {
+                return Err(IvfError::DuplicateId { id });
+            }
+        }
         let mut lists = vec![];
         self.centres.assign(&self.backend, vectors, |list, _| lists.push(list))?;
         // Vectors of a list lie side by side, as far as slots are free that do: they are read faster.
@@ -207,12 +213,9 @@ impl<B: VectorSearch> IvfIndex<B> {
         // Free slots first, then those after the last that was ever used.
         let places = self.free.iter().copied().chain(self.ids.len() as u32..NO_SLOT);
         let mut slots = vec![0; ids.len()];
-        let mut new = HashMap::with_capacity(ids.len());
         for (&i, slot) in order.iter().zip(places) {
             slots[i] = slot;
-            if self.slots.contains_key(&ids[i]) || new.insert(ids[i], slot).is_some() {
-                return Err(IvfError::DuplicateId { id: ids[i] });
-            }
+            new.insert(ids[i], slot);
         }
         let changed = self.lists.changed(&BTreeSet::new(), lists.into_iter().zip(slots.iter().copied()).collect());
 

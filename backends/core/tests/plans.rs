@@ -139,6 +139,8 @@ fn what_no_plan_can_do_is_refused() {
         |max| SortPlan::new(Request { segments: segments(max), max: 1 << 18, ..keys }, &Facts { max_binding: 1 << 20, ..facts });
     let Err(Error::TooLong { limit, asked, .. }) = listed(1 << 17) else { panic!("more lists than a binding holds") };
     assert!(asked == 1 << 17 && listed(limit as u32).is_ok());
+    let numbers = Request { segments: segments(1 << 30), ..keys };
+    assert!(matches!(refused(numbers), Error::TooLong { asked, .. } if asked == 1 << 30));
     // Two counts a key, where groups are the smallest.
     let (_, small) = DEVICES[0];
     let most = |max| SortPlan::new(Request { max, ..wide }, &Facts { max_binding: 1 << 20, ..small });

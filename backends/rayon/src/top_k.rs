@@ -32,7 +32,7 @@ const PART: usize = 8;
 pub(crate) fn top_k<W: Word>(keys: &[W], k: usize, spec: Spec) -> Vec<u32> {
     let threads = threads_for(size_of_val(keys));
     let share = keys.len().div_ceil(threads);
-    let stretch = |index: usize| index * share..((index + 1) * share).min(keys.len());
+    let stretch = |index: usize| (index * share).min(keys.len())..((index + 1) * share).min(keys.len());
     let best = match threads {
         1 => Best::of(keys, 0..keys.len(), k, spec),
         _ => (0..threads).into_par_iter().map(|i| Best::of(keys, stretch(i), k, spec)).reduce(|| Best::none(k, 0), Best::join),

@@ -86,6 +86,14 @@ impl Engine {
         engine
     }
 
+    /// The request whose buffers and launches requests of much the same lengths share.
+    pub(crate) fn shared(&self, request: Request) -> Request {
+        let rounded = |count: u64| count.next_multiple_of((count / 8).next_power_of_two());
+        let most = self.gpu.facts.limits(request.payload.words()).longest(request.unit_bytes());
+        let segments = request.segments.map(|segments| Segmented { max: rounded(segments.max.into()) as u32, ..segments });
+        Request { max: rounded(request.max).min(most).max(request.max), segments, ..request }
+    }
+
     /// Sorts the host's data by a way that has passed its test. The request's maximum is the number of keys.
     pub(crate) async fn sort(&mut self, request: Request, data: Data<'_>, lists: Option<Lists<'_>>) -> Result<(), Error> {
         let (request, native) = self.tested(request).await?;
@@ -101,11 +109,8 @@ impl Engine {
         lists: Option<Lists<'_>>,
     ) -> Result<(), Error> {
         let count = request.segments.map_or(request.max, |segments| segments.max.into());
-        // Lengths that are much the same share buffers and launches.
-        let rounded = |count: u64| count.next_multiple_of((count / 8).next_power_of_two());
-        let most = self.gpu.facts.limits(request.payload.words()).longest(request.unit_bytes());
-        let segments = request.segments.map(|segments| Segmented { max: rounded(segments.max.into()) as u32, ..segments });
-        let request = Request { max: rounded(request.max).min(most).max(request.max), segments, ..request };
+        let request = self.shared(request);
+        let segments = request.segments;
         let gpu = self.gpu.clone();
         if let Data::Top(bytes, bounds, _) = &data {
             gpu.watched(|| {

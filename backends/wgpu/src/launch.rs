@@ -9,7 +9,7 @@ use wgpu::{
     BindGroup, BindGroupDescriptor, BindGroupEntry, BindingResource, Buffer, BufferBinding, BufferSize, BufferUsages, ComputePass,
 };
 
-/// How many keys a recorded sort sorts.
+/// How many keys, or segments, a recorded sort sorts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
     /// So many.

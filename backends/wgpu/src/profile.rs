@@ -38,7 +38,7 @@ impl Times {
     }
 }
 
-/// What [`Prepared::profile`](crate::Prepared::profile) found.
+/// What [`Prepared::profile`](crate::Prepared::profile), or [`WgpuBackend::profile_search`](crate::WgpuBackend::profile_search), found.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
     /// The whole sort, or search, on the device, in one pass; empty if the device has no timestamps.

@@ -5,8 +5,22 @@ use crate::engine::{Data, Lists};
 use crate::sorter::payload;
 use crate::wait::Waiting;
 use bytemuck::Pod;
-use polysort_core::plan::{Payload, Place, Request, Segmented};
-use polysort_core::{Error, Segments, Spec, Word, permutation};
+use polysort_core::plan::{Payload, Place, Request, Segmented, SortPlan};
+use polysort_core::{Error, Masks, Segments, Spec, Word, permutation};
+
+/// Where segments of at least two keys begin and end, and what sorts them.
+struct Work {
+    begins: Vec<u32>,
+    ends: Vec<u32>,
+    request: Request,
+}
+
+impl Work {
+    /// As bytes.
+    fn lists(&self) -> Lists<'_> {
+        Lists { begins: bytemuck::cast_slice(&self.begins), ends: bytemuck::cast_slice(&self.ends) }
+    }
+}
 
 impl WgpuBackend {
     /// The permutation that sorts each segment by itself.
@@ -17,9 +31,15 @@ impl WgpuBackend {
         segments: Segments<'_>,
         spec: Spec,
     ) -> Result<Vec<u32>, Error> {
+        let Some(work) = self.work::<W>(keys.len(), Payload::Indices, segments, spec)? else {
+            return permutation::identity(keys.len());
+        };
+        if !self.lists_fit(waiting, &work).await? {
+            return self.order_of_many(waiting, keys, &work).await;
+        }
         let mut indices = permutation::identity(keys.len())?;
         let data = Data::Indices(bytemuck::cast_slice(keys), bytemuck::cast_slice_mut(&mut indices));
-        self.run_segments::<W>(waiting, keys.len(), Payload::Indices, data, segments, spec).await?;
+        self.engine(waiting).await.sort(work.request, data, Some(work.lists())).await?;
         Ok(indices)
     }
 
@@ -31,8 +51,14 @@ impl WgpuBackend {
         segments: Segments<'_>,
         spec: Spec,
     ) -> Result<(), Error> {
-        let (count, data) = (keys.len(), Data::Keys(bytemuck::cast_slice_mut(keys)));
-        self.run_segments::<W>(waiting, count, Payload::None, data, segments, spec).await
+        let Some(work) = self.work::<W>(keys.len(), Payload::None, segments, spec)? else { return Ok(()) };
+        if !self.lists_fit(waiting, &work).await? {
+            let order = self.order_of_many(waiting, keys, &work).await?;
+            keys.copy_from_slice(&permutation::gather(keys, &order));
+            return Ok(());
+        }
+        let data = Data::Keys(bytemuck::cast_slice_mut(keys));
+        self.engine(waiting).await.sort(work.request, data, Some(work.lists())).await
     }
 
     /// Sorts each segment of words by itself, and moves values along.
@@ -45,39 +71,57 @@ impl WgpuBackend {
         spec: Spec,
     ) -> Result<(), Error> {
         spec.check_pairs::<W>(keys.len(), values.len())?;
-        let Ok(payload @ Payload::Words(_)) = payload(size_of::<V>()) else {
-            let order = self.argsort_segment_words(waiting, keys, segments, spec).await?;
-            permutation::gather_pairs(keys, values, &order);
-            return Ok(());
-        };
-        let count = keys.len();
-        let data = Data::Pairs(bytemuck::cast_slice_mut(keys), bytemuck::cast_slice_mut(values));
-        self.run_segments::<W>(waiting, count, payload, data, segments, spec).await
+        if let Ok(payload @ Payload::Words(_)) = payload(size_of::<V>()) {
+            let Some(work) = self.work::<W>(keys.len(), payload, segments, spec)? else { return Ok(()) };
+            if self.lists_fit(waiting, &work).await? {
+                let data = Data::Pairs(bytemuck::cast_slice_mut(keys), bytemuck::cast_slice_mut(values));
+                return self.engine(waiting).await.sort(work.request, data, Some(work.lists())).await;
+            }
+        }
+        let order = self.argsort_segment_words(waiting, keys, segments, spec).await?;
+        permutation::gather_pairs(keys, values, &order);
+        Ok(())
     }
 
-    async fn run_segments<W: Word>(
-        &self,
-        waiting: Waiting,
-        count: usize,
-        payload: Payload,
-        data: Data<'_>,
-        segments: Segments<'_>,
-        spec: Spec,
-    ) -> Result<(), Error> {
+    /// What is to be sorted, if anything is.
+    fn work<W: Word>(&self, count: usize, payload: Payload, segments: Segments<'_>, spec: Spec) -> Result<Option<Work>, Error> {
         spec.check::<W>()?;
         segments.check(count)?;
-        // Where nothing moves, the data is left as it is.
+        permutation::check_len(count)?;
         let moving = || segments.ranges().filter(|range| range.len() > 1);
         if spec.width() == 0 || moving().next().is_none() {
-            return Ok(());
+            return Ok(None);
         }
-        // Shorter keys take a word each while they are sorted. So many positions fit 32 bits.
+        // Shorter keys take a word each while they are sorted.
         self.gpu().facts.limits(payload.words()).check("the GPU", count, size_of::<W>().max(4))?;
         let begins: Vec<u32> = moving().map(|range| range.start as u32).collect();
-        let ends: Vec<u32> = moving().map(|range| range.end as u32).collect();
+        let ends = moving().map(|range| range.end as u32).collect();
         let of = Segmented { max: begins.len() as u32, begins: Place::default(), ends: Place::default() };
         let request = Request { payload, ..Request::keys(W::BITS, spec, count as u64) }.in_segments(of);
-        let lists = Lists { begins: bytemuck::cast_slice(&begins), ends: bytemuck::cast_slice(&ends) };
-        self.engine(waiting).await.sort(request, data, Some(lists)).await
+        Ok(Some(Work { begins, ends, request }))
+    }
+
+    /// Whether the lists that the device makes of segments fit a binding.
+    async fn lists_fit(&self, waiting: Waiting, work: &Work) -> Result<bool, Error> {
+        let shared = self.engine(waiting).await.shared(work.request);
+        match SortPlan::new(shared, &self.gpu().facts) {
+            Ok(_) => Ok(true),
+            Err(Error::TooLong { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The permutation that sorts each of so many segments that they do not fit: by the key, and then by where the segment begins.
+    async fn order_of_many<W: Word>(&self, waiting: Waiting, keys: &[W], work: &Work) -> Result<Vec<u32>, Error> {
+        let mut order = self.argsort_words(waiting, keys, work.request.spec).await?;
+        // What lies in no segment is one by itself.
+        let mut owners = permutation::identity(keys.len())?;
+        for (&begin, &end) in work.begins.iter().zip(&work.ends) {
+            owners[begin as usize..end as usize].fill(begin);
+        }
+        let mut owners = permutation::gather(&owners, &order);
+        let by_owner = Spec::new::<u32>(Masks::UNSIGNED, 0, u32::BITS)?;
+        self.sort_word_pairs(waiting, &mut owners, &mut order, by_owner).await?;
+        Ok(order)
     }
 }

@@ -25,7 +25,16 @@ async fn check_words<W: Word>(engine: &mut Engine, request: Request, native: boo
     let masks = Masks::float(W::BITS).reversed(W::BITS);
     let request = Request { spec: Spec::new::<W>(masks, 0, W::BITS)?, ..request };
     if let Some(top) = request.top {
-        return check_top::<W>(engine, request, top, native).await;
+        let facts = engine.gpu().facts;
+        if SortPlan::new(request, &facts)?.then.is_none() {
+            return check_top::<W>(engine, request, top, native).await;
+        }
+        // Of whatever number of keys: so many that they are sorted in one launch, and not.
+        for k in [facts.most_selected() + 1, SELECT_SEGMENT + 17] {
+            let top = Top { k, ..top };
+            check_top::<W>(engine, Request { top: Some(top), ..request }, top, native).await?;
+        }
+        return Ok(());
     }
     let plan = SortPlan::new(Request { max: 1, ..request }, &engine.gpu().facts)?;
     if request.segments.is_some() {

@@ -90,20 +90,23 @@ impl<'a> Ask<'a> {
     /// `offsets[i + 1]`. Offsets are read when the sort runs, and its [`Count`] is then the number of segments. Keys of no segment stay where
     /// they are; what lies beyond the keys that were asked for does not count. Segments must not overlap: if they do, what becomes of the keys,
     /// those of other segments too, is not told.
+    ///
+    /// The buffer holds `max + 1` numbers, needs the usage `STORAGE`, and is none of those that are sorted. It is for sorts and argsorts, not for
+    /// selections. Lists of the segments must fit a binding, or [`Error::TooLong`] tells how many surely do.
     #[must_use]
     pub fn segments(self, offsets: impl Into<Part<'a>>, max: u32) -> Self {
         let begins: Part<'a> = offsets.into();
         self.segments_between(begins, Part { offset: begins.offset + 4, ..begins }, max)
     }
 
-    /// As [`segments`](Ask::segments), with gaps: segment `i` is the keys from `begins[i]` on to before `ends[i]`.
+    /// As [`segments`](Ask::segments), with gaps: segment `i` is the keys from `begins[i]` on to before `ends[i]`, `max` numbers each.
     #[must_use]
     pub fn segments_between(self, begins: impl Into<Part<'a>>, ends: impl Into<Part<'a>>, max: u32) -> Self {
         Self { segments: Some((begins.into(), ends.into(), max)), ..self }
     }
 
-    /// With the number of keys, or of segments, in word `index` of `buffer` when the sort runs, if it is recorded with [`Count::OnDevice`]. The buffer
-    /// needs the usage `STORAGE`, and is none of those that are sorted.
+    /// With the number of keys, or of segments, in word `index` of `buffer` when the sort runs, if it is recorded with [`Count::OnDevice`].
+    /// The buffer needs the usage `STORAGE`, and is none of those that are sorted.
     #[must_use]
     pub fn counted_by(self, buffer: &'a Buffer, index: u32) -> Self {
         Self { count: Some((buffer, index)), ..self }
@@ -125,7 +128,8 @@ impl DeviceSorter {
         Ok(Self { engine: Mutex::new(Engine::new(gpu.clone())), gpu })
     }
 
-    /// Bytes of scratch that a sort of up to `max` keys of `K`, with values of `value_bytes` bytes (0 for none), takes.
+    /// Bytes of scratch that a sort of up to `max` keys of `K`, with values of `value_bytes` bytes (0 for none), takes; of other sorts,
+    /// [`Prepared::plan`] tells.
     ///
     /// # Errors
     /// As [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
@@ -210,11 +214,11 @@ impl DeviceSorter {
     }
 
     /// Prepares to write the positions of the first `k` keys of the order, equal ones by their position, to `indices`: `k` numbers of type
-    /// `u32`, in order, the last ones [`u32::MAX`] if there are fewer keys. The keys stay as they are, and are not sorted (Alabi et al.,
+    /// `u32`, in order, the last ones [`u32::MAX`] if there are fewer keys. The keys stay as they are, and not all of them are sorted (Alabi et al.,
     /// "Fast k-selection algorithms for graphics processing units", 2012). To select the last keys, ask for the descending order.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a `k` of 0; else as [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
+    /// [`Error::Unsupported`] for a `k` of 0, or of segments; else as [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
     pub fn prepare_top_k<'a, K: MaskKey>(
         &self,
         keys: impl Into<Part<'a>>,
@@ -313,7 +317,7 @@ impl Prepared {
     /// Records the sort into a pass of the caller's.
     ///
     /// # Errors
-    /// [`Error::TooLong`] for more keys than it was prepared for, [`Error::Unsupported`] for [`Count::OnDevice`] if it was not prepared with
+    /// [`Error::TooLong`] for more keys, or segments, than it was prepared for, [`Error::Unsupported`] for [`Count::OnDevice`] if it was not prepared with
     /// a count buffer. Nothing is recorded then.
     pub fn record(&self, pass: &mut ComputePass<'_>, count: Count) -> Result<(), Error> {
         if count == Count::OnDevice && !self.launches.is_counted() {

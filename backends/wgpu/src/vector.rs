@@ -175,10 +175,12 @@ impl WgpuBackend {
     }
 
     /// Runs a search for the `k` nearest, or for all distances if `k` is 0, `trials` times, and tells how long it and each of its launches took
-    /// on the device, which is waited for. Nothing is brought to the device but once.
+    /// on the device, which is waited for; nothing if there are no candidates. Nothing is brought to the device but once, and candidates that
+    /// only the device checks are not told.
     ///
     /// # Errors
-    /// As [`VectorSearch::nearest`]; [`Error::Unsupported`] for a `k` of more than [`Facts::most_selected`](polysort_core::plan::Facts::most_selected).
+    /// As [`VectorSearch::nearest`]; [`Error::Unsupported`] in a browser, and for a `k` of more than
+    /// [`Facts::most_selected`](polysort_core::plan::Facts::most_selected).
     pub fn profile_search(&self, store: &WgpuStore, search: &Search<'_>, k: u32, trials: usize) -> Result<Profile, Error> {
         blocking(async {
             let (mut engine, native) = self.searching(Waiting::Here, store, search).await?;

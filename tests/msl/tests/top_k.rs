@@ -130,6 +130,9 @@ fn many_keys() {
         // Only some bits count: all others are left to the positions.
         let window = Spec::new::<u32>(Masks::signed(32), 5, 21).unwrap();
         check(&backend, &keys::<u32>(20_003, 20), 3000, window);
+        // None do: the first are selected.
+        check(&backend, &keys::<u32>(20_003, 20), 3000, Spec::new::<u32>(Masks::signed(32), 5, 5).unwrap());
+        check(&backend, &keys::<u32>(2000, 20), 3000, Spec::new::<u32>(Masks::signed(32), 5, 5).unwrap());
     }
     for backend in backends(1) {
         every::<u8>(&backend, most + 1);

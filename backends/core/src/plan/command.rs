@@ -326,7 +326,7 @@ impl<'a> Builder<'a> {
             Buffer::Scratch | Buffer::Spare => keys * request.max.max(1),
             Buffer::ValuesScratch | Buffer::ValuesSpare => values * request.max.max(1),
             Buffer::Lists => list_bytes,
-            Buffer::Picked => keys * u64::from(request.top.map_or(0, |top| top.k)),
+            Buffer::Picked => keys * request.picked().max(1),
             Buffer::PickedCount => 4,
             Buffer::Candidates | Buffer::CandidatesOdd => 4 * self.candidates(buffer == Buffer::CandidatesOdd),
             // The caller's, or the device's.

@@ -50,7 +50,8 @@ pub const MAX_KEYS: u64 = (1 << 30) - 1;
 pub enum Algorithm {
     /// Least significant digit first, one read and one write a digit, by decoupled look-back (Adinets and Merrill, "Onesweep", 2022).
     OneSweep,
-    /// Least significant digit first, in three steps a digit that wait for no other group (Merrill and Grimshaw, 2011).
+    /// Least significant digit first, in three steps a digit that wait for no other group (Merrill and Grimshaw, 2011); long segments by
+    /// look-back all the same.
     ReduceThenScan,
     /// The histogram alone tells the sorted keys: for keys of 8 bits without payload.
     Counting,
@@ -249,7 +250,7 @@ pub struct SortPlan {
     pub tile: u32,
     /// Keys in which the buckets of a batch start; 0 for algorithms without buckets.
     pub batch: u32,
-    /// Keys of a bucket, at most, that one group sorts.
+    /// Keys of a bucket, or of a segment, at most, that one group sorts.
     pub small_bucket: u32,
     /// Keys of a segment, at most, that a thread of the network holds; 0 where there are no segments.
     pub network_keys: u32,
@@ -386,8 +387,12 @@ fn check_request(request: &Request) -> Result<(), Error> {
         Payload::Words(words) if !(1..=4).contains(&words) => {
             Err(Error::Unsupported { what: format!("values of {words} words of 32 bits; there are 1 to 4") })
         }
+        _ if request.segments.is_some_and(|segments| u64::from(segments.max) > MAX_KEYS) => {
+            let asked = request.segments.map_or(0, |segments| segments.max.into());
+            Err(Error::TooLong { what: "a sort, as a number of segments".into(), asked, limit: MAX_KEYS })
+        }
         _ if request.top.is_some() && request.segments.is_some() => {
-            Err(Error::Unsupported { what: "a selection from segments that are sorted".into() })
+            Err(Error::Unsupported { what: "a selection from segments that a buffer tells; sort them".into() })
         }
         payload if request.top.is_some_and(|top| top.k == 0 || payload != Payload::Indices) => {
             Err(Error::Unsupported { what: format!("a selection {:?} with payload {payload:?}", request.top) })

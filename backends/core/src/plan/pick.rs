@@ -25,12 +25,19 @@ impl Shapes {
     }
 }
 
+impl Request {
+    /// The keys that all groups together can select, at most.
+    pub(super) fn picked(&self) -> u64 {
+        self.top.map_or(0, |top| u64::from(top.k).min(self.max))
+    }
+}
+
 impl SortPlan {
     /// Adds the sort of what was picked.
     pub(super) fn sort_picked(&mut self, facts: &Facts) -> Result<(), Error> {
-        let (request, k) = (self.request, self.request.top.map_or(0, |top| top.k));
+        let (request, k) = (self.request, self.request.picked());
         let spec = Spec { masks: self.masks, begin: self.window.0, end: self.window.1 };
-        let keys = Request::keys(32 * request.key_words(), spec, k.into());
+        let keys = Request::keys(32 * request.key_words(), spec, k);
         let sort = Self::new(
             Request { payload: Payload::Words(1), values: request.values, algorithm: request.algorithm, ..keys },
             facts,
@@ -61,10 +68,13 @@ impl Builder<'_> {
         let source = if self.plan.keys_move() { Buffer::Spare } else { Buffer::Keys };
         let histogram = self.shapes.histogram;
         let base = Variant { key_bits: request.key_bits, packed: request.is_packed(), ..self.shapes.plain };
-        for level in 0..self.plan.digits.len() as u32 {
+        // Without digits all keys are equal, and the first are selected.
+        for level in 0..self.plan.digits.len().max(1) as u32 {
             let count = Variant { kernel: Kernel::PickCount, keys: histogram.keys, ..base };
             let bindings = [Buffer::Number, Buffer::Sort, Buffer::State, source];
-            self.push(count, bindings, [Number::Is(level)], each(1, count.group * count.keys));
+            if !self.plan.digits.is_empty() {
+                self.push(count, bindings, [Number::Is(level)], each(1, count.group * count.keys));
+            }
             let digit = Variant { kernel: Kernel::PickDigit, group: RADIX, packed: false, ..base };
             let bindings = [Buffer::Number, Buffer::Sort, Buffer::State, Buffer::Values, Buffer::PickedCount];
             self.push(digit, bindings, [Number::Is(level)], Groups::Fixed(1));

@@ -100,24 +100,34 @@ pub(crate) fn first_keys() -> Result<(), Failed> {
         keys(2 * MAX + 1).iter().enumerate().map(|(i, word)| if i % 2 == 0 { 0 } else { word & 0x3ff }).collect();
     let wide: Vec<u64> = words[1..].chunks_exact(2).map(|pair| u64::from(pair[1]) << 32 | u64::from(pair[0])).collect();
     let buffer = SortBuffer::from_slice(&backend, &words).map_err(support::failed)?;
-    let indices = SortBuffer::from_slice(&backend, &[7_u32; 302]).map_err(support::failed)?;
     let counts = SortBuffer::from_slice(&backend, &[0, 12_345]).map_err(support::failed)?;
-    let (from, to) = (Part { buffer: buffer.raw(), offset: 4 }, Part { buffer: indices.raw(), offset: 4 });
+    let from = Part { buffer: buffer.raw(), offset: 4 };
     let ask = Ask::up_to(MAX as u32).options(Options::descending()).counted_by(counts.raw(), 1);
-    let first = sorter.prepare_top_k::<u64>(from, to, 300, ask).map_err(support::failed)?;
-    for (count, there) in
-        [(Count::Fixed(MAX as u32), MAX), (Count::OnDevice, 12_345), (Count::Fixed(200), 200), (Count::Fixed(0), 0)]
-    {
-        let mut encoder = backend.device().create_command_encoder(&CommandEncoderDescriptor::default());
-        first.record_in(&mut encoder, count).map_err(support::failed)?;
-        backend.queue().submit([encoder.finish()]);
-        let mut expected: Vec<u32> = (0..there as u32).collect();
-        expected.sort_by_key(|&i| std::cmp::Reverse(wide[i as usize]));
-        expected.resize(there.max(300), u32::MAX);
-        let found = indices.read().map_err(support::failed)?;
-        support::ensure(found[1..301] == expected[..300], || format!("the first of {there} are {:?}", &found[..20]))?;
-        support::ensure(found[0] == 7 && found[301] == 7, || "what lies around them is written".into())?;
+    let none = ask.options(Options::descending().bits(5..5));
+    // By one group each, and by all together, which sort what they select by one launch or more; and by no bits at all.
+    let most = backend.facts().most_selected() as usize;
+    for (k, ask, counts_bits) in [(300, ask, true), (most + 1, ask, true), (11_000, ask, true), (11_000, none, false)] {
+        let indices = SortBuffer::from_slice(&backend, &vec![7_u32; k + 2]).map_err(support::failed)?;
+        let to = Part { buffer: indices.raw(), offset: 4 };
+        let first = sorter.prepare_top_k::<u64>(from, to, k as u32, ask).map_err(support::failed)?;
+        for (count, there) in
+            [(Count::Fixed(MAX as u32), MAX), (Count::OnDevice, 12_345), (Count::Fixed(200), 200), (Count::Fixed(0), 0)]
+        {
+            let mut encoder = backend.device().create_command_encoder(&CommandEncoderDescriptor::default());
+            first.record_in(&mut encoder, count).map_err(support::failed)?;
+            backend.queue().submit([encoder.finish()]);
+            let mut expected: Vec<u32> = (0..there as u32).collect();
+            if counts_bits {
+                expected.sort_by_key(|&i| std::cmp::Reverse(wide[i as usize]));
+            }
+            expected.resize(there.max(k), u32::MAX);
+            let found = indices.read().map_err(support::failed)?;
+            support::ensure(found[1..=k] == expected[..k], || format!("the first {k} of {there} are {:?}", &found[..20]))?;
+            support::ensure(found[0] == 7 && found[k + 1] == 7, || "what lies around them is written".into())?;
+        }
     }
+    let indices = SortBuffer::from_slice(&backend, &[7_u32; 302]).map_err(support::failed)?;
+    let to = Part { buffer: indices.raw(), offset: 4 };
     let refused = sorter.prepare_top_k::<u64>(from, to, 0, ask);
     support::ensure(matches!(refused, Err(Error::Unsupported { .. })), || "no keys are selected".into())?;
     let refused = sorter.prepare_top_k::<u64>(from, to, 302, ask);

@@ -23,7 +23,16 @@ pub(crate) fn that_just_fit() -> Result<(), Failed> {
     backend.sort_segments(&mut sorted, Segments::Offsets(&offsets)).map_err(support::failed)?;
     let order = backend.argsort_segments(&unsorted, Segments::Offsets(&offsets)).map_err(support::failed)?;
     let gathered: Vec<u32> = order.iter().map(|&at| unsorted[at as usize]).collect();
-    support::ensure(sorted == expected && gathered == expected, || "segments are not sorted".into())
+    support::ensure(sorted == expected && gathered == expected, || "segments are not sorted".into())?;
+    // So many that lists of them do not fit.
+    let many: Vec<usize> = (0..=unsorted.len() / 2).map(|i| 2 * i).collect();
+    let mut expected = unsorted.clone();
+    expected.chunks_exact_mut(2).for_each(<[u32]>::sort_unstable);
+    let mut sorted = unsorted.clone();
+    let mut values = unsorted.clone();
+    backend.sort_pairs_segments(&mut sorted, &mut values, Segments::Offsets(&many)).map_err(support::failed)?;
+    support::ensure(sorted == expected && values == expected, || "many segments are not sorted".into())?;
+    backend.sort_segments(&mut sorted, Segments::Offsets(&[0, 5])).map_err(support::failed)
 }
 
 /// All but the first word.

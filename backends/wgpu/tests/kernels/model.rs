@@ -501,7 +501,9 @@ impl Model<'_> {
         } else if on[&Buffer::State][PICK + 1] != 0 {
             return;
         }
-        if wanted > 0 {
+        if self.plan.digits.is_empty() {
+            self.state(on)[PICK] = wanted;
+        } else if wanted > 0 {
             let digit = self.plan.digits[self.level()];
             let histogram = self.histogram_of(self.level());
             let state = self.state(on);
