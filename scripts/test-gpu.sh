@@ -5,7 +5,7 @@
 #
 # Two devices at a time, each program in a process of its own with a limit of time: a kernel that hangs cannot be stopped otherwise.
 # The time goes into compiling kernels; Mesa keeps them for the next run. lavapipe-4, where that takes the least, runs the conformance suite
-# of all keys, lavapipe-8 and lavapipe-16 that of some. With --quick, lavapipe-16 sorts slices of u32 alone, SwiftShader that without
+# of all keys, lavapipe-8 and lavapipe-16 that of some. With --quick, lavapipe-8 records no sorts of segments, lavapipe-16 sorts slices of u32 alone, SwiftShader that without
 # subgroups, each kernel by itself runs on SwiftShader, which compiles at once, and vector search on lavapipe-8 and, in pages, on SwiftShader.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -34,6 +34,7 @@ run_device() {
         filter=()
         case $quick$device$name in
         yeslavapipe-*wgpu_kernels | yeslavapipe-4wgpu_vectors | yeslavapipe-16wgpu_vectors | yeslavapipe-16wgpu_calls) continue ;;
+        yeslavapipe-8wgpu_calls) filter=(--skip segments) ;;
         yeslavapipe-16wgpu_conformance) filter=(" u32 sort") ;;
         # It compiles at once and sorts slowly: what the others leave out for the time that it takes to compile.
         yesswiftshaderwgpu_conformance) filter=("no subgroups]") ;;

@@ -94,7 +94,7 @@ fn is_of_segments(check: &str) -> bool {
 /// Whether such a check is run, on a device that runs on the CPU: where kernels compile at once those of all widths are.
 fn stands_for_segments(backend: &WgpuBackend, config: Config, check: &str) -> bool {
     let key = named(check).0;
-    let is_key = ["u32", "u64"].contains(&key) || support::is_slow(backend) && ["u8", "u16", "u128"].contains(&key);
+    let is_key = key == "u32" || support::is_slow(backend) && ["u8", "u16", "u64", "u128"].contains(&key);
     config.algorithm.is_none() && is_key
 }
 

@@ -11,7 +11,13 @@ fn main() {
     use polysort_msl::{Config, MslBackend, Options, Source};
 
     let mut suite = Suite::from_args();
-    let scale = if suite.is_full() { 10 } else { 1 };
+    let (full, scale) = if suite.is_full() { (true, 10) } else { (false, 1) };
+    // What an algorithm that is asked for does, of the keys that it sorts: all else is as plans choose.
+    let by_words = move |check: &str| {
+        let (key, operation) = check.split_once(' ').unwrap_or_default();
+        let words = ["u32", "i32", "f32", "u64", "i64", "f64", "char", "Reverse<f32>"];
+        full || words.contains(&key) && ["sort", "sort_pairs", "sort_by_key", "argsort"].contains(&operation)
+    };
     // Segments of up to 2000 keys are sorted by the network or by a group; passes over longer ones are in other checks.
     let plan = Plan::up_to(suite.longest(5000), false).segmented_up_to(2000);
     let any = Config::of(if suite.is_full() { Source::NAGA } else { Source::NAGA_ROLLED });
@@ -21,15 +27,19 @@ fn main() {
     let tiles = Plan::up_to(suite.longest(20_000), false).segmented_up_to(33);
     suite.enter_with("msl, naga's, OneSweep", tiles.clone().sampled(2 * scale, 2), move || MslBackend::open_with(sweep));
     let wide = Config { algorithm: Some(Algorithm::WideDigits), ..sweep };
-    suite.enter_with("msl, naga's, wide digits", tiles.clone().sampled(2 * scale, 7), move || MslBackend::open_with(wide));
+    suite.enter_part("msl, naga's, wide digits", tiles.clone().sampled(2 * scale, 7), by_words, move || {
+        MslBackend::open_with(wide)
+    });
     // By the tiles of long sorts.
     let long = Config { planned_for: (1 << 21) + 1, ..wide };
-    suite.enter_with("msl, naga's, wide digits for many", tiles.clone().sampled(scale, 8), move || MslBackend::open_with(long));
+    suite.enter_part("msl, naga's, wide digits for many", tiles.clone().sampled(scale, 8), by_words, move || {
+        MslBackend::open_with(long)
+    });
     let reduce = Config { algorithm: Some(Algorithm::ReduceThenScan), ..any };
     suite.enter_with("msl, naga's, reduce-then-scan", tiles.clone().sampled(scale, 3), move || MslBackend::open_with(reduce));
-    // Several batches, of buckets that are not all small. Keys of other widths than 32 and 64 bits are sorted as plans choose.
+    // Several batches, of buckets that are not all small.
     let hybrid = Config { algorithm: Some(Algorithm::MsdHybrid), batch: Some(3000), small_bucket: Some(40), ..sweep };
-    suite.enter_with("msl, naga's, MSD hybrid", tiles.clone().sampled(scale, 7), move || MslBackend::open_with(hybrid));
+    suite.enter_part("msl, naga's, MSD hybrid", tiles.clone().sampled(scale, 7), by_words, move || MslBackend::open_with(hybrid));
     // Kernels of our own, for an older Metal and a newer one; there are none that sort segments.
     let native = Config::of(Source::NATIVE);
     suite.enter_with("msl, native", plan.segmented_up_to(33).sampled(6 * scale, 4), move || MslBackend::open_with(native));
@@ -38,13 +48,14 @@ fn main() {
     suite.enter_with("msl, native, OneSweep", tiles.clone().sampled(4 * scale, 5), move || MslBackend::open_with(sweep));
     // By the tiles of long sorts.
     let long = Config { planned_for: (1 << 21) + 1, ..sweep };
-    suite.enter_with("msl, native, OneSweep for many", tiles.clone().sampled(scale, 6), move || MslBackend::open_with(long));
+    suite.enter_part("msl, native, OneSweep for many", tiles.clone().sampled(scale, 6), by_words, move || {
+        MslBackend::open_with(long)
+    });
     let wide = Config { source: Source::NATIVE, ..wide };
-    suite.enter_with("msl, native, wide digits", tiles.clone().sampled(scale, 9), move || MslBackend::open_with(wide));
+    suite.enter_part("msl, native, wide digits", tiles.clone().sampled(scale, 9), by_words, move || MslBackend::open_with(wide));
     let hybrid = Config { source: newer, ..hybrid };
-    suite.enter_with("msl, native, MSD hybrid", tiles.sampled(scale, 10), move || MslBackend::open_with(hybrid));
+    suite.enter_part("msl, native, MSD hybrid", tiles.sampled(scale, 10), by_words, move || MslBackend::open_with(hybrid));
     // Vectors: every dimension has kernels of its own, of which there are enough in the other checks.
-    let full = suite.is_full();
     let quick = |name: &str| !["dimensions with every remainder", "random shapes"].contains(&name);
     suite.enter_vectors_part("msl, native", |name| full || quick(name), move || MslBackend::open_with(native));
     // What the compiler may do by default must not lose what is no number.
