@@ -86,9 +86,9 @@ fn is_common(check: &str) -> bool {
     ["u32 sort", "u32 sort_pairs", "u32 argsort", "u32 top_k", "u64 sort"].contains(&check)
 }
 
-/// Whether a check sorts segments.
+/// Whether a check sorts segments, as those do where more is selected of them than a group holds.
 fn is_of_segments(check: &str) -> bool {
-    ["sort_segments", "sort_pairs_segments", "argsort_segments"].contains(&named(check).1)
+    named(check).1.ends_with("_segments")
 }
 
 /// Whether such a check is run, on a device that runs on the CPU: where kernels compile at once those of all widths are.
