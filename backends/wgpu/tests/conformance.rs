@@ -136,7 +136,7 @@ fn plan(suite: &Suite, config: Config, backend: &WgpuBackend, seed: u64) -> Plan
     if suite.is_full() || !support::is_software(backend) {
         return plan.segmented_up_to(20_000);
     }
-    let cases = if support::is_slow(backend) { 10 } else { 20 };
+    let cases = if support::is_slow(backend) { 10 } else { 12 };
     plan.sampled(cases, seed).segmented_up_to(700)
 }
 
