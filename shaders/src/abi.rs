@@ -1,7 +1,7 @@
 //! What the host and the kernels must agree on: constants that go into the prelude, and structures that lie in buffers.
 
 use bytemuck::{Pod, Zeroable};
-use polysort_core::plan::{MAX_DIGITS, Number, Payload, STATE_HEADER, SortPlan};
+use polysort_core::plan::{MAX_DIGITS, Number, Payload, STATE_HEADER, SortPlan, count_digit};
 use polysort_core::vector::NO_SLOT;
 
 /// The word of the state that holds the number of keys.
@@ -34,9 +34,6 @@ pub const NUMBER_STRIDE: u32 = 256;
 /// What fills up the positions that a selection has too few keys for.
 pub const NOTHING: u32 = NO_SLOT;
 
-/// Bits of the digits that a number of keys is recorded as.
-pub const COUNT_DIGIT_BITS: u32 = 10;
-
 /// The highest digit of a number of keys that says that it lies in a buffer.
 pub const COUNT_ON_DEVICE: u32 = 1024;
 
@@ -44,7 +41,7 @@ pub const COUNT_ON_DEVICE: u32 = 1024;
 pub fn value(number: Number, keys: Option<u32>) -> u32 {
     match (number, keys) {
         (Number::Is(number), _) => number,
-        (Number::CountDigit(digit), Some(keys)) => keys >> (COUNT_DIGIT_BITS * digit) & ((1 << COUNT_DIGIT_BITS) - 1),
+        (Number::CountDigit(digit), Some(keys)) => count_digit(keys, digit),
         (Number::CountDigit(2), None) => COUNT_ON_DEVICE,
         (Number::CountDigit(_), None) => 0,
     }

@@ -6,8 +6,8 @@
 use crate::abi;
 use core::fmt::Write;
 use polysort_core::plan::{
-    BATCH_WORDS, Kernel, LAST_LEVEL, MAX_DIGITS, RADIX, Ranking, SegmentLists, TILE_WORDS, Variant, Vectors, When, state_words,
-    tuning,
+    BATCH_WORDS, COUNT_DIGIT_BITS, Kernel, LAST_LEVEL, MAX_DIGITS, RADIX, Ranking, SegmentLists, TILE_WORDS, Variant, Vectors,
+    When, state_words, tuning,
 };
 use polysort_core::vector::{Metric, Precision};
 
@@ -159,8 +159,8 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
         Kernel::Spine => parts.extend([schedule, part!("pass"), part!("sums")]),
         Kernel::Downsweep => parts.extend([key, sort, schedule, part!("pass")].into_iter().chain(moving).chain(ranking)),
         Kernel::SingleTile => {
-            parts.extend([key, sort, part!("call"), part!("source"), part!("value"), part!("board")].into_iter().chain(ranking));
-            parts.push(part!("sort_by_digit"));
+            let known = [key, sort, part!("call"), part!("source"), part!("value"), part!("board")];
+            parts.extend(known.into_iter().chain(ranking).chain(held));
         }
         Kernel::TopK => {
             let known = [key, sort, part!("call"), part!("source"), part!("board"), part!("bar")];
@@ -286,7 +286,7 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("STATE_TICKETS", abi::STATE_TICKETS),
         ("STATE_HISTOGRAM", abi::STATE_HISTOGRAM),
         ("STATE_WORDS", state_words(variant.radix_bits)),
-        ("COUNT_DIGIT_BITS", abi::COUNT_DIGIT_BITS),
+        ("COUNT_DIGIT_BITS", COUNT_DIGIT_BITS),
         ("COUNT_ON_DEVICE", abi::COUNT_ON_DEVICE),
         ("NOTHING", abi::NOTHING),
         ("INFINITY_BITS", abi::INFINITY_BITS),

@@ -45,75 +45,52 @@ fn single_tile(
     if (present == 0u) {
         return;
     }
-    let held = (present + GROUP - 1u) / GROUP;
-    var keys: array<Key, KEYS>;
-#if VALUES
-    var positions: array<u32, KEYS>;
-#endif
-    // The last key stands for those that are absent; having the largest digits, they stay behind the others.
-#repeat item KEYS
-        if (item < held) {
-            let index = item_index(item, held);
-            keys[item] = source_key(min(index, present - 1u));
-#if VALUES
-            positions[item] = index;
-#endif
-        }
-#end
-    for (var d = 0u; d < sort.digit_count; d++) {
-#if VALUES
-        sort_by_digit(&keys, &positions, present, held, digit_at(d));
-#else
-        sort_by_digit(&keys, present, held, digit_at(d));
-#endif
-    }
-#if INDEXED
-#repeat item KEYS
-        let index = item_index(item, held);
-        if (item < held && index < present) {
-            values_to[sort.values_home + index] = positions[item];
-        }
-#end
-#else
-#if VALUES
-    var values: array<Value, KEYS>;
-#repeat item KEYS
-        if (item < held && item_index(item, held) < present) {
-            values[item] = values_to[sort.values_home + positions[item]];
-        }
-#end
-#endif
-    // All is read before any is written.
-    storageBarrier();
+    sort_held(present, sort.digit_count);
 #if PACKED
-#repeat item KEYS
-        if (item < held) {
-            put_word(item_index(item, held), keys[item]);
-        }
-#end
+#if INDEXED
+#else
     workgroupBarrier();
     let home = sort.packed_first / KEYS_PER_WORD;
     for (var word = thread; word < (present + KEYS_PER_WORD - 1u) / KEYS_PER_WORD; word += GROUP) {
         keys_from[home + word] = packed_word(word, present);
     }
-#else
-#repeat item KEYS
-        let index = item_index(item, held);
-        if (item < held && index < present) {
-            keys_from[sort.keys_source + index] = keys[item];
-        }
-#end
-#endif
-#if VALUES
-#repeat item KEYS
-        let index = item_index(item, held);
-        if (item < held && index < present) {
-            values_to[sort.values_home + index] = values[item];
-        }
-#end
 #endif
 #endif
 }
+
+fn held_digit(d: u32) -> Digit {
+    return digit_at(d);
+}
+
+fn held_key(index: u32) -> Key {
+    return source_key(index);
+}
+
+// The keys of an argsort stay; packed ones come together on the board.
+fn put_key_home(index: u32, key: Key) {
+#if INDEXED
+#else
+#if PACKED
+    put_word(index, key);
+#else
+    keys_from[sort.keys_source + index] = key;
+#endif
+#endif
+}
+#if VALUES
+
+fn held_value(index: u32) -> Value {
+#if INDEXED
+    return index;
+#else
+    return values_to[sort.values_home + index];
+#endif
+}
+
+fn put_value_home(index: u32, value: Value) {
+    values_to[sort.values_home + index] = value;
+}
+#endif
 #if PACKED
 
 // A word of keys that are on the board in their new order. Bytes past the last key stay as they are.

@@ -87,7 +87,7 @@ impl Engine {
     }
 
     /// The request whose buffers and launches requests of much the same lengths share.
-    pub(crate) fn shared(&self, request: Request) -> Request {
+    fn shared(&self, request: Request) -> Request {
         let rounded = |count: u64| count.next_multiple_of((count / 8).next_power_of_two());
         let most = self.gpu.facts.limits(request.payload.words()).longest(request.unit_bytes());
         let segments = request.segments.map(|segments| Segmented { max: rounded(segments.max.into()) as u32, ..segments });

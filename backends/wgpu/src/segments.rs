@@ -5,7 +5,7 @@ use crate::engine::{Data, Lists};
 use crate::sorter::payload;
 use crate::wait::Waiting;
 use bytemuck::Pod;
-use polysort_core::plan::{Payload, Place, Request, Segmented, SortPlan};
+use polysort_core::plan::{Payload, Place, Request, Segmented};
 use polysort_core::{Error, Masks, Segments, Spec, Word, permutation};
 
 /// Where segments of at least two keys begin and end, and what sorts them.
@@ -13,13 +13,6 @@ struct Work {
     begins: Vec<u32>,
     ends: Vec<u32>,
     request: Request,
-}
-
-impl Work {
-    /// As bytes.
-    fn lists(&self) -> Lists<'_> {
-        Lists { begins: bytemuck::cast_slice(&self.begins), ends: bytemuck::cast_slice(&self.ends) }
-    }
 }
 
 impl WgpuBackend {
@@ -34,13 +27,12 @@ impl WgpuBackend {
         let Some(work) = self.work::<W>(keys.len(), Payload::Indices, segments, spec)? else {
             return permutation::identity(keys.len());
         };
-        if !self.lists_fit(waiting, &work).await? {
-            return self.order_of_many(waiting, keys, &work).await;
-        }
         let mut indices = permutation::identity(keys.len())?;
         let data = Data::Indices(bytemuck::cast_slice(keys), bytemuck::cast_slice_mut(&mut indices));
-        self.engine(waiting).await.sort(work.request, data, Some(work.lists())).await?;
-        Ok(indices)
+        if self.is_sorted_by_lists(waiting, &work, data).await? {
+            return Ok(indices);
+        }
+        self.order_of_many(waiting, keys, &work).await
     }
 
     /// Sorts each segment of words by itself.
@@ -52,13 +44,11 @@ impl WgpuBackend {
         spec: Spec,
     ) -> Result<(), Error> {
         let Some(work) = self.work::<W>(keys.len(), Payload::None, segments, spec)? else { return Ok(()) };
-        if !self.lists_fit(waiting, &work).await? {
+        if !self.is_sorted_by_lists(waiting, &work, Data::Keys(bytemuck::cast_slice_mut(keys))).await? {
             let order = self.order_of_many(waiting, keys, &work).await?;
             keys.copy_from_slice(&permutation::gather(keys, &order));
-            return Ok(());
         }
-        let data = Data::Keys(bytemuck::cast_slice_mut(keys));
-        self.engine(waiting).await.sort(work.request, data, Some(work.lists())).await
+        Ok(())
     }
 
     /// Sorts each segment of words by itself, and moves values along.
@@ -73,9 +63,9 @@ impl WgpuBackend {
         spec.check_pairs::<W>(keys.len(), values.len())?;
         if let Ok(payload @ Payload::Words(_)) = payload(size_of::<V>()) {
             let Some(work) = self.work::<W>(keys.len(), payload, segments, spec)? else { return Ok(()) };
-            if self.lists_fit(waiting, &work).await? {
-                let data = Data::Pairs(bytemuck::cast_slice_mut(keys), bytemuck::cast_slice_mut(values));
-                return self.engine(waiting).await.sort(work.request, data, Some(work.lists())).await;
+            let data = Data::Pairs(bytemuck::cast_slice_mut(keys), bytemuck::cast_slice_mut(values));
+            if self.is_sorted_by_lists(waiting, &work, data).await? {
+                return Ok(());
             }
         }
         let order = self.argsort_segment_words(waiting, keys, segments, spec).await?;
@@ -101,11 +91,12 @@ impl WgpuBackend {
         Ok(Some(Work { begins, ends, request }))
     }
 
-    /// Whether the lists that the device makes of segments fit a binding.
-    async fn lists_fit(&self, waiting: Waiting, work: &Work) -> Result<bool, Error> {
-        let shared = self.engine(waiting).await.shared(work.request);
-        match SortPlan::new(shared, &self.gpu().facts) {
-            Ok(_) => Ok(true),
+    /// Sorts by lists that the device makes of segments, unless these do not fit a binding: then all is as it was.
+    async fn is_sorted_by_lists(&self, waiting: Waiting, work: &Work, data: Data<'_>) -> Result<bool, Error> {
+        let lists = Lists { begins: bytemuck::cast_slice(&work.begins), ends: bytemuck::cast_slice(&work.ends) };
+        match self.engine(waiting).await.sort(work.request, data, Some(lists)).await {
+            Ok(()) => Ok(true),
+            // That there are not too many keys is known.
             Err(Error::TooLong { .. }) => Ok(false),
             Err(error) => Err(error),
         }

@@ -275,24 +275,18 @@ struct SearchLaunches {
     nearest: Option<(Launches, Count, Launch, (u32, u32))>,
 }
 
-impl SearchLaunches {
-    fn record(&self, pass: &mut ComputePass<'_>) -> Result<(), Error> {
-        self.pages.iter().for_each(|launch| launch.record(pass, Count::Fixed(0), self.grid));
-        if let Some((select, count, nearest, grid)) = &self.nearest {
-            select.record(pass, *count)?;
-            nearest.record(pass, Count::Fixed(0), *grid);
-        }
-        Ok(())
-    }
-}
-
 impl Profiled for SearchLaunches {
     fn most(&self) -> usize {
         self.pages.len() + self.nearest.as_ref().map_or(0, |(select, ..)| select.most() + 1)
     }
 
     fn record_whole(&self, pass: &mut ComputePass<'_>) -> Result<(), Error> {
-        self.record(pass)
+        self.pages.iter().for_each(|launch| launch.record(pass, Count::Fixed(0), self.grid));
+        if let Some((select, count, nearest, grid)) = &self.nearest {
+            select.record(pass, *count)?;
+            nearest.record(pass, Count::Fixed(0), *grid);
+        }
+        Ok(())
     }
 
     fn record_apart<'a>(&self, begin: &mut dyn FnMut(&'static str) -> ComputePass<'a>) -> Result<(), Error> {
@@ -411,7 +405,7 @@ impl Engine {
         let record = || {
             let mut encoder = encoder(&gpu);
             encoder.clear_buffer(self.buffer(Role::Faults), 0, None);
-            launches.record(&mut encoder.begin_compute_pass(&PASS))?;
+            launches.record_whole(&mut encoder.begin_compute_pass(&PASS))?;
             Ok::<_, Error>(encoder)
         };
         let encoder = gpu.watched(|| gpu.guarded(record)?).await?;

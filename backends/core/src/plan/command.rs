@@ -465,6 +465,14 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// Bits of the digits that a number of keys is recorded as.
+pub const COUNT_DIGIT_BITS: u32 = 10;
+
+/// Such a digit of a number of keys, 0 the lowest.
+pub fn count_digit(keys: u32, digit: u32) -> u32 {
+    keys >> (COUNT_DIGIT_BITS * digit) & ((1 << COUNT_DIGIT_BITS) - 1)
+}
+
 pub(super) const COUNT_DIGITS: [Number; 3] = [Number::CountDigit(0), Number::CountDigit(1), Number::CountDigit(2)];
 
 pub(super) fn each(units: u32, of: u32) -> Groups {

@@ -17,7 +17,7 @@ mod shape;
 mod top;
 pub mod tuning;
 
-pub use command::{Buffer, Command, Groups, LAST_LEVEL, Number, STATE_HEADER, When, state_words};
+pub use command::{Buffer, COUNT_DIGIT_BITS, Command, Groups, LAST_LEVEL, Number, STATE_HEADER, When, count_digit, state_words};
 pub use hybrid::{BATCH_WORDS, BucketTable, TILE_WORDS};
 pub use search::SearchPlan;
 pub use segments::{SegmentLists, Segmented};
@@ -383,13 +383,13 @@ fn check_request(request: &Request) -> Result<(), Error> {
         128 => request.spec.check::<u128>(),
         bits => Err(Error::Unsupported { what: format!("keys of {bits} bits; there are 8, 16, 32, 64 and 128") }),
     }?;
+    let segments = request.segments.map_or(0, |segments| segments.max.into());
+    if segments > MAX_KEYS {
+        return Err(Error::TooLong { what: "a sort, as a number of segments".into(), asked: segments, limit: MAX_KEYS });
+    }
     match request.payload {
         Payload::Words(words) if !(1..=4).contains(&words) => {
             Err(Error::Unsupported { what: format!("values of {words} words of 32 bits; there are 1 to 4") })
-        }
-        _ if request.segments.is_some_and(|segments| u64::from(segments.max) > MAX_KEYS) => {
-            let asked = request.segments.map_or(0, |segments| segments.max.into());
-            Err(Error::TooLong { what: "a sort, as a number of segments".into(), asked, limit: MAX_KEYS })
         }
         _ if request.top.is_some() && request.segments.is_some() => {
             Err(Error::Unsupported { what: "a selection from segments that a buffer tells; sort them".into() })

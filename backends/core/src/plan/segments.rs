@@ -12,7 +12,7 @@
 //! Long segments go to the scratch and back by even numbers of passes. If passes are odd, the histogram, which reads all keys anyway, also copies
 //! them to the scratch, so that the first pass starts there.
 
-use super::command::{Buffer, Builder, COUNT_DIGITS, Groups, Number, When, each};
+use super::command::{Buffer, Builder, COUNT_DIGITS, Groups, Number, When, count_digit, each};
 use super::shape::{Kernel, Ranking, Variant, fitted, sweep};
 use super::tuning::{
     self, COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, GROUP, LIST_GROUPS, NETWORK_GROUP, NETWORK_GROUPS, SWEEP_GROUPS,
@@ -169,7 +169,7 @@ impl Builder<'_> {
         let packed = request.is_packed();
         let indexed = request.payload == Payload::Indices;
         // Copies are of all keys there can be, whatever the number of segments.
-        self.begin_with([0, 10, 20].map(|shift| Number::Is(request.max as u32 >> shift & 0x3ff)));
+        self.begin_with([0, 1, 2].map(|digit| Number::Is(count_digit(request.max as u32, digit))));
         self.move_in();
         if packed {
             let bindings = [Buffer::Sort, Buffer::State, Buffer::Keys, Buffer::Spare];
@@ -203,9 +203,7 @@ impl Builder<'_> {
         let (Some(of), Some(lists), Some(segments)) = (&self.shapes.segments, plan.segment_lists(), request.segments) else {
             return;
         };
-        let longest = request.max.min(u64::from(u32::MAX)) as u32;
         let home = self.home;
-        let moved = |buffers: [Buffer; 2]| if request.payload == Payload::None { vec![] } else { buffers.to_vec() };
         let plain = Variant {
             key_bits: of.sweep.key_bits,
             tile: of.tile(),
@@ -229,13 +227,13 @@ impl Builder<'_> {
             .map(|class| u64::from(lists.capacity(class)).div_ceil(u64::from(NETWORK_GROUP >> class)))
             .sum();
         self.push(of.network, own(values), [], groups(units, NETWORK_GROUPS));
-        if longest <= lists.network() {
+        if request.max <= lists.network().into() {
             return;
         }
         if lists.small > lists.network() {
             self.push(of.small, own(values), [], groups(lists.capacity(SegmentLists::SMALL).into(), SWEEP_GROUPS));
         }
-        if longest <= lists.small {
+        if request.max <= lists.small.into() {
             return;
         }
         let long = Variant { kernel: Kernel::LongSegments, ..plain };
@@ -250,7 +248,8 @@ impl Builder<'_> {
         let copies = digits % 2 == 1;
         if copies {
             bindings.push(Buffer::Scratch);
-            bindings.extend(moved([self.values_home, Buffer::ValuesScratch]));
+            // As if it were a pass from home to the scratch.
+            bindings.extend(self.values(0));
         }
         let value_words = if copies { request.payload.words() } else { 0 };
         self.push(Variant { value_words, copies, ..histogram }, bindings, [Number::Is(0)], tiles);

@@ -191,7 +191,8 @@ fn requests() -> Vec<Request> {
         let (few, many) = (Top { k: 7, segmented: k % 2 == 1 }, Top { k: 900, segmented: k % 2 == 0 });
         // And one that is more than a group selects.
         let most = Top { k: 5000, segmented: false };
-        for (spec, top) in [(whole.spec, few), (inner, many), ([whole.spec, inner][k % 2], most)] {
+        let none = spec(bits, Options::ascending().bits(3..3)).expect("no bits");
+        for (spec, top) in [(whole.spec, few), (inner, many), ([whole.spec, inner, none][k % 3], most)] {
             let first = 4 * (k as u32 % 2);
             requests.push(Request { keys: Place { first }, values: Place { first }, ..Request { spec, ..whole }.select(top) });
         }
