@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Our sorts of data that is on the GPU beside CUB's, lampshade's and wgpu_sort's, in turn, on a machine with an NVIDIA card, cargo and nvcc:
-# prints rows as they come.
+# prints rows as they come. Each round has keys of its own.
 #   benches/gpu.sh [ROUNDS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-rounds=${1:-2}
+rounds=${1:-3}
 cargo build --release --quiet -p polysort-wgpu --examples
 CARGO_TARGET_DIR=target/peers cargo build --release --quiet --locked --manifest-path benches/gpu/peers/Cargo.toml
 nvcc -O3 -arch=native benches/gpu/cub.cu -o target/cub
@@ -15,10 +15,15 @@ peers() {
     timeout 120 target/peers/release/peers "$@" || echo "peers $*: status $?" >&2
 }
 for ((round = 0; round < rounds; round++)); do
+    export SEED=$round
     for case in "${cases[@]}"; do
         # A case is several arguments.
         # shellcheck disable=SC2086
         target/release/examples/measure $case && target/cub $case
+        if [[ $case == "u32 none "* ]]; then
+            target/release/examples/measure u32 none 26,28 9 --descending
+            target/release/examples/measure i32 none 26,28 9
+        fi
         if [[ $case == "u32 none "* ]]; then peers lampshade none 24,26,28 15; fi
         if [[ $case == "u32 u32 "* ]]; then peers lampshade u32 24,26,27 9; peers wgpu_sort u32 24,26,27 9; fi
     done

@@ -3,8 +3,9 @@
 // in       slot: which pass this is; sort; keys_from, values_from: a pass never writes them
 // in, out  state: the schedule, and the tickets; status: all zero before
 // out      keys_to, values_to; status_next: all zero, for the next pass
-// launch   at least as many groups as tiles; groups of passes that are not scheduled, and of tiles beyond the last, leave at once
-// does     Tiles are taken by ticket, so that the tiles before one's own have started, and swept: see the part of that name.
+// launch   any groups; those of passes that are not scheduled leave at once
+// does     Tiles are taken by ticket until there are none left, so that whoever has the tiles before one's own is at work on them, and swept: see
+//          the part of that name.
 // needs    simdgroups of 32 lanes; fewer than 2^30 keys
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void onesweep(
@@ -34,16 +35,10 @@
     threadgroup atomic_uint missing;
 
     const Thread me = Thread{index, simdgroup, lane, KEYS};
-    if (index == 0u) {
-        ticket = atomic_fetch_add_explicit(state + STATE_TICKETS + slot.value, 1u, memory_order_relaxed);
-        store_shared(&missing, 0u);
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    const uint tile = ticket;
-    const uint keys = load(state + STATE_COUNT);
-    if (slot.value >= passes(state) || tile >= (keys + TILE - 1u) / TILE) {
+    if (slot.value >= passes(state)) {
         return;
     }
+    const uint keys = load(state + STATE_COUNT);
 #if PARTITIONS
     const uint digit_index = top_scheduled(state);
 #else
@@ -65,5 +60,16 @@
 #endif
     const Tiles tiles = Tiles{status, status_next, state + STATE_HISTOGRAM + digit_index * RADIX, state + STATE_RECOUNTS};
     const Shared shared = Shared{board, offsets, sums, &missing};
-    sweep(me, tile, min(keys - tile * TILE, TILE), digit, chain, tiles, shared, sort);
+    while (true) {
+        if (index == 0u) {
+            ticket = atomic_fetch_add_explicit(state + STATE_TICKETS + slot.value, 1u, memory_order_relaxed);
+            store_shared(&missing, 0u);
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        const uint tile = ticket;
+        if (tile >= (keys + TILE - 1u) / TILE) {
+            return;
+        }
+        sweep(me, tile, min(keys - tile * TILE, TILE), digit, chain, tiles, shared, sort);
+    }
 }

@@ -185,6 +185,8 @@ fn times(variant: &Variant, count: &str) -> Option<u32> {
     match count {
         "KEYS" => variant.unrolled.then_some(variant.keys),
         "PAIRS" => variant.unrolled.then_some(variant.keys / 2),
+        "CHUNK" => variant.unrolled.then_some(variant.chunk()),
+        "DIGITS" => variant.unrolled.then_some(digits(variant)),
         "SLICE_KEYS" => variant.unrolled.then_some(variant.slice_keys()),
         "BATCH" => Some(tuning::HISTOGRAM_BATCH),
         "COUNTED" => Some(counted(variant)),
@@ -229,6 +231,8 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "WIDE" => variant.has_wide_digits(),
         "HALVES" => variant.packs_counts(),
         // Only where a pass moves nothing but keys do equal ones not differ.
+        // By the sum of the lanes of a tile, which fits half a word.
+        "ARRIVALS" => !variant.has_wide_digits() && matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })),
         "REORDERS" => matches!(variant.kernel, Kernel::Onesweep | Kernel::BucketSweep) && variant.value_words == 0,
         "SUBGROUPS" => matches!(variant.ranking, Some(Ranking::Ballot { .. })),
         "BALLOT_1" => matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })),
@@ -247,6 +251,11 @@ fn rows(variant: &Variant) -> u32 {
         Some(Ranking::Ballot { rows, .. }) => rows,
         _ => 1,
     }
+}
+
+/// Digits that a thread owns, at most.
+fn digits(variant: &Variant) -> u32 {
+    variant.radix().div_ceil(variant.group.clamp(1, variant.radix()))
 }
 
 /// Subgroups whose threads own digits, at most.
@@ -312,10 +321,11 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("TILE", tile),
         ("ROWS", rows(variant)),
         ("OWNERS", owners(variant)),
-        ("DIGITS", variant.radix().div_ceil(group.clamp(1, variant.radix()))),
+        ("DIGITS", digits(variant)),
         ("BOARD", variant.board_words()),
         ("SLICE", variant.slice()),
         ("SLICE_KEYS", variant.slice_keys()),
+        ("CHUNK", variant.chunk()),
     ]
     .into_iter()
     .chain(variant.has_wide_digits().then_some(("LOOK_DIGITS", tuning::LOOK_DIGITS)))
@@ -329,7 +339,7 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
 fn chosen(text: &str, is_set: &dyn Fn(&str) -> bool, times: &dyn Fn(&str) -> Option<u32>) -> String {
     let mut open: Vec<bool> = vec![];
     let mut chosen = String::with_capacity(text.len());
-    let mut repeated: Option<(&str, &str, String)> = None;
+    let mut repeated: Vec<(&str, &str, String)> = vec![];
     for line in text.lines() {
         if let Some(flag) = line.strip_prefix("#if ") {
             open.push(is_set(flag));
@@ -341,22 +351,23 @@ fn chosen(text: &str, is_set: &dyn Fn(&str) -> bool, times: &dyn Fn(&str) -> Opt
         } else if open.contains(&false) {
             continue;
         } else if let Some((name, count)) = line.strip_prefix("#repeat ").and_then(|rest| rest.split_once(' ')) {
-            repeated = Some((name, count, String::new()));
+            repeated.push((name, count, String::new()));
         } else if line == "#end" {
-            let (name, count, body) = repeated.take().expect("an #end has a #repeat");
+            let (name, count, body) = repeated.pop().expect("an #end has a #repeat");
+            let target = repeated.last_mut().map_or(&mut chosen, |(_, _, body)| body);
             match times(count) {
-                Some(times) => (0..times).for_each(|number| chosen += &numbered(&body, name, number)),
+                Some(times) => (0..times).for_each(|number| *target += &numbered(&body, name, number)),
                 None => {
-                    let _ = write!(chosen, "    for (var {name} = 0u; {name} < {count}; {name}++) {{\n{body}    }}\n");
+                    let _ = write!(target, "    for (var {name} = 0u; {name} < {count}; {name}++) {{\n{body}    }}\n");
                 }
             }
         } else {
-            let target = repeated.as_mut().map_or(&mut chosen, |(_, _, body)| body);
+            let target = repeated.last_mut().map_or(&mut chosen, |(_, _, body)| body);
             *target += line;
             target.push('\n');
         }
     }
-    assert!(open.is_empty() && repeated.is_none(), "an #if has an #endif, a #repeat an #end");
+    assert!(open.is_empty() && repeated.is_empty(), "an #if has an #endif, a #repeat an #end");
     chosen
 }
 

@@ -111,6 +111,8 @@ fn slots_end() -> u32 {
 }
 #endif
 
+fn placed() {}
+
 fn take_ticket() -> Ticket {
     let passes_end = slots_end();
     if (slot.value >= passes_end) {

@@ -56,5 +56,5 @@ fn downsweep(
 }
 
 fn counted(i: u32, digit: u32, start: u32, total: u32) {
-    set_offset(digit, status[digit * tiles + tile] - start);
+    set_offset(digit, keys_to_first() + status[digit * tiles + tile] - start);
 }

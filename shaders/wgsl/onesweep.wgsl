@@ -3,8 +3,9 @@
 // in       slot: which pass this is; sort; keys_from, values_from: a pass never writes them
 // in, out  state: the schedule, and the tickets; status: all zero before
 // out      keys_to, values_to; status_next: all zero, for the next pass
-// launch   at least as many groups as tiles; groups of passes that are not scheduled, and of tiles beyond the last, leave at once
-// does     Tiles are taken by ticket, so that the tiles before one's own have started, and swept: see the part of that name.
+// launch   any groups; those of passes that are not scheduled leave at once
+// does     Tiles are taken by ticket until there are none left, so that whoever has the tiles before one's own is at work on them or on earlier
+//          ones, and swept: see the part of that name.
 // needs    subgroups; fewer than 2^30 keys
 
 @group(0) @binding(0) var<uniform> slot: Number;
@@ -21,6 +22,7 @@
 
 // Tile, keys, digit, whether there is anything to do.
 var<workgroup> ticket: vec4<u32>;
+var<private> next_tile: u32;
 
 // All tiles are one chain.
 const first_tile: u32 = 0u;
@@ -37,27 +39,30 @@ fn onesweep(
     lanes = subgroup_size;
     lane = lane_id;
     if (thread == 0u) {
-        ticket = take_ticket();
+        ticket = first_ticket();
         atomicStore(&missing, 0u);
     }
-    let taken = workgroupUniformLoad(&ticket);
-    if (taken.w == 0u) {
-        return;
+    loop {
+        let taken = workgroupUniformLoad(&ticket);
+        if (taken.w == 0u) {
+            break;
+        }
+        tile = taken.x;
+        digit_index = taken.z;
+        let present = min(taken.y - taken.x * TILE, TILE);
+        // The first pass may put keys that are equal in any order, but none before one that is there.
+        sweep(present, slot.value > 0u || sort.digits[0].w == 0u || present < TILE);
+        if (thread == 0u) {
+            ticket.x = next_tile;
+            ticket.w = u32(next_tile < tiles_of(taken.y));
+            atomicStore(&missing, 0u);
+        }
     }
-    tile = taken.x;
-    digit_index = taken.z;
-    let present = min(taken.y - taken.x * TILE, TILE);
-    // The first pass may put keys that are equal in any order, but none before one that is there.
-    sweep(present, slot.value > 0u || sort.digits[0].w == 0u || present < TILE);
 }
 
-fn tiles_of(count: u32) -> u32 {
-    return (count + TILE - 1u) / TILE;
-}
-
-fn take_ticket() -> vec4<u32> {
-    // All at once: nothing of it waits for the rest.
-    let taken = atomicAdd(&state[STATE_TICKETS + slot.value], 1u);
+// All at once: nothing of it waits for the rest.
+fn first_ticket() -> vec4<u32> {
+    let taken = take_tile();
     let keys = atomicLoad(&state[STATE_COUNT]);
     let due = slot.value < passes();
 #if PARTITIONS
@@ -65,7 +70,22 @@ fn take_ticket() -> vec4<u32> {
 #else
     let digit = scheduled(slot.value);
 #endif
-    return vec4(taken, keys, digit, select(0u, 1u, due && taken < tiles_of(keys)));
+    return vec4(taken, keys, digit, u32(due && taken < tiles_of(keys)));
+}
+
+fn take_tile() -> u32 {
+    return atomicAdd(&state[STATE_TICKETS + slot.value], 1u);
+}
+
+// The next tile is taken early, so that nothing waits for it, but not before this one's counts are published: others wait for those of the next.
+fn placed() {
+    if (thread == 0u) {
+        next_tile = take_tile();
+    }
+}
+
+fn tiles_of(count: u32) -> u32 {
+    return (count + TILE - 1u) / TILE;
 }
 
 // Where a tile's keys start in the source.

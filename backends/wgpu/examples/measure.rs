@@ -1,14 +1,15 @@
 //! Times sorts of data that is on the device: `measure KEYS PAYLOAD LENGTHS TRIALS [ALGORITHM] [--launches] [--host] [--top K]
-//! [--pattern PATTERN] [--segments SEGMENTS]`.
+//! [--pattern PATTERN] [--segments SEGMENTS] [--descending]`.
 //!
-//! KEYS: u32, u64, f32, u16, u8; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24; ALGORITHM: auto, onesweep, wide, hybrid, scan.
+//! KEYS: u32, u64, i32, f32, u16, u8; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24; ALGORITHM: auto, onesweep, wide, hybrid, scan.
 //! Prints the rows of a benchmark record, system to verified; verifies each result. With `--launches`, the time of each launch; with `--host`,
 //! of a sort of keys that are on the host; with `--top`, of the selection of the first K keys instead. Keys are uniform, or by PATTERN, for
-//! those of 32 bits: sorted, equal, low16, which is uniform in the low 16 bits. SEGMENTS are sorted by themselves: as 12 for 2^12 of the same
-//! length, or zipf for 2^20 whose lengths are as 1, 1/2, 1/3 and so on, in no order.
+//! those of 32 bits: sorted, equal, low16, which is uniform in the low 16 bits, or one of the conformance suite, as NearlySorted. SEGMENTS are sorted by themselves: as 12 for 2^12 of the same
+//! length, or zipf for 2^20 whose lengths are as 1, 1/2, 1/3 and so on, in no order. The environment variable SEED, a number, makes other keys.
 
 use polysort_core::plan::Algorithm;
-use polysort_core::{MaskKey, Sort};
+use polysort_core::{MaskKey, Options, Sort};
+use polysort_kit::Pattern;
 use polysort_rayon::RayonBackend;
 use polysort_wgpu::wgpu::{self, BufferDescriptor, BufferUsages};
 use polysort_wgpu::{Ask, Config, Count, DeviceSorter, WgpuBackend};
@@ -20,6 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "u8" => run::<u8>(&arguments),
         "u16" => run::<u16>(&arguments),
         "u32" => run::<u32>(&arguments),
+        "i32" => run::<i32>(&arguments),
         "f32" => run::<f32>(&arguments),
         "u64" => run::<u64>(&arguments),
         other => Err(format!("no keys {other}").into()),
@@ -41,12 +43,13 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
     };
     let algorithm = config.algorithm;
     let backend = WgpuBackend::open_with(config)?;
+    let seed = std::env::var("SEED").map_or(Ok(0), |seed| seed.parse::<u64>())?;
     let (device, queue) = (backend.device(), backend.queue());
     let sorter = DeviceSorter::new(device, queue)?;
     eprintln!("{}", polysort_core::Backend::name(&backend));
     for exponent in arguments[2].split(',') {
         let count = 1_usize << exponent.parse::<u32>()?;
-        let mut state = 0x1234_5678_9abc_def0_u64 ^ count as u64;
+        let mut state = 0x1234_5678_9abc_def0_u64 ^ count as u64 ^ seed << 40;
         let mut bytes = vec![0_u8; count * size_of::<K>()];
         for chunk in bytes.chunks_mut(8) {
             state ^= state << 13;
@@ -59,7 +62,11 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
             Some("sorted") => words.iter_mut().zip(0..).for_each(|(word, i)| *word = i),
             Some("equal") => words.fill(0x9e37_79b9),
             Some("low16") => words.iter_mut().for_each(|word| *word &= 0xffff),
-            Some(other) => return Err(format!("no pattern {other}").into()),
+            Some(other) => {
+                let pattern = Pattern::ALL.into_iter().find(|pattern| format!("{pattern:?}") == other);
+                let keys: Vec<u32> = pattern.ok_or_else(|| format!("no pattern {other}"))?.keys(words.len(), 7);
+                words.copy_from_slice(&keys);
+            }
             None => {}
         }
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
@@ -73,7 +80,9 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
         };
         let (input, keys) = (buffer(bytes.len()), buffer(bytes.len()));
         queue.write_buffer(&input, 0, &bytes);
-        let mut ask = Ask::up_to(count as u32);
+        let descending = arguments.iter().any(|argument| argument == "--descending");
+        let options = if descending { Options::descending() } else { Options::ascending() };
+        let mut ask = Ask::up_to(count as u32).options(options);
         if let Some(algorithm) = algorithm {
             ask = ask.algorithm(algorithm);
         }
@@ -126,12 +135,16 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
                     }),
                     None => sorted.sort_unstable_by_key(|key| key.to_bits()),
                 }
+                if descending {
+                    sorted.reverse();
+                }
                 read(&backend, &keys, bytes.len()) == bytemuck::cast_slice::<K, u8>(&sorted)
             }
         };
         let algorithm = match (top, named("--segments")) {
             (Some(k), _) => format!("top {k}"),
             (_, Some(segments)) => format!("segments {segments}"),
+            _ if descending => format!("{:?} descending", prepared.plan().algorithm),
             _ => format!("{:?}", prepared.plan().algorithm),
         };
         let nanos = |percent| profile.device.percentile(percent).as_nanos();

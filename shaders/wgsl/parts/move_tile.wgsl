@@ -1,7 +1,7 @@
 // Moves a ranked tile to its places in the output: through the board, where it takes its new order, so that neighbours are written
 // together. It goes in slices, since workgroup memory is what limits how many groups a device works on at a time.
 
-// Where each digit's keys go, less their position in the tile; counts of another tile before that.
+// Where each digit's keys go in the output, less their position in the tile; counts of another tile before that.
 #if WIDE
 // Behind the slice on the board.
 const OFFSETS: u32 = BOARD - RADIX;
@@ -73,7 +73,7 @@ fn move_tile(
         if (index < here) {
             let key = key_at(index);
             places[i] = place_of(key, digit, slice_first + index);
-            keys_to[keys_to_first() + places[i]] = key;
+            keys_to[places[i]] = key;
         }
 #end
         workgroupBarrier();
@@ -87,13 +87,30 @@ fn move_tile(
 #repeat i SLICE_KEYS
         let index = i * GROUP + thread;
         if (index < here) {
-            values_to[values_to_first() + places[i]] = value_at(index);
+            values_to[places[i] + (values_to_first() - keys_to_first())] = value_at(index);
         }
 #end
 #else
-        for (var index = thread; index < here; index += GROUP) {
-            let key = key_at(index);
-            keys_to[keys_to_first() + place_of(key, digit, slice_first + index)] = key;
+        var begin = thread;
+        // Some at a time, where a thread has so many: the reads do not wait for each other.
+        if (here == SLICE) {
+            for (; begin < SLICE; begin += CHUNK * GROUP) {
+                var held: array<Key, CHUNK>;
+                var places: array<u32, CHUNK>;
+#repeat i CHUNK
+                    held[i] = key_at(begin + i * GROUP);
+#end
+#repeat i CHUNK
+                    places[i] = place_of(held[i], digit, slice_first + begin + i * GROUP);
+#end
+#repeat i CHUNK
+                    keys_to[places[i]] = held[i];
+#end
+            }
+        }
+        for (; begin < here; begin += GROUP) {
+            let key = key_at(begin);
+            keys_to[place_of(key, digit, slice_first + begin)] = key;
         }
 #endif
     }
@@ -103,7 +120,7 @@ fn move_tile(
 fn place_of(key: Key, digit: Digit, position: u32) -> u32 {
 #if LISTS
     // Where segments overlap, keys change while they are sorted.
-    return min(offset_of(digit_of(key, digit)) + position, sort.max - 1u);
+    return min(offset_of(digit_of(key, digit)) + position, keys_to_first() + sort.max - 1u);
 #else
     return offset_of(digit_of(key, digit)) + position;
 #endif

@@ -1,4 +1,4 @@
-// Ranks the keys of a tile by one digit, with ballots: warp-level multi-split (Ashkiani et al., "GPU Multisplit", PPoPP 2016).
+// Ranks the keys of a tile by one digit, by what subgroups count.
 //
 // A subgroup owns a stretch of `held` * lanes keys, of as many items as each thread holds, and takes them lane by lane, so that the order
 // of (subgroup, item, lane) is the order of the tile. The board counts each subgroup's digits in a row of its own: what a key finds there
@@ -8,6 +8,11 @@
 // The position in the tile of a thread's item, where each holds so many.
 fn item_index(item: u32, held: u32) -> u32 {
     return (subgroup * held + item) * lanes + lane;
+}
+
+// From one item of a thread to the next.
+fn item_stride() -> u32 {
+    return lanes;
 }
 
 // A digit lies above its key's place in the row.
@@ -28,7 +33,7 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, held: u32, st
 #repeat item KEYS
         if (item < held) {
             let digit = (*items)[item];
-            (*items)[item] = (digit << PLACE_BITS) | add_to_count(row, digit, 1u);
+            (*items)[item] = (digit << PLACE_BITS) | next_place(row, digit);
         }
 #end
     } else {
@@ -50,13 +55,39 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, held: u32, st
 #repeat item KEYS
         if (item < held) {
             let ranked = (*items)[item];
-            (*items)[item] = count_at(row, ranked >> PLACE_BITS) + (ranked & ((1u << PLACE_BITS) - 1u));
+            (*items)[item] = start_at(row, ranked >> PLACE_BITS) + (ranked & ((1u << PLACE_BITS) - 1u));
         }
 #end
     workgroupBarrier();
 }
 
+#if ARRIVALS
 // The place of this lane's key: the next of its digit's in the row, which moves on.
+//
+// All lanes count their keys at once, in any order, and see how far the count went on. Of most digits there is one key, of some there are two:
+// the first of two sees that one came after it, and from which lane. Only if it was an earlier one, or more came after, is there anything
+// to be put in order.
+fn place_in_row(digit: u32, row: u32) -> u32 {
+    let mine = arrival();
+    let before = atomicAdd(&board[row + digit], mine);
+    subgroupBarrier();
+    let now = atomicLoad(&board[row + digit]);
+    subgroupBarrier();
+    let after = now - before - mine;
+    var place = before >> COUNT_SHIFT;
+    // One of a later lane adds between mine + 1 and mine + 31.
+    var unsure = ballot(after != 0u && after - mine - 1u >= 31u);
+    while (unsure != 0u) {
+        let peers = ballot(digit == subgroupShuffle(digit, firstTrailingBit(unsure)));
+        unsure &= ~peers;
+        if (((peers >> lane) & 1u) != 0u) {
+            place = (now >> COUNT_SHIFT) - lane_count(peers & ~lanes_below(lane));
+        }
+    }
+    return place;
+}
+#else
+// The same by ballots: warp-level multi-split (Ashkiani et al., "GPU Multisplit", PPoPP 2016).
 fn place_in_row(digit: u32, row: u32) -> u32 {
     var peers = ballot(true);
     for (var bit = 0u; bit < RADIX_BITS; bit++) {
@@ -74,3 +105,4 @@ fn place_in_row(digit: u32, row: u32) -> u32 {
     subgroupBarrier();
     return earlier + before;
 }
+#endif

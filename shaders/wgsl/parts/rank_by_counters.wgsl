@@ -17,6 +17,11 @@ fn item_index(item: u32, held: u32) -> u32 {
     return thread * held + item;
 }
 
+// From one item of a thread to the next.
+fn item_stride() -> u32 {
+    return 1u;
+}
+
 // How many digits a thread owns, from `thread * DIGITS` on.
 fn owned_digits() -> u32 {
     return DIGITS;

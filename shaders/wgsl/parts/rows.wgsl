@@ -1,6 +1,9 @@
-// The rows in which subgroups count digits, on the board: a word for each count.
+// The rows in which subgroups count digits, on the board: a word for each count. Below it keys add up their lanes, where they tell by that who
+// came after them: the sum of a tile's lanes fits, with subgroups of up to 32.
 
 const ROW: u32 = RADIX;
+const COUNT_SHIFT: u32 = 16u;
+const ONE: u32 = 1u << COUNT_SHIFT;
 
 var<workgroup> row_sums: array<u32, ROWS>;
 
@@ -13,17 +16,32 @@ fn owned_digit(i: u32) -> u32 {
     return thread * DIGITS + i;
 }
 
+// What a key adds to its count. That no two lanes add the same saves it the detour that drivers take for those who do.
+fn arrival() -> u32 {
+#if ARRIVALS
+    return ONE | lane;
+#else
+    return ONE;
+#endif
+}
+
+// Counts a key: its place in the row, in any order.
+fn next_place(row: u32, digit: u32) -> u32 {
+    return atomicAdd(&board[row + digit], arrival()) >> COUNT_SHIFT;
+}
+
 fn count_at(row: u32, digit: u32) -> u32 {
-    return atomicLoad(&board[row + digit]);
+    return atomicLoad(&board[row + digit]) >> COUNT_SHIFT;
 }
 
-fn add_to_count(row: u32, digit: u32, more: u32) -> u32 {
-    return atomicAdd(&board[row + digit], more);
-}
-
-// The same by one lane for all that have the digit, which found `earlier` there.
+// Counts by one lane for all that have the digit, which found `earlier` there.
 fn move_on(row: u32, digit: u32, earlier: u32, more: u32) {
-    atomicStore(&board[row + digit], earlier + more);
+    atomicStore(&board[row + digit], (earlier + more) << COUNT_SHIFT);
+}
+
+// Where the keys go, once counts are summed up.
+fn start_at(row: u32, digit: u32) -> u32 {
+    return atomicLoad(&board[row + digit]);
 }
 
 // Replaces the counts by where each row's keys of each digit go in the tile, and calls `counted`.
@@ -32,14 +50,16 @@ fn sum_up_rows(present: u32) {
     var totals: array<u32, DIGITS>;
     var sum = 0u;
     let owned = owned_digits();
-    for (var i = 0u; i < owned; i++) {
-        var total = 0u;
+#repeat i DIGITS
+        if (i < owned) {
+            var total = 0u;
 #repeat r ROWS
-            total += atomicLoad(&board[r * ROW + owned_digit(i)]);
+                total += atomicLoad(&board[r * ROW + owned_digit(i)]) >> COUNT_SHIFT;
 #end
-        totals[i] = total;
-        sum += total;
-    }
+            totals[i] = total;
+            sum += total;
+        }
+#end
     let before_lane = subgroupExclusiveAdd(sum);
     if (lane == lanes - 1u) {
         row_sums[subgroup] = before_lane + sum;
@@ -49,26 +69,21 @@ fn sum_up_rows(present: u32) {
 #repeat r OWNERS
         start += select(0u, row_sums[r], r < subgroup);
 #end
-    for (var i = 0u; i < owned; i++) {
-        let digit = owned_digit(i);
-        counted(i, digit, start, totals[i] - select(0u, TILE - present, digit == RADIX - 1u));
-        var place = start;
-#if UNROLLED
-        // All at once: no read waits for a write.
+#repeat i DIGITS
+        if (i < owned) {
+            let digit = owned_digit(i);
+            counted(i, digit, start, totals[i] - select(0u, TILE - present, digit == RADIX - 1u));
+            // All counts at once: no read waits for a write.
+            var counts: array<u32, ROWS>;
 #repeat r ROWS
-            let count_@ = atomicLoad(&board[r * ROW + digit]);
+                counts[r] = atomicLoad(&board[r * ROW + digit]) >> COUNT_SHIFT;
 #end
+            var place = start;
 #repeat r ROWS
-            atomicStore(&board[r * ROW + digit], place);
-            place += count_@;
+                atomicStore(&board[r * ROW + digit], place);
+                place += counts[r];
 #end
-#else
-        for (var r = 0u; r < ROWS; r++) {
-            let count = atomicLoad(&board[r * ROW + digit]);
-            atomicStore(&board[r * ROW + digit], place);
-            place += count;
+            start += totals[i];
         }
-#endif
-        start += totals[i];
-    }
+#end
 }

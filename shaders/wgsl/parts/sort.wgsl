@@ -31,7 +31,7 @@ fn ordered_word(key: Key, word: u32) -> u32 {
     return key_word(key, word) ^ sort.clear[word] ^ (sort.flip[word] & sign);
 }
 
-// A digit, with the masks of its word.
+// A digit, with its part of the masks of its word.
 struct Digit {
     word: u32,
     shift: u32,
@@ -42,10 +42,11 @@ struct Digit {
 
 fn digit_at(index: u32) -> Digit {
     let place = sort.digits[index];
-    return Digit(place.x, place.y, place.z, sort.clear[place.x], sort.flip[place.x]);
+    let masks = (vec2(sort.clear[place.x], sort.flip[place.x]) >> vec2(place.y)) & vec2(place.z);
+    return Digit(place.x, place.y, place.z, masks.x, masks.y);
 }
 
 fn digit_of(key: Key, digit: Digit) -> u32 {
     let sign = 0u - (top_word(key) >> 31u);
-    return ((key_word(key, digit.word) ^ digit.clear ^ (digit.flip & sign)) >> digit.shift) & digit.mask;
+    return ((key_word(key, digit.word) >> digit.shift) & digit.mask) ^ digit.clear ^ (digit.flip & sign);
 }

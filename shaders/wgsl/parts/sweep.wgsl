@@ -6,7 +6,8 @@
 // often. No device promises that other groups make progress: who waits too long for a tile counts it itself, from the source, and publishes
 // that.
 //
-// The kernel tells the tile, the first one of its chain, the digit, where tiles start, and how many keys of the chain have smaller digits.
+// The kernel tells the tile, the first one of its chain, the digit, where tiles start, and how many keys of the chain have smaller digits; it is
+// told when it is known where the tile's keys go.
 // All tiles of a chain but the last are whole.
 
 const AGGREGATE: u32 = 1u << 30u;
@@ -36,8 +37,9 @@ fn sweep(present: u32, stable: bool) {
     let source = keys_from_first() + first;
     // Nearly all tiles are whole. In others the last key stands for those that are absent, with the largest digit.
     if (present == TILE) {
+        let at = source + item_index(0u, KEYS);
 #repeat item KEYS
-        keys[item] = keys_from[source + item_index(item, KEYS)];
+        keys[item] = keys_from[at + item * item_stride()];
 #end
     } else {
 #repeat item KEYS
@@ -56,9 +58,10 @@ fn sweep(present: u32, stable: bool) {
     put_keys(&keys, &items, 0u);
     look_back();
     for (var i = 0u; i < owned_digits(); i++) {
-        set_offset(owned_digit(i), places_of[i]);
+        set_offset(owned_digit(i), keys_to_first() + places_of[i]);
     }
     workgroupBarrier();
+    placed();
     move_tile(&keys, &items, digit, first, present);
 }
 
@@ -125,7 +128,8 @@ fn look_back() {
 #end
         }
 #else
-        for (var i = 0u; i < owned; i++) {
+#repeat i DIGITS
+        if (i < owned) {
             let value = owned_digit(i);
             var before = left[i];
             var sum = earlier[i];
@@ -154,6 +158,7 @@ fn look_back() {
             left[i] = before;
             earlier[i] = sum;
         }
+#end
 #endif
         let stuck = workgroupUniformLoad(&missing);
         if (stuck == 0u) {

@@ -26,11 +26,17 @@ fn count_at(row: u32, digit: u32) -> u32 {
     return (atomicLoad(&board[row + digit % ROW]) >> shift_of(digit)) & HALF;
 }
 
-fn add_to_count(row: u32, digit: u32, more: u32) -> u32 {
-    return (atomicAdd(&board[row + digit % ROW], more << shift_of(digit)) >> shift_of(digit)) & HALF;
+// Where the keys go, once counts are summed up.
+fn start_at(row: u32, digit: u32) -> u32 {
+    return count_at(row, digit);
 }
 
-// The same by one lane for all that have the digit. Another one may add to the other half at the same time.
+// Counts a key: its place in the row, in any order.
+fn next_place(row: u32, digit: u32) -> u32 {
+    return (atomicAdd(&board[row + digit % ROW], 1u << shift_of(digit)) >> shift_of(digit)) & HALF;
+}
+
+// Counts by one lane for all that have the digit. Another one may add to the other half at the same time.
 fn move_on(row: u32, digit: u32, earlier: u32, more: u32) {
     atomicAdd(&board[row + digit % ROW], more << shift_of(digit));
 }

@@ -239,7 +239,7 @@ const FEWER: [Bits; 4] = [(0, u32::MAX), (5, u32::MAX), (10, u32::MAX), (15, u32
 const BUCKETS: [Bits; 4] = [(7, u32::MAX), (2, 0xff03_03ff), (2, 0xff00_ffff), (12, u32::MAX)];
 
 /// Schedules on which all tiles are counted by others: enough for some threads to see what another group published, and some not.
-const TIMES: u32 = 12;
+const TIMES: u32 = 40;
 
 /// Whether keys with values come out right.
 fn sorts(by: By) -> Result<(), String> {

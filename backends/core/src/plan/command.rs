@@ -1,7 +1,7 @@
 //! The command list of a plan: what an executor launches, in order.
 
 use super::shape::{Kernel, Shapes, Variant};
-use super::tuning::COPY_TILE;
+use super::tuning::{COPY_TILE, PASS_GROUPS};
 use super::{Algorithm, MAX_DIGITS, Payload, RADIX, RADIX_BITS, SortPlan, Top, WIDE_RADIX_BITS};
 use crate::Error;
 
@@ -123,6 +123,13 @@ pub enum Groups {
         /// Units of a group.
         of: u32,
     },
+    /// One for each `of` keys, rounded up, but no more than `most`: they take work until there is none left.
+    AtMost {
+        /// Groups, at most.
+        most: u32,
+        /// Keys of a group's work.
+        of: u32,
+    },
 }
 
 impl Groups {
@@ -131,6 +138,7 @@ impl Groups {
         match self {
             Groups::Fixed(groups) => groups.into(),
             Groups::Each { units, of } => (count * u64::from(units)).div_ceil(of.into()),
+            Groups::AtMost { most, of } => count.div_ceil(of.into()).min(most.into()),
         }
     }
 
@@ -143,7 +151,7 @@ impl Groups {
         let rows = groups.div_ceil(max_groups.into()).max(1);
         let most = u64::from(max_groups) * u64::from(max_groups);
         let limit = match self {
-            Groups::Fixed(_) => most,
+            Groups::Fixed(_) | Groups::AtMost { .. } => most,
             Groups::Each { units, of } => most * u64::from(of) / u64::from(units),
         };
         let too_long = || Error::TooLong { what: "the device".into(), asked: count, limit };
@@ -176,6 +184,7 @@ impl core::fmt::Display for Command {
             Groups::Fixed(groups) => write!(f, "groups {groups:<14}")?,
             Groups::Each { units: 1, of } => write!(f, "groups n/{of:<12}")?,
             Groups::Each { units, of } => write!(f, "groups {units}n/{of:<11}")?,
+            Groups::AtMost { most, of } => write!(f, "groups {:<14}", format!("n/{of} ≤ {most}"))?,
         }
         let mut numbers = self.numbers.iter();
         for binding in &self.bindings {
@@ -405,11 +414,12 @@ impl<'a> Builder<'a> {
         let [from, to] = self.keys(slot);
         let number = [Number::Is(slot)];
         let mut bindings = vec![Buffer::Number, Buffer::Sort, Buffer::State];
-        let tiles = each(1, self.plan.tile);
+        let mut tiles = each(1, self.plan.tile);
         let moving = match self.shapes.onesweep {
             Some(onesweep) if self.plan.algorithm.looks_back() => {
                 bindings.extend(self.status(slot));
                 bindings.push(from);
+                tiles = Groups::AtMost { most: PASS_GROUPS, of: self.plan.tile };
                 onesweep
             }
             _ => {

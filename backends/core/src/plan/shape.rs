@@ -351,6 +351,11 @@ impl Variant {
         self.keys.div_ceil(self.slices)
     }
 
+    /// Keys of a slice that a thread holds at a time while it writes them, so that slices are chunks of these.
+    pub fn chunk(&self) -> u32 {
+        (1..=tuning::MAX_CHUNK).rev().find(|&chunk| self.slice_keys().is_multiple_of(chunk)).unwrap_or(1)
+    }
+
     /// Keys of a tile that do.
     pub fn slice(&self) -> u32 {
         self.group * self.slice_keys()

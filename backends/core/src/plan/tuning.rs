@@ -4,7 +4,7 @@ use super::{Class, WIDE_RADIX_BITS};
 
 /// Threads of a group of a pass, if the device's subgroups are large enough that their counters fit, and keys that each holds, by the words
 /// of a key and of its value and by the most keys that there can be. What limits the keys are registers: a key takes its words and one for
-/// its place, and on an H200, where a thread of more than 128 registers leaves room for one group instead of two, sixty to seventy words were
+/// its place. An H200 has room for three groups of 256 threads of 80 registers, or two of 512 of 64: the most keys that leave as many were
 /// the fastest of all tried. Of few keys there have to be tiles for all its 132 processors: 2^16 `u32` took 70 µs by tiles of 28 keys a
 /// thread, 46 by those of 8.
 ///
@@ -17,9 +17,9 @@ pub fn pass(class: Class, key_words: u32, value_words: u32, max: u64) -> (u32, u
     }
     let (group, keys) = match (key_words, value_words) {
         (1, 0) => (GROUP, 28),
-        (1, 1) => (384, 20),
+        (1, 1) => (512, 14),
         (2, 0) => (GROUP, 22),
-        (2, 1) => (GROUP, 18),
+        (2, 1) => (GROUP, 20),
         // Even, for two slices.
         _ => (GROUP, 30 / (1 + key_words + value_words) * 2),
     };
@@ -58,6 +58,13 @@ pub const WIDE_SLICES: u32 = 4;
 /// Parts in which the tile of a pass goes through workgroup memory. On an H200 the groups of a processor seem to have 48 KiB of it in all;
 /// 28 keys a thread in two parts take a seventh less time than 22, the most that fit twice, in one.
 pub const PASS_SLICES: u32 = 2;
+
+/// Keys of a slice that a thread of a pass reads before it writes them, at most: registers are what all its keys and places leave of them.
+pub const MAX_CHUNK: u32 = 8;
+
+/// Groups of a pass, at most: they take tile after tile. More than any device has room for, and few to leave at once if a pass is not due: of
+/// 2^28 `u32` there would be 37 000, which takes an H200 100 µs.
+pub const PASS_GROUPS: u32 = 1 << 10;
 
 /// Keys in which the buckets of a batch start, by the words of a key and of its value: a power of two, since that divides. A batch is worked
 /// on in two places, and read from a third. Of a cache of 24 MiB, as many of Apple's GPUs have, a model of it holds 4 MiB three times, but not

@@ -82,7 +82,7 @@ fn alone(config: Config, kernel: Kernel) -> Result<(), Failed> {
         for command in commands {
             // As few columns as there are rows, so that some groups have nothing to do.
             let groups = command.groups.for_keys(told.map_or(plan.request.max, u64::from));
-            let flat = seed % 2 == 0 || matches!(command.groups, Groups::Fixed(_));
+            let flat = seed % 2 == 0 || !matches!(command.groups, Groups::Each { .. });
             let columns = if flat { facts.max_groups } else { groups.isqrt() as u32 + 1 };
             let grid = plan.grid(command.groups, told.map(u64::from), columns).map_err(support::failed)?;
             let mut found = contents.clone();

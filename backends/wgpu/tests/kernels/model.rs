@@ -125,12 +125,14 @@ impl Model<'_> {
         }
     }
 
-    /// Every tile has published all keys up to its end; the status of the next pass is clear. Every group has taken a ticket.
+    /// Every tile has published all keys up to its end; the status of the next pass is clear. Every tile has been taken, and every group has
+    /// taken one that is not there.
     fn onesweep(&self, on: &mut Contents, groups: u32) {
         self.state(on)[abi::STATE_TICKETS as usize + self.number(0)] += groups;
         let Some(d) = self.scheduled(on) else { return };
         let digits = self.digits(on, d);
         let tiles = digits.len().div_ceil(self.tile);
+        self.state(on)[abi::STATE_TICKETS as usize + self.number(0)] += tiles as u32;
         self.buffer(on, 4)[..tiles * self.radix()].fill(0);
         let status = self.buffer(on, 3);
         let mut sums = vec![0_u32; self.radix()];
