@@ -1,7 +1,7 @@
 //! What can be said on the command line.
 
 use crate::backend::{AUTO, names};
-use crate::bench::{Op, Pattern, Payload, Size};
+use crate::bench::{Op, Pattern, Payload, Size, Way};
 use crate::dtype::Dtype;
 use crate::files::{Empty, Format};
 use crate::order::{Bits, options};
@@ -152,6 +152,9 @@ pub(crate) struct BenchArgs {
     /// polysort's backends: all that open, if none is named.
     #[arg(long, value_delimiter = ',', value_parser = PossibleValuesParser::new(AnyBackend::NAMES))]
     pub(crate) backends: Vec<String>,
+    /// Ways to sort on a GPU, each measured by itself; the planner's choice if none is named. What one cannot sort is left to the planner.
+    #[arg(long = "algorithm", value_name = "ALGORITHM", value_delimiter = ',')]
+    pub(crate) algorithms: Vec<Way>,
     /// Threads of polysort's CPU backend and of rayon; all cores if not given.
     #[arg(long)]
     pub(crate) threads: Option<NonZeroUsize>,

@@ -231,8 +231,11 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "WIDE" => variant.has_wide_digits(),
         "HALVES" => variant.packs_counts(),
         // Only where a pass moves nothing but keys do equal ones not differ.
-        // By the sum of the lanes of a tile, which fits half a word.
-        "ARRIVALS" => !variant.has_wide_digits() && matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })),
+        // The lanes of a subgroup's keys add up to half a word at most.
+        "ARRIVALS" => {
+            let is_narrow = matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. }));
+            is_narrow && !variant.has_wide_digits() && variant.keys * (0..32).sum::<u32>() < 1 << 16
+        }
         "REORDERS" => matches!(variant.kernel, Kernel::Onesweep | Kernel::BucketSweep) && variant.value_words == 0,
         "SUBGROUPS" => matches!(variant.ranking, Some(Ranking::Ballot { .. })),
         "BALLOT_1" => matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })),

@@ -32,6 +32,7 @@ mod way;
 pub use backend::{Config, WgpuBackend};
 pub use buffer::{Elements, SortBuffer};
 pub use launch::Count;
+pub use polysort_core::plan::Algorithm;
 pub use profile::{Profile, Times};
 pub use sorter::{Ask, DeviceSorter, Part, Prepared};
 pub use vector::WgpuStore;

@@ -6,6 +6,7 @@ use crate::dtype::Dtype;
 use clap::ValueEnum;
 use core::fmt::{self, Display, Formatter};
 use core::str::FromStr;
+use polysort::gpu::Algorithm;
 
 /// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -31,6 +32,39 @@ pub(crate) enum Payload {
     None,
     U32,
     U64,
+}
+
+/// A way to sort on a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum Way {
+    /// what suits the keys and the device
+    Auto,
+    /// eight bits a pass, one read and one write each
+    #[value(name = "onesweep")]
+    OneSweep,
+    /// the same in three steps that wait for no other group
+    ReduceThenScan,
+    /// the histogram alone, for keys of eight bits
+    Counting,
+    /// eleven bits a pass, for keys of 32 and 64 bits
+    WideDigits,
+    /// a partition by the highest digit, then buckets in batches, for keys of 32 and 64 bits
+    MsdHybrid,
+}
+
+impl Way {
+    /// What the backend is told.
+    pub(crate) fn algorithm(self) -> Option<Algorithm> {
+        match self {
+            Self::Auto => None,
+            Self::OneSweep => Some(Algorithm::OneSweep),
+            Self::ReduceThenScan => Some(Algorithm::ReduceThenScan),
+            Self::Counting => Some(Algorithm::Counting),
+            Self::WideDigits => Some(Algorithm::WideDigits),
+            Self::MsdHybrid => Some(Algorithm::MsdHybrid),
+        }
+    }
 }
 
 /// A number of keys: `1000`, `1_000` or `2^20`.

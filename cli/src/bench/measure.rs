@@ -1,8 +1,8 @@
 //! Systems in turn, each run timed and checked.
 
-use super::Case;
 use super::input::Input;
 use super::systems::System;
+use super::{Case, Way};
 use crate::dtype::Key;
 
 /// How often each system runs on each data set, and on how many.
@@ -30,6 +30,7 @@ pub(crate) enum Verdict {
 pub(crate) struct Measured {
     pub(crate) system: &'static str,
     pub(crate) backend: &'static str,
+    pub(crate) way: Way,
     pub(crate) verdict: Verdict,
     /// Nanoseconds for one array, of each timed run, ascending.
     pub(crate) nanos: Vec<u64>,
@@ -49,7 +50,13 @@ impl Measured {
 
 /// Runs all systems on all data sets of a case.
 pub(crate) fn measure<K: Key>(case: &Case, systems: &[System<K>], rounds: Rounds) -> Vec<Measured> {
-    let blank = |of: &System<K>| Measured { system: of.system, backend: of.backend, verdict: Verdict::Verified, nanos: vec![] };
+    let blank = |&System { system, backend, way, .. }: &System<K>| Measured {
+        system,
+        backend,
+        way,
+        verdict: Verdict::Verified,
+        nanos: vec![],
+    };
     let mut measured: Vec<Measured> = systems.iter().map(blank).collect();
     for seed in 0..rounds.seeds {
         let input = Input::new(case, seed);
@@ -87,7 +94,13 @@ mod tests {
 
     #[test]
     fn percentiles_are_of_the_runs() {
-        let of = |nanos: &[u64]| Measured { system: "", backend: "", verdict: Verdict::Verified, nanos: nanos.to_vec() };
+        let of = |nanos: &[u64]| Measured {
+            system: "",
+            backend: "",
+            way: Way::Auto,
+            verdict: Verdict::Verified,
+            nanos: nanos.to_vec(),
+        };
         let hundred = of(&(1..=100).collect::<Vec<_>>());
         assert_eq!((hundred.percentile(5), hundred.median(), hundred.percentile(95)), (5, 50, 95));
         assert_eq!((of(&[3]).percentile(5), of(&[3]).percentile(95)), (3, 3));

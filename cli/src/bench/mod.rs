@@ -20,7 +20,7 @@ mod peers;
 mod systems;
 mod table;
 
-pub(crate) use case::{Case, Op, Payload, Size};
+pub(crate) use case::{Case, Op, Payload, Size, Way};
 pub(crate) use measure::{Measured, Rounds, Verdict, measure};
 pub(crate) use pattern::Pattern;
 pub(crate) use systems::{OURS, STD, systems};
@@ -32,7 +32,8 @@ use crate::dtype::with_key;
 use crate::output::{Output, note};
 use crate::progress::spin;
 use anyhow::{Context, Result};
-use polysort::AnyBackend;
+use polysort::gpu::Config;
+use polysort::{AnyBackend, Error, MetalBackend, WgpuBackend};
 use rayon::ThreadPoolBuilder;
 use std::io::{Write, stdout};
 use std::path::Path;
@@ -51,7 +52,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<Outcome> {
 fn run(args: &BenchArgs) -> Result<Outcome> {
     let only_csv = args.csv.as_deref() == Some(Path::new("-"));
     let output = args.csv.as_deref().map(|path| Output::open(Some(path))).transpose()?;
-    let backends = open_backends(&args.backends)?;
+    let backends = open_backends(&args.backends, &args.algorithms)?;
     let rounds = Rounds { warmups: 1, reps: args.reps.get(), seeds: args.seeds.get() as u64 };
     let (id, mut rows, mut outcome) = (table::run_id(), String::new(), Outcome::Fine);
     if !only_csv {
@@ -75,17 +76,34 @@ fn run(args: &BenchArgs) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// The backends of these names; without a name every one that opens, and a note of why the others do not.
-fn open_backends(names: &[String]) -> Result<Vec<AnyBackend>> {
-    if !names.is_empty() {
-        return Ok(names.iter().map(|name| AnyBackend::by_name(name)).collect::<Result<_, _>>()?);
-    }
-    let open = |name: &&str| match AnyBackend::by_name(name) {
-        Ok(backend) => Some(backend),
-        Err(error) => {
-            note(&format!("{name} is not measured: {error}"));
-            None
+/// The backends of these names, those on GPUs once for each way; without a name every one that opens, and a note of why the others do not.
+fn open_backends(names: &[String], ways: &[Way]) -> Result<Vec<(AnyBackend, Way)>> {
+    let all = names.is_empty();
+    let names: Vec<&str> = if all { AnyBackend::NAMES.to_vec() } else { names.iter().map(String::as_str).collect() };
+    let mut opened = vec![];
+    for name in names {
+        let ways = if ways.is_empty() || !["metal", "wgpu"].contains(&name) { &[Way::Auto] } else { ways };
+        for &way in ways {
+            match open(name, way) {
+                Ok(backend) => opened.push((backend, way)),
+                Err(error) if all => {
+                    note(&format!("{name} is not measured: {error}"));
+                    break;
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
-    };
-    Ok(AnyBackend::NAMES.iter().filter_map(open).collect())
+    }
+    Ok(opened)
+}
+
+fn open(name: &str, way: Way) -> Result<AnyBackend, Error> {
+    let Some(algorithm) = way.algorithm() else { return AnyBackend::by_name(name) };
+    let mut config = Config::default();
+    config.algorithm = Some(algorithm);
+    config.software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some_and(|value| value == "1");
+    match name {
+        "metal" => MetalBackend::open_with(config).map(AnyBackend::Metal),
+        _ => WgpuBackend::open_with(config).map(AnyBackend::Wgpu),
+    }
 }

@@ -5,7 +5,7 @@
 
 use super::input::TOP_K;
 use super::systems::{RAYON, Run, STD, System};
-use super::{Case, Op, Payload};
+use super::{Case, Op, Payload, Way};
 use crate::dtype::Key;
 use core::cmp::Ordering;
 use rayon::prelude::*;
@@ -49,11 +49,11 @@ pub(crate) fn peers<K: Key, const DESCENDING: bool>(case: &Case) -> Vec<System<K
 }
 
 fn std<K>(backend: &'static str, run: Run<K>) -> System<K> {
-    System { system: STD, backend, run }
+    System { system: STD, backend, way: Way::Auto, run }
 }
 
 fn rayon<K>(backend: &'static str, run: Run<K>) -> System<K> {
-    System { system: RAYON, backend, run }
+    System { system: RAYON, backend, way: Way::Auto, run }
 }
 
 fn on_all<K: Key>(sort: fn(&mut [K])) -> Run<K> {

@@ -1,7 +1,7 @@
 //! Who is measured, and how: a system copies the input in the layout that it sorts, and times the sort alone.
 
 use super::input::{Answer, Input, TOP_K};
-use super::{Case, Op, Payload, peers};
+use super::{Case, Op, Payload, Way, peers};
 use crate::args::Direction;
 use crate::dtype::Key;
 use bytemuck::Pod;
@@ -20,6 +20,7 @@ pub(crate) struct System<K> {
     pub(crate) system: &'static str,
     /// The backend, or the function of std or rayon.
     pub(crate) backend: &'static str,
+    pub(crate) way: Way,
     pub(crate) run: Run<K>,
 }
 
@@ -46,8 +47,9 @@ pub(crate) enum Run<K> {
 }
 
 /// All systems for a case, polysort on each of the backends first.
-pub(crate) fn systems<K: Key>(case: &Case, backends: &[AnyBackend]) -> Vec<System<K>> {
-    let ours = |of: &AnyBackend| System { system: OURS, backend: of.kind(), run: on_backend(case, of.clone()) };
+pub(crate) fn systems<K: Key>(case: &Case, backends: &[(AnyBackend, Way)]) -> Vec<System<K>> {
+    let ours =
+        |(of, way): &(AnyBackend, Way)| System { system: OURS, backend: of.kind(), way: *way, run: on_backend(case, of.clone()) };
     let peers = match case.direction {
         Direction::Asc => peers::peers::<K, false>(case),
         Direction::Desc => peers::peers::<K, true>(case),

@@ -1,7 +1,7 @@
 //! Results as text for people and as CSV rows for records.
 
 use super::case::name;
-use super::{Case, Measured, OURS, Verdict};
+use super::{Case, Measured, OURS, Verdict, Way};
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
@@ -26,7 +26,8 @@ pub(crate) fn csv_rows(run: &str, case: &Case, measured: &[Measured]) -> String 
     for of in measured.iter().filter(|of| !matches!(of.verdict, Verdict::Failed(_))) {
         let [median, p5, p95, min, max] = [50, 5, 95, 0, 100].map(|percent| of.percentile(percent));
         let (system, backend, reps, verified) = (of.system, of.backend, of.nanos.len(), of.verdict == Verdict::Verified);
-        let row = format!("{run},{system},{backend},auto,{what},end_to_end,{median},{p5},{p95},{min},{max},{reps},{verified}\n");
+        let way = name(&of.way);
+        let row = format!("{run},{system},{backend},{way},{what},end_to_end,{median},{p5},{p95},{min},{max},{reps},{verified}\n");
         rows += &row;
     }
     rows
@@ -38,7 +39,8 @@ pub(crate) fn text(case: &Case, measured: &[Measured]) -> String {
     let peers = measured.iter().filter(|of| of.system != OURS && of.verdict == Verdict::Verified);
     let fastest = peers.map(Measured::median).min();
     for of in measured {
-        let name = format!("{} {}", of.system, of.backend);
+        let way = if of.way == Way::Auto { String::new() } else { format!(" {}", name(&of.way)) };
+        let name = format!("{} {}{way}", of.system, of.backend);
         let line = match &of.verdict {
             Verdict::Failed(why) => format!("failed: {why}"),
             verdict => {
@@ -48,7 +50,7 @@ pub(crate) fn text(case: &Case, measured: &[Measured]) -> String {
                 format!("{:>10}  {}{ratio}{wrong}", duration(median), speed(case.len, median))
             }
         };
-        writeln!(text, "  {name:<30}{line}").expect("a String takes all");
+        writeln!(text, "  {name:<32}{line}").expect("a String takes all");
     }
     text + "\n"
 }

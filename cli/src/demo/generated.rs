@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::args::Direction;
-use crate::bench::{Case, Measured, OURS, Op, Pattern, Payload, Rounds, STD, Verdict, measure, speed, systems};
+use crate::bench::{Case, Measured, OURS, Op, Pattern, Payload, Rounds, STD, Verdict, Way, measure, speed, systems};
 use crate::dtype::{Dtype, with_key};
 use crate::progress::spin;
 use anyhow::Result;
@@ -30,10 +30,11 @@ pub(crate) fn show(out: &mut dyn Write, backends: &[AnyBackend], quick: bool) ->
     write!(out, "{:<14}{:>18}", "", "std")?;
     backends.iter().try_for_each(|backend| write!(out, "{:>26}", backend.kind()))?;
     writeln!(out)?;
+    let backends: Vec<_> = backends.iter().map(|backend| (backend.clone(), Way::Auto)).collect();
     for (name, op, dtype, payload) in CASES {
         let case = Case { op, dtype, payload, pattern: Pattern::Uniform, direction: Direction::Asc, len };
         let measured = with_key!(dtype, K => {
-            let mut systems = systems::<K>(&case, backends);
+            let mut systems = systems::<K>(&case, &backends);
             systems.retain(|of| [OURS, STD].contains(&of.system));
             spin(case.to_string(), || measure(&case, &systems, rounds))
         });

@@ -44,6 +44,13 @@ fn a_record_has_a_row_for_each_system_and_case() {
 }
 
 #[test]
+fn a_cpu_has_one_way_to_sort() {
+    let args =
+        "bench --backends rayon --algorithm onesweep,wide_digits --keys u32 --ops sort --sizes 1000 --reps 1 --seeds 1 --csv -";
+    assert_eq!(rows(&Place::new().run(args).text()).len(), 1 + 3);
+}
+
+#[test]
 fn every_operation_pattern_and_payload_is_verified() {
     let args = "bench --backends rayon --keys u8,f16,i64 --ops sort,sort_pairs,argsort,top_k,sort_segments --payloads u32,u64 --orders asc,desc \
         --patterns uniform,sorted,reversed,equal,few-unique,organ-pipe,nearly-sorted,skewed-top,zipf --sizes 3000 --reps 1 --seeds 1 --csv -";

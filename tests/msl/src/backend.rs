@@ -43,7 +43,7 @@ pub struct Config {
     pub planned_for: u64,
     /// What the seeds of all schedules are drawn from. Each launch has one of its own.
     pub seed: u64,
-    /// Groups, at most, of kernels that share segments and their tiles out among as many as there are.
+    /// Groups, at most, of kernels that share their work out among as many as there are: segments, and tiles.
     pub most_groups: u32,
     /// Whether threads may race for buffers, as they do for segments that overlap.
     pub races: bool,
@@ -254,6 +254,7 @@ impl MslBackend {
         for command in commands {
             let groups = match command.groups {
                 Groups::Fixed(groups) if command.variant.network_keys > 0 => Groups::Fixed(groups.min(self.config().most_groups)),
+                Groups::AtMost { most, of } => Groups::AtMost { most: most.min(self.config().most_groups), of },
                 groups => groups,
             };
             let grid = plan.grid(groups, Some(count), self.config().facts.max_groups)?;

@@ -81,10 +81,15 @@ fn alone(config: Config, kernel: Kernel) -> Result<(), Failed> {
         let start = contents.clone();
         for command in commands {
             // As few columns as there are rows, so that some groups have nothing to do.
-            let groups = command.groups.for_keys(told.map_or(plan.request.max, u64::from));
+            let launched = command.groups.for_keys(told.map_or(plan.request.max, u64::from));
             let flat = seed % 2 == 0 || !matches!(command.groups, Groups::Each { .. });
-            let columns = if flat { facts.max_groups } else { groups.isqrt() as u32 + 1 };
-            let grid = plan.grid(command.groups, told.map(u64::from), columns).map_err(support::failed)?;
+            let columns = if flat { facts.max_groups } else { launched.isqrt() as u32 + 1 };
+            // So few that they have to take tile after tile.
+            let groups = match command.groups {
+                Groups::AtMost { of, .. } if seed % 3 == 0 => Groups::AtMost { most: 2, of },
+                groups => groups,
+            };
+            let grid = plan.grid(groups, told.map(u64::from), columns).map_err(support::failed)?;
             let mut found = contents.clone();
             let before = if command.variant.kernel == kernel { Some(contents.clone()) } else { None };
             model::step(plan, command, count, u64::from(grid.0) * u64::from(grid.1), &mut contents);
