@@ -5,8 +5,8 @@
 #
 # Two devices at a time, each program in a process of its own with a limit of time: a kernel that hangs cannot be stopped otherwise.
 # The time goes into compiling kernels; Mesa keeps them for the next run. lavapipe-4, where that takes the least, runs the conformance suite
-# of all keys, lavapipe-8 and lavapipe-16 that of some. With --quick, lavapipe-4 leaves out keys whose kernels others have as well, lavapipe-8 records no sorts of segments, lavapipe-16 sorts slices of u32 alone, SwiftShader that without
-# subgroups, each kernel by itself runs on SwiftShader, which compiles at once, and vector search on lavapipe-8 and, in pages, on SwiftShader.
+# of all keys, lavapipe-8 and lavapipe-16 that of some. With --quick, lavapipe-4 leaves out keys whose kernels others have as well, lavapipe-8
+# records no sorts of segments, lavapipe-16 sorts slices of u32 alone, SwiftShader that without subgroups, each kernel by itself runs on SwiftShader, which compiles at once, and vector search on lavapipe-8 and, in pages, on SwiftShader.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 logs=$PWD/target/gpu-tests
