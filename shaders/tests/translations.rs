@@ -114,7 +114,7 @@ fn translations_are_those_that_were_read() {
 
 #[test]
 fn kernels_in_metals_language() {
-    let (group, keys) = tuning::pass(Class::Other, 1, 0, MAX_KEYS);
+    let tuning::PassShape { group, keys, .. } = tuning::pass(Class::Other, 1, 0, MAX_KEYS);
     for variant in variants() {
         let wanted = match variant.kernel {
             _ if variant.has_wide_digits() => {

@@ -2,7 +2,7 @@
 
 use super::segments::SegmentShapes;
 use super::tuning::{
-    COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, DIGIT_RUN, DISTANCE_RUN, GROUP, PASS_SLICES, SELECT_KEYS, SELECT_SEGMENT,
+    COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, DIGIT_RUN, DISTANCE_RUN, GROUP, PassShape, SELECT_KEYS, SELECT_SEGMENT,
     UNROLLED_LANES, WIDE_SLICES,
 };
 use super::{Algorithm, MAX_KEYS, Payload, RADIX, RADIX_BITS, Request, SortPlan, tuning};
@@ -482,9 +482,9 @@ pub(super) fn sweep(shape: Variant, max: u64, facts: &Facts) -> Result<Option<Va
     if shape.has_wide_digits() {
         return wide(shape, max, facts).map(Some);
     }
-    let (group, keys) = tuning::pass(facts.class, shape.key_words(), shape.value_words, max);
+    let PassShape { group, keys, slices } = tuning::pass(facts.class, shape.key_words(), shape.value_words, max);
     let ballot = facts.ballot(group).or_else(|| facts.ballot(GROUP));
-    let shape = Variant { slices: PASS_SLICES, ..shape };
+    let shape = Variant { slices, ..shape };
     ballot.map(|(group, ranking)| fitted(shape, group, keys, ranking, facts)).transpose()
 }
 

@@ -2,29 +2,47 @@
 
 use super::{Class, WIDE_RADIX_BITS};
 
-/// Threads of a group of a pass, if the device's subgroups are large enough that their counters fit, and keys that each holds, by the words
-/// of a key and of its value and by the most keys that there can be. What limits the keys are registers: a key takes its words and one for
-/// its place. An H200 has room for three groups of 256 threads of 80 registers, or two of 512 of 64: the most keys that leave as many were
-/// the fastest of all tried. Of few keys there have to be tiles for all its 132 processors: 2^16 `u32` took 70 µs by tiles of 28 keys a
-/// thread, 46 by those of 8.
+/// How a pass is cut up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PassShape {
+    /// Threads of a group, if the device's subgroups are large enough that their counters fit.
+    pub group: u32,
+    /// Keys that each holds.
+    pub keys: u32,
+    /// Parts in which a tile goes through workgroup memory.
+    pub slices: u32,
+}
+
+/// The shape of a pass, by the words of a key and of its value and by the most keys that there can be. What limits the keys are registers: a key
+/// takes its words and one for its place. An H200 has room for three groups of 256 threads of 80 registers, or two of 512 of 64, or of 256 of
+/// 128: the most keys that leave as many were the fastest of all tried. Of few keys there have to be tiles for all its 132 processors: 2^16
+/// `u32` took 70 µs by tiles of 28 keys a thread, 46 by those of 8.
 ///
 /// No Apple GPU has been measured. What the fastest published sort there takes, forge-sort, is 256 threads of 16 keys of 32 bits, or 8 of
 /// 64: some 36 words a thread. It has tens of processors, for which halves of that will do to have work for all.
-pub fn pass(class: Class, key_words: u32, value_words: u32, max: u64) -> (u32, u32) {
-    if class == Class::Apple {
+pub fn pass(class: Class, key_words: u32, value_words: u32, max: u64) -> PassShape {
+    let (group, keys) = if class == Class::Apple {
         let keys = (36 / (1 + key_words + value_words)).min(16) & !1;
-        return (GROUP, if max <= 1 << 17 { (keys / 2).next_multiple_of(2) } else { keys });
-    }
-    let (group, keys) = match (key_words, value_words) {
-        (1, 0) => (GROUP, 28),
-        (1, 1) => (512, 14),
-        (2, 0) => (GROUP, 22),
-        (2, 1) => (GROUP, 20),
-        // Even, for two slices.
-        _ => (GROUP, 30 / (1 + key_words + value_words) * 2),
+        (GROUP, if max <= 1 << 17 { (keys / 2).next_multiple_of(2) } else { keys })
+    } else {
+        let (group, keys) = match (key_words, value_words) {
+            (1, 0) => (GROUP, 28),
+            (1, 1) => (512, 14),
+            (2, 0) => (GROUP, 32),
+            (2, 1) => (GROUP, 20),
+            // Even, for slices of as many.
+            _ => (GROUP, 30 / (1 + key_words + value_words) * 2),
+        };
+        (group, spread(keys, max))
     };
-    (group, spread(keys, max))
+    let bytes = 4 * group * key_words.max(value_words);
+    let slices = if keys.div_ceil(2) * bytes > SLICE_BYTES { 4 } else { 2 };
+    PassShape { group, keys, slices }
 }
+
+/// Workgroup memory that a slice takes, at most. On an H200 the groups of a processor seem to have 48 KiB of it in all, and there must be
+/// room for two: 2^26 `u64` took 5.3 ms by 26 keys a thread in two slices, 4.1 by 24 in four, and 3.77 by 32, the most for 128 registers.
+const SLICE_BYTES: u32 = 23 << 10;
 
 /// Of `keys` that a thread can hold, how many it gets if there are `max` in all.
 fn spread(keys: u32, max: u64) -> u32 {
@@ -54,10 +72,6 @@ const _: () = assert!(GROUP * WIDE_WORDS / 2 < 1 << 16 && GROUP * MAX_HISTOGRAM_
 /// Parts in which the tile of such a pass goes through workgroup memory, so that with the places of its digits it takes no more than the
 /// counters.
 pub const WIDE_SLICES: u32 = 4;
-
-/// Parts in which the tile of a pass goes through workgroup memory. On an H200 the groups of a processor seem to have 48 KiB of it in all;
-/// 28 keys a thread in two parts take a seventh less time than 22, the most that fit twice, in one.
-pub const PASS_SLICES: u32 = 2;
 
 /// Keys of a slice that a thread of a pass reads before it writes them, at most: registers are what all its keys and places leave of them.
 pub const MAX_CHUNK: u32 = 8;
