@@ -3,7 +3,7 @@
 // in       when: COPY_ODD after an odd number of passes, COPY_EVEN after an even one, COPY_ALWAYS; width: words of an element;
 //          from_first, to_first: where the elements start, in words; state: count and schedule; words_from
 // out      words_to
-// launch   groups of COPY_TILE words each, at least as many as that takes
+// launch   any groups: they take turns at COPY_TILE words
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void copy(
     constant Number& when [[buffer(0)]],
@@ -21,8 +21,9 @@
         return;
     }
     const uint words = load(state + STATE_COUNT) * width.value;
-    const uint first = group_index(group_id, groups) * COPY_TILE;
-    for (uint i = first + index; i < min(words, first + COPY_TILE); i += GROUP) {
-        words_to[to_first.value + i] = words_from[from_first.value + i];
+    for (uint first = group_index(group_id, groups) * COPY_TILE; first < words; first += groups.x * groups.y * COPY_TILE) {
+        for (uint i = first + index; i < min(words, first + COPY_TILE); i += GROUP) {
+            words_to[to_first.value + i] = words_from[from_first.value + i];
+        }
     }
 }

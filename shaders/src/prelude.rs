@@ -6,8 +6,8 @@
 use crate::abi;
 use core::fmt::Write;
 use polysort_core::plan::{
-    BATCH_WORDS, COUNT_DIGIT_BITS, Kernel, LAST_LEVEL, MAX_DIGITS, RADIX, Ranking, SegmentLists, TILE_WORDS, Variant, Vectors,
-    When, state_words, tuning,
+    BATCH_WORDS, COUNT_DIGIT_BITS, Kernel, LAST_LEVEL, MAX_DIGITS, RADIX, Ranking, SegmentLists, TILE_WORDS, VALUE_BLOCK,
+    Variant, Vectors, When, state_words, tuning,
 };
 use polysort_core::vector::{Metric, Precision};
 
@@ -43,7 +43,7 @@ pub fn msl(variant: &Variant) -> Option<String> {
         return None;
     }
     let (sort, sums, search) = (metal!("parts/sort"), metal!("parts/sums"), metal!("parts/search"));
-    let (counts, table) = (metal!("parts/counts"), metal!("parts/bucket_table"));
+    let (counts, values, table) = (metal!("parts/counts"), metal!("parts/values"), metal!("parts/bucket_table"));
     let rows = if variant.has_wide_digits() { vec![metal!("parts/wide_rows")] } else { vec![sums, metal!("parts/rows")] };
     let ranking = [metal!("parts/threads")].into_iter().chain(rows).chain([metal!("parts/rank")]);
     let sweep = [metal!("parts/board"), metal!("parts/move_tile"), metal!("parts/sweep")];
@@ -62,7 +62,9 @@ pub fn msl(variant: &Variant) -> Option<String> {
         Kernel::Identity => files.push(metal!("identity")),
         Kernel::Widen => files.push(metal!("widen")),
         Kernel::Narrow => files.push(metal!("narrow")),
-        Kernel::Fill => files.push(metal!("fill")),
+        Kernel::CountValues => files.extend([values, metal!("count_values")]),
+        Kernel::ScanValues => files.extend([values, sums, metal!("scan_values")]),
+        Kernel::Fill => files.extend([values, sums, metal!("fill")]),
         Kernel::TopK => files.extend(ranking.chain([metal!("parts/positions"), metal!("top_k")])),
         Kernel::IvfDistance => files = vec![metal!("parts/group"), search, metal!("ivf_distance")],
         Kernel::Nearest => files = vec![metal!("parts/group"), search, metal!("nearest")],
@@ -87,6 +89,8 @@ pub fn file(kernel: Kernel) -> &'static str {
         Kernel::Begin => include_str!("../wgsl/begin.wgsl"),
         Kernel::Histogram => include_str!("../wgsl/histogram.wgsl"),
         Kernel::Scan => include_str!("../wgsl/scan.wgsl"),
+        Kernel::CountValues => include_str!("../wgsl/count_values.wgsl"),
+        Kernel::ScanValues => include_str!("../wgsl/scan_values.wgsl"),
         Kernel::Onesweep => include_str!("../wgsl/onesweep.wgsl"),
         Kernel::Buckets => include_str!("../wgsl/buckets.wgsl"),
         Kernel::BucketTile => include_str!("../wgsl/bucket_tile.wgsl"),
@@ -175,7 +179,9 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
         Kernel::Copy => parts.extend([schedule, part!("due")]),
         Kernel::Identity => parts.extend([key, sort, schedule]),
         Kernel::Widen => parts.extend([key, sort, part!("source")]),
-        Kernel::Narrow | Kernel::Fill => parts.extend([key, sort, schedule]),
+        Kernel::Narrow => parts.extend([key, sort, schedule]),
+        Kernel::CountValues => parts.extend([key, sort, part!("values")]),
+        Kernel::ScanValues | Kernel::Fill => parts.extend([key, sort, part!("values"), part!("sums")]),
     }
     parts
 }
@@ -236,6 +242,8 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
             let is_narrow = matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. }));
             is_narrow && !variant.has_wide_digits() && variant.keys * (0..32).sum::<u32>() < 1 << 16
         }
+        // Long tiles may have runs of a digit.
+        "RUNS" => variant.look_back && !variant.has_wide_digits(),
         "REORDERS" => matches!(variant.kernel, Kernel::Onesweep | Kernel::BucketSweep) && variant.value_words == 0,
         "SUBGROUPS" => matches!(variant.ranking, Some(Ranking::Ballot { .. })),
         "BALLOT_1" => matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })),
@@ -280,6 +288,7 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("LONG_CLASS", SegmentLists::LONG),
         ("CLASSES", SegmentLists::CLASSES),
     ]);
+    let values = (variant.counters > 0).then(|| [("COUNTERS", variant.counters), ("SPANS", variant.spans())]);
     let batches = (batch > 0).then_some([
         ("BATCH_KEYS", batch),
         ("BATCH_WORDS", BATCH_WORDS),
@@ -299,6 +308,7 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("STATE_HISTOGRAM", abi::STATE_HISTOGRAM),
         ("STATE_WORDS", state_words(variant.radix_bits)),
         ("COUNT_DIGIT_BITS", COUNT_DIGIT_BITS),
+        ("VALUE_BLOCK", VALUE_BLOCK),
         ("COUNT_ON_DEVICE", abi::COUNT_ON_DEVICE),
         ("NOTHING", abi::NOTHING),
         ("INFINITY_BITS", abi::INFINITY_BITS),
@@ -333,6 +343,7 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
     .into_iter()
     .chain(variant.has_wide_digits().then_some(("LOOK_DIGITS", tuning::LOOK_DIGITS)))
     .chain(counts)
+    .chain(values.into_iter().flatten())
     .chain(small)
     .chain(batches.into_iter().flatten())
     .chain(lists.into_iter().flatten())
@@ -394,7 +405,7 @@ pub fn writes(kernel: Kernel, binding: usize) -> bool {
     let written: &[usize] = match kernel {
         Kernel::Begin => &[5],
         Kernel::Histogram => &[1, 3],
-        Kernel::Scan => &[1],
+        Kernel::Scan | Kernel::CountValues | Kernel::ScanValues => &[1],
         Kernel::Onesweep => &[2, 3, 4, 6, 8],
         Kernel::Buckets => &[1, 2],
         Kernel::BucketTile => &[1, 2, 3, 4, 5],
@@ -413,7 +424,8 @@ pub fn writes(kernel: Kernel, binding: usize) -> bool {
         Kernel::PickSpine => &[0, 1],
         Kernel::Pick => &[1, 4, 5],
         Kernel::Copy => &[4, 6],
-        Kernel::Identity | Kernel::Fill => &[1, 2],
+        Kernel::Identity => &[1, 2],
+        Kernel::Fill => &[2],
         Kernel::Widen => &[1, 3],
         Kernel::Narrow => &[1, 4],
         Kernel::TopK => &[7],

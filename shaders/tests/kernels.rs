@@ -72,9 +72,9 @@ fn launches() -> Vec<(&'static str, Facts, Command)> {
     let mut launches = vec![];
     for (name, facts) in devices() {
         for request in requests() {
-            let asked = [Algorithm::ReduceThenScan, Algorithm::WideDigits, Algorithm::MsdHybrid];
+            let asked = [Algorithm::ReduceThenScan, Algorithm::WideDigits, Algorithm::MsdHybrid, Algorithm::Counting];
             for algorithm in [None].into_iter().chain(asked.map(Some)) {
-                let optional = [Algorithm::WideDigits, Algorithm::MsdHybrid].map(Some);
+                let optional = [Algorithm::WideDigits, Algorithm::MsdHybrid, Algorithm::Counting].map(Some);
                 let plan = match SortPlan::new(Request { algorithm, ..request }, &facts) {
                     Err(Error::Unsupported { .. }) if optional.contains(&algorithm) => continue,
                     plan => plan.unwrap(),

@@ -3,7 +3,7 @@
 // in       when: COPY_ODD after an odd number of passes, COPY_EVEN after an even one, COPY_ALWAYS; width: words of an element;
 //          from_first, to_first: where the elements start, in words; state: count and schedule; words_from
 // out      words_to
-// launch   groups of COPY_TILE words each, at least as many as that takes
+// launch   any groups: they take turns at COPY_TILE words
 
 @group(0) @binding(0) var<uniform> when: Number;
 @group(0) @binding(1) var<uniform> width: Number;
@@ -23,8 +23,21 @@ fn copy(
         return;
     }
     let words = atomicLoad(&state[STATE_COUNT]) * width.value;
-    let first = (group_id.y * groups.x + group_id.x) * COPY_TILE;
-    for (var i = first + thread; i < min(words, first + COPY_TILE); i += GROUP) {
-        words_to[to_first.value + i] = words_from[from_first.value + i];
+    for (var first = (group_id.y * groups.x + group_id.x) * COPY_TILE; first < words; first += groups.x * groups.y * COPY_TILE) {
+        let end = min(words, first + COPY_TILE);
+        var i = first + thread;
+        // Some at a time: the reads do not wait for each other.
+        for (; i + (BATCH - 1u) * GROUP < end; i += BATCH * GROUP) {
+            var held: array<u32, BATCH>;
+#repeat k BATCH
+            held[k] = words_from[from_first.value + i + k * GROUP];
+#end
+#repeat k BATCH
+            words_to[to_first.value + i + k * GROUP] = held[k];
+#end
+        }
+        for (; i < end; i += GROUP) {
+            words_to[to_first.value + i] = words_from[from_first.value + i];
+        }
     }
 }

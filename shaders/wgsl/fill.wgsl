@@ -1,14 +1,17 @@
-// Writes keys of 8 bits in order, from their histogram alone. Bytes past the last key stay as they are.
+// Writes keys of 8 or 16 bits in order, from how many there are of each value. Bytes past the last key stay as they are.
 //
-// in       sort: one digit, the whole key; state: count, schedule, the number of keys below each
+// in       sort; state: count, the numbers of keys in blocks, and in a block below each value
 // out      keys_to: packed
-// launch   groups of COPY_TILE words each, at least as many as that takes
+// launch   groups of COPY_TILE words each, at least as many as that takes, of VALUE_BLOCK threads
 
 @group(0) @binding(0) var<uniform> sort: Sort;
-@group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
+@group(0) @binding(1) var<storage, read> state: array<u32>;
 @group(0) @binding(2) var<storage, read_write> keys_to: array<u32>;
 
-var<workgroup> starts: array<u32, RADIX>;
+// How many keys lie before each block.
+var<workgroup> block_starts: array<u32, VALUE_BLOCK>;
+
+var<private> keys: u32;
 
 @compute @workgroup_size(GROUP)
 fn fill(
@@ -16,22 +19,30 @@ fn fill(
     @builtin(workgroup_id) group_id: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
 ) {
-    for (var i = thread; i < RADIX; i += GROUP) {
-        starts[i] = atomicLoad(&state[STATE_HISTOGRAM + i]);
+    var in_block = 0u;
+    if (thread < BLOCKS) {
+        in_block = state[STATE_BLOCKS + thread];
     }
+    block_starts[thread] = sum_up(thread, in_block) - in_block;
     workgroupBarrier();
-    let keys = atomicLoad(&state[STATE_COUNT]);
+
+    keys = state[STATE_COUNT];
     let words = (keys + KEYS_PER_WORD - 1u) / KEYS_PER_WORD;
     let first = (group_id.y * groups.x + group_id.x) * COPY_TILE;
+    // The key that the thread is at, and where those like it end.
+    var raw = 0u;
+    var end = 0u;
     for (var i = first + thread; i < min(words, first + COPY_TILE); i += GROUP) {
-        let present = min(keys - i * KEYS_PER_WORD, KEYS_PER_WORD);
-        var ordered = last_start(i * KEYS_PER_WORD);
+        let position = i * KEYS_PER_WORD;
+        let present = min(keys - position, KEYS_PER_WORD);
         var packed = 0u;
         for (var k = 0u; k < present; k++) {
-            while (ordered + 1u < RADIX && starts[ordered + 1u] <= i * KEYS_PER_WORD + k) {
-                ordered += 1u;
+            if (end <= position + k) {
+                let value = value_at(position + k);
+                raw = raw_of(value);
+                end = end_of(value);
             }
-            packed |= raw_of(ordered) << (k * KEY_BITS);
+            packed |= raw << (k * KEY_BITS);
         }
         let at = sort.packed_first / KEYS_PER_WORD + i;
         if (present < KEYS_PER_WORD) {
@@ -41,24 +52,38 @@ fn fill(
     }
 }
 
-// The last digit that starts at or before a position: the one that lies there.
-fn last_start(position: u32) -> u32 {
+fn start_of(value: u32) -> u32 {
+    return block_starts[value / VALUE_BLOCK] + state[STATE_VALUES + value];
+}
+
+fn end_of(value: u32) -> u32 {
+    if (value == RADIX - 1u) {
+        return keys;
+    }
+    return start_of(value + 1u);
+}
+
+// The value of the key at a position: the last one that starts there or before.
+fn value_at(position: u32) -> u32 {
     var low = 0u;
-    var high = RADIX;
+    var high = BLOCKS;
     while (high - low > 1u) {
         let middle = (low + high) / 2u;
-        if (starts[middle] <= position) {
+        if (block_starts[middle] <= position) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low *= VALUE_BLOCK;
+    high = low + VALUE_BLOCK;
+    while (high - low > 1u) {
+        let middle = (low + high) / 2u;
+        if (start_of(middle) <= position) {
             low = middle;
         } else {
             high = middle;
         }
     }
     return low;
-}
-
-// The key whose ordered bits these are: the masks agree in the sign.
-fn raw_of(ordered: u32) -> u32 {
-    let top = ordered << 24u;
-    let sign = 0u - ((top ^ sort.clear.x) >> 31u);
-    return (top ^ sort.clear.x ^ (sort.flip.x & sign)) >> 24u;
 }

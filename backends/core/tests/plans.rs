@@ -43,6 +43,7 @@ fn plans_are_those_that_were_read() {
         ("u8", keys(8, Spec::of::<u8>(whole))),
         ("u8_with_values", keys(8, Spec::of::<u8>(whole)).with_values(1)),
         ("f16_descending_indices", keys(16, Spec::of::<half::f16>(Options::descending())).for_indices()),
+        ("f16_counting", Request { algorithm: Some(Algorithm::Counting), ..keys(16, Spec::of::<half::f16>(whole)) }),
         ("u32", u32s),
         ("u32_with_values", u32s.with_values(2)),
         ("u32_window", keys(32, Spec::of::<u32>(Options::ascending().bits(3..21)))),

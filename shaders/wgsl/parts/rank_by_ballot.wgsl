@@ -28,6 +28,37 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, held: u32, st
     workgroupBarrier();
 
     let row = subgroup * ROW;
+#if RUNS
+    if (has_one_digit(items)) {
+        let digit = (*items)[0];
+        if (lane == 0u) {
+            atomicStore(&board[row + digit], (KEYS * lanes) << COUNT_SHIFT);
+        }
+#repeat item KEYS
+        (*items)[item] = (digit << PLACE_BITS) | (item * lanes + lane);
+#end
+    } else {
+        count_items(items, row, held, stable);
+    }
+#else
+    count_items(items, row, held, stable);
+#endif
+    workgroupBarrier();
+
+    sum_up_rows(present);
+    workgroupBarrier();
+
+#repeat item KEYS
+        if (item < held) {
+            let ranked = (*items)[item];
+            (*items)[item] = start_at(row, ranked >> PLACE_BITS) + (ranked & ((1u << PLACE_BITS) - 1u));
+        }
+#end
+    workgroupBarrier();
+}
+
+// Counts a subgroup's keys item by item.
+fn count_items(items: ptr<function, array<u32, KEYS>>, row: u32, held: u32, stable: bool) {
 #if REORDERS
     if (!stable) {
 #repeat item KEYS
@@ -47,19 +78,21 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, held: u32, st
         }
 #end
     }
-    workgroupBarrier();
-
-    sum_up_rows(present);
-    workgroupBarrier();
-
-#repeat item KEYS
-        if (item < held) {
-            let ranked = (*items)[item];
-            (*items)[item] = start_at(row, ranked >> PLACE_BITS) + (ranked & ((1u << PLACE_BITS) - 1u));
-        }
-#end
-    workgroupBarrier();
 }
+#if RUNS
+
+// Whether all keys of the subgroup have the same digit, as in long runs of equal ones. Counted one by one, they would all wait for one counter.
+fn has_one_digit(items: ptr<function, array<u32, KEYS>>) -> bool {
+    let digit = (*items)[0];
+    var differs = digit ^ subgroupBroadcastFirst(digit);
+    if (lane_count(ballot(differs != 0u)) == 0u) {
+#repeat item KEYS
+        differs |= (*items)[item] ^ digit;
+#end
+    }
+    return lane_count(ballot(differs != 0u)) == 0u;
+}
+#endif
 
 #if ARRIVALS
 // The place of this lane's key: the next of its digit's in the row, which moves on.

@@ -254,7 +254,7 @@ impl MslBackend {
         for command in commands {
             let groups = match command.groups {
                 Groups::Fixed(groups) if command.variant.network_keys > 0 => Groups::Fixed(groups.min(self.config().most_groups)),
-                Groups::AtMost { most, of } => Groups::AtMost { most: most.min(self.config().most_groups), of },
+                Groups::AtMost { most, of, team } => Groups::AtMost { most: most.min(self.config().most_groups), of, team },
                 groups => groups,
             };
             let grid = plan.grid(groups, Some(count), self.config().facts.max_groups)?;

@@ -40,6 +40,16 @@ fn main() {
     // Several batches, of buckets that are not all small.
     let hybrid = Config { algorithm: Some(Algorithm::MsdHybrid), batch: Some(3000), small_bucket: Some(40), ..sweep };
     suite.enter_part("msl, naga's, MSD hybrid", tiles.clone().sampled(scale, 7), by_words, move || MslBackend::open_with(hybrid));
+    // Few keys of 16 bits are counted only if that is asked for.
+    let whole = move |check: &str| full || ["u8 sort", "i16 sort", "f16 sort"].contains(&check);
+    let counting = Config { algorithm: Some(Algorithm::Counting), ..any };
+    suite.enter_part("msl, naga's, counting", tiles.clone().sampled(2 * scale, 11), whole, move || {
+        MslBackend::open_with(counting)
+    });
+    let counting = Config { source: Source::NATIVE, ..counting };
+    suite.enter_part("msl, native, counting", tiles.clone().sampled(2 * scale, 12), whole, move || {
+        MslBackend::open_with(counting)
+    });
     // Kernels of our own, for an older Metal and a newer one; there are none that sort segments.
     let native = Config::of(Source::NATIVE);
     suite.enter_with("msl, native", plan.segmented_up_to(33).sampled(6 * scale, 4), move || MslBackend::open_with(native));

@@ -1,7 +1,7 @@
 //! The command list of a plan: what an executor launches, in order.
 
 use super::shape::{Kernel, Shapes, Variant};
-use super::tuning::{COPY_TILE, PASS_GROUPS};
+use super::tuning::{COPY_GROUPS, COPY_TILE, COUNT_TEAMS, PASS_GROUPS, team_keys};
 use super::{Algorithm, MAX_DIGITS, Payload, RADIX, RADIX_BITS, SortPlan, Top, WIDE_RADIX_BITS};
 use crate::Error;
 
@@ -10,9 +10,17 @@ pub const STATE_HEADER: u32 = 32;
 
 /// Words of the state of a sort by digits of so many bits: the histogram has a row for each that a key can have.
 pub const fn state_words(radix_bits: u32) -> u32 {
-    let digits = if radix_bits == RADIX_BITS { MAX_DIGITS } else { MAX_WIDE_DIGITS };
-    STATE_HEADER + (digits << radix_bits)
+    let words = match radix_bits {
+        RADIX_BITS => MAX_DIGITS << RADIX_BITS,
+        WIDE_RADIX_BITS => MAX_WIDE_DIGITS << WIDE_RADIX_BITS,
+        // Whole keys are counted: their blocks, and their values.
+        bits => VALUE_BLOCK + (1 << bits),
+    };
+    STATE_HEADER + words
 }
+
+/// Values whose counts are added up together, where whole keys are counted, and how many such blocks there are at most.
+pub const VALUE_BLOCK: u32 = 256;
 
 /// The most wide digits of a key: three of each of two words.
 const MAX_WIDE_DIGITS: u32 = 2 * 32_u32.div_ceil(WIDE_RADIX_BITS);
@@ -123,12 +131,14 @@ pub enum Groups {
         /// Units of a group.
         of: u32,
     },
-    /// One for each `of` keys, rounded up, but no more than `most`: they take work until there is none left.
+    /// A team for each `of` keys, rounded up, but no more than `most`: they take work until there is none left.
     AtMost {
-        /// Groups, at most.
+        /// Teams, at most.
         most: u32,
-        /// Keys of a group's work.
+        /// Keys of a team's work.
         of: u32,
+        /// Groups of a team.
+        team: u32,
     },
 }
 
@@ -138,7 +148,7 @@ impl Groups {
         match self {
             Groups::Fixed(groups) => groups.into(),
             Groups::Each { units, of } => (count * u64::from(units)).div_ceil(of.into()),
-            Groups::AtMost { most, of } => count.div_ceil(of.into()).min(most.into()),
+            Groups::AtMost { most, of, team } => count.div_ceil(of.into()).min(most.into()) * u64::from(team),
         }
     }
 
@@ -179,12 +189,15 @@ pub struct Command {
 impl core::fmt::Display for Command {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Variant { kernel, group, keys, tile, .. } = self.variant;
-        write!(f, "{:<12}{group:>4} × {keys:<3} tile {tile:<6}", kernel.name())?;
+        write!(f, "{:<12} {group:>4} × {keys:<3} tile {tile:<6}", kernel.name())?;
         match self.groups {
             Groups::Fixed(groups) => write!(f, "groups {groups:<14}")?,
             Groups::Each { units: 1, of } => write!(f, "groups n/{of:<12}")?,
             Groups::Each { units, of } => write!(f, "groups {units}n/{of:<11}")?,
-            Groups::AtMost { most, of } => write!(f, "groups {:<14}", format!("n/{of} ≤ {most}"))?,
+            Groups::AtMost { most, of, team } => {
+                let team = if team > 1 { format!("{team} × ") } else { String::new() };
+                write!(f, "groups {:<14}", format!("{team}n/{of} ≤ {most}"))?;
+            }
         }
         let mut numbers = self.numbers.iter();
         for binding in &self.bindings {
@@ -262,11 +275,11 @@ impl<'a> Builder<'a> {
         self.begin();
         self.move_in();
         if !plan.digits.is_empty() {
-            self.histogram();
-            if plan.algorithm == Algorithm::Counting {
-                self.push(self.packed(Kernel::Fill), [Buffer::Sort, Buffer::State, Buffer::Keys], [], self.words_of_keys());
+            if let (Algorithm::Counting, Some(shape)) = (plan.algorithm, self.shapes.count_values) {
+                self.count_values(shape);
                 return;
             }
+            self.histogram();
             if packed {
                 let bindings = [Buffer::Sort, Buffer::State, Buffer::Keys, Buffer::Spare];
                 self.push(self.packed(Kernel::Widen), bindings, [], each(1, COPY_TILE));
@@ -387,6 +400,17 @@ impl<'a> Builder<'a> {
         self.push(scan, [Buffer::Sort, Buffer::State], [], Groups::Fixed(plan.digits.len() as u32));
     }
 
+    /// Counts whole keys, and writes them in order.
+    fn count_values(&mut self, shape: Variant) {
+        let bindings = [Buffer::Sort, Buffer::State, Buffer::Keys];
+        let teams = Groups::AtMost { most: COUNT_TEAMS, of: team_keys(self.plan.request.max), team: shape.spans() };
+        self.push(shape, bindings, [], teams);
+        let of_values = |kernel| Variant { radix_bits: shape.radix_bits, group: VALUE_BLOCK, ..self.packed(kernel) };
+        let (scan, fill) = (of_values(Kernel::ScanValues), of_values(Kernel::Fill));
+        self.push(scan, [Buffer::Sort, Buffer::State], [], Groups::Fixed(shape.radix() / VALUE_BLOCK));
+        self.push(fill, bindings, [], self.words_of_keys());
+    }
+
     /// The status words that a pass uses, and those that it clears for the next.
     pub(super) fn status(&self, slot: u32) -> [Buffer; 2] {
         if slot.is_multiple_of(2) { [Buffer::Status, Buffer::StatusOdd] } else { [Buffer::StatusOdd, Buffer::Status] }
@@ -419,7 +443,7 @@ impl<'a> Builder<'a> {
             Some(onesweep) if self.plan.algorithm.looks_back() => {
                 bindings.extend(self.status(slot));
                 bindings.push(from);
-                tiles = Groups::AtMost { most: PASS_GROUPS, of: self.plan.tile };
+                tiles = Groups::AtMost { most: PASS_GROUPS, of: self.plan.tile, team: 1 };
                 onesweep
             }
             _ => {
@@ -452,7 +476,8 @@ impl<'a> Builder<'a> {
     pub(super) fn copy(&mut self, when: When, width: u32, from: (Buffer, u32), to: (Buffer, u32)) {
         let numbers = [when as u32, width, from.1, to.1].map(Number::Is);
         let bindings = [Buffer::Number, Buffer::Number, Buffer::Number, Buffer::Number, Buffer::State, from.0, to.0];
-        self.push(self.shapes.copying(Kernel::Copy), bindings, numbers, each(width, COPY_TILE));
+        let groups = Groups::AtMost { most: COPY_GROUPS, of: COPY_TILE / width, team: 1 };
+        self.push(self.shapes.copying(Kernel::Copy), bindings, numbers, groups);
     }
 
     pub(super) fn packed(&self, kernel: Kernel) -> Variant {

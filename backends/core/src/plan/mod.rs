@@ -17,7 +17,9 @@ mod shape;
 mod top;
 pub mod tuning;
 
-pub use command::{Buffer, COUNT_DIGIT_BITS, Command, Groups, LAST_LEVEL, Number, STATE_HEADER, When, count_digit, state_words};
+pub use command::{
+    Buffer, COUNT_DIGIT_BITS, Command, Groups, LAST_LEVEL, Number, STATE_HEADER, VALUE_BLOCK, When, count_digit, state_words,
+};
 pub use hybrid::{BATCH_WORDS, BucketTable, TILE_WORDS};
 pub use search::SearchPlan;
 pub use segments::{SegmentLists, Segmented};
@@ -53,7 +55,7 @@ pub enum Algorithm {
     /// Least significant digit first, in three steps a digit that wait for no other group (Merrill and Grimshaw, 2011); long segments by
     /// look-back all the same.
     ReduceThenScan,
-    /// The histogram alone tells the sorted keys: for keys of 8 bits without payload.
+    /// How many keys there are of each value alone tells the sorted keys: for keys of 8 and 16 bits without payload.
     Counting,
     /// As OneSweep, by digits of 11, 11 and 10 bits of each word, so that keys of 32 bits take three passes: for keys of 32 and 64 bits. Counters
     /// of 16 bits, two in a word, make room for as many digits in workgroup memory (warp-level multi-split, Ashkiani et al., 2016).
@@ -71,7 +73,7 @@ impl Algorithm {
             Self::OneSweep | Self::ReduceThenScan => true,
             // Segments have kernels of their own.
             _ if request.segments.is_some() => false,
-            Self::Counting => request.key_bits == 8 && request.payload == Payload::None && request.spec.width() == 8,
+            Self::Counting => request.is_packed() && request.payload == Payload::None && request.spec.width() == request.key_bits,
             Self::WideDigits | Self::MsdHybrid => matches!(request.key_bits, 32 | 64),
         }
     }
@@ -281,6 +283,7 @@ impl SortPlan {
         let is_wide = algorithm == Algorithm::WideDigits && request.top.is_none();
         let radix_bits = if is_wide { WIDE_RADIX_BITS } else { RADIX_BITS };
         let shapes = Shapes::new(&request, radix_bits, facts)?;
+        let radix_bits = if algorithm == Algorithm::Counting { request.key_bits } else { radix_bits };
         let up = request.key_words() * 32 - request.key_bits;
         let masks = Masks { clear: request.spec.masks.clear << up, set: request.spec.masks.set << up };
         let window = (request.spec.begin + up, request.spec.end + up);
@@ -402,7 +405,8 @@ fn check_request(request: &Request) -> Result<(), Error> {
 }
 
 fn algorithm(request: &Request, facts: &Facts) -> Result<Algorithm, Error> {
-    let counts = Algorithm::Counting.sorts(request);
+    let is_due = request.key_bits == 8 || request.max >= tuning::COUNT_16 && facts.class != Class::Apple;
+    let counts = Algorithm::Counting.sorts(request) && is_due;
     let sweeps = facts.ballot(tuning::GROUP).is_some();
     match request.algorithm {
         None if counts => Ok(Algorithm::Counting),

@@ -2,7 +2,7 @@
 
 use super::segments::SegmentShapes;
 use super::tuning::{
-    COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, DIGIT_RUN, DISTANCE_RUN, GROUP, PassShape, SELECT_KEYS, SELECT_SEGMENT,
+    COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, DIGIT_RUN, DISTANCE_RUN, GROUP, MOST_COLUMNS, PassShape, SELECT_KEYS, SELECT_SEGMENT,
     UNROLLED_LANES, WIDE_SLICES,
 };
 use super::{Algorithm, MAX_KEYS, Payload, RADIX, RADIX_BITS, Request, SortPlan, tuning};
@@ -122,6 +122,8 @@ pub enum Kernel {
     Begin,
     Histogram,
     Scan,
+    CountValues,
+    ScanValues,
     Onesweep,
     Buckets,
     BucketTile,
@@ -152,10 +154,12 @@ pub enum Kernel {
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 31] = [
         Self::Begin,
         Self::Histogram,
         Self::Scan,
+        Self::CountValues,
+        Self::ScanValues,
         Self::Onesweep,
         Self::Buckets,
         Self::BucketTile,
@@ -190,6 +194,8 @@ impl Kernel {
             Self::Begin => "begin",
             Self::Histogram => "histogram",
             Self::Scan => "scan",
+            Self::CountValues => "count_values",
+            Self::ScanValues => "scan_values",
             Self::Onesweep => "onesweep",
             Self::Buckets => "buckets",
             Self::BucketTile => "bucket_tile",
@@ -263,6 +269,8 @@ pub struct Variant {
     pub segmented: bool,
     /// Whether it works on positions that were selected before.
     pub nested: bool,
+    /// Words of the counters in which it counts values of whole keys.
+    pub counters: u32,
     /// What vectors it works on.
     pub vectors: Option<Vectors>,
 }
@@ -311,6 +319,7 @@ impl Variant {
             copies: false,
             segmented: false,
             nested: false,
+            counters: 0,
             vectors: None,
         }
     }
@@ -339,6 +348,11 @@ impl Variant {
     /// that the least of devices have.
     pub fn packs_counts(&self) -> bool {
         self.has_wide_digits() || self.key_bits == 128 && matches!(self.kernel, Kernel::Histogram | Kernel::BucketHistogram)
+    }
+
+    /// Groups that share out the values of a key of 8 or 16 bits: each has a counter for as many as fit, two of 16 bits in a word.
+    pub fn spans(&self) -> u32 {
+        if self.packs_counts() { self.radix().div_ceil(2 * self.counters.max(1)) } else { 1 }
     }
 
     /// Words of the counts of all values of a digit.
@@ -390,6 +404,7 @@ impl Variant {
         };
         let own = match self.kernel {
             Kernel::Histogram => self.key_digits() * self.row_words() + 8,
+            Kernel::CountValues => self.counters.next_multiple_of(4),
             Kernel::Onesweep if self.has_wide_digits() => 8,
             Kernel::Onesweep => RADIX + 8,
             Kernel::BucketSweep => RADIX + 12,
@@ -414,6 +429,7 @@ pub(super) struct Shapes {
     pub(super) single: Variant,
     pub(super) plain: Variant,
     pub(super) histogram: Variant,
+    pub(super) count_values: Option<Variant>,
     pub(super) top: Variant,
 }
 
@@ -455,15 +471,17 @@ impl Shapes {
         if histogram.has_wide_digits() && histogram.workgroup_bytes() > facts.workgroup_bytes {
             return Err(no_wide_digits(facts));
         }
+        let values = Variant { kernel: Kernel::CountValues, radix_bits: request.key_bits, ..histogram };
+        let count_values = request.is_packed().then(|| counting(values, facts));
         let top = top_shape(Variant { kernel: Kernel::TopK, value_words: 0, indexed: false, ..single }, request, facts)?;
         let segments = request.segments.map(|_| SegmentShapes::new(request, facts)).transpose()?;
-        Ok(Self { onesweep, bucket_sweep, bucket_tile, segments, downsweep, single, plain, histogram, top })
+        Ok(Self { onesweep, bucket_sweep, bucket_tile, segments, downsweep, single, plain, histogram, count_values, top })
     }
 
     /// Keys of a tile of the passes.
     pub(super) fn pass_tile(&self, algorithm: Algorithm) -> u32 {
         match &self.onesweep {
-            _ if algorithm == Algorithm::Counting => self.histogram.group * self.histogram.keys,
+            _ if algorithm == Algorithm::Counting => self.count_values.map_or(0, |shape| shape.tile),
             Some(onesweep) if algorithm.looks_back() => onesweep.tile,
             _ => self.downsweep.tile,
         }
@@ -506,6 +524,21 @@ fn wide(shape: Variant, max: u64, facts: &Facts) -> Result<Variant, Error> {
     let ballot = facts.ballot_in_rows(group, shape.row_words()).filter(|(group, _)| shape.row_words().is_multiple_of(*group));
     let (group, ranking) = ballot.ok_or_else(|| no_wide_digits(facts))?;
     fitted(shape, group, keys, ranking, facts)
+}
+
+/// The shape that counts values of whole keys: with as many counters as there is memory, of those that are needed.
+fn counting(shape: Variant, facts: &Facts) -> Variant {
+    let group = tuning::COUNT_GROUP.min(facts.max_group);
+    let shape = Variant { group, keys: tuning::HISTOGRAM_BATCH * (32 / shape.key_bits).max(1), ..shape };
+    let shape = Variant { tile: group * shape.keys, ..shape };
+    let fit = facts.workgroup_bytes / 4;
+    let counters = if shape.packs_counts() {
+        // As many for each span.
+        (shape.radix() / 2).div_ceil((shape.radix() / 2).div_ceil(fit))
+    } else {
+        shape.radix() * (fit / shape.radix()).clamp(1, MOST_COLUMNS)
+    };
+    Variant { counters, ..shape }
 }
 
 fn no_wide_digits(facts: &Facts) -> Error {

@@ -4,7 +4,7 @@ use crate::run::Contents;
 use polysort_core::plan::tuning::SELECT_SEGMENT;
 use polysort_core::plan::{
     BATCH_WORDS, BucketTable, Buffer, Command, Digit, Kernel, LAST_LEVEL, Number, Payload, RADIX, SortPlan, TILE_WORDS,
-    state_words,
+    VALUE_BLOCK, state_words,
 };
 use polysort_shaders::abi;
 use std::cmp::Ordering;
@@ -12,6 +12,9 @@ use std::collections::HashSet;
 
 /// What a selection by all groups keeps in the state: how many are left, whether that is settled, the bar, and which bits are known.
 const PICK: usize = abi::STATE_TICKETS as usize;
+
+/// Where the state has the numbers of keys of each value, where whole keys are counted.
+const VALUES: usize = (abi::STATE_HISTOGRAM + VALUE_BLOCK) as usize;
 
 /// Buckets of a partition.
 const BUCKETS: usize = RADIX as usize;
@@ -27,6 +30,8 @@ pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64
         }
         Kernel::Histogram => model.histogram(on),
         Kernel::Scan => model.scan(on),
+        Kernel::CountValues => model.count_values(on),
+        Kernel::ScanValues => model.scan_values(on),
         Kernel::Onesweep => model.onesweep(on, groups as u32),
         Kernel::Buckets => model.buckets(on),
         Kernel::BucketTile => model.bucket_tile(on),
@@ -345,15 +350,46 @@ impl Model<'_> {
         }
     }
 
-    fn fill(&self, on: &mut Contents) {
-        let starts = on[&Buffer::State][self.histogram_of(0)..][..RADIX as usize].to_vec();
-        // Each raw key by its place in the order.
-        let mut raws = [0; RADIX as usize];
-        (0..RADIX).for_each(|raw| raws[self.rank(u128::from(raw) << 24) as usize] = raw << 24);
-        for i in 0..self.count {
-            let digit = starts.iter().rposition(|&start| start as usize <= i).expect("the first digit starts at 0");
-            self.put_packed(on, i, raws[digit]);
+    fn count_values(&self, on: &mut Contents) {
+        let keys: Vec<u128> = (0..self.count).map(|i| self.source_key(on, self.command.bindings[2], i)).collect();
+        let state = self.state(on);
+        keys.into_iter().for_each(|key| state[VALUES + self.value_of(key)] += 1);
+    }
+
+    fn scan_values(&self, on: &mut Contents) {
+        let values = self.radix();
+        let state = self.state(on);
+        for (b, block) in (VALUES..VALUES + values).step_by(VALUE_BLOCK as usize).enumerate() {
+            let mut before = 0;
+            for found in &mut state[block..][..VALUE_BLOCK as usize] {
+                (before, *found) = (before + *found, before);
+            }
+            state[abi::STATE_HISTOGRAM as usize + b] = before;
         }
+    }
+
+    fn fill(&self, on: &mut Contents) {
+        let state = &on[&Buffer::State];
+        let blocks = state[abi::STATE_HISTOGRAM as usize..].iter().take(self.radix() / VALUE_BLOCK as usize);
+        let mut start = 0;
+        let mut starts = vec![];
+        for (block, keys) in state[VALUES..].chunks(VALUE_BLOCK as usize).zip(blocks) {
+            starts.extend(block.iter().map(|before| start + before));
+            start += keys;
+        }
+        // Each raw key by its place in the order.
+        let mut raws = vec![0; self.radix()];
+        let up = 32 - self.plan.request.key_bits;
+        (0..self.radix() as u32).for_each(|raw| raws[self.value_of(u128::from(raw << up))] = raw << up);
+        for i in 0..self.count {
+            let value = starts.partition_point(|&start| start as usize <= i) - 1;
+            self.put_packed(on, i, raws[value]);
+        }
+    }
+
+    /// The place of a key of 8 or 16 bits, the top of a word, in the order of all that there can be.
+    fn value_of(&self, key: u128) -> usize {
+        self.digit_of(key, &self.plan.digits[0])
     }
 
     /// Moves each key, and its value, to its place.

@@ -1,0 +1,99 @@
+// Counts how many keys of 8 or 16 bits there are of each value.
+//
+// in       sort; keys_from: packed
+// in, out  state: the numbers of keys of each value grow
+// launch   any groups, of which SPANS go together: a team
+// does     A team reads a share of the keys, and each of its groups counts the values of one span, as they lie. Of 8 bits, each has COLUMNS
+//          counters, so that lanes that count side by side do not wait for each other. Of 16 bits, two share a word: whoever finds a half of
+//          it half full moves that to the state, long before it overflows.
+
+// Words of the keys that a group reads at a time.
+#define SHARE (GROUP * BATCH)
+
+#if HALVES
+// Values of a span, and counters of each.
+#define SPAN (2u * COUNTERS)
+#define COLUMNS 1u
+#define BOTH_HALF_FULL 0x80008000u
+#else
+#define SPAN RADIX
+#define COLUMNS (COUNTERS / RADIX)
+#endif
+
+inline void add(uint raw, uint found, device atomic_uint* state, constant Sort& sort) {
+    if (found > 0u) {
+        atomic_fetch_add_explicit(state + STATE_VALUES + ordered_of(raw, sort), found, memory_order_relaxed);
+    }
+}
+
+// Adds the halves of a word of counters to the state.
+inline void add_halves(uint raw, uint found, device atomic_uint* state, constant Sort& sort) {
+    add(raw, found & 0xffffu, state, sort);
+    add(raw + 1u, found >> 16u, state, sort);
+}
+
+[[max_total_threads_per_threadgroup(GROUP)]] kernel void count_values(
+    constant Sort& sort [[buffer(0)]],
+    device atomic_uint* state [[buffer(1)]],
+    const device uint* keys_from [[buffer(2)]],
+    uint index [[thread_index_in_threadgroup]],
+    uint3 group_id [[threadgroup_position_in_grid]],
+    uint3 groups [[threadgroups_per_grid]]) {
+    threadgroup atomic_uint counts[COUNTERS];
+
+    const uint group = group_index(group_id, groups);
+    const uint team = group / SPANS;
+    const uint teams = groups.x * groups.y / SPANS;
+    // The least value of the span, and the column that the thread counts in.
+    const uint least = group % SPANS * SPAN;
+    const uint column = index % COLUMNS;
+    for (uint i = index; i < COUNTERS; i += GROUP) {
+        store_shared(counts + i, 0u);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+
+    const uint keys = load(state + STATE_COUNT);
+    const uint words = keys / KEYS_PER_WORD;
+    const device uint* source = keys_from + sort.packed_first / KEYS_PER_WORD;
+    const uint end = team < teams ? words : 0u;
+    for (uint first = team * SHARE; first <= end; first += teams * SHARE) {
+        for (uint k = 0u; k < BATCH; k++) {
+            const uint i = first + k * GROUP + index;
+            // The last word may not be full.
+            const uint present = i < end ? KEYS_PER_WORD : i == end && team < teams ? keys % KEYS_PER_WORD : 0u;
+            const uint word = present > 0u ? source[i] : 0u;
+            for (uint j = 0u; j < present; j++) {
+                const uint value = (word >> (j * KEY_BITS)) & VALUE_MASK;
+#if HALVES
+                const uint place = value - least;
+                if (place < SPAN) {
+                    threadgroup atomic_uint* at = counts + place / 2u;
+                    const uint before = atomic_fetch_add_explicit(at, 1u << (16u * (place % 2u)), memory_order_relaxed);
+                    // Of all that find halves that are half full, the first moves them.
+                    if ((before & BOTH_HALF_FULL) != 0u) {
+                        const uint full = atomic_fetch_and_explicit(at, ~BOTH_HALF_FULL, memory_order_relaxed);
+                        add_halves(least + place / 2u * 2u, full & BOTH_HALF_FULL, state, sort);
+                    }
+                }
+#else
+                atomic_fetch_add_explicit(counts + value * COLUMNS + column, 1u, memory_order_relaxed);
+#endif
+            }
+        }
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+
+#if HALVES
+    for (uint i = index; i < COUNTERS; i += GROUP) {
+        add_halves(least + 2u * i, load_shared(counts + i), state, sort);
+    }
+#else
+    for (uint value = index; value < RADIX; value += GROUP) {
+        uint found = 0u;
+        for (uint c = 0u; c < COLUMNS; c++) {
+            found += load_shared(counts + value * COLUMNS + (c + index) % COLUMNS);
+        }
+        add(value, found, state, sort);
+    }
+#endif
+}
