@@ -17,6 +17,8 @@ enum By {
     Plans,
     WideDigits,
     Hybrid,
+    /// Of 16 bits.
+    Counting,
 }
 
 /// A mistake: in this kernel, what stands for the text's occurrence of that number, counted from 0.
@@ -41,7 +43,7 @@ fn mutated(variant: &Variant) -> Text {
     let Text { text, takes_sizes } = (Source::NATIVE.text)(variant);
     let text = match *PLANTED.lock().unwrap() {
         Some(Mistake { kernel, by, number, from, to, .. })
-            if kernel == variant.kernel && (by == By::WideDigits) == variant.has_wide_digits() =>
+            if kernel == variant.kernel && [By::WideDigits, By::Counting].contains(&by) == variant.has_wide_digits() =>
         {
             let (at, _) = text.match_indices(from).nth(number).expect("what is mutated is there");
             format!("{}{to}{}", &text[..at], &text[at + from.len()..])
@@ -80,6 +82,10 @@ const fn in_wide(kernel: Kernel, what: &'static str, from: &'static str, to: &'s
 
 const fn in_hybrid(kernel: Kernel, what: &'static str, from: &'static str, to: &'static str) -> Mistake {
     Mistake { by: By::Hybrid, ..first(kernel, what, from, to) }
+}
+
+const fn in_counting(kernel: Kernel, what: &'static str, from: &'static str, to: &'static str) -> Mistake {
+    Mistake { by: By::Counting, ..first(kernel, what, from, to) }
 }
 
 const fn in_onesweep(what: &'static str, from: &'static str, to: &'static str) -> Mistake {
@@ -225,6 +231,22 @@ const HYBRID_MISTAKES: [Mistake; 19] = [
     in_hybrid(Kernel::Buckets, "whole tiles alone", "min(starts[bucket + 1u] - key, TILE)", "TILE"),
 ];
 
+/// Mistakes in what counts whole keys.
+const COUNTING_MISTAKES: [Mistake; 7] = [
+    in_counting(Kernel::CountValues, "counters that overflow", "(before & BOTH_HALF_FULL) != 0u", "false"),
+    in_counting(Kernel::CountValues, "moved by all that see it", "full & BOTH_HALF_FULL", "BOTH_HALF_FULL"),
+    in_counting(Kernel::CountValues, "the lower half for both", "1u << (16u * (place % 2u))", "1u"),
+    in_counting(Kernel::CountValues, "all keys for each team", "first += teams * SHARE", "first += SHARE"),
+    in_counting(Kernel::CountValues, "no last key", "keys % KEYS_PER_WORD", "0u"),
+    in_counting(Kernel::ScanValues, "with its own", "state[at] = counts.x", "state[at] = counts.x + found"),
+    in_counting(
+        Kernel::Fill,
+        "the value before",
+        "block_starts[value + step] <= position",
+        "block_starts[value + step] < position",
+    ),
+];
+
 /// Keys of the buckets that are small.
 const SMALL: u32 = 140;
 
@@ -264,6 +286,11 @@ fn sorts(by: By) -> Result<(), String> {
             each_sorts(Config { small_bucket: None, ..config }, 5000, &BUCKETS[..1], 1)?;
             each_sorts(Config { small_bucket: Some(SMALL), ..all(Algorithm::MsdHybrid) }, 20_000, &BUCKETS[..1], TIMES)
         }
+        By::Counting => {
+            counts(some(Algorithm::Counting), 40_001, 3)?;
+            // One team, which meets more equal keys than a half of a word counts.
+            counts(Config { most_groups: 1, ..some(Algorithm::Counting) }, 70_001, 100)
+        }
     }
 }
 /// Whether keys of all these bits do, on so many schedules of each launch.
@@ -283,6 +310,17 @@ fn each_sorts(config: Config, len: u32, bits: &[Bits], times: u32) -> Result<(),
         }
     }
     Ok(())
+}
+
+/// Whether keys of 16 bits come out right, of which all but one of so many are equal.
+fn counts(config: Config, len: u32, others: u32) -> Result<(), String> {
+    let backend = MslBackend::open_with(config).map_err(|error| error.to_string())?;
+    let key = |i: u32| if i % others == 0 { (i.wrapping_mul(0x9e37_79b9) >> 16) as i16 } else { -300 };
+    let input: Vec<i16> = (0..len).map(key).collect();
+    let (mut keys, mut expected) = (input.clone(), input);
+    expected.sort_unstable();
+    backend.sort(&mut keys).map_err(|error| error.to_string())?;
+    if keys == expected { Ok(()) } else { Err("sorted wrongly".into()) }
 }
 
 /// Whether the first keys come out right: of one segment, of more, of fewer keys than are wanted, of segments that are told.
@@ -377,8 +415,8 @@ fn missed(mistakes: impl IntoIterator<Item = Mistake>) -> Vec<(Kernel, By, &'sta
 
 #[test]
 fn every_mistake_is_found() {
-    let all = [By::Plans, By::WideDigits, By::Hybrid];
-    assert_eq!((all.map(sorts), selects(), searches()), ([Ok(()), Ok(()), Ok(())], Ok(()), Ok(())));
+    let all = [By::Plans, By::WideDigits, By::Hybrid, By::Counting];
+    assert_eq!((all.map(sorts), selects(), searches()), ([Ok(()), Ok(()), Ok(()), Ok(())], Ok(()), Ok(())));
     let keys = Request::keys(32, Spec::of::<u32>(Options::ascending()).unwrap(), 40_000);
     let by = |algorithm| Request { algorithm: Some(algorithm), ..keys.with_values(1) };
     let plan = |request| SortPlan::new(request, &FACTS).unwrap();
@@ -387,10 +425,14 @@ fn every_mistake_is_found() {
     let one_digit = [Kernel::SingleTile, Kernel::Histogram, Kernel::Scan, Kernel::Onesweep, Kernel::TopK];
     let wide_digits = [Kernel::Histogram, Kernel::Scan, Kernel::Onesweep];
     let buckets = [Kernel::Buckets, Kernel::BucketTile, Kernel::BucketHistogram, Kernel::BucketSweep];
-    let mistakes = MISTAKES.into_iter().chain(WIDE_MISTAKES).chain(HYBRID_MISTAKES);
+    let halves = Request::keys(16, Spec::of::<i16>(Options::ascending()).unwrap(), 40_000);
+    let counting = plan(Request { algorithm: Some(Algorithm::Counting), ..halves });
+    let values = [Kernel::CountValues, Kernel::ScanValues, Kernel::Fill];
+    let mistakes = MISTAKES.into_iter().chain(WIDE_MISTAKES).chain(HYBRID_MISTAKES).chain(COUNTING_MISTAKES);
     let missing = barriers(By::Plans, &one_digit, &plans)
         .chain(barriers(By::WideDigits, &wide_digits, core::slice::from_ref(&wide)))
-        .chain(barriers(By::Hybrid, &buckets, core::slice::from_ref(&hybrid)));
+        .chain(barriers(By::Hybrid, &buckets, core::slice::from_ref(&hybrid)))
+        .chain(barriers(By::Counting, &values, core::slice::from_ref(&counting)));
     let known = UNNOTICED.map(|(kernel, by, barrier, number)| (kernel, by, "no barrier", BARRIERS[barrier], number));
     assert_eq!(missed(mistakes.chain(missing)), known);
 }
