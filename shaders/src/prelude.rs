@@ -242,8 +242,7 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
             let is_narrow = matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. }));
             is_narrow && !variant.has_wide_digits() && variant.keys * (0..32).sum::<u32>() < 1 << 16
         }
-        // Long tiles may have runs of a digit.
-        "RUNS" => variant.look_back && !variant.has_wide_digits(),
+        "RUNS" => variant.runs,
         "REORDERS" => matches!(variant.kernel, Kernel::Onesweep | Kernel::BucketSweep) && variant.value_words == 0,
         "SUBGROUPS" => matches!(variant.ranking, Some(Ranking::Ballot { .. })),
         "BALLOT_1" => matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })),

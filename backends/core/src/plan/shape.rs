@@ -269,6 +269,9 @@ pub struct Variant {
     pub segmented: bool,
     /// Whether it works on positions that were selected before.
     pub nested: bool,
+    /// Whether it looks for subgroups whose keys share a digit: in long tiles there may be runs of one. On lavapipe it must not, where a barrier of
+    /// a subgroup is one of the whole group, so that no subgroup can go another way.
+    pub runs: bool,
     /// Words of the counters in which it counts values of whole keys.
     pub counters: u32,
     /// What vectors it works on.
@@ -319,6 +322,7 @@ impl Variant {
             copies: false,
             segmented: false,
             nested: false,
+            runs: false,
             counters: 0,
             vectors: None,
         }
@@ -502,7 +506,7 @@ pub(super) fn sweep(shape: Variant, max: u64, facts: &Facts) -> Result<Option<Va
     }
     let PassShape { group, keys, slices } = tuning::pass(facts.class, shape.key_words(), shape.value_words, max);
     let ballot = facts.ballot(group).or_else(|| facts.ballot(GROUP));
-    let shape = Variant { slices, ..shape };
+    let shape = Variant { slices, runs: facts.unrolls(), ..shape };
     ballot.map(|(group, ranking)| fitted(shape, group, keys, ranking, facts)).transpose()
 }
 
