@@ -15,6 +15,7 @@ mod search;
 mod segments;
 mod shape;
 mod top;
+mod tuned;
 pub mod tuning;
 
 pub use command::{Buffer, COUNT_DIGIT_BITS, Command, Groups, LAST_LEVEL, Number, STATE_HEADER, When, count_digit, state_words};
@@ -23,6 +24,7 @@ pub use search::SearchPlan;
 pub use segments::{SegmentLists, Segmented};
 pub use shape::{Blocked, Class, Facts, Kernel, Ranking, Variant, Vectors};
 pub use top::Top;
+pub use tuned::{PassKind, Tuned};
 
 use crate::{Error, Limits, Masks, Spec};
 use command::Builder;
