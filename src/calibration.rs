@@ -56,11 +56,16 @@ pub fn store_tuned(backend: &crate::AnyBackend, tuned: crate::gpu::Tuned) -> io:
 /// Changes what is stored, if there is anything to change. A file that cannot be read is replaced then.
 fn change(edit: impl FnOnce(&mut Stored)) -> io::Result<PathBuf> {
     let path = path().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no cache folder"))?;
-    let before = load().unwrap_or_default();
+    change_file(&path, edit)?;
+    Ok(path)
+}
+
+fn change_file(path: &Path, edit: impl FnOnce(&mut Stored)) -> io::Result<()> {
+    let before = read(path).unwrap_or_default();
     let mut stored = before.clone();
     edit(&mut stored);
     if stored == before {
-        return Ok(path);
+        return Ok(());
     }
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
@@ -68,8 +73,7 @@ fn change(edit: impl FnOnce(&mut Stored)) -> io::Result<PathBuf> {
     // Whoever opens the file meanwhile gets the old one, or the new one.
     let new = path.with_extension("new");
     std::fs::write(&new, stored.text())?;
-    std::fs::rename(&new, &path)?;
-    Ok(path)
+    std::fs::rename(&new, path)
 }
 
 /// Measures the cores and the GPU that [`Auto`](crate::Auto) would use: a few seconds. `each` is told of each device before.
@@ -90,8 +94,11 @@ pub fn calibrate(mut each: impl FnMut(&str)) -> Result<Calibration, Error> {
 
 /// What is stored, if there is anything that can be read.
 pub(crate) fn load() -> Option<Stored> {
-    let path = path()?;
-    let stored = Stored::parse(&std::fs::read_to_string(&path).ok()?);
+    read(&path()?)
+}
+
+fn read(path: &Path) -> Option<Stored> {
+    let stored = Stored::parse(&std::fs::read_to_string(path).ok()?);
     if stored.is_none() {
         tracing::warn!(path = %path.display(), "no calibration; `calibrate` writes a new one");
     }
@@ -144,4 +151,34 @@ fn time<K: crate::MaskKey<Bits = K> + crate::Word>(backend: &impl Backend, paylo
     }
     times.sort_by(f64::total_cmp);
     Ok(times[times.len() / 2])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polysort_core::plan::tuning::PassShape;
+    use polysort_core::plan::{PassKind, Tuned};
+
+    #[test]
+    fn costs_and_shapes_are_changed_apart() -> Result<(), Box<dyn core::error::Error>> {
+        let folder = std::env::temp_dir().join(format!("polysort-calibration-{}", std::process::id()));
+        let path = folder.join("calibration");
+        // Nothing to keep makes no file.
+        change_file(&path, |_| ())?;
+        assert!(!path.exists());
+        let shape = PassShape { group: 384, keys: 14, slices: 4 };
+        let tuned = Tuned::NONE.with(PassKind::new(2, 0), shape)?;
+        let measured = Measured { threads: 3, cores: Costs::even(1000.0, 1.0), gpu: None };
+        let tune = |tuned| change_file(&path, |stored| stored.tuned.extend([("wgpu A card".into(), tuned)]));
+        let stored = || read(&path).ok_or("nothing is stored");
+        // Shapes alone, then costs beside them, then other shapes beside the costs.
+        tune(tuned)?;
+        assert_eq!((stored()?.measured, stored()?.tuned["wgpu A card"]), (None, tuned));
+        change_file(&path, |stored| stored.measured = Some(measured.clone()))?;
+        assert_eq!((stored()?.measured, stored()?.tuned["wgpu A card"]), (Some(measured.clone()), tuned));
+        let other = tuned.with(PassKind::new(1, 0), shape)?;
+        tune(other)?;
+        assert_eq!((stored()?.measured, stored()?.tuned["wgpu A card"]), (Some(measured), other));
+        Ok(std::fs::remove_dir_all(folder)?)
+    }
 }
