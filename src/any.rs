@@ -64,6 +64,38 @@ impl AnyBackend {
         }
     }
 
+    /// A device of its own for the backend with one of [`NAMES`](AnyBackend::NAMES), which is on a GPU, as the configuration says.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] as [`by_name`](AnyBackend::by_name), and for a backend that is on no GPU.
+    #[cfg(feature = "wgpu")]
+    pub fn open_gpu(name: &str, config: crate::gpu::Config) -> Result<Self, Error> {
+        match name {
+            #[cfg(feature = "metal")]
+            "metal" => MetalBackend::open_with(config).map(Self::Metal),
+            "wgpu" => WgpuBackend::open_with(config).map(Self::Wgpu),
+            _ => Err(Error::Unavailable { backend: name.into(), why: "it is on no GPU".into(), source: None }),
+        }
+    }
+
+    /// The engine of a backend on a GPU; none for others.
+    #[cfg(feature = "wgpu")]
+    pub fn gpu(&self) -> Option<&WgpuBackend> {
+        match self {
+            #[cfg(feature = "metal")]
+            Self::Metal(backend) => Some(backend),
+            #[cfg(feature = "rayon")]
+            Self::Rayon(_) => None,
+            Self::Wgpu(backend) => Some(backend),
+        }
+    }
+
+    /// What sorts: the backend, and the device by its name.
+    #[cfg(all(feature = "rayon", feature = "wgpu"))]
+    pub(crate) fn device(&self) -> String {
+        format!("{} {}", self.kind(), self.name())
+    }
+
     /// Which of [`NAMES`](AnyBackend::NAMES) this is.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -1,14 +1,15 @@
 //! The backend for those who do not care.
 
 use crate::calibration;
-use crate::costs::{Costs, Measured};
+use crate::costs::Costs;
+use crate::stored::Stored;
 use crate::{AnyBackend, Backend, Error, Limits, RayonBackend, Segments, Spec, Word};
 use bytemuck::Pod;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Sorts on the device that suits the call, by a table: the built-in one, or what [`calibrate`](crate::calibrate) stored on this
-/// machine. Never measures; reads the stored table when it is opened.
+/// machine; on a GPU by the shapes of passes that were stored for it, if there are any. Never measures; reads what is stored when it is opened.
 ///
 /// A GPU gets what it sorts sooner than the cores do, the copies there and back included. It is opened when the calls that it could
 /// have had have taken as long as opening it takes. One that shares the cores, a software adapter, counts as none unless it
@@ -17,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 pub struct Auto {
     cpu: AnyBackend,
     costs: Costs,
-    measured: Option<Arc<Measured>>,
+    stored: Arc<Stored>,
     gpu: Arc<Gpu>,
 }
 
@@ -65,19 +66,23 @@ impl Auto {
             let [few, many] = [1 << 10, 1 << 22].map(|len| costs.of(len, 4, 0) / 1000.0);
             format!("{few:.0} us for 2^10 keys of 4 bytes, {many:.0} us for 2^22")
         };
-        let source = match &self.measured {
+        let source = match &self.stored.measured {
             Some(_) => "as measured on this machine",
             None => "by the built-in table; `calibrate` measures this machine",
         };
-        let gpu = match self.gpu() {
-            Some((backend, costs)) => format!("{}: {}", backend.name(), cost(costs)),
-            None => "no GPU, or one that runs on the cores".into(),
+        let (gpu, shapes) = match self.gpu() {
+            Some((backend, costs)) => (format!("{}: {}", backend.name(), cost(costs)), tuned(backend)),
+            None => ("no GPU, or one that runs on the cores".into(), vec![]),
         };
-        vec![gpu, format!("{}: {}", self.cpu.name(), cost(&self.costs)), source.into()]
+        let mut lines = vec![gpu, format!("{}: {}", self.cpu.name(), cost(&self.costs)), source.into()];
+        if !shapes.is_empty() {
+            lines.push(format!("the GPU's passes as tuned on this machine: {}", shapes.join("; ")));
+        }
+        lines
     }
 
     fn gpu(&self) -> Option<&(AnyBackend, Costs)> {
-        self.gpu.opened.get_or_init(|| gpu(self.measured.as_deref())).as_ref()
+        self.gpu.opened.get_or_init(|| gpu(&self.stored)).as_ref()
     }
 
     fn run<T>(&self, chosen: &AnyBackend, mut work: impl FnMut(&AnyBackend) -> Result<T, Error>) -> Result<T, Error> {
@@ -91,29 +96,47 @@ impl Auto {
     }
 }
 
-/// The GPU by the backend that is preferred.
+/// The GPU by the backend that is preferred: the shared one, or one of its own if it is to sort by shapes that were stored for it.
 #[cfg(feature = "wgpu")]
-pub(crate) fn open_gpu() -> Result<(AnyBackend, crate::WgpuBackend), Error> {
+pub(crate) fn open_gpu(stored: &Stored) -> Result<AnyBackend, Error> {
+    use crate::gpu::Config;
     #[cfg(feature = "metal")]
-    if let Ok(metal) = crate::MetalBackend::global() {
-        return Ok((AnyBackend::Metal(metal.clone()), (*metal).clone()));
-    }
-    let gpu = crate::WgpuBackend::global()?;
-    Ok((AnyBackend::Wgpu(gpu.clone()), gpu))
+    let shared = AnyBackend::by_name("metal").or_else(|_| AnyBackend::by_name("wgpu"))?;
+    #[cfg(not(feature = "metal"))]
+    let shared = AnyBackend::by_name("wgpu")?;
+    let Some(&tuned) = stored.tuned.get(&shared.device()) else { return Ok(shared) };
+    let mut config = Config::from_env();
+    config.tuned = tuned;
+    AnyBackend::open_gpu(shared.kind(), config).or_else(|error| {
+        tracing::warn!(%error, "the tuned shapes are not used");
+        Ok(shared)
+    })
+}
+
+/// The shapes that a GPU sorts by instead of the built-in ones.
+#[cfg(feature = "wgpu")]
+fn tuned(gpu: &AnyBackend) -> Vec<String> {
+    let shapes = gpu.gpu().into_iter().flat_map(|gpu| gpu.facts().tuned.shapes());
+    shapes.map(|(kind, shape)| format!("{kind} by {shape}")).collect()
+}
+
+#[cfg(not(feature = "wgpu"))]
+fn tuned(_: &AnyBackend) -> Vec<String> {
+    vec![]
 }
 
 #[cfg(feature = "wgpu")]
-fn gpu(measured: Option<&Measured>) -> Option<(AnyBackend, Costs)> {
+fn gpu(stored: &Stored) -> Option<(AnyBackend, Costs)> {
     use crate::gpu::wgpu::DeviceType;
-    let (backend, gpu) = match open_gpu() {
+    let backend = match open_gpu(stored) {
         Ok(opened) => opened,
         Err(error) => {
             tracing::debug!(%error, "no GPU");
             return None;
         }
     };
-    let known = measured.and_then(|measured| measured.gpu.as_ref()).filter(|(name, _)| *name == backend.name());
-    let costs = match (known, gpu.info().device_type) {
+    let known = stored.measured.as_ref().and_then(|measured| measured.gpu.as_ref()).filter(|(name, _)| *name == backend.name());
+    let costs = match (known, backend.gpu()?.info().device_type) {
         (Some((_, costs)), _) => costs.clone(),
         // Copies over a bus cost more than copies in memory; a sort on a small GPU costs more than one on a large one.
         (None, DeviceType::DiscreteGpu | DeviceType::VirtualGpu) => Costs::even(1.0e6, 0.15),
@@ -124,7 +147,7 @@ fn gpu(measured: Option<&Measured>) -> Option<(AnyBackend, Costs)> {
 }
 
 #[cfg(not(feature = "wgpu"))]
-fn gpu(_: Option<&Measured>) -> Option<(AnyBackend, Costs)> {
+fn gpu(_: &Stored) -> Option<(AnyBackend, Costs)> {
     None
 }
 
@@ -132,9 +155,10 @@ impl Backend for Auto {
     fn open() -> Result<Self, Error> {
         let cpu = RayonBackend::global()?;
         let threads = cpu.threads();
-        let measured = calibration::load().filter(|measured| measured.threads == threads).map(Arc::new);
-        let costs = measured.as_ref().map_or_else(|| Costs::of_cores(threads), |measured| measured.cores.clone());
-        Ok(Self { cpu: AnyBackend::Rayon(cpu), costs, measured, gpu: Arc::default() })
+        let mut stored = calibration::load().unwrap_or_default();
+        stored.measured = stored.measured.filter(|measured| measured.threads == threads);
+        let costs = stored.measured.as_ref().map_or_else(|| Costs::of_cores(threads), |measured| measured.cores.clone());
+        Ok(Self { cpu: AnyBackend::Rayon(cpu), costs, stored: Arc::new(stored), gpu: Arc::default() })
     }
 
     fn name(&self) -> String {
@@ -207,7 +231,7 @@ mod tests {
         };
         let opened = OnceLock::from(Some((gpu, costs(1.0, 20.0)?)));
         let gpu = Arc::new(Gpu { opened, missed: AtomicU64::new(0) });
-        Ok(Auto { cpu: AnyBackend::Rayon(RayonBackend::with_threads(1)?), costs: costs(5.0, 5.0)?, measured: None, gpu })
+        Ok(Auto { cpu: AnyBackend::Rayon(RayonBackend::with_threads(1)?), costs: costs(5.0, 5.0)?, stored: Arc::default(), gpu })
     }
 
     #[test]

@@ -13,9 +13,6 @@ pub(crate) const PAYLOAD_BYTES: [usize; 4] = [0, 4, 8, 16];
 /// Numbers of keys that costs are known for. Between them they grow evenly, and beyond the last one in proportion.
 pub(crate) const LENGTHS: [usize; 4] = [1 << 10, 1 << 14, 1 << 18, 1 << 22];
 
-/// The first line of the text of [`Measured`].
-const TITLE: &str = "polysort calibration 1";
-
 /// The line that stands for the name of a GPU.
 const NO_GPU: &str = "no gpu";
 
@@ -87,10 +84,10 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// The text that [`parse`](Measured::parse) reads.
+    /// The lines that [`parse`](Measured::parse) reads.
     pub(crate) fn text(&self) -> String {
         let name = self.gpu.as_ref().map_or_else(|| NO_GPU.into(), |(name, _)| format!("gpu {name}"));
-        let mut text = format!("{TITLE}\nthreads {}\n{name}\n", self.threads);
+        let mut text = format!("threads {}\n{name}\n", self.threads);
         let _ = writeln!(text, "nanoseconds by bytes of key and payload, for {LENGTHS:?} keys");
         for (device, costs) in [("cores", Some(&self.cores)), ("gpu", self.gpu.as_ref().map(|(_, costs)| costs))] {
             for ((key, payload), costs) in costs.iter().flat_map(|costs| &costs.0) {
@@ -101,12 +98,8 @@ impl Measured {
         text
     }
 
-    /// Reads a text; none if it is another one, or lacks anything.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let mut lines = text.lines();
-        if lines.next()? != TITLE {
-            return None;
-        }
+    /// Reads lines; none if they are others, or lack anything.
+    pub(crate) fn parse<'a>(mut lines: impl Iterator<Item = &'a str>) -> Option<Self> {
         let threads = lines.next()?.strip_prefix("threads ")?.parse().ok()?;
         let name = match lines.next()? {
             NO_GPU => None,
@@ -160,14 +153,14 @@ mod tests {
         for gpu in [None, Some(("A card, of sorts (Vulkan)".to_owned(), Costs::even(9.0, 3.0)))] {
             let measured = Measured { threads: 3, cores: costs.clone(), gpu };
             let text = measured.text();
-            assert_eq!(Measured::parse(&text), Some(measured));
+            assert_eq!(Measured::parse(text.lines()), Some(measured));
             let lines: Vec<&str> = text.lines().collect();
             for missing in 0..lines.len() {
-                let rest: Vec<&str> = (0..lines.len()).filter(|&line| line != missing).map(|line| lines[line]).collect();
-                assert_eq!(Measured::parse(&rest.join("\n")), None, "without {:?}", lines[missing]);
+                let rest = (0..lines.len()).filter(|&line| line != missing).map(|line| lines[line]);
+                assert_eq!(Measured::parse(rest), None, "without {:?}", lines[missing]);
             }
-            assert_eq!(Measured::parse(&text.replace("cores 1 0 ", "cores 1 0 -")), None);
+            assert_eq!(Measured::parse(text.replace("cores 1 0 ", "cores 1 0 -").lines()), None);
         }
-        assert_eq!(Measured::parse(""), None);
+        assert_eq!(Measured::parse("".lines()), None);
     }
 }

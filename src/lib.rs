@@ -61,6 +61,8 @@ mod calibration;
 #[cfg(feature = "rayon")]
 mod costs;
 mod ops;
+#[cfg(feature = "rayon")]
+mod stored;
 
 #[cfg(any(feature = "rayon", feature = "wgpu"))]
 pub use any::AnyBackend;
@@ -68,6 +70,8 @@ pub use any::AnyBackend;
 pub use auto::Auto;
 #[cfg(feature = "rayon")]
 pub use calibration::{Calibration, calibrate};
+#[cfg(all(feature = "rayon", feature = "wgpu"))]
+pub use calibration::{store_tuned, stored_tuned};
 pub use ops::*;
 pub use polysort_core::permutation::apply as apply_permutation;
 pub use polysort_core::{

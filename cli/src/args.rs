@@ -143,9 +143,9 @@ pub(crate) struct BenchArgs {
     /// How keys are distributed and arranged.
     #[arg(long, value_delimiter = ',', default_value = "uniform")]
     pub(crate) patterns: Vec<Pattern>,
-    /// Numbers of keys: 1000 or 2^20.
-    #[arg(long, value_delimiter = ',', default_value = "2^10,2^20")]
-    pub(crate) sizes: Vec<Size>,
+    /// Numbers of keys: 1000 or 2^20. By default 2^10,2^20; for --sweep 2^24; for --probe 62500, and twice as many up to 64 million.
+    #[arg(long, value_delimiter = ',')]
+    sizes: Vec<Size>,
     /// Directions.
     #[arg(long, value_delimiter = ',', default_value = "asc")]
     pub(crate) orders: Vec<Direction>,
@@ -167,6 +167,24 @@ pub(crate) struct BenchArgs {
     /// Also write the results as CSV; `-` writes them to stdout instead of the table.
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
+    /// Instead, look for the fastest shape of the passes on each GPU, for u32, u32+u32, u64 and u64+u32 on the device: every shape beside the
+    /// built-in one. One that is more than 2 % faster over all sizes is stored, and `auto` then sorts by it.
+    #[arg(long, conflicts_with_all = OF_HOST_DATA)]
+    pub(crate) sweep: bool,
+    /// Instead, time each pass over u32 on the device for growing numbers of keys: tells where a GPU's cache ends, and whether a partition into
+    /// buckets that fit it (msd_hybrid) can pay.
+    #[arg(long, conflicts_with_all = OF_HOST_DATA, conflicts_with = "sweep")]
+    pub(crate) probe: bool,
+}
+
+/// The arguments that have no meaning for passes over a GPU's own data.
+const OF_HOST_DATA: [&str; 7] = ["keys", "ops", "payloads", "patterns", "orders", "algorithms", "csv"];
+
+impl BenchArgs {
+    /// The numbers of keys that were asked for, or else these.
+    pub(crate) fn sizes_or(&self, default: &[usize]) -> Vec<usize> {
+        if self.sizes.is_empty() { default.to_vec() } else { self.sizes.iter().map(|&Size(len)| len).collect() }
+    }
 }
 
 /// [`Order`] as the command line names it.

@@ -3,7 +3,8 @@
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, StorageAccess, TypeInner};
 use polysort_core::plan::{
-    Algorithm, Buffer, Class, Command, Facts, Kernel, Place, Ranking, Request, SearchPlan, Segmented, SortPlan, Top, Variant,
+    Algorithm, Buffer, Class, Command, Facts, Kernel, Place, Ranking, Request, SearchPlan, Segmented, SortPlan, Top, Tuned,
+    Variant,
 };
 use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Error, Options, Spec};
@@ -19,6 +20,7 @@ fn devices() -> Vec<(&'static str, Facts)> {
         max_groups: 65_535,
         max_binding: 1 << 31,
         class: Class::Other,
+        tuned: Tuned::NONE,
     };
     vec![
         ("4 lanes", facts(Some((4, 4)), 32 << 10, 1024)),

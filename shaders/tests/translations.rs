@@ -10,7 +10,7 @@ use naga::ShaderStage;
 use naga::back::spv;
 use polysort_core::plan::tuning;
 use polysort_core::plan::{
-    Algorithm, Class, Facts, Kernel, MAX_KEYS, Payload, Ranking, Request, SearchPlan, SortPlan, Top, Variant,
+    Algorithm, Class, Facts, Kernel, MAX_KEYS, Payload, Ranking, Request, SearchPlan, SortPlan, Top, Tuned, Variant,
 };
 use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Masks, Spec, Word};
@@ -25,6 +25,7 @@ fn variants() -> Vec<Variant> {
         max_groups: 65_535,
         max_binding: 1 << 31,
         class: Class::Other,
+        tuned: Tuned::NONE,
     };
     let mut variants = vec![];
     for bits in [8, 16, 32, 64, 128] {

@@ -5,7 +5,9 @@
 //! count for each other lies in the cache as well.
 
 use polysort_core::Spec;
-use polysort_core::plan::{Algorithm, Buffer, Class, Command, Facts, Kernel, Number, RADIX, Request, STATE_HEADER, SortPlan};
+use polysort_core::plan::{
+    Algorithm, Buffer, Class, Command, Facts, Kernel, Number, RADIX, Request, STATE_HEADER, SortPlan, Tuned,
+};
 use std::collections::BTreeMap;
 
 const KEYS: usize = 1 << 24;
@@ -19,6 +21,7 @@ const FACTS: Facts = Facts {
     max_groups: 65_535,
     max_binding: 1 << 31,
     class: Class::Apple,
+    tuned: Tuned::NONE,
 };
 
 /// Lines in the order of their last use: a ring through one that is none.

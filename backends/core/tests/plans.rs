@@ -1,7 +1,7 @@
 //! Plans are kept as text, so that none changes unseen. `INSTA_UPDATE=always cargo test` takes a change over.
 
 use core::fmt::Write;
-use polysort_core::plan::{Algorithm, Class, Facts, Groups, Kernel, Payload, Place, Request, Segmented, SortPlan, Top};
+use polysort_core::plan::{Algorithm, Class, Facts, Groups, Kernel, Payload, Place, Request, Segmented, SortPlan, Top, Tuned};
 use polysort_core::{Error, Options, Spec};
 
 /// Devices that differ in what matters to a plan.
@@ -15,7 +15,15 @@ const DEVICES: [(&str, Facts); 6] = [
 ];
 
 const fn facts(subgroups: Option<(u32, u32)>, workgroup_bytes: u32, max_group: u32) -> Facts {
-    Facts { subgroups, workgroup_bytes, max_group, max_groups: 65_535, max_binding: 1 << 31, class: Class::Other }
+    Facts {
+        subgroups,
+        workgroup_bytes,
+        max_group,
+        max_groups: 65_535,
+        max_binding: 1 << 31,
+        class: Class::Other,
+        tuned: Tuned::NONE,
+    }
 }
 
 fn on_all_devices(request: Request) -> String {

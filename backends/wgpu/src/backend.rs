@@ -6,7 +6,7 @@ use crate::sorter::payload;
 use crate::wait::{Waiting, blocking};
 use async_lock::{Mutex, MutexGuard};
 use bytemuck::Pod;
-use polysort_core::plan::{Algorithm, Blocked, Facts, Payload, Request};
+use polysort_core::plan::{Algorithm, Blocked, Facts, Payload, Request, Tuned};
 use polysort_core::{Backend, Error, Limits, Segments, Spec, Word, permutation};
 use std::sync::Arc;
 use wgpu::Backends;
@@ -36,6 +36,8 @@ pub struct Config {
     pub native: bool,
     /// The way to sort, where not the planner is to choose: what it cannot sort at all is left to the planner.
     pub algorithm: Option<Algorithm>,
+    /// Shapes of passes that were found on this device, where they are to take the place of the built-in ones.
+    pub tuned: Tuned,
     /// Tiles that are made to starve: for tests of what then happens.
     pub blocked: Blocked,
     /// Keys in which the buckets of a batch start, where not the planner is to choose: for tests of several batches.
@@ -54,11 +56,20 @@ impl Default for Config {
             subgroups: true,
             native: false,
             algorithm: None,
+            tuned: Tuned::NONE,
             blocked: Blocked::NONE,
             batch: None,
             small_bucket: None,
             max_binding: None,
         }
+    }
+}
+
+impl Config {
+    /// The default; with the environment variable `POLYSORT_SOFTWARE_GPU=1`, an adapter that runs on the CPU will do as well.
+    pub fn from_env() -> Self {
+        let software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some_and(|value| value == "1");
+        Self { software, ..Self::default() }
     }
 }
 
@@ -78,6 +89,7 @@ impl WgpuBackend {
     pub async fn open_async(config: Config) -> Result<Self, Error> {
         let Config { backends, software, subgroups, native, .. } = config;
         let mut gpu = Gpu::open(Allowed { backends, software, subgroups, native }).await?;
+        gpu.facts.tuned = config.tuned;
         gpu.facts.max_binding = config.max_binding.unwrap_or(u64::MAX).min(gpu.facts.max_binding);
         let gpu = Arc::new(gpu);
         tracing::info!(device = gpu.name(), "opened");
@@ -215,8 +227,7 @@ impl core::fmt::Debug for WgpuBackend {
 impl Backend for WgpuBackend {
     /// The best real GPU; with the environment variable `POLYSORT_SOFTWARE_GPU=1`, one that runs on the CPU as well.
     fn open() -> Result<Self, Error> {
-        let software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some_and(|value| value == "1");
-        Self::open_with(Config { software, ..Config::default() })
+        Self::open_with(Config::from_env())
     }
 
     fn name(&self) -> String {

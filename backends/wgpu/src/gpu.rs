@@ -1,7 +1,7 @@
 //! A device: what it can do, how its errors are told, and the pipelines that it has compiled.
 
 use crate::way::takes_native;
-use polysort_core::plan::{Class, Facts, Kernel, Variant};
+use polysort_core::plan::{Class, Facts, Kernel, Tuned, Variant};
 use polysort_core::{Cause, Error};
 use polysort_shaders::{abi, prelude};
 use std::collections::HashMap;
@@ -370,6 +370,7 @@ fn facts(device: &Device, info: &AdapterInfo) -> Facts {
         max_groups: limits.max_compute_workgroups_per_dimension,
         max_binding: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size),
         class: if apple { Class::Apple } else { Class::Other },
+        tuned: Tuned::NONE,
     }
 }
 

@@ -15,10 +15,18 @@ use wgpu::{
 #[derive(Clone, Debug, Default)]
 pub struct Times(Vec<Duration>);
 
-impl Times {
-    fn new(mut times: Vec<Duration>) -> Self {
+impl FromIterator<Duration> for Times {
+    fn from_iter<I: IntoIterator<Item = Duration>>(times: I) -> Self {
+        let mut times: Vec<Duration> = times.into_iter().collect();
         times.sort_unstable();
         Self(times)
+    }
+}
+
+impl Times {
+    /// All of them, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = Duration> {
+        self.0.iter().copied()
     }
 
     /// The time that `percent` of the runs did not exceed; zero if there were none.
@@ -144,8 +152,8 @@ pub(crate) fn profile(
     if !has_timestamps {
         (device, each) = (vec![], vec![]);
     }
-    let launches = each.into_iter().map(|(name, times)| (name, Times::new(times))).collect();
-    Ok(Profile { device: Times::new(device), launches, wall: Times::new(wall) })
+    let launches = each.into_iter().map(|(name, times)| (name, times.into_iter().collect())).collect();
+    Ok(Profile { device: device.into_iter().collect(), launches, wall: wall.into_iter().collect() })
 }
 
 fn stamps(queries: &QuerySet, first: u32) -> ComputePassTimestampWrites<'_> {

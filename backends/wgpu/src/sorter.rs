@@ -7,7 +7,7 @@ use crate::profile::{self, Profile};
 use crate::wait::{Waiting, blocking};
 use async_lock::Mutex;
 use bytemuck::Pod;
-use polysort_core::plan::{self, Algorithm, Payload, Place, Request, Segmented, SortPlan, Top};
+use polysort_core::plan::{self, Algorithm, Payload, Place, Request, Segmented, SortPlan, Top, Tuned};
 use polysort_core::{Error, MaskKey, Options, Spec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -124,7 +124,17 @@ impl DeviceSorter {
     /// # Errors
     /// If the device has no memory for a small table.
     pub fn new(device: &Device, queue: &Queue) -> Result<Self, Error> {
-        let gpu = Arc::new(Gpu::on(device.clone(), queue.clone(), Arc::default())?);
+        Self::with_tuned(device, queue, Tuned::NONE)
+    }
+
+    /// The same, with passes of the shapes that were found on this device.
+    ///
+    /// # Errors
+    /// As [`new`](DeviceSorter::new).
+    pub fn with_tuned(device: &Device, queue: &Queue, tuned: Tuned) -> Result<Self, Error> {
+        let mut gpu = Gpu::on(device.clone(), queue.clone(), Arc::default())?;
+        gpu.facts.tuned = tuned;
+        let gpu = Arc::new(gpu);
         Ok(Self { engine: Mutex::new(Engine::new(gpu.clone())), gpu })
     }
 

@@ -67,6 +67,9 @@ impl Way {
     }
 }
 
+/// Numbers of keys, where none are given.
+const DEFAULT_SIZES: [usize; 2] = [1 << 10, 1 << 20];
+
 /// A number of keys: `1000`, `1_000` or `2^20`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) usize);
@@ -104,7 +107,7 @@ impl Case {
                 for &payload in payloads {
                     for &pattern in &args.patterns {
                         for &direction in &args.orders {
-                            cases.extend(args.sizes.iter().map(|&Size(len)| Self {
+                            cases.extend(args.sizes_or(&DEFAULT_SIZES).into_iter().map(|len| Self {
                                 op,
                                 dtype,
                                 payload,

@@ -1,4 +1,4 @@
-//! `bench`: polysort's backends side by side with std and rayon, on the same data.
+//! `bench`: polysort's backends side by side with std and rayon, on the same data; or the passes of a GPU, by `sweep` and `probe`.
 //!
 //! ```text
 //! for each case, for each seed:
@@ -17,6 +17,9 @@ mod input;
 mod measure;
 mod pattern;
 mod peers;
+mod probe;
+mod resident;
+mod sweep;
 mod systems;
 mod table;
 
@@ -33,13 +36,18 @@ use crate::output::{Output, note};
 use crate::progress::spin;
 use anyhow::{Context, Result};
 use polysort::gpu::Config;
-use polysort::{AnyBackend, Error, MetalBackend, WgpuBackend};
+use polysort::{AnyBackend, Error};
 use rayon::ThreadPoolBuilder;
 use std::io::{Write, stdout};
 use std::path::Path;
 
 /// Measures all cases that the arguments span.
 pub(crate) fn bench(args: &BenchArgs) -> Result<Outcome> {
+    let run = match (args.sweep, args.probe) {
+        (true, _) => sweep::sweep,
+        (_, true) => probe::probe,
+        _ => run,
+    };
     match args.threads {
         None => run(args),
         Some(threads) => {
@@ -99,11 +107,7 @@ fn open_backends(names: &[String], ways: &[Way]) -> Result<Vec<(AnyBackend, Way)
 
 fn open(name: &str, way: Way) -> Result<AnyBackend, Error> {
     let Some(algorithm) = way.algorithm() else { return AnyBackend::by_name(name) };
-    let mut config = Config::default();
+    let mut config = Config::from_env();
     config.algorithm = Some(algorithm);
-    config.software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some_and(|value| value == "1");
-    match name {
-        "metal" => MetalBackend::open_with(config).map(AnyBackend::Metal),
-        _ => WgpuBackend::open_with(config).map(AnyBackend::Wgpu),
-    }
+    AnyBackend::open_gpu(name, config)
 }

@@ -84,6 +84,30 @@ fn in_a_pool_of_its_own() {
 }
 
 #[test]
+fn without_a_gpu_there_are_no_passes_to_time() {
+    let run = |args: &str| Place::new().run(&format!("bench --sizes 2^10 --reps 1 --seeds 1 {args}"));
+    let is_there = !run("--keys u8 --ops sort --backends wgpu --csv -").stderr.contains("wgpu is unavailable");
+    for what in ["--sweep", "--probe"] {
+        let on_cpu = run(&format!("{what} --backends rayon"));
+        assert_eq!((on_cpu.code, &*on_cpu.stdout), (2, &b""[..]), "{what}");
+        assert!(on_cpu.stderr.starts_with("polysort: rayon is on no GPU, "), "{what}: {}", on_cpu.stderr);
+        if is_there {
+            continue;
+        }
+        let named = run(&format!("{what} --backends wgpu"));
+        assert_eq!((named.code, &*named.stdout), (2, &b""[..]), "{what}");
+        assert!(named.stderr.starts_with("polysort: wgpu is unavailable: "), "{what}: {}", named.stderr);
+        let any = run(what);
+        assert_eq!((any.code, &*any.stdout), (2, &b""[..]), "{what}");
+        assert!(
+            any.stderr.ends_with("polysort: no backend on a GPU opens, and only the passes of one are timed\n"),
+            "{what}: {}",
+            any.stderr
+        );
+    }
+}
+
+#[test]
 fn a_backend_that_does_not_open_is_told_of() {
     let args = "bench --keys u8 --ops sort --sizes 100 --reps 1 --seeds 1 --csv -";
     let all = Place::new().run(args);

@@ -32,11 +32,27 @@ fn what_is_measured_is_what_auto_chooses_by() {
 }
 
 #[test]
+fn tuned_shapes_stay_when_costs_are_measured() {
+    let tuned = "tuned 1 0 384 14 4 wgpu A card (Vulkan)\ntuned 2 1 512 10 2 wgpu A card (Vulkan)\n";
+    let place = Place::with("calibration", format!("polysort calibration 1\n{tuned}"));
+    // Shapes are no costs, and those of another device say nothing.
+    let (code, before, errors) = run(&place, "devices", "calibration");
+    assert_eq!((code, &*errors), (0, ""));
+    assert!(before.contains("by the built-in table") && !before.contains("as tuned"), "{before}");
+    assert_eq!(run(&place, "calibrate", "calibration").0, 0);
+    let text = String::from_utf8(place.read("calibration")).expect("text");
+    assert!(text.starts_with("polysort calibration 1\nthreads ") && text.ends_with(tuned), "{text}");
+    assert!(run(&place, "devices", "calibration").1.contains("as measured on this machine"));
+}
+
+#[test]
 fn a_file_that_is_no_calibration_is_passed_over() {
-    let place = Place::with("calibration", "polysort calibration 1\nthreads many\n");
-    let (code, out, _) = run(&place, "devices", "calibration");
-    assert_eq!(code, 0);
-    assert!(out.contains("by the built-in table"), "{out}");
+    for text in ["polysort calibration 1\nthreads many\n", "polysort calibration 1\ntuned 1 0 0 0 0 wgpu A card\n"] {
+        let place = Place::with("calibration", text);
+        let (code, out, _) = run(&place, "devices", "calibration");
+        assert_eq!(code, 0);
+        assert!(out.contains("by the built-in table"), "{out}");
+    }
 }
 
 #[test]

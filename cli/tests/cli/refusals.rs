@@ -160,6 +160,10 @@ fn arguments_that_do_not_exist() {
         ("top four.bin --dtype u8", "-k <K>"),
         ("bench --sizes 0", "give a number of keys such as 1000 or 2^20"),
         ("bench --sizes 2^200", "give a number of keys such as 1000 or 2^20"),
+        ("bench --sweep --keys u32", "'--sweep' cannot be used with '--keys"),
+        ("bench --csv - --sweep", "'--csv <FILE>' cannot be used with '--sweep'"),
+        ("bench --probe --algorithm onesweep", "'--probe' cannot be used with '--algorithm"),
+        ("bench --sweep --probe", "cannot be used with"),
         ("bench --reps 0", "invalid value '0' for '--reps"),
         ("shuffle", "unrecognized subcommand 'shuffle'"),
     ];

@@ -7,7 +7,7 @@ use crate::source::Source;
 use bytemuck::Pod;
 use core::sync::atomic::{AtomicU64, Ordering};
 use polysort_core::plan::{
-    self, Algorithm, Blocked, Class, Command, Facts, Groups, Length, Payload, Request, Segmented, SortPlan, Top, Variant,
+    self, Algorithm, Blocked, Class, Command, Facts, Groups, Length, Payload, Request, Segmented, SortPlan, Top, Tuned, Variant,
 };
 use polysort_core::{Backend, Error, Limits, Segments, Spec, Word, permutation, sort_pairs_by_argsort};
 use polysort_shaders::abi;
@@ -22,6 +22,7 @@ pub const FACTS: Facts = Facts {
     max_groups: 65_535,
     max_binding: 1 << 30,
     class: Class::Apple,
+    tuned: Tuned::NONE,
 };
 
 /// How an [`MslBackend`] sorts.

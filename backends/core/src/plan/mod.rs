@@ -15,6 +15,7 @@ mod search;
 mod segments;
 mod shape;
 mod top;
+mod tuned;
 pub mod tuning;
 
 pub use command::{
@@ -25,6 +26,7 @@ pub use search::SearchPlan;
 pub use segments::{SegmentLists, Segmented};
 pub use shape::{Blocked, Class, Facts, Kernel, Ranking, Variant, Vectors};
 pub use top::Top;
+pub use tuned::{PassKind, Tuned};
 
 use crate::{Error, Limits, Masks, Spec};
 use command::Builder;

@@ -5,7 +5,7 @@ use super::tuning::{
     COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, DIGIT_RUN, DISTANCE_RUN, GROUP, MOST_COLUMNS, PassShape, SELECT_KEYS, SELECT_SEGMENT,
     UNROLLED_LANES, WIDE_SLICES,
 };
-use super::{Algorithm, MAX_KEYS, Payload, RADIX, RADIX_BITS, Request, SortPlan, tuning};
+use super::{Algorithm, MAX_KEYS, PassKind, Payload, RADIX, RADIX_BITS, Request, SortPlan, Tuned, tuning};
 use crate::Error;
 use crate::vector::{Metric, Precision};
 
@@ -24,6 +24,8 @@ pub struct Facts {
     pub max_binding: u64,
     /// Whose numbers of [`tuning`] it goes by.
     pub class: Class,
+    /// Shapes of passes that were found on it, which it goes by instead.
+    pub tuned: Tuned,
 }
 
 /// A kind of devices that work is cut up for alike.
@@ -504,7 +506,9 @@ pub(super) fn sweep(shape: Variant, max: u64, facts: &Facts) -> Result<Option<Va
     if shape.has_wide_digits() {
         return wide(shape, max, facts).map(Some);
     }
-    let PassShape { group, keys, slices } = tuning::pass(facts.class, shape.key_words(), shape.value_words, max);
+    let kind = PassKind::new(shape.key_words(), shape.value_words);
+    let built_in = || tuning::pass(facts.class, kind.key_words, kind.value_words, max);
+    let PassShape { group, keys, slices } = facts.tuned.pass(kind, max).unwrap_or_else(built_in);
     let ballot = facts.ballot(group).or_else(|| facts.ballot(GROUP));
     let shape = Variant { slices, runs: facts.unrolls(), ..shape };
     ballot.map(|(group, ranking)| fitted(shape, group, keys, ranking, facts)).transpose()

@@ -45,7 +45,7 @@ pub fn pass(class: Class, key_words: u32, value_words: u32, max: u64) -> PassSha
 const SLICE_BYTES: u32 = 23 << 10;
 
 /// Of `keys` that a thread can hold, how many it gets if there are `max` in all.
-fn spread(keys: u32, max: u64) -> u32 {
+pub(super) fn spread(keys: u32, max: u64) -> u32 {
     let sevenths = if max <= 1 << 18 {
         2
     } else if max <= 1 << 21 {
@@ -53,7 +53,7 @@ fn spread(keys: u32, max: u64) -> u32 {
     } else {
         7
     };
-    (keys * sevenths / 7).next_multiple_of(2)
+    (keys * sevenths / 7).next_multiple_of(2).max(2)
 }
 
 /// The same for passes by wide digits. The larger a tile, the less its 2048 status words weigh: so each thread holds twice as many words, of 256

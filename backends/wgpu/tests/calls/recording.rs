@@ -2,9 +2,10 @@
 
 use crate::{keys, support};
 use libtest_mimic::Failed;
-use polysort_core::{Error, Options};
+use polysort_core::plan::SortPlan;
+use polysort_core::{Error, Options, Sort};
 use polysort_wgpu::wgpu::{Buffer, BufferDescriptor, BufferUsages, CommandEncoderDescriptor, PollType};
-use polysort_wgpu::{Ask, Count, DeviceSorter, Part, SortBuffer, WgpuBackend};
+use polysort_wgpu::{Ask, Count, DeviceSorter, Part, PassKind, PassShape, SortBuffer, Tuned, WgpuBackend};
 use std::time::{Duration, Instant};
 
 /// What one recording may take.
@@ -45,6 +46,31 @@ pub(crate) fn two_counts() -> Result<(), Failed> {
     support::ensure(matches!(refused, Err(Error::TooLong { asked: 50_001, limit: 50_000, .. })), || format!("{refused:?}"))?;
     let refused = sort.record_in(&mut encoder, Count::OnDevice);
     support::ensure(matches!(refused, Err(Error::Unsupported { .. })), || format!("{refused:?}"))
+}
+
+pub(crate) fn tuned() -> Result<(), Failed> {
+    // One that fits all devices with subgroups but those of 128 lanes.
+    let (kind, shape) = (PassKind::new(1, 0), PassShape { group: 64, keys: 6, slices: 3 });
+    let mut config = support::config();
+    config.tuned = Tuned::NONE.with(kind, shape).map_err(support::failed)?;
+    let backend = WgpuBackend::open_with(config).map_err(support::failed)?;
+    if let Some(made) = backend.facts().pass_shape(kind).filter(|_| backend.info().subgroup_max_size <= 64) {
+        support::ensure(made == shape, || format!("{made} was made of {shape}"))?;
+    }
+    let mut sorted = keys(30_000);
+    let on_device = SortBuffer::from_slice(&backend, &sorted).map_err(support::failed)?;
+    let sorter = DeviceSorter::with_tuned(backend.device(), backend.queue(), config.tuned).map_err(support::failed)?;
+    let sort = sorter.prepare_sort::<u32>(on_device.raw(), Ask::up_to(30_000)).map_err(support::failed)?;
+    let expected = SortPlan::new(sort.plan().request, backend.facts()).map_err(support::failed)?;
+    support::ensure(*sort.plan() == expected, || format!("another plan than the backend's:\n{}\n{expected}", sort.plan()))?;
+    let mut encoder = backend.device().create_command_encoder(&CommandEncoderDescriptor::default());
+    sort.record_in(&mut encoder, Count::Fixed(30_000)).map_err(support::failed)?;
+    backend.queue().submit([encoder.finish()]);
+    let mut of_host = sorted.clone();
+    backend.sort(&mut of_host).map_err(support::failed)?;
+    sorted.sort_unstable();
+    support::ensure(of_host == sorted, || "the sort of a slice is wrong".into())?;
+    support::ensure(*on_device.read().map_err(support::failed)? == sorted, || "the recorded sort is wrong".into())
 }
 
 pub(crate) fn parts() -> Result<(), Failed> {

@@ -42,8 +42,7 @@ pub(crate) fn adapter(label: &str) -> Trial {
 /// The usual device; one that runs on the CPU if the environment variable `POLYSORT_SOFTWARE_GPU` allows that, by kernels in its own
 /// language if `POLYSORT_TEST_NATIVE` says so.
 pub(crate) fn config() -> Config {
-    let mut config = Config::default();
-    config.software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some_and(|value| value == "1");
+    let mut config = Config::from_env();
     config.native = std::env::var_os("POLYSORT_TEST_NATIVE").is_some_and(|value| value == "1");
     config
 }

@@ -1,0 +1,111 @@
+//! Shapes of passes that take the place of the built-in ones, and those that may not.
+
+use polysort_core::plan::tuning::{self, PassShape};
+use polysort_core::plan::{Algorithm, Class, Facts, Kernel, PassKind, Request, SortPlan, Tuned, Variant};
+use polysort_core::{Error, Options, Spec};
+
+const FACTS: Facts = Facts {
+    subgroups: Some((32, 32)),
+    workgroup_bytes: 48 << 10,
+    max_group: 1024,
+    max_groups: 65_535,
+    max_binding: 1 << 31,
+    class: Class::Other,
+    tuned: Tuned::NONE,
+};
+
+const SHAPE: PassShape = PassShape { group: 384, keys: 14, slices: 4 };
+
+fn request(kind: PassKind, max: u64) -> Request {
+    let spec = if kind.key_words == 1 { Spec::of::<u32>(Options::ascending()) } else { Spec::of::<u64>(Options::ascending()) };
+    let keys = Request::keys(32 * kind.key_words, spec.unwrap(), max);
+    if kind.value_words > 0 { keys.with_values(kind.value_words) } else { keys }
+}
+
+/// The kernel of the passes of a plan.
+fn pass(request: Request, tuned: Tuned) -> Variant {
+    let plan = SortPlan::new(request, &Facts { tuned, ..FACTS }).unwrap();
+    plan.long_commands().iter().map(|command| command.variant).find(|variant| variant.kernel == Kernel::Onesweep).unwrap()
+}
+
+fn shape(variant: Variant) -> PassShape {
+    PassShape { group: variant.group, keys: variant.keys, slices: variant.slices }
+}
+
+#[test]
+fn each_kind_takes_its_own_shape_and_the_others_the_built_in_one() {
+    for kind in PassKind::ALL {
+        let tuned = Tuned::NONE.with(kind, SHAPE).unwrap();
+        assert_eq!((tuned.shape(kind), tuned.shapes().collect::<Vec<_>>()), (Some(SHAPE), vec![(kind, SHAPE)]));
+        assert_eq!(tuned.without(kind), Tuned::NONE);
+        for other in PassKind::ALL {
+            assert_eq!(tuned.without(other) == tuned, other != kind);
+            let [built_in, now] = [Tuned::NONE, tuned].map(|tuned| pass(request(other, 1 << 24), tuned));
+            assert_ne!(shape(built_in), SHAPE);
+            assert_eq!(shape(now), if other == kind { SHAPE } else { shape(built_in) }, "{other}, tuned for {kind}");
+            assert_eq!(Facts { tuned, ..FACTS }.pass_shape(other), Some(shape(now)));
+        }
+    }
+}
+
+#[test]
+fn few_keys_are_spread_over_more_groups() {
+    let kind = PassKind::new(1, 0);
+    let tuned = Tuned::NONE.with(kind, SHAPE).unwrap();
+    let keys = |max| pass(request(kind, max), tuned).keys;
+    assert_eq!([1 << 24, 1 << 21, 1 << 18].map(keys), [14, 8, 4]);
+    let least = Tuned::NONE.with(kind, PassShape { keys: 2, slices: 2, ..SHAPE }).unwrap();
+    assert_eq!(pass(request(kind, 1 << 14), least).keys, 2);
+}
+
+#[test]
+fn wide_digits_have_shapes_of_their_own() {
+    let kind = PassKind::new(2, 1);
+    let wide = Request { algorithm: Some(Algorithm::WideDigits), ..request(kind, 1 << 24) };
+    assert_eq!(pass(wide, Tuned::NONE.with(kind, SHAPE).unwrap()), pass(wide, Tuned::NONE));
+}
+
+#[test]
+fn what_does_not_fit_the_device_is_cut_down() {
+    let kind = PassKind::new(2, 0);
+    let large = PassShape { group: 1024, keys: 64, slices: 1 };
+    let facts = Facts { tuned: Tuned::NONE.with(kind, large).unwrap(), ..FACTS };
+    for facts in
+        [facts, Facts { max_group: 256, ..facts }, Facts { subgroups: Some((4, 64)), workgroup_bytes: 32 << 10, ..facts }]
+    {
+        let made = facts.pass_shape(kind).unwrap();
+        assert!(made != large && made.keys >= 1, "{made}");
+        let plan = SortPlan::new(request(kind, 1 << 24), &facts).unwrap();
+        assert!(plan.all_commands().all(|command| command.variant.workgroup_bytes() <= facts.workgroup_bytes));
+    }
+    assert_eq!(Facts { subgroups: None, ..facts }.pass_shape(kind), None);
+}
+
+#[test]
+fn shapes_that_no_kernel_has_are_refused() {
+    let refused = |kind, shape| matches!(Tuned::NONE.with(kind, shape), Err(Error::Unsupported { .. }));
+    let bad = [
+        PassShape { group: 0, ..SHAPE },
+        PassShape { group: 100, ..SHAPE },
+        PassShape { group: 2048, ..SHAPE },
+        PassShape { keys: 0, ..SHAPE },
+        PassShape { keys: 15, ..SHAPE },
+        PassShape { keys: 66, ..SHAPE },
+        PassShape { keys: u32::MAX, ..SHAPE },
+        PassShape { slices: 0, ..SHAPE },
+        PassShape { slices: 15, ..SHAPE },
+    ];
+    for shape in bad {
+        assert!(refused(PassKind::new(1, 0), shape), "{shape}");
+    }
+    for kind in [PassKind::new(0, 0), PassKind::new(4, 0), PassKind::new(1, 2), PassKind::new(u32::MAX, u32::MAX)] {
+        assert!(refused(kind, SHAPE), "{kind:?}");
+    }
+    // The built-in ones are all good.
+    for class in [Class::Apple, Class::Other] {
+        for kind in PassKind::ALL {
+            let shape = tuning::pass(class, kind.key_words, kind.value_words, 1 << 24);
+            assert!(!refused(kind, shape), "{class:?} {kind} {shape}");
+        }
+    }
+}

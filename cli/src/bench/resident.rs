@@ -1,0 +1,128 @@
+//! Sorts of keys that lie on a GPU, timed by its own clock, pass by pass, and checked.
+
+use super::{Pattern, open_backends};
+use crate::dtype::Key;
+use anyhow::{Result, bail};
+use polysort::gpu::wgpu::{CommandEncoder, Features, PollType};
+use polysort::gpu::{Algorithm, Ask, Count, DeviceSorter, PassKind, Prepared, Profile, SortBuffer, Tuned, WgpuBackend};
+use polysort::{AnyBackend, Backend, Error, MaskKey, RayonBackend, Sort};
+use std::time::{Duration, Instant};
+
+/// How long a device sorts before it is timed: the clock of an idle one is low.
+const WARM_UP: Duration = Duration::from_millis(500);
+
+/// Sorts that are submitted at a time meanwhile.
+const AT_A_TIME: usize = 8;
+
+/// The backends of these names, or all that open, that are on a GPU and can be timed.
+pub(crate) fn open_gpus(names: &[String]) -> Result<Vec<AnyBackend>> {
+    let mut gpus = vec![];
+    for (backend, _) in open_backends(names, &[])? {
+        match backend.gpu() {
+            Some(gpu) if gpu.device().features().contains(Features::TIMESTAMP_QUERY) => gpus.push(backend),
+            Some(_) => bail!("{} has no timestamps, so that its passes cannot be timed", backend.name()),
+            None if names.is_empty() => {}
+            None => bail!("{} is on no GPU, and only the passes of one are timed; name another of --backends", backend.kind()),
+        }
+    }
+    if gpus.is_empty() {
+        bail!("no backend on a GPU opens, and only the passes of one are timed");
+    }
+    Ok(gpus)
+}
+
+/// Uniform keys on a device, with their positions as values if the kind has any, to be sorted there again and again.
+pub(crate) struct Resident<K> {
+    backend: WgpuBackend,
+    kind: PassKind,
+    /// What is sorted, in place.
+    keys: SortBuffer<K>,
+    values: SortBuffer<u32>,
+    /// The values before, the same for all sets.
+    positions: SortBuffer<u32>,
+    sets: Vec<Set<K>>,
+}
+
+/// Keys, and what must come out: by the CPU.
+struct Set<K> {
+    input: SortBuffer<K>,
+    sorted: Vec<K>,
+    order: Vec<u32>,
+}
+
+impl<K: Key + MaskKey> Resident<K> {
+    /// So many sets of `len` keys each.
+    pub(crate) fn new(backend: &WgpuBackend, kind: PassKind, len: usize, sets: usize) -> Result<Self, Error> {
+        let cpu = RayonBackend::global()?;
+        let positions: Vec<u32> = if kind.value_words > 0 { (0..len as u32).collect() } else { vec![] };
+        let mut keys = SortBuffer::with_capacity(backend, len)?;
+        keys.set_len(len)?;
+        let mut values = SortBuffer::with_capacity(backend, positions.len())?;
+        values.set_len(positions.len())?;
+        let set = |seed| {
+            let mut sorted = Pattern::Uniform.keys::<K>(len, seed as u64);
+            let input = SortBuffer::from_slice(backend, &sorted)?;
+            let mut order = positions.clone();
+            match kind.value_words {
+                0 => cpu.sort(&mut sorted)?,
+                _ => cpu.sort_pairs(&mut sorted, &mut order)?,
+            }
+            Ok(Set { input, sorted, order })
+        };
+        let sets = (0..sets).map(set).collect::<Result<_, Error>>()?;
+        Ok(Self { backend: backend.clone(), kind, keys, values, positions: SortBuffer::from_slice(backend, &positions)?, sets })
+    }
+
+    /// A sort by [`Algorithm::OneSweep`] with passes of these shapes, once it has passed its test.
+    pub(crate) fn prepare(&self, tuned: Tuned) -> Result<Prepared, Error> {
+        let sorter = DeviceSorter::with_tuned(self.backend.device(), self.backend.queue(), tuned)?;
+        let ask = Ask::up_to(self.keys.len() as u32).algorithm(Algorithm::OneSweep);
+        match self.kind.value_words {
+            0 => sorter.prepare_sort::<K>(self.keys.raw(), ask),
+            _ => sorter.prepare_sort_pairs::<K, u32>(self.keys.raw(), self.values.raw(), ask),
+        }
+    }
+
+    /// Keeps the device busy until its clock is up.
+    pub(crate) fn warm_up(&self, sort: &Prepared) -> Result<()> {
+        let (device, begun) = (self.backend.device(), Instant::now());
+        while begun.elapsed() < WARM_UP {
+            let mut commands = device.create_command_encoder(&Default::default());
+            for _ in 0..AT_A_TIME {
+                self.restore(0, &mut commands);
+                sort.record_in(&mut commands, self.count())?;
+            }
+            self.backend.queue().submit([commands.finish()]);
+            device.poll(PollType::wait_indefinitely())?;
+        }
+        Ok(())
+    }
+
+    /// Sorts a set so many times.
+    pub(crate) fn profile(&self, set: usize, sort: &Prepared, trials: usize) -> Result<Profile> {
+        let profile = sort.profile(self.count(), trials, |commands| self.restore(set, commands))?;
+        if profile.device.median().is_zero() {
+            bail!("the timestamps of {} stand still, so that its passes cannot be timed", self.backend.name());
+        }
+        Ok(profile)
+    }
+
+    /// Whether the last sort was of this set and gave the CPU's answer.
+    pub(crate) fn is_answer(&self, set: usize) -> Result<bool, Error> {
+        let Set { sorted, order, .. } = &self.sets[set];
+        let same_keys = bytemuck::cast_slice::<K, u8>(&self.keys.read()?) == bytemuck::cast_slice::<K, u8>(sorted);
+        Ok(same_keys && *self.values.read()? == order[..])
+    }
+
+    fn count(&self) -> Count {
+        Count::Fixed(self.keys.len() as u32)
+    }
+
+    fn restore(&self, set: usize, commands: &mut CommandEncoder) {
+        let mut copy = |from, to, len: usize| commands.copy_buffer_to_buffer(from, 0, to, 0, Some(len as u64));
+        copy(self.sets[set].input.raw(), self.keys.raw(), self.keys.len() * size_of::<K>());
+        if self.kind.value_words > 0 {
+            copy(self.positions.raw(), self.values.raw(), size_of::<u32>() * self.values.len());
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! `bench --sweep`: looks for the shape of passes that suits a GPU, and stores it.
+//!
+//! ```text
+//! for each GPU, for each kind of keys and values, for each number of keys:
+//!     for the built-in shape and each candidate:
+//!         prepare its sort, which is tested; warm up
+//!         for each data set: time the built-in shape, time the candidate, compare the result with the CPU's
+//!     print all of it
+//! store the best, if it is worth it
+//! ```
+//!
+//! 1. The built-in shape is timed anew beside each candidate, and what counts is the ratio of the two: a clock that drifts does so for both.
+//! 2. The first candidate is the built-in shape itself. How far its ratio is from 1 is what the others owe to chance.
+//! 3. Times are the device's own, of the whole sort, with the data there before and after.
+
+use super::resident::{Resident, open_gpus};
+use crate::Outcome;
+use crate::args::BenchArgs;
+use crate::dtype::Key;
+use crate::progress::spin;
+use anyhow::{Context, Result, bail};
+use core::fmt::Write as _;
+use core::time::Duration;
+use polysort::gpu::{Facts, PassKind, PassShape, Prepared, Times, Tuned, WgpuBackend};
+use polysort::{AnyBackend, Backend, Error, MaskKey, store_tuned, stored_tuned};
+use std::io::{Write, stdout};
+
+/// Keys, where no numbers are given: so many that their passes are all that counts, and that they are in no cache.
+const DEFAULT_SIZES: [usize; 1] = [1 << 24];
+
+/// How many times as fast as the built-in shape another must be to be stored: less may be chance, and is not worth kernels of one's own.
+const LEAST_GAIN: f64 = 1.02;
+
+/// Threads of a group.
+const GROUPS: [u32; 4] = [128, 256, 384, 512];
+
+/// Keys of a thread, as far as registers hold them.
+const KEYS: [u32; 9] = [8, 12, 16, 20, 24, 28, 32, 40, 48];
+
+/// Words of registers that a thread's keys, their values and their places take, at most, of the 128 that leave an H200 two groups of 256 threads.
+const REGISTERS: u32 = 96;
+
+/// Parts in which a tile goes through workgroup memory.
+const SLICES: [u32; 2] = [2, 4];
+
+/// How often, and on how many data sets, a shape is timed.
+#[derive(Clone, Copy, Debug)]
+struct Rounds {
+    reps: usize,
+    sets: usize,
+}
+
+/// What came of a shape.
+#[derive(Clone, Debug)]
+enum Found {
+    /// The times of all sorts, and the median over the data sets of how many times as fast as the built-in shape it was.
+    Timed(Times, f64),
+    /// Why it was not timed.
+    Refused(String),
+    Wrong,
+}
+
+/// Measures every candidate on every GPU, and stores the best.
+pub(crate) fn sweep(args: &BenchArgs) -> Result<Outcome> {
+    let rounds = Rounds { reps: args.reps.get(), sets: args.seeds.get() };
+    let (sizes, mut outcome) = (args.sizes_or(&DEFAULT_SIZES), Outcome::Fine);
+    for backend in open_gpus(&args.backends)? {
+        for kind in PassKind::ALL {
+            let tried = match kind.key_words {
+                1 => kind_of::<u32>(&backend, kind, &sizes, rounds)?,
+                _ => kind_of::<u64>(&backend, kind, &sizes, rounds)?,
+            };
+            if tried.iter().any(|(_, found)| found.iter().any(|found| matches!(found, Found::Wrong))) {
+                outcome = Outcome::Failed;
+            }
+            keep(&backend, kind, best(&tried))?;
+        }
+    }
+    Ok(outcome)
+}
+
+/// Stores the best shape, and tells so.
+fn keep(backend: &AnyBackend, kind: PassKind, best: Option<(PassShape, f64)>) -> Result<()> {
+    let others = stored_tuned(backend).without(kind);
+    let tuned = best.map_or(Ok(others), |(shape, _)| others.with(kind, shape))?;
+    let path = store_tuned(backend, tuned).context("cannot store the shape")?;
+    let line = match best {
+        Some((shape, gain)) => format!("best for {kind}: {shape}, {gain:.3} times as fast; stored in {}", path.display()),
+        None => format!("best for {kind}: the built-in shape; no other is more than {:.0} % faster", 100.0 * (LEAST_GAIN - 1.0)),
+    };
+    Ok(writeln!(stdout(), "{line}\n")?)
+}
+
+/// What came of each shape for each number of keys, the built-in shape first. Prints it.
+fn kind_of<K: Key + MaskKey>(
+    backend: &AnyBackend,
+    kind: PassKind,
+    sizes: &[usize],
+    rounds: Rounds,
+) -> Result<Vec<(PassShape, Vec<Found>)>> {
+    let Some((gpu, built_in)) = backend.gpu().and_then(|gpu| Some((gpu, gpu.facts().pass_shape(kind)?))) else {
+        bail!("{} has no subgroups that suit passes by look-back, which are what is tuned", backend.name());
+    };
+    let shapes =
+        [built_in].into_iter().chain(candidates(kind).filter(|&shape| shape != built_in && shape.group <= gpu.facts().max_group));
+    let mut all: Vec<(PassShape, Vec<Found>)> = shapes.map(|shape| (shape, vec![])).collect();
+    for &len in sizes {
+        let resident = Resident::<K>::new(gpu, kind, len, rounds.sets)?;
+        let beside = resident.prepare(Tuned::NONE)?;
+        for (place, (shape, found)) in all.iter_mut().enumerate() {
+            let what = format!("{kind}, {len} keys: {shape}");
+            let tuned = if place == 0 { Tuned::NONE } else { Tuned::NONE.with(kind, *shape)? };
+            found.push(spin(what, || tried(gpu, &resident, (kind, *shape, tuned), &beside, rounds))?);
+        }
+        let title =
+            format!("{}, {kind}, {len} keys on the device, {} sorts of each shape", backend.name(), rounds.reps * rounds.sets);
+        stdout().write_all(table(&title, &all).as_bytes())?;
+    }
+    Ok(all)
+}
+
+/// Times a shape beside the built-in one.
+fn tried<K: Key + MaskKey>(
+    gpu: &WgpuBackend,
+    resident: &Resident<K>,
+    (kind, shape, tuned): (PassKind, PassShape, Tuned),
+    beside: &Prepared,
+    rounds: Rounds,
+) -> Result<Found> {
+    let made = Facts { tuned, ..*gpu.facts() }.pass_shape(kind);
+    if made != Some(shape) {
+        return Ok(Found::Refused("does not fit this device".into()));
+    }
+    let sort = match resident.prepare(tuned) {
+        Ok(sort) => sort,
+        Err(error @ Error::DeviceLost { .. }) => return Err(error.into()),
+        Err(error) => return Ok(Found::Refused(error.to_string())),
+    };
+    resident.warm_up(beside)?;
+    let (mut times, mut gains): (Vec<Duration>, Vec<f64>) = (vec![], vec![]);
+    for set in 0..rounds.sets {
+        let [built_in, own] = [beside, &sort].map(|sort| resident.profile(set, sort, rounds.reps).map(|profile| profile.device));
+        let (built_in, own) = (built_in?, own?);
+        if !resident.is_answer(set)? {
+            return Ok(Found::Wrong);
+        }
+        gains.push(built_in.median().as_secs_f64() / own.median().as_secs_f64());
+        times.extend(own.iter());
+    }
+    gains.sort_by(f64::total_cmp);
+    Ok(Found::Timed(times.into_iter().collect(), gains[gains.len() / 2]))
+}
+
+/// The shapes that are tried: the more words a key and its value have, the fewer of them.
+fn candidates(kind: PassKind) -> impl Iterator<Item = PassShape> {
+    // A key has a place as well.
+    let most = REGISTERS / (1 + kind.key_words + kind.value_words);
+    let shapes = |group, keys| SLICES.map(|slices| PassShape { group, keys, slices });
+    let of_group = move |group| KEYS.into_iter().filter(move |&keys| keys <= most).flat_map(move |keys| shapes(group, keys));
+    GROUPS.into_iter().flat_map(of_group)
+}
+
+/// The shape that was right everywhere and the fastest over all numbers of keys, by the geometric mean, and how many times as fast as the built-in
+/// one it was; none if that is not [more](LEAST_GAIN) than chance.
+fn best(tried: &[(PassShape, Vec<Found>)]) -> Option<(PassShape, f64)> {
+    let gain = |found: &Found| if let Found::Timed(_, gain) = found { Some(gain.ln()) } else { None };
+    let mean = |found: &[Found]| {
+        let gains = found.iter().map(gain).collect::<Option<Vec<f64>>>()?;
+        Some((gains.iter().sum::<f64>() / gains.len() as f64).exp())
+    };
+    // Where the built-in shape fails, there is nothing to compare with.
+    let ((_, of_built_in), others) = tried.split_first()?;
+    mean(of_built_in)?;
+    let gains = others.iter().filter_map(|(shape, found)| Some((*shape, mean(found)?)));
+    gains.max_by(|(_, a), (_, b)| a.total_cmp(b)).filter(|&(_, gain)| gain > LEAST_GAIN)
+}
+
+/// What came of each shape for the last number of keys.
+fn table(title: &str, tried: &[(PassShape, Vec<Found>)]) -> String {
+    let mut text = format!("{title}\n  {:<44}{:>12}{:>12}{:>12}{:>9}\n", "shape", "median us", "p5", "p95", "speed");
+    for (place, (shape, found)) in tried.iter().enumerate() {
+        let name = if place == 0 { format!("{shape} (built-in)") } else { shape.to_string() };
+        let line = match found.last() {
+            Some(Found::Timed(times, gain)) => {
+                let micros = |percent| times.percentile(percent).as_secs_f64() * 1e6;
+                format!("{:>12.1}{:>12.1}{:>12.1}{gain:>8.3}x", micros(50), micros(5), micros(95))
+            }
+            Some(Found::Refused(why)) => format!("  {why}"),
+            Some(Found::Wrong) => "  WRONG ANSWER".into(),
+            None => String::new(),
+        };
+        writeln!(text, "  {name:<44}{line}").expect("a String takes all");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPES: [PassShape; 3] = [shape(256), shape(384), shape(512)];
+
+    const fn shape(group: u32) -> PassShape {
+        PassShape { group, keys: 12, slices: 2 }
+    }
+
+    fn timed(gain: f64) -> Found {
+        Found::Timed([Duration::from_micros(10)].into_iter().collect(), gain)
+    }
+
+    fn best_of(found: [&[Found]; 3]) -> Option<(PassShape, f64)> {
+        best(&core::array::from_fn::<_, 3, _>(|i| (SHAPES[i], found[i].to_vec())))
+    }
+
+    #[test]
+    fn candidates_are_shapes_and_fewer_keys_the_more_words_they_have() {
+        let mut most = u32::MAX;
+        for kind in PassKind::ALL {
+            let all: Vec<PassShape> = candidates(kind).collect();
+            assert!(all.iter().all(|&shape| Tuned::NONE.with(kind, shape).is_ok()));
+            assert!((1..all.len()).all(|i| !all[..i].contains(&all[i])), "twice");
+            let keys = all.iter().map(|shape| shape.keys).max().expect("there are some");
+            assert!(keys <= most && all.len() >= 40, "{kind}: {keys}");
+            most = keys;
+        }
+    }
+
+    #[test]
+    fn the_fastest_is_the_best_if_it_is_worth_it() {
+        let one = [timed(1.0)];
+        let found = best_of([&one, &[timed(1.1)], &[timed(1.2)]]);
+        assert!(found.is_some_and(|(shape, gain)| shape == SHAPES[2] && (gain - 1.2).abs() < 1e-9), "{found:?}");
+        assert_eq!(best_of([&one, &[timed(1.02)], &[timed(0.7)]]), None);
+        // Not by chance: the built-in shape is none of the others.
+        assert_eq!(best_of([&[timed(1.5)], &one, &one]), None);
+        assert_eq!(best(&[]), None);
+    }
+
+    #[test]
+    fn what_is_wrong_or_refused_anywhere_is_not_chosen() {
+        let fast = || timed(1.5);
+        for bad in [Found::Wrong, Found::Refused("no".into())] {
+            let found = best_of([&[timed(1.0), timed(1.0)], &[timed(1.1), timed(1.1)], &[fast(), bad.clone()]]);
+            assert_eq!(found.map(|(shape, _)| shape), Some(SHAPES[1]));
+            assert_eq!(best_of([&[bad], &[fast()], &[fast()]]), None);
+        }
+    }
+
+    #[test]
+    fn all_numbers_of_keys_count_alike() {
+        let ones = [timed(1.0), timed(1.0)];
+        // Twice as fast and half as fast is as fast.
+        assert_eq!(best_of([&ones, &[timed(2.0), timed(0.5)], &ones]), None);
+        let found = best_of([&ones, &[timed(2.0), timed(0.5)], &[timed(1.05), timed(1.05)]]);
+        assert_eq!(found.map(|(shape, _)| shape), Some(SHAPES[2]));
+    }
+
+    #[test]
+    fn a_table_has_a_line_for_each_shape() {
+        let found = [vec![timed(1.0)], vec![Found::Wrong], vec![Found::Refused("does not fit".into())]];
+        let text = table("A card", &core::array::from_fn::<_, 3, _>(|i| (SHAPES[i], found[i].clone())));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 5);
+        assert!(lines[2].contains("256 threads of 12 keys in 2 slices (built-in)") && lines[2].ends_with("1.000x"), "{text}");
+        assert!(lines[3].ends_with("WRONG ANSWER") && lines[4].ends_with("does not fit"), "{text}");
+    }
+}
