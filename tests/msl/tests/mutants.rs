@@ -315,7 +315,7 @@ fn each_sorts(config: Config, len: u32, bits: &[Bits], times: u32) -> Result<(),
 /// Whether keys of 16 bits come out right, of which all but one of so many are equal.
 fn counts(config: Config, len: u32, others: u32) -> Result<(), String> {
     let backend = MslBackend::open_with(config).map_err(|error| error.to_string())?;
-    let key = |i: u32| if i % others == 0 { (i.wrapping_mul(0x9e37_79b9) >> 16) as i16 } else { -300 };
+    let key = |i: u32| if i.is_multiple_of(others) { (i.wrapping_mul(0x9e37_79b9) >> 16) as i16 } else { -300 };
     let input: Vec<i16> = (0..len).map(key).collect();
     let (mut keys, mut expected) = (input.clone(), input);
     expected.sort_unstable();
