@@ -74,7 +74,10 @@ impl AnyBackend {
             #[cfg(feature = "metal")]
             "metal" => MetalBackend::open_with(config).map(Self::Metal),
             "wgpu" => WgpuBackend::open_with(config).map(Self::Wgpu),
-            _ => Err(Error::Unavailable { backend: name.into(), why: "it is on no GPU".into(), source: None }),
+            _ => {
+                Self::by_name(name)?;
+                Err(Error::Unavailable { backend: name.into(), why: "it is on no GPU".into(), source: None })
+            }
         }
     }
 

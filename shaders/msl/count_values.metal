@@ -2,7 +2,7 @@
 //
 // in       sort; keys_from: packed
 // in, out  state: the numbers of keys of each value grow
-// launch   any groups, of which SPANS go together: a team
+// launch   teams of SPANS groups, one or more
 // does     A team reads a share of the keys, and each of its groups counts the values of one span, as they lie. Of 8 bits, each has COLUMNS
 //          counters, so that lanes that count side by side do not wait for each other. Of 16 bits, two share a word: whoever finds a half of
 //          it half full moves that to the state, long before it overflows.
@@ -11,12 +11,11 @@
 #define SHARE (GROUP * BATCH)
 
 #if HALVES
-// Values of a span, and counters of each.
+// Values of a span.
 #define SPAN (2u * COUNTERS)
-#define COLUMNS 1u
 #define BOTH_HALF_FULL 0x80008000u
 #else
-#define SPAN RADIX
+// Counters of each value.
 #define COLUMNS (COUNTERS / RADIX)
 #endif
 
@@ -44,9 +43,11 @@ inline void add_halves(uint raw, uint found, device atomic_uint* state, constant
     const uint group = group_index(group_id, groups);
     const uint team = group / SPANS;
     const uint teams = groups.x * groups.y / SPANS;
-    // The least value of the span, and the column that the thread counts in.
+#if HALVES
     const uint least = group % SPANS * SPAN;
+#else
     const uint column = index % COLUMNS;
+#endif
     for (uint i = index; i < COUNTERS; i += GROUP) {
         store_shared(counts + i, 0u);
     }

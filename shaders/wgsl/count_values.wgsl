@@ -2,7 +2,7 @@
 //
 // in       sort; keys_from: packed
 // in, out  state: the numbers of keys of each value grow
-// launch   any groups, of which SPANS go together: a team
+// launch   teams of SPANS groups, one or more
 // does     A team reads a share of the keys, and each of its groups counts the values of one span, as they lie. Of 8 bits, each has COLUMNS
 //          counters, so that lanes that count side by side do not wait for each other. Of 16 bits, two share a word: whoever finds a half of
 //          it half full moves that to the state, long before it overflows.

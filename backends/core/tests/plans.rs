@@ -1,8 +1,10 @@
 //! Plans are kept as text, so that none changes unseen. `INSTA_UPDATE=always cargo test` takes a change over.
 
 use core::fmt::Write;
-use polysort_core::plan::{Algorithm, Class, Facts, Groups, Kernel, Payload, Place, Request, Segmented, SortPlan, Top, Tuned};
-use polysort_core::{Error, Options, Spec};
+use polysort_core::plan::{
+    Algorithm, Class, Facts, Groups, Kernel, Payload, Place, Request, Segmented, SortPlan, Top, Tuned, Variant, tuning,
+};
+use polysort_core::{Error, Masks, Options, Spec, Word};
 
 /// Devices that differ in what matters to a plan.
 const DEVICES: [(&str, Facts); 6] = [
@@ -51,6 +53,8 @@ fn plans_are_those_that_were_read() {
         ("u8", keys(8, Spec::of::<u8>(whole))),
         ("u8_with_values", keys(8, Spec::of::<u8>(whole)).with_values(1)),
         ("f16_descending_indices", keys(16, Spec::of::<half::f16>(Options::descending())).for_indices()),
+        ("u16_few", Request { max: tuning::COUNT_16 - 1, ..keys(16, Spec::of::<u16>(whole)) }),
+        ("u16_many", Request { max: tuning::COUNT_16, ..keys(16, Spec::of::<u16>(whole)) }),
         ("f16_counting", Request { algorithm: Some(Algorithm::Counting), ..keys(16, Spec::of::<half::f16>(whole)) }),
         ("u32", u32s),
         ("u32_with_values", u32s.with_values(2)),
@@ -108,6 +112,48 @@ fn grids() {
     let groups = Groups::Each { units: 1, of: 4096 };
     assert_eq!(plan.grid(groups, None, 65_535).unwrap(), plan.grid(groups, Some((1 << 29) - 1), 65_535).unwrap());
     assert!(matches!(plan.grid(groups, None, 300), Err(Error::TooLong { asked, .. }) if asked == (1 << 29) - 1));
+}
+
+/// All bits of keys without a sign.
+fn spec(key_bits: u32) -> Spec {
+    fn of<W: Word>() -> Spec {
+        Spec::new::<W>(Masks::UNSIGNED, 0, W::BITS).unwrap()
+    }
+    match key_bits {
+        8 => of::<u8>(),
+        16 => of::<u16>(),
+        32 => of::<u32>(),
+        64 => of::<u64>(),
+        _ => of::<u128>(),
+    }
+}
+
+/// What is tried for a sort of few keys holds for many: the kernels are the same.
+#[test]
+fn few_keys_stand_for_many() {
+    let around = |step: u64| [step - 1, step, step + 1];
+    for (name, facts) in DEVICES {
+        for key_bits in [8, 16, 32, 64, 128] {
+            for payload in [Payload::None, Payload::Words(1), Payload::Indices] {
+                let mut seen = vec![];
+                for max in [17, 18, 21, 24, 26].into_iter().flat_map(|power| around(1 << power)) {
+                    let request = Request { payload, ..Request::keys(key_bits, spec(key_bits), max) };
+                    let least = facts.least_alike(&request);
+                    let moving = |max| {
+                        let plan = SortPlan::new(Request { max, ..request }, &facts).unwrap();
+                        let kernels = [Kernel::Onesweep, Kernel::Downsweep, Kernel::CountValues, Kernel::Fill];
+                        let variants = plan.long_commands().iter().map(|command| command.variant);
+                        variants.filter(|variant| kernels.contains(&variant.kernel)).collect::<Vec<Variant>>()
+                    };
+                    assert!(least <= max, "{name}: {max}");
+                    assert_eq!(moving(least), moving(max), "{name}: {key_bits} bits, {payload:?}, {max}");
+                    seen.push(least);
+                }
+                seen.dedup();
+                assert!(seen.len() <= 4, "{name}: {seen:?}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -86,6 +86,7 @@ fn shapes_that_no_kernel_has_are_refused() {
     let refused = |kind, shape| matches!(Tuned::NONE.with(kind, shape), Err(Error::Unsupported { .. }));
     let bad = [
         PassShape { group: 0, ..SHAPE },
+        PassShape { group: 96, ..SHAPE },
         PassShape { group: 100, ..SHAPE },
         PassShape { group: 2048, ..SHAPE },
         PassShape { keys: 0, ..SHAPE },

@@ -38,8 +38,9 @@ pub(crate) struct Lists<'a> {
     pub(crate) ends: &'a [u8],
 }
 
-/// Sorts that share a way: keys of so many bits, their payload, what is selected, whether each segment by itself, by which algorithm.
-type Kind = (u32, Payload, Option<Top>, bool, Option<Algorithm>);
+/// Sorts that share a way: keys of so many bits, their payload, what is selected, whether each segment by itself, by which algorithm, and the
+/// fewest keys that have the same kernels.
+type Kind = (u32, Payload, Option<Top>, bool, Option<Algorithm>, u64);
 
 /// The memory of one device, and what is bound in it.
 pub(crate) struct Engine {
@@ -96,11 +97,12 @@ impl Engine {
 
     /// Sorts the host's data by a way that has passed its test. The request's maximum is the number of keys.
     pub(crate) async fn sort(&mut self, request: Request, data: Data<'_>, lists: Option<Lists<'_>>) -> Result<(), Error> {
-        let (request, native) = self.tested(request).await?;
+        let (tested, native) = self.tested(self.shared(request)).await?;
+        let request = Request { max: request.max, segments: request.segments, ..tested };
         self.sort_untested(request, native, data, lists).await
     }
 
-    /// Sorts the host's data, by native kernels or not; where there are lists, each of them by itself.
+    /// Sorts the host's data, of the request's maximum or less, by native kernels or not; where there are lists, each of them by itself.
     pub(crate) async fn sort_untested(
         &mut self,
         request: Request,
@@ -108,7 +110,14 @@ impl Engine {
         data: Data<'_>,
         lists: Option<Lists<'_>>,
     ) -> Result<(), Error> {
-        let count = request.segments.map_or(request.max, |segments| segments.max.into());
+        let keys_in = |bytes: &[u8]| 8 * bytes.len() as u64 / u64::from(request.key_bits);
+        let count = match (&data, request.segments) {
+            (_, Some(segments)) => segments.max.into(),
+            // The request tells how many segments there are.
+            (Data::Top(..), None) => request.max,
+            (Data::Keys(bytes) | Data::Pairs(bytes, _), None) => keys_in(bytes),
+            (Data::Indices(bytes, _), None) => keys_in(bytes),
+        };
         let request = self.shared(request);
         let segments = request.segments;
         let gpu = self.gpu.clone();
@@ -221,12 +230,13 @@ impl Engine {
                 Some(Top { k: tile, ..top })
             }
         };
-        let kind = (request.key_bits, request.payload, top, request.segments.is_some(), asked);
+        let least = self.gpu.facts.least_alike(&request);
+        let kind = (request.key_bits, request.payload, top, request.segments.is_some(), asked, least);
         let way = match self.tested.get(&kind) {
             Some(&way) => way,
             None => {
                 let mut ways = Ways::new(self.gpu.is_native, asked);
-                while !ways.takes(self_test::check(self, request, ways.current()).await)? {}
+                while !ways.takes(self_test::check(self, request, least, ways.current()).await)? {}
                 self.tested.insert(kind, ways.current());
                 ways.current()
             }

@@ -7,21 +7,21 @@ use polysort_core::plan::{Algorithm, Blocked, Payload, Place, Request, Segmented
 use polysort_core::{Error, Masks, Spec, Word};
 use polysort_shaders::abi;
 
-/// Whether requests of this kind are sorted rightly in this way.
-pub(crate) async fn check(engine: &mut Engine, request: Request, way: Way) -> Result<(), Error> {
+/// Whether requests of this kind are sorted rightly in this way, by the kernels for `least` keys or more.
+pub(crate) async fn check(engine: &mut Engine, request: Request, least: u64, way: Way) -> Result<(), Error> {
     let algorithm = way.algorithm;
     let request = Request { algorithm, keys: Place::default(), values: Place::default(), ..request };
     match request.key_bits {
-        8 => check_words::<u8>(engine, request, way.native).await,
-        16 => check_words::<u16>(engine, request, way.native).await,
-        32 => check_words::<u32>(engine, request, way.native).await,
-        64 => check_words::<u64>(engine, request, way.native).await,
-        _ => check_words::<u128>(engine, request, way.native).await,
+        8 => check_words::<u8>(engine, request, least, way.native).await,
+        16 => check_words::<u16>(engine, request, least, way.native).await,
+        32 => check_words::<u32>(engine, request, least, way.native).await,
+        64 => check_words::<u64>(engine, request, least, way.native).await,
+        _ => check_words::<u128>(engine, request, least, way.native).await,
     }
 }
 
 /// Three tiles and a part of one, of few different keys, descending, with the second tile blocked; and what one launch sorts.
-async fn check_words<W: Word>(engine: &mut Engine, request: Request, native: bool) -> Result<(), Error> {
+async fn check_words<W: Word>(engine: &mut Engine, request: Request, least: u64, native: bool) -> Result<(), Error> {
     let masks = Masks::float(W::BITS).reversed(W::BITS);
     let request = Request { spec: Spec::new::<W>(masks, 0, W::BITS)?, ..request };
     if let Some(top) = request.top {
@@ -36,7 +36,7 @@ async fn check_words<W: Word>(engine: &mut Engine, request: Request, native: boo
         }
         return Ok(());
     }
-    let plan = SortPlan::new(Request { max: 1, ..request }, &engine.gpu().facts)?;
+    let plan = SortPlan::new(Request { max: least, ..request }, &engine.gpu().facts)?;
     if request.segments.is_some() {
         return check_segments::<W>(engine, request, native).await;
     }
@@ -51,7 +51,7 @@ async fn check_words<W: Word>(engine: &mut Engine, request: Request, native: boo
         cases.push((Request { spec, small_bucket: Some(0), ..request }, count, Blocked::run(1, 2)));
     }
     for (request, count, blocked) in cases {
-        let request = Request { max: count as u64, blocked, ..request };
+        let request = Request { max: least.max(count as u64), blocked, ..request };
         let what = format!("{:?}", plan.algorithm);
         check_sort::<W>(engine, (request, native), &what, count, &[[0, count as u32]]).await?;
     }

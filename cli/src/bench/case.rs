@@ -45,7 +45,7 @@ pub(crate) enum Way {
     OneSweep,
     /// the same in three steps that wait for no other group
     ReduceThenScan,
-    /// how many keys there are of each value, for keys of 8 and 16 bits
+    /// how many keys there are of each value, for keys of 8 and 16 bits without values
     Counting,
     /// eleven bits a pass, for keys of 32 and 64 bits
     WideDigits,

@@ -17,6 +17,7 @@ use super::resident::{Resident, open_gpus};
 use crate::Outcome;
 use crate::args::BenchArgs;
 use crate::dtype::Key;
+use crate::output::note;
 use crate::progress::spin;
 use anyhow::{Context, Result, bail};
 use core::fmt::Write as _;
@@ -73,10 +74,21 @@ pub(crate) fn sweep(args: &BenchArgs) -> Result<Outcome> {
             if tried.iter().any(|(_, found)| found.iter().any(|found| matches!(found, Found::Wrong))) {
                 outcome = Outcome::Failed;
             }
-            keep(&backend, kind, best(&tried))?;
+            if is_timed(&tried[0]) {
+                keep(&backend, kind, best(&tried))?;
+            } else {
+                note(&format!(
+                    "{kind}: the built-in shape was not timed, so that there is nothing to compare with; what is stored stays"
+                ));
+            }
         }
     }
     Ok(outcome)
+}
+
+/// Whether a shape was right for all numbers of keys.
+fn is_timed((_, found): &(PassShape, Vec<Found>)) -> bool {
+    found.iter().all(|found| matches!(found, Found::Timed(..)))
 }
 
 /// Stores the best shape, and tells so.

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use polysort_core::plan::tuning::SELECT_SEGMENT;
-use polysort_core::plan::{Algorithm, Blocked, Facts, Kernel, Request, SortPlan, Top, Variant};
+use polysort_core::plan::{Algorithm, Blocked, Facts, Kernel, RADIX_BITS, Request, SortPlan, Top, Variant, WIDE_RADIX_BITS};
 use polysort_core::vector::{Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_core::{Backend, Error, Options, Sort, Spec};
 use polysort_kit::StdBackend;
@@ -19,6 +19,17 @@ enum By {
     Hybrid,
     /// Of 16 bits.
     Counting,
+}
+
+impl By {
+    /// Whether kernels for digits of so many bits are those that are tried.
+    fn has_digits_of(self, bits: u32) -> bool {
+        bits == match self {
+            Self::Plans | Self::Hybrid => RADIX_BITS,
+            Self::WideDigits => WIDE_RADIX_BITS,
+            Self::Counting => 16,
+        }
+    }
 }
 
 /// A mistake: in this kernel, what stands for the text's occurrence of that number, counted from 0.
@@ -43,7 +54,7 @@ fn mutated(variant: &Variant) -> Text {
     let Text { text, takes_sizes } = (Source::NATIVE.text)(variant);
     let text = match *PLANTED.lock().unwrap() {
         Some(Mistake { kernel, by, number, from, to, .. })
-            if kernel == variant.kernel && [By::WideDigits, By::Counting].contains(&by) == variant.has_wide_digits() =>
+            if kernel == variant.kernel && by.has_digits_of(variant.radix_bits) =>
         {
             let (at, _) = text.match_indices(from).nth(number).expect("what is mutated is there");
             format!("{}{to}{}", &text[..at], &text[at + from.len()..])

@@ -407,7 +407,7 @@ fn check_request(request: &Request) -> Result<(), Error> {
 }
 
 fn algorithm(request: &Request, facts: &Facts) -> Result<Algorithm, Error> {
-    let is_due = request.key_bits == 8 || request.max >= tuning::COUNT_16 && facts.class != Class::Apple;
+    let is_due = request.key_bits == 8 || request.max >= tuning::COUNT_16 && facts.counts_16();
     let counts = Algorithm::Counting.sorts(request) && is_due;
     let sweeps = facts.ballot(tuning::GROUP).is_some();
     match request.algorithm {
@@ -440,6 +440,23 @@ fn digits(begin: u32, end: u32, radix_bits: u32) -> Vec<Digit> {
 }
 
 impl Facts {
+    /// The fewest keys that are sorted by the same kernels as those of a request: whoever tries these need not have more. Of selections and segments,
+    /// which have kernels for all lengths, one.
+    pub fn least_alike(&self, request: &Request) -> u64 {
+        if request.top.is_some() || request.segments.is_some() {
+            return 1;
+        }
+        let counted = request.key_bits == 16 && Algorithm::Counting.sorts(request) && self.counts_16();
+        let shapes = tuning::steps(self.class).filter(|_| self.unrolls());
+        let steps = shapes.chain(counted.then_some(tuning::COUNT_16));
+        steps.filter(|&step| step <= request.max).last().unwrap_or(1)
+    }
+
+    /// Whether many keys of 16 bits are counted.
+    fn counts_16(&self) -> bool {
+        self.class != Class::Apple && self.workgroup_bytes >= 4 * (1_u32 << 15).div_ceil(tuning::COUNT_16_SPANS)
+    }
+
     /// What one sort can take: keys, and values of `value_words` words of 32 bits if there are any.
     pub fn limits(&self, value_words: u32) -> Limits {
         let max_len = if value_words == 0 { MAX_KEYS } else { MAX_KEYS.min(self.max_binding / (4 * u64::from(value_words))) };

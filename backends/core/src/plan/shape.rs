@@ -43,6 +43,12 @@ impl Facts {
         self.subgroups.is_some_and(|(least, _)| least >= UNROLLED_LANES)
     }
 
+    /// Whether subgroups of a group may go different ways between barriers of their own: those of GPUs, which have 32 lanes or more. On lavapipe, of
+    /// up to 16, such a barrier waits for the whole group, and sorts crash or come out wrong.
+    fn parts_subgroups(&self) -> bool {
+        self.subgroups.is_some_and(|(least, _)| least >= 32)
+    }
+
     /// The group, of `wanted` threads or a half of that and so on, and the ranking by ballots, if such a group is a multiple of every
     /// subgroup and has memory for a row of counters of each of the smallest.
     pub(super) fn ballot(&self, wanted: u32) -> Option<(u32, Ranking)> {
@@ -271,10 +277,9 @@ pub struct Variant {
     pub segmented: bool,
     /// Whether it works on positions that were selected before.
     pub nested: bool,
-    /// Whether it looks for subgroups whose keys share a digit: in long tiles there may be runs of one. On lavapipe it must not, where a barrier of
-    /// a subgroup is one of the whole group, so that no subgroup can go another way.
+    /// Whether it looks for subgroups whose keys share a digit, as in long runs of one, and lets these go another way.
     pub runs: bool,
-    /// Words of the counters in which it counts values of whole keys.
+    /// Words of the counters in which it counts values of whole keys; 0 if it does not.
     pub counters: u32,
     /// What vectors it works on.
     pub vectors: Option<Vectors>,
@@ -358,7 +363,7 @@ impl Variant {
 
     /// Groups that share out the values of a key of 8 or 16 bits: each has a counter for as many as fit, two of 16 bits in a word.
     pub fn spans(&self) -> u32 {
-        if self.packs_counts() { self.radix().div_ceil(2 * self.counters.max(1)) } else { 1 }
+        if self.counters > 0 && self.packs_counts() { self.radix().div_ceil(2 * self.counters) } else { 1 }
     }
 
     /// Words of the counts of all values of a digit.
@@ -510,7 +515,7 @@ pub(super) fn sweep(shape: Variant, max: u64, facts: &Facts) -> Result<Option<Va
     let built_in = || tuning::pass(facts.class, kind.key_words, kind.value_words, max);
     let PassShape { group, keys, slices } = facts.tuned.pass(kind, max).unwrap_or_else(built_in);
     let ballot = facts.ballot(group).or_else(|| facts.ballot(GROUP));
-    let shape = Variant { slices, runs: facts.unrolls(), ..shape };
+    let shape = Variant { slices, runs: facts.parts_subgroups(), ..shape };
     ballot.map(|(group, ranking)| fitted(shape, group, keys, ranking, facts)).transpose()
 }
 

@@ -1,8 +1,8 @@
 //! Shapes of passes that were found on one device, which take the place of the built-in numbers there.
 
-use super::MAX_KEYS;
 use super::shape::{Facts, Kernel, Variant, sweep};
 use super::tuning::{PassShape, spread};
+use super::{MAX_KEYS, RADIX};
 use crate::Error;
 use core::fmt::{self, Display, Formatter};
 
@@ -66,10 +66,12 @@ impl Tuned {
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a kind that is not one of [`PassKind::ALL`], and for a shape that no kernel has: threads are a multiple of 32 up to
-    /// 1024, keys an even number up to 64, and slices no more than keys.
+    /// 1024, and below 256 a power of two, keys an even number up to 64, and slices no more than keys.
     pub fn with(mut self, kind: PassKind, shape: PassShape) -> Result<Self, Error> {
         let PassShape { group, keys, slices } = shape;
-        let is_group = group.is_multiple_of(LANES) && (LANES..=MOST_THREADS).contains(&group);
+        // Each thread owns as many digits as the others, or none.
+        let are_owners = group >= RADIX || RADIX.is_multiple_of(group);
+        let is_group = group.is_multiple_of(LANES) && (LANES..=MOST_THREADS).contains(&group) && are_owners;
         let are_keys = keys.is_multiple_of(2) && (2..=MOST_KEYS).contains(&keys);
         match PassKind::ALL.iter().position(|&known| known == kind) {
             Some(place) if is_group && are_keys && (1..=keys).contains(&slices) => self.0[place] = Some(shape),
@@ -104,9 +106,9 @@ impl Tuned {
 
 impl Facts {
     /// The shape of the passes over many keys by [`Algorithm::OneSweep`](super::Algorithm::OneSweep), if subgroups suit it: the tuned one, or else
-    /// the built-in one, as far as it fits the device.
+    /// the built-in one, as far as it fits the device. None for a kind that is not one of [`PassKind::ALL`].
     pub fn pass_shape(&self, kind: PassKind) -> Option<PassShape> {
-        let PassKind { key_words, value_words } = kind;
+        let PassKind { key_words, value_words } = PassKind::ALL.into_iter().find(|&known| known == kind)?;
         let shape = Variant { value_words, look_back: true, ..Variant::of(Kernel::Onesweep, 32 * key_words) };
         let Variant { group, keys, slices, .. } = sweep(shape, MAX_KEYS, self).ok().flatten()?;
         Some(PassShape { group, keys, slices })

@@ -23,14 +23,14 @@ pub struct PassShape {
 pub fn pass(class: Class, key_words: u32, value_words: u32, max: u64) -> PassShape {
     let (group, keys) = if class == Class::Apple {
         let keys = (36 / (1 + key_words + value_words)).min(16) & !1;
-        (GROUP, if max <= 1 << 17 { (keys / 2).next_multiple_of(2) } else { keys })
+        (GROUP, if max <= FEW_ON_APPLE { (keys / 2).next_multiple_of(2) } else { keys })
     } else {
         let (group, keys) = match (key_words, value_words) {
             (1, 0) => (GROUP, 28),
             (1, 1) => (512, 14),
             (2, 0) => (GROUP, 32),
             (2, 1) => (GROUP, 20),
-            // Even, for slices of as many.
+            // Even, so that slices are of one size.
             _ => (GROUP, 30 / (1 + key_words + value_words) * 2),
         };
         (group, spread(keys, max))
@@ -41,19 +41,26 @@ pub fn pass(class: Class, key_words: u32, value_words: u32, max: u64) -> PassSha
 }
 
 /// Workgroup memory that a slice takes, at most. On an H200 the groups of a processor seem to have 48 KiB of it in all, and there must be
-/// room for two: 2^26 `u64` took 5.3 ms by 26 keys a thread in two slices, 4.1 by 24 in four, and 3.77 by 32, the most for 128 registers.
+/// room for two: 2^26 `u64` took 5.3 ms by 26 keys a thread in two slices, 4.1 by 24 in four, and 3.77 by 32, the most for 128 registers. That 12 keys
+/// of 128 bits go the same way was not measured.
 const SLICE_BYTES: u32 = 23 << 10;
 
 /// Of `keys` that a thread can hold, how many it gets if there are `max` in all.
 pub(super) fn spread(keys: u32, max: u64) -> u32 {
-    let sevenths = if max <= 1 << 18 {
-        2
-    } else if max <= 1 << 21 {
-        4
-    } else {
-        7
-    };
+    let sevenths = [2, 4, 7][FEW.into_iter().filter(|&few| max > few).count()];
     (keys * sevenths / 7).next_multiple_of(2).max(2)
+}
+
+/// The most keys that are spread over as many groups as that takes, and the most that are spread over some more.
+const FEW: [u64; 2] = [1 << 18, 1 << 21];
+
+/// The same on Apple's GPUs.
+const FEW_ON_APPLE: u64 = 1 << 17;
+
+/// Numbers of keys from which on their passes have another shape, in order.
+pub(super) fn steps(class: Class) -> impl Iterator<Item = u64> {
+    let few = if class == Class::Apple { &[FEW_ON_APPLE][..] } else { &FEW };
+    few.iter().map(|few| few + 1)
 }
 
 /// The same for passes by wide digits. The larger a tile, the less its 2048 status words weigh: so each thread holds twice as many words, of 256
@@ -170,11 +177,10 @@ pub const COUNT_GROUP: u32 = 1024;
 /// Counters of each value of 8 bits, at most: one for each lane of a subgroup, so that no two count in the same bank.
 pub const MOST_COLUMNS: u32 = 32;
 
-/// Teams of groups that count, at most, and the keys of each, by the most keys that there can be. Each adds all its counts to the state, so that it
-/// should have more keys than there are values.
+/// Teams of groups that count, at most. Each adds all its counts to the state: the fewer, the less of that.
 pub const COUNT_TEAMS: u32 = 128;
 
-/// See [`COUNT_TEAMS`].
+/// Keys of a team, by the most that there can be: more than there are values, but for fewer keys as few as it takes to have work for some groups.
 pub fn team_keys(max: u64) -> u32 {
     (max / u64::from(COUNT_TEAMS)).next_power_of_two().clamp(1 << 14, 1 << 17) as u32
 }
@@ -184,6 +190,9 @@ const _: () = assert!(COUNT_GROUP * HISTOGRAM_BATCH * 2 < 1 << 15);
 
 /// From so many keys of 16 bits on, counting their values beats two passes: an H200 took 236 µs for 2^24, 307 by passes; for 2^22 162 and 132.
 pub const COUNT_16: u64 = 1 << 24;
+
+/// Groups that share out the values of 16 bits, at most, for that: all of them read all keys. More than an H200 needs were not measured.
+pub const COUNT_16_SPANS: u32 = 3;
 
 /// Values of a digit whose counts one thread adds up, where the digit of the last selected key is looked for.
 pub const DIGIT_RUN: u32 = 16;
