@@ -156,6 +156,31 @@ fn few_keys_stand_for_many() {
     }
 }
 
+/// Also those that sort few keys where many would be counted as a whole.
+#[test]
+fn kernels_have_counters_for_the_digits() {
+    let by_digit = [Kernel::SingleTile, Kernel::BucketTile, Kernel::Histogram, Kernel::Onesweep, Kernel::BucketSweep];
+    let mut seen = vec![];
+    for (name, facts) in DEVICES {
+        for key_bits in [8, 16, 32, 64, 128] {
+            for algorithm in [None, Some(Algorithm::WideDigits), Some(Algorithm::MsdHybrid), Some(Algorithm::Counting)] {
+                let request = Request { algorithm, ..Request::keys(key_bits, spec(key_bits), 1 << 24) };
+                let Ok(plan) = SortPlan::new(request, &facts) else { continue };
+                for command in plan.all_commands().filter(|command| by_digit.contains(&command.variant.kernel)) {
+                    let least = command.variant.radix_bits;
+                    assert!(
+                        plan.digits.iter().all(|digit| digit.bits <= least),
+                        "{name}: {key_bits} bits, {algorithm:?}: {plan}"
+                    );
+                    seen.push((plan.algorithm, command.variant.kernel));
+                }
+            }
+        }
+    }
+    assert!(seen.contains(&(Algorithm::Counting, Kernel::SingleTile)), "{seen:?}");
+    assert!(by_digit.iter().all(|kernel| seen.iter().any(|(_, seen)| seen == kernel)), "{seen:?}");
+}
+
 #[test]
 fn what_no_plan_can_do_is_refused() {
     let (_, facts) = DEVICES[2];

@@ -242,7 +242,7 @@ pub struct SortPlan {
     pub request: Request,
     /// The way to sort what does not fit one tile.
     pub algorithm: Algorithm,
-    /// Bits of a digit, at most.
+    /// Bits of what has a counter for each value: a digit, or a key that is counted as a whole.
     pub radix_bits: u32,
     /// The digits, least significant first: a pass each, unless all keys share it.
     pub digits: Vec<Digit>,
@@ -283,13 +283,14 @@ impl SortPlan {
         let algorithm = algorithm(&request, facts)?;
         // Selections have digits of eight bits in any case.
         let is_wide = algorithm == Algorithm::WideDigits && request.top.is_none();
-        let radix_bits = if is_wide { WIDE_RADIX_BITS } else { RADIX_BITS };
-        let shapes = Shapes::new(&request, radix_bits, facts)?;
-        let radix_bits = if algorithm == Algorithm::Counting { request.key_bits } else { radix_bits };
+        let digit_bits = if is_wide { WIDE_RADIX_BITS } else { RADIX_BITS };
+        let shapes = Shapes::new(&request, digit_bits, facts)?;
+        // Counting has counters for whole keys, but a tile by itself is sorted by digits all the same.
+        let radix_bits = if algorithm == Algorithm::Counting { request.key_bits } else { digit_bits };
         let up = request.key_words() * 32 - request.key_bits;
         let masks = Masks { clear: request.spec.masks.clear << up, set: request.spec.masks.set << up };
         let window = (request.spec.begin + up, request.spec.end + up);
-        let digits = digits(window.0, window.1, radix_bits);
+        let digits = digits(window.0, window.1, digit_bits);
         let mut plan = Self {
             request,
             algorithm,

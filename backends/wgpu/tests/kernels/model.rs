@@ -389,7 +389,8 @@ impl Model<'_> {
 
     /// The place of a key of 8 or 16 bits, the top of a word, in the order of all that there can be.
     fn value_of(&self, key: u128) -> usize {
-        self.digit_of(key, &self.plan.digits[0])
+        let bits = self.plan.request.key_bits;
+        self.digit_of(key, &Digit { word: 0, shift: 32 - bits, bits })
     }
 
     /// Moves each key, and its value, to its place.
