@@ -44,6 +44,14 @@ impl AnyBackend {
         "rayon",
     ];
 
+    /// Those of [`NAMES`](AnyBackend::NAMES) that are on a GPU.
+    pub const GPU_NAMES: &'static [&'static str] = &[
+        #[cfg(all(feature = "metal", target_vendor = "apple"))]
+        "metal",
+        #[cfg(feature = "wgpu")]
+        "wgpu",
+    ];
+
     /// The shared device of the backend with one of [`NAMES`](AnyBackend::NAMES).
     ///
     /// # Errors
@@ -64,7 +72,7 @@ impl AnyBackend {
         }
     }
 
-    /// A device of its own for the backend with one of [`NAMES`](AnyBackend::NAMES), which is on a GPU, as the configuration says.
+    /// A device of its own for the backend with one of [`GPU_NAMES`](AnyBackend::GPU_NAMES), as the configuration says.
     ///
     /// # Errors
     /// [`Error::Unavailable`] as [`by_name`](AnyBackend::by_name), and for a backend that is on no GPU.

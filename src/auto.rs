@@ -98,7 +98,7 @@ impl Auto {
 
 /// The GPU by the backend that is preferred: the shared one, or one of its own if it is to sort by shapes that were stored for it.
 #[cfg(feature = "wgpu")]
-pub(crate) fn open_gpu(stored: &Stored) -> Result<AnyBackend, Error> {
+pub(crate) fn preferred_gpu(stored: &Stored) -> Result<AnyBackend, Error> {
     use crate::gpu::Config;
     #[cfg(feature = "metal")]
     let shared = AnyBackend::by_name("metal").or_else(|_| AnyBackend::by_name("wgpu"))?;
@@ -128,7 +128,7 @@ fn tuned(_: &AnyBackend) -> Vec<String> {
 #[cfg(feature = "wgpu")]
 fn gpu(stored: &Stored) -> Option<(AnyBackend, Costs)> {
     use crate::gpu::wgpu::DeviceType;
-    let backend = match open_gpu(stored) {
+    let backend = match preferred_gpu(stored) {
         Ok(opened) => opened,
         Err(error) => {
             tracing::debug!(%error, "no GPU");

@@ -85,7 +85,7 @@ pub fn calibrate(mut each: impl FnMut(&str)) -> Result<Calibration, Error> {
     each(&cores.name());
     let mut measured = Measured { threads: cores.threads(), cores: costs(&cores)?, gpu: None };
     #[cfg(feature = "wgpu")]
-    if let Ok(gpu) = crate::auto::open_gpu(&load().unwrap_or_default()) {
+    if let Ok(gpu) = crate::auto::preferred_gpu(&load().unwrap_or_default()) {
         each(&gpu.name());
         measured.gpu = Some((gpu.name(), costs(&gpu)?));
     }

@@ -4,20 +4,28 @@
 // out      keys_to: packed
 // launch   groups of COPY_TILE words each, at least as many as that takes, of VALUE_BLOCK threads
 
+constant uint IN_ALL_PLACES = 0xffffffffu / VALUE_MASK;
+
 // Where the keys of a value start.
 inline uint start_of(uint value, const device uint* state, threadgroup uint* block_starts) {
     return block_starts[value / VALUE_BLOCK] + state[STATE_VALUES + value];
 }
 
-// The value of the key at a position: the last one that starts there or before.
-inline uint value_at(uint position, const device uint* state, threadgroup uint* block_starts) {
-    uint value = 0u;
-    for (uint step = BLOCKS / 2u; step > 0u; step /= 2u) {
-        value += block_starts[value + step] <= position ? step : 0u;
+inline bool starts_by(uint position, uint value, const device uint* state, threadgroup uint* block_starts) {
+    return value < RADIX && start_of(value, state, block_starts) <= position;
+}
+
+// The value of the key at a position, the last one that starts there or before, if it is `least` or larger: by steps that double until they
+// go too far, and then halve. The next one mostly is not far.
+inline uint value_at(uint position, uint least, const device uint* state, threadgroup uint* block_starts) {
+    uint value = least;
+    uint step = 1u;
+    while (starts_by(position, value + step, state, block_starts)) {
+        value += step;
+        step *= 2u;
     }
-    value *= VALUE_BLOCK;
-    for (uint step = VALUE_BLOCK / 2u; step > 0u; step /= 2u) {
-        value += start_of(value + step, state, block_starts) <= position ? step : 0u;
+    for (step /= 2u; step > 0u; step /= 2u) {
+        value += starts_by(position, value + step, state, block_starts) ? step : 0u;
     }
     return value;
 }
@@ -42,24 +50,29 @@ inline uint value_at(uint position, const device uint* state, threadgroup uint* 
     const uint keys = state[STATE_COUNT];
     const uint words = (keys + KEYS_PER_WORD - 1u) / KEYS_PER_WORD;
     const uint first = group_index(group_id, groups) * COPY_TILE;
-    // The key that the thread is at, and where those like it end.
-    uint raw = 0u;
+    // The value that the thread is at, its key in all places of a word, and where those of it end.
+    uint value = 0u;
+    uint alike = 0u;
     uint end = 0u;
     for (uint i = first + index; i < min(words, first + COPY_TILE); i += GROUP) {
         const uint position = i * KEYS_PER_WORD;
-        const uint present = min(keys - position, KEYS_PER_WORD);
-        uint packed = 0u;
-        for (uint k = 0u; k < present; k++) {
-            if (end <= position + k) {
-                const uint value = value_at(position + k, state, block_starts);
-                raw = raw_of(value, sort);
-                end = value == RADIX - 1u ? keys : start_of(value + 1u, state, block_starts);
-            }
-            packed |= raw << (k * KEY_BITS);
-        }
         const uint at = sort.packed_first / KEYS_PER_WORD + i;
-        if (present < KEYS_PER_WORD) {
-            packed |= (keys_to[at] >> (present * KEY_BITS)) << (present * KEY_BITS);
+        uint packed = alike;
+        // Else the whole word is of this value.
+        if (end < position + KEYS_PER_WORD) {
+            const uint present = min(keys - position, KEYS_PER_WORD);
+            packed = 0u;
+            for (uint k = 0u; k < present; k++) {
+                if (end <= position + k) {
+                    value = value_at(position + k, value, state, block_starts);
+                    alike = raw_of(value, sort) * IN_ALL_PLACES;
+                    end = value == RADIX - 1u ? keys : start_of(value + 1u, state, block_starts);
+                }
+                packed |= alike & (VALUE_MASK << (k * KEY_BITS));
+            }
+            if (present < KEYS_PER_WORD) {
+                packed |= (keys_to[at] >> (present * KEY_BITS)) << (present * KEY_BITS);
+            }
         }
         keys_to[at] = packed;
     }

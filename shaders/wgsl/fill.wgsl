@@ -11,6 +11,8 @@
 // How many keys lie before each block.
 var<workgroup> block_starts: array<u32, VALUE_BLOCK>;
 
+const IN_ALL_PLACES: u32 = 0xffffffffu / VALUE_MASK;
+
 var<private> keys: u32;
 
 @compute @workgroup_size(GROUP)
@@ -29,29 +31,35 @@ fn fill(
     keys = state[STATE_COUNT];
     let words = (keys + KEYS_PER_WORD - 1u) / KEYS_PER_WORD;
     let first = (group_id.y * groups.x + group_id.x) * COPY_TILE;
-    // The key that the thread is at, and where those like it end.
-    var raw = 0u;
+    // The value that the thread is at, its key in all places of a word, and where those of it end.
+    var value = 0u;
+    var alike = 0u;
     var end = 0u;
     for (var i = first + thread; i < min(words, first + COPY_TILE); i += GROUP) {
         let position = i * KEYS_PER_WORD;
-        let present = min(keys - position, KEYS_PER_WORD);
-        var packed = 0u;
-        for (var k = 0u; k < present; k++) {
-            if (end <= position + k) {
-                let value = value_at(position + k);
-                raw = raw_of(value);
-                end = end_of(value);
-            }
-            packed |= raw << (k * KEY_BITS);
-        }
         let at = sort.packed_first / KEYS_PER_WORD + i;
-        if (present < KEYS_PER_WORD) {
-            packed |= (keys_to[at] >> (present * KEY_BITS)) << (present * KEY_BITS);
+        var packed = alike;
+        // Else the whole word is of this value.
+        if (end < position + KEYS_PER_WORD) {
+            let present = min(keys - position, KEYS_PER_WORD);
+            packed = 0u;
+            for (var k = 0u; k < present; k++) {
+                if (end <= position + k) {
+                    value = value_at(position + k, value);
+                    alike = raw_of(value) * IN_ALL_PLACES;
+                    end = end_of(value);
+                }
+                packed |= alike & (VALUE_MASK << (k * KEY_BITS));
+            }
+            if (present < KEYS_PER_WORD) {
+                packed |= (keys_to[at] >> (present * KEY_BITS)) << (present * KEY_BITS);
+            }
         }
         keys_to[at] = packed;
     }
 }
 
+// Where the keys of a value start.
 fn start_of(value: u32) -> u32 {
     return block_starts[value / VALUE_BLOCK] + state[STATE_VALUES + value];
 }
@@ -63,27 +71,21 @@ fn end_of(value: u32) -> u32 {
     return start_of(value + 1u);
 }
 
-// The value of the key at a position: the last one that starts there or before.
-fn value_at(position: u32) -> u32 {
-    var low = 0u;
-    var high = BLOCKS;
-    while (high - low > 1u) {
-        let middle = (low + high) / 2u;
-        if (block_starts[middle] <= position) {
-            low = middle;
-        } else {
-            high = middle;
-        }
+// The value of the key at a position, the last one that starts there or before, if it is `least` or larger: by steps that double until they
+// go too far, and then halve. The next one mostly is not far.
+fn value_at(position: u32, least: u32) -> u32 {
+    var value = least;
+    var step = 1u;
+    while (starts_by(position, value + step)) {
+        value += step;
+        step *= 2u;
     }
-    low *= VALUE_BLOCK;
-    high = low + VALUE_BLOCK;
-    while (high - low > 1u) {
-        let middle = (low + high) / 2u;
-        if (start_of(middle) <= position) {
-            low = middle;
-        } else {
-            high = middle;
-        }
+    for (step /= 2u; step > 0u; step /= 2u) {
+        value += select(0u, step, starts_by(position, value + step));
     }
-    return low;
+    return value;
+}
+
+fn starts_by(position: u32, value: u32) -> bool {
+    return value < RADIX && start_of(value) <= position;
 }

@@ -90,7 +90,7 @@ fn open_backends(names: &[String], ways: &[Way]) -> Result<Vec<(AnyBackend, Way)
     let names: Vec<&str> = if all { AnyBackend::NAMES.to_vec() } else { names.iter().map(String::as_str).collect() };
     let mut opened = vec![];
     for name in names {
-        let ways = if ways.is_empty() || !["metal", "wgpu"].contains(&name) { &[Way::Auto] } else { ways };
+        let ways = if ways.is_empty() || !AnyBackend::GPU_NAMES.contains(&name) { &[Way::Auto] } else { ways };
         for &way in ways {
             match open(name, way) {
                 Ok(backend) => opened.push((backend, way)),

@@ -243,7 +243,7 @@ const HYBRID_MISTAKES: [Mistake; 19] = [
 ];
 
 /// Mistakes in what counts whole keys.
-const COUNTING_MISTAKES: [Mistake; 7] = [
+const COUNTING_MISTAKES: [Mistake; 9] = [
     in_counting(Kernel::CountValues, "counters that overflow", "(before & BOTH_HALF_FULL) != 0u", "false"),
     in_counting(Kernel::CountValues, "moved by all that see it", "full & BOTH_HALF_FULL", "BOTH_HALF_FULL"),
     in_counting(Kernel::CountValues, "the lower half for both", "1u << (16u * (place % 2u))", "1u"),
@@ -253,9 +253,11 @@ const COUNTING_MISTAKES: [Mistake; 7] = [
     in_counting(
         Kernel::Fill,
         "the value before",
-        "block_starts[value + step] <= position",
-        "block_starts[value + step] < position",
+        "start_of(value, state, block_starts) <= position",
+        "start_of(value, state, block_starts) < position",
     ),
+    in_counting(Kernel::Fill, "words of two values", "end < position + KEYS_PER_WORD", "end <= position"),
+    in_counting(Kernel::Fill, "one step of each size", "step /= 2u; step > 0u", "step /= 4u; step > 0u"),
 ];
 
 /// Keys of the buckets that are small.
@@ -300,7 +302,7 @@ fn sorts(by: By) -> Result<(), String> {
         By::Counting => {
             counts(some(Algorithm::Counting), 40_001, 3)?;
             // One team, which meets more equal keys than a half of a word counts.
-            counts(Config { most_groups: 1, ..some(Algorithm::Counting) }, 70_001, 100)
+            counts(Config { most_groups: 1, ..some(Algorithm::Counting) }, 90_001, 100)
         }
     }
 }
@@ -323,10 +325,11 @@ fn each_sorts(config: Config, len: u32, bits: &[Bits], times: u32) -> Result<(),
     Ok(())
 }
 
-/// Whether keys of 16 bits come out right, of which all but one of so many are equal.
+/// Whether keys of 16 bits come out right, of which all but one of so many have three values, most of them one.
 fn counts(config: Config, len: u32, others: u32) -> Result<(), String> {
     let backend = MslBackend::open_with(config).map_err(|error| error.to_string())?;
-    let key = |i: u32| if i.is_multiple_of(others) { (i.wrapping_mul(0x9e37_79b9) >> 16) as i16 } else { -300 };
+    let usual = |i: u32| -300 + i16::from(i % 8 == 1) + 3 * i16::from(i % 16 == 2);
+    let key = |i: u32| if i.is_multiple_of(others) { (i.wrapping_mul(0x9e37_79b9) >> 16) as i16 } else { usual(i) };
     let input: Vec<i16> = (0..len).map(key).collect();
     let (mut keys, mut expected) = (input.clone(), input);
     expected.sort_unstable();
