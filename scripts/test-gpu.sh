@@ -34,14 +34,15 @@ run_device() {
         log=$logs/$device-$name.log status=0
         filter=()
         case $quick$device$name in
-        yeslavapipe-*wgpu_kernels | yeslavapipe-4wgpu_vectors | yeslavapipe-16wgpu_vectors | yeslavapipe-16wgpu_calls) continue ;;
+        yeslavapipe-*wgpu_kernels | yeslavapipe-4wgpu_vectors) continue ;;
+        yeslavapipe-16wgpu_vectors | yeslavapipe-16wgpu_calls | yeslavapipe-16wgpu_look_back) continue ;;
         yeslavapipe-8wgpu_calls) filter=(--skip segments) ;;
         # Keys whose kernels others have as well; and what SwiftShader or lavapipe-8 does.
         yeslavapipe-4wgpu_conformance)
             filter=(--skip "no subgroups]" --skip "wide digits]" --skip "reduce then scan]")
             for key in i8 bool i16 f16 i32 f32 i64 f64 i128 isize usize bf16 char Reverse Custom "("; do filter+=(--skip "] $key"); done
             ;;
-        yeslavapipe-8wgpu_conformance) filter=(--skip "no subgroups]") ;;
+        yeslavapipe-8wgpu_conformance) filter=(--skip "no subgroups]" --skip "reduce then scan]") ;;
         yeslavapipe-16wgpu_conformance) filter=("lavapipe-16] u32 sort") ;;
         # It compiles at once and sorts slowly: what the others leave out for the time that it takes to compile.
         yesswiftshaderwgpu_conformance) filter=("no subgroups]") ;;

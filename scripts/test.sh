@@ -55,7 +55,7 @@ cargo package --workspace --exclude polysort-kit --exclude polysort-benches --ex
 
 step "the demo"
 # As the tests were built: what is for release differs in speed.
-cargo run --quiet -p polysort-cli -- demo --quick
+target/debug/polysort demo --quick
 
 step "summary"
 # Tests run and skipped, of the last lines of nextest and of libtest.
@@ -67,5 +67,5 @@ count() {
 printf 'tests: %s; under the address sanitizer: %s\n' "$(count "$tests")" "$(count "$sanitized")"
 printf 'on GPUs:\n%s\n' "$(tail -n 8 "$gpu")"
 printf 'backends that opened on this machine:\n'
-cargo run --quiet -p polysort-cli -- devices
+target/debug/polysort devices
 printf '\nall of it passed in %s s\n' "$SECONDS"

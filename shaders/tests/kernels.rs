@@ -3,8 +3,7 @@
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, StorageAccess, TypeInner};
 use polysort_core::plan::{
-    Algorithm, Buffer, Class, Command, Facts, Kernel, Place, Ranking, Request, SearchPlan, Segmented, SortPlan, Top, Tuned,
-    Variant,
+    Algorithm, Buffer, Class, Command, Facts, Kernel, Place, Ranking, Request, SearchPlan, Segmented, SortPlan, Top, Variant,
 };
 use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Error, Options, Spec};
@@ -13,25 +12,16 @@ use std::collections::{BTreeSet, HashMap};
 
 /// Devices that differ in what matters: lanes, and memory.
 fn devices() -> Vec<(&'static str, Facts)> {
-    let facts = |subgroups, workgroup_bytes, max_group| Facts {
-        subgroups,
-        workgroup_bytes,
-        max_group,
-        max_groups: 65_535,
-        max_binding: 1 << 31,
-        class: Class::Other,
-        tuned: Tuned::NONE,
-    };
     vec![
-        ("4 lanes", facts(Some((4, 4)), 32 << 10, 1024)),
-        ("8 lanes", facts(Some((8, 8)), 32 << 10, 1024)),
-        ("16 lanes", facts(Some((16, 16)), 32 << 10, 1024)),
-        ("Apple", Facts { class: Class::Apple, ..facts(Some((32, 32)), 32 << 10, 1024) }),
-        ("32 lanes", facts(Some((32, 32)), 48 << 10, 1024)),
-        ("8 to 32 lanes", facts(Some((8, 32)), 32 << 10, 1024)),
-        ("32 to 64 lanes", facts(Some((32, 64)), 32 << 10, 1024)),
-        ("128 lanes", facts(Some((128, 128)), 32 << 10, 1024)),
-        ("no subgroups", facts(None, 16 << 10, 256)),
+        ("4 lanes", Facts::new(Some((4, 4)), 32 << 10, 1024)),
+        ("8 lanes", Facts::new(Some((8, 8)), 32 << 10, 1024)),
+        ("16 lanes", Facts::new(Some((16, 16)), 32 << 10, 1024)),
+        ("Apple", Facts { class: Class::Apple, ..Facts::new(Some((32, 32)), 32 << 10, 1024) }),
+        ("32 lanes", Facts::new(Some((32, 32)), 48 << 10, 1024)),
+        ("8 to 32 lanes", Facts::new(Some((8, 32)), 32 << 10, 1024)),
+        ("32 to 64 lanes", Facts::new(Some((32, 64)), 32 << 10, 1024)),
+        ("128 lanes", Facts::new(Some((128, 128)), 32 << 10, 1024)),
+        ("no subgroups", Facts::new(None, 16 << 10, 256)),
     ]
 }
 

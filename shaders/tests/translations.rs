@@ -10,7 +10,7 @@ use naga::ShaderStage;
 use naga::back::spv;
 use polysort_core::plan::tuning;
 use polysort_core::plan::{
-    Algorithm, Class, Facts, Kernel, MAX_KEYS, Payload, Ranking, Request, SearchPlan, SortPlan, Top, Tuned, Variant,
+    Algorithm, Class, Facts, Kernel, MAX_KEYS, Payload, Ranking, Request, SearchPlan, SortPlan, Top, Variant,
 };
 use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Masks, Spec, Word};
@@ -18,15 +18,7 @@ use translated::{UNCHECKED, metal, module};
 
 /// Every kernel of every plan for a device like Apple's, in the order of the plans.
 fn variants() -> Vec<Variant> {
-    let facts = Facts {
-        subgroups: Some((32, 32)),
-        workgroup_bytes: 32 << 10,
-        max_group: 1024,
-        max_groups: 65_535,
-        max_binding: 1 << 31,
-        class: Class::Other,
-        tuned: Tuned::NONE,
-    };
+    let facts = Facts::new(Some((32, 32)), 32 << 10, 1024);
     let mut variants = vec![];
     for bits in [8, 16, 32, 64, 128] {
         let spec = match bits {

@@ -5,24 +5,14 @@
 //! count for each other lies in the cache as well.
 
 use polysort_core::Spec;
-use polysort_core::plan::{
-    Algorithm, Buffer, Class, Command, Facts, Kernel, Number, RADIX, Request, STATE_HEADER, SortPlan, Tuned,
-};
+use polysort_core::plan::{Algorithm, Buffer, Class, Command, Facts, Kernel, Number, RADIX, Request, STATE_HEADER, SortPlan};
 use std::collections::BTreeMap;
 
 const KEYS: usize = 1 << 24;
 const CACHE_BYTES: usize = 24 << 20;
 const LINE_BYTES: usize = 128;
 
-const FACTS: Facts = Facts {
-    subgroups: Some((32, 32)),
-    workgroup_bytes: 32 << 10,
-    max_group: 1024,
-    max_groups: 65_535,
-    max_binding: 1 << 31,
-    class: Class::Apple,
-    tuned: Tuned::NONE,
-};
+const FACTS: Facts = Facts { class: Class::Apple, ..Facts::new(Some((32, 32)), 32 << 10, 1024) };
 
 /// Lines in the order of their last use: a ring through one that is none.
 struct Cache {

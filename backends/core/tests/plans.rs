@@ -2,31 +2,19 @@
 
 use core::fmt::Write;
 use polysort_core::plan::{
-    Algorithm, Class, Facts, Groups, Kernel, Payload, Place, Request, Segmented, SortPlan, Top, Tuned, Variant, tuning,
+    Algorithm, Class, Facts, Groups, Kernel, Payload, Place, Request, Segmented, SortPlan, Top, Variant, tuning,
 };
 use polysort_core::{Error, Masks, Options, Spec, Word};
 
 /// Devices that differ in what matters to a plan.
 const DEVICES: [(&str, Facts); 6] = [
-    ("4 lanes", facts(Some((4, 4)), 32 << 10, 256)),
-    ("16 lanes", facts(Some((16, 16)), 32 << 10, 1024)),
-    ("32 lanes", facts(Some((32, 32)), 48 << 10, 1024)),
-    ("Apple", Facts { class: Class::Apple, ..facts(Some((32, 32)), 32 << 10, 1024) }),
-    ("4 to 64 lanes", facts(Some((4, 64)), 32 << 10, 1024)),
-    ("no subgroups", facts(None, 16 << 10, 256)),
+    ("4 lanes", Facts::new(Some((4, 4)), 32 << 10, 256)),
+    ("16 lanes", Facts::new(Some((16, 16)), 32 << 10, 1024)),
+    ("32 lanes", Facts::new(Some((32, 32)), 48 << 10, 1024)),
+    ("Apple", Facts { class: Class::Apple, ..Facts::new(Some((32, 32)), 32 << 10, 1024) }),
+    ("4 to 64 lanes", Facts::new(Some((4, 64)), 32 << 10, 1024)),
+    ("no subgroups", Facts::new(None, 16 << 10, 256)),
 ];
-
-const fn facts(subgroups: Option<(u32, u32)>, workgroup_bytes: u32, max_group: u32) -> Facts {
-    Facts {
-        subgroups,
-        workgroup_bytes,
-        max_group,
-        max_groups: 65_535,
-        max_binding: 1 << 31,
-        class: Class::Other,
-        tuned: Tuned::NONE,
-    }
-}
 
 fn on_all_devices(request: Request) -> String {
     let mut text = String::new();
@@ -159,19 +147,19 @@ fn few_keys_stand_for_many() {
 /// Also those that sort few keys where many would be counted as a whole.
 #[test]
 fn kernels_have_counters_for_the_digits() {
-    let by_digit = [Kernel::SingleTile, Kernel::BucketTile, Kernel::Histogram, Kernel::Onesweep, Kernel::BucketSweep];
+    let passes = [Kernel::Onesweep, Kernel::BucketSweep, Kernel::Upsweep, Kernel::Downsweep];
+    let others = [Kernel::SingleTile, Kernel::BucketTile, Kernel::Histogram, Kernel::BucketHistogram];
+    let by_digit = [passes, others].concat();
+    let asked = [Algorithm::ReduceThenScan, Algorithm::WideDigits, Algorithm::MsdHybrid, Algorithm::Counting];
     let mut seen = vec![];
     for (name, facts) in DEVICES {
         for key_bits in [8, 16, 32, 64, 128] {
-            for algorithm in [None, Some(Algorithm::WideDigits), Some(Algorithm::MsdHybrid), Some(Algorithm::Counting)] {
+            for algorithm in [None].into_iter().chain(asked.map(Some)) {
                 let request = Request { algorithm, ..Request::keys(key_bits, spec(key_bits), 1 << 24) };
                 let Ok(plan) = SortPlan::new(request, &facts) else { continue };
                 for command in plan.all_commands().filter(|command| by_digit.contains(&command.variant.kernel)) {
-                    let least = command.variant.radix_bits;
-                    assert!(
-                        plan.digits.iter().all(|digit| digit.bits <= least),
-                        "{name}: {key_bits} bits, {algorithm:?}: {plan}"
-                    );
+                    let most = command.variant.radix_bits;
+                    assert!(plan.digits.iter().all(|digit| digit.bits <= most), "{name}: {key_bits} bits, {algorithm:?}: {plan}");
                     seen.push((plan.algorithm, command.variant.kernel));
                 }
             }

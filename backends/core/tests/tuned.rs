@@ -4,15 +4,7 @@ use polysort_core::plan::tuning::{self, PassShape};
 use polysort_core::plan::{Algorithm, Class, Facts, Kernel, PassKind, Request, SortPlan, Tuned, Variant};
 use polysort_core::{Error, Options, Spec};
 
-const FACTS: Facts = Facts {
-    subgroups: Some((32, 32)),
-    workgroup_bytes: 48 << 10,
-    max_group: 1024,
-    max_groups: 65_535,
-    max_binding: 1 << 31,
-    class: Class::Other,
-    tuned: Tuned::NONE,
-};
+const FACTS: Facts = Facts::new(Some((32, 32)), 48 << 10, 1024);
 
 const SHAPE: PassShape = PassShape { group: 384, keys: 14, slices: 4 };
 

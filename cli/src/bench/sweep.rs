@@ -6,7 +6,7 @@
 //!         prepare its sort, which is tested; warm up
 //!         for each data set: time the built-in shape, time the candidate, compare the result with the CPU's
 //!     print all of it
-//! time the best once more, and store it if it is worth it
+//!     time the fastest once more; store the best of them, if it is worth it
 //! ```
 //!
 //! 1. The built-in shape is timed anew beside each candidate, and what counts is the ratio of the two: a clock that drifts does so for both.
@@ -32,6 +32,9 @@ const DEFAULT_SIZES: [usize; 1] = [1 << 24];
 
 /// How many times as fast as the built-in shape another must be to be stored: less may be chance, and is not worth kernels of one's own.
 const LEAST_GAIN: f64 = 1.02;
+
+/// How many shapes are timed a second time.
+const AGAIN: usize = 3;
 
 /// Threads of a group.
 const GROUPS: [u32; 4] = [128, 256, 384, 512];
@@ -68,15 +71,13 @@ pub(crate) fn sweep(args: &BenchArgs) -> Result<Outcome> {
     let (sizes, mut outcome) = (args.sizes_or(&DEFAULT_SIZES), Outcome::Fine);
     for backend in open_gpus(&args.backends)? {
         for kind in PassKind::ALL {
-            let mut tried = kind_of(&backend, kind, candidates(kind), &sizes, rounds)?;
-            if tried.iter().any(|(_, found)| found.iter().any(|found| matches!(found, Found::Wrong))) {
+            let swept = Swept { backend: &backend, kind, sizes: &sizes, rounds };
+            let Settled { best, has_built_in, has_wrong } = settle(swept.time(candidates(kind))?, |shapes| swept.time(shapes))?;
+            if has_wrong {
                 outcome = Outcome::Failed;
             }
-            if let Some((shape, _)) = best(&tried) {
-                tried = kind_of(&backend, kind, [shape], &sizes, rounds)?;
-            }
-            if is_timed(&tried[0]) {
-                keep(&backend, kind, best(&tried))?;
+            if has_built_in {
+                keep(&backend, kind, best)?;
             } else {
                 note(&format!(
                     "{kind}: the built-in shape was not timed, so that there is nothing to compare with; what is stored stays"
@@ -87,9 +88,29 @@ pub(crate) fn sweep(args: &BenchArgs) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Whether a shape was right for all numbers of keys.
-fn is_timed((_, found): &(PassShape, Vec<Found>)) -> bool {
-    found.iter().all(|found| matches!(found, Found::Timed(..)))
+/// What came of each shape for each number of keys, the built-in shape first.
+type Tried = Vec<(PassShape, Vec<Found>)>;
+
+/// What came of a sweep.
+struct Settled {
+    best: Option<(PassShape, f64)>,
+    /// Whether the built-in shape could be timed.
+    has_built_in: bool,
+    /// Whether any shape sorted wrongly.
+    has_wrong: bool,
+}
+
+/// Times the fastest shapes [again](AGAIN), and settles for the best of that.
+fn settle(first: Tried, again: impl FnOnce(Vec<PassShape>) -> Result<Tried>) -> Result<Settled> {
+    let finalists: Vec<PassShape> = fastest(&first).into_iter().map(|(shape, _)| shape).take(AGAIN).collect();
+    let last = if finalists.is_empty() { first.clone() } else { again(finalists)? };
+    let is_timed = |found: &Found| matches!(found, Found::Timed(..));
+    let is_wrong = |(_, found): &(PassShape, Vec<Found>)| found.iter().any(|found| matches!(found, Found::Wrong));
+    Ok(Settled {
+        best: fastest(&last).first().copied(),
+        has_built_in: last.first().is_some_and(|(_, found)| found.iter().all(is_timed)),
+        has_wrong: first.iter().chain(&last).any(is_wrong),
+    })
 }
 
 /// Stores the best shape, and tells so.
@@ -99,83 +120,88 @@ fn keep(backend: &AnyBackend, kind: PassKind, best: Option<(PassShape, f64)>) ->
     let path = store_tuned(backend, tuned).context("cannot store the shape")?;
     let line = match best {
         Some((shape, gain)) => format!("best for {kind}: {shape}, {gain:.3} times as fast; stored in {}", path.display()),
-        None => format!("best for {kind}: the built-in shape; no other is more than {:.0} % faster", 100.0 * (LEAST_GAIN - 1.0)),
+        None => format!(
+            "best for {kind}: the built-in shape; no other is more than {:.0} % faster, time after time",
+            100.0 * (LEAST_GAIN - 1.0)
+        ),
     };
     Ok(writeln!(stdout(), "{line}\n")?)
 }
 
-/// What came of each shape for each number of keys, the built-in shape first. Prints it.
-fn kind_of(
-    backend: &AnyBackend,
+/// Passes of a kind on a GPU, for each of these numbers of keys.
+struct Swept<'a> {
+    backend: &'a AnyBackend,
     kind: PassKind,
-    candidates: impl IntoIterator<Item = PassShape>,
-    sizes: &[usize],
+    sizes: &'a [usize],
     rounds: Rounds,
-) -> Result<Vec<(PassShape, Vec<Found>)>> {
-    match kind.key_words {
-        1 => of_keys::<u32>(backend, kind, candidates, sizes, rounds),
-        _ => of_keys::<u64>(backend, kind, candidates, sizes, rounds),
-    }
 }
 
-fn of_keys<K: Key + MaskKey>(
-    backend: &AnyBackend,
-    kind: PassKind,
-    candidates: impl IntoIterator<Item = PassShape>,
-    sizes: &[usize],
-    rounds: Rounds,
-) -> Result<Vec<(PassShape, Vec<Found>)>> {
-    let Some((gpu, built_in)) = backend.gpu().and_then(|gpu| Some((gpu, gpu.facts().pass_shape(kind)?))) else {
-        bail!("{} has no subgroups that suit passes by look-back, which are what is tuned", backend.name());
-    };
-    let others = candidates.into_iter().filter(|&shape| shape != built_in && shape.group <= gpu.facts().max_group);
-    let shapes = [built_in].into_iter().chain(others);
-    let mut all: Vec<(PassShape, Vec<Found>)> = shapes.map(|shape| (shape, vec![])).collect();
-    for &len in sizes {
-        let resident = Resident::<K>::new(gpu, kind, len, rounds.sets)?;
-        let beside = resident.prepare(Tuned::NONE)?;
-        for (place, (shape, found)) in all.iter_mut().enumerate() {
-            let what = format!("{kind}, {len} keys: {shape}");
-            let tuned = if place == 0 { Tuned::NONE } else { Tuned::NONE.with(kind, *shape)? };
-            found.push(spin(what, || tried(gpu, &resident, (kind, *shape, tuned), &beside, rounds))?);
+impl Swept<'_> {
+    /// Times these shapes, after the built-in one. Prints what came of them.
+    fn time(&self, candidates: impl IntoIterator<Item = PassShape>) -> Result<Tried> {
+        match self.kind.key_words {
+            1 => self.time_keys::<u32>(candidates),
+            _ => self.time_keys::<u64>(candidates),
         }
-        let title =
-            format!("{}, {kind}, {len} keys on the device, {} sorts of each shape", backend.name(), rounds.reps * rounds.sets);
-        stdout().write_all(table(&title, &all).as_bytes())?;
     }
-    Ok(all)
-}
 
-/// Times a shape beside the built-in one.
-fn tried<K: Key + MaskKey>(
-    gpu: &WgpuBackend,
-    resident: &Resident<K>,
-    (kind, shape, tuned): (PassKind, PassShape, Tuned),
-    beside: &Prepared,
-    rounds: Rounds,
-) -> Result<Found> {
-    let made = Facts { tuned, ..*gpu.facts() }.pass_shape(kind);
-    if made != Some(shape) {
-        return Ok(Found::Refused("does not fit this device".into()));
-    }
-    let sort = match resident.prepare(tuned) {
-        Ok(sort) => sort,
-        Err(error @ Error::DeviceLost { .. }) => return Err(error.into()),
-        Err(error) => return Ok(Found::Refused(error.to_string())),
-    };
-    resident.warm_up(beside)?;
-    let (mut times, mut gains): (Vec<Duration>, Vec<f64>) = (vec![], vec![]);
-    for set in 0..rounds.sets {
-        let [built_in, own] = [beside, &sort].map(|sort| resident.profile(set, sort, rounds.reps).map(|profile| profile.device));
-        let (built_in, own) = (built_in?, own?);
-        if !resident.is_answer(set)? {
-            return Ok(Found::Wrong);
+    fn time_keys<K: Key + MaskKey>(&self, candidates: impl IntoIterator<Item = PassShape>) -> Result<Tried> {
+        let Self { backend, kind, rounds, .. } = *self;
+        let Some((gpu, built_in)) = backend.gpu().and_then(|gpu| Some((gpu, gpu.facts().pass_shape(kind)?))) else {
+            bail!("{} has no subgroups that suit passes by look-back, which are what is tuned", backend.name());
+        };
+        let others = candidates.into_iter().filter(|&shape| shape != built_in && shape.group <= gpu.facts().max_group);
+        let shapes = [built_in].into_iter().chain(others);
+        let mut all: Tried = shapes.map(|shape| (shape, vec![])).collect();
+        for &len in self.sizes {
+            let resident = Resident::<K>::new(gpu, kind, len, rounds.sets)?;
+            let beside = resident.prepare(Tuned::NONE)?;
+            for (place, (shape, found)) in all.iter_mut().enumerate() {
+                let what = format!("{kind}, {len} keys: {shape}");
+                let tuned = if place == 0 { Tuned::NONE } else { Tuned::NONE.with(kind, *shape)? };
+                found.push(spin(what, || self.time_shape(gpu, &resident, (*shape, tuned), &beside))?);
+            }
+            let title = format!(
+                "{}, {kind}, {len} keys on the device, {} sorts of each shape",
+                backend.name(),
+                rounds.reps * rounds.sets
+            );
+            stdout().write_all(table(&title, &all).as_bytes())?;
         }
-        gains.push(built_in.median().as_secs_f64() / own.median().as_secs_f64());
-        times.extend(own.iter());
+        Ok(all)
     }
-    gains.sort_by(f64::total_cmp);
-    Ok(Found::Timed(times.into_iter().collect(), gains[gains.len() / 2]))
+
+    /// Times a shape beside the built-in one.
+    fn time_shape<K: Key + MaskKey>(
+        &self,
+        gpu: &WgpuBackend,
+        resident: &Resident<K>,
+        (shape, tuned): (PassShape, Tuned),
+        beside: &Prepared,
+    ) -> Result<Found> {
+        let made = Facts { tuned, ..*gpu.facts() }.pass_shape(self.kind);
+        if made != Some(shape) {
+            return Ok(Found::Refused("does not fit this device".into()));
+        }
+        let sort = match resident.prepare(tuned) {
+            Ok(sort) => sort,
+            Err(error @ Error::DeviceLost { .. }) => return Err(error.into()),
+            Err(error) => return Ok(Found::Refused(error.to_string())),
+        };
+        resident.warm_up(beside)?;
+        let (mut times, mut gains): (Vec<Duration>, Vec<f64>) = (vec![], vec![]);
+        for set in 0..self.rounds.sets {
+            let profile = |sort| resident.profile(set, sort, self.rounds.reps).map(|profile| profile.device);
+            let (built_in, own) = (profile(beside)?, profile(&sort)?);
+            if !resident.is_answer(set)? {
+                return Ok(Found::Wrong);
+            }
+            gains.push(built_in.median().as_secs_f64() / own.median().as_secs_f64());
+            times.extend(own.iter());
+        }
+        gains.sort_by(f64::total_cmp);
+        Ok(Found::Timed(times.into_iter().collect(), gains[gains.len() / 2]))
+    }
 }
 
 /// The shapes that are tried: the more words a key and its value have, the fewer of them.
@@ -187,19 +213,23 @@ fn candidates(kind: PassKind) -> impl Iterator<Item = PassShape> {
     GROUPS.into_iter().flat_map(of_group)
 }
 
-/// The shape that was right everywhere and the fastest over all numbers of keys, by the geometric mean, and how many times as fast as the built-in
-/// one it was; none if that is not [more](LEAST_GAIN) than chance.
-fn best(tried: &[(PassShape, Vec<Found>)]) -> Option<(PassShape, f64)> {
+/// The shapes that were right everywhere and [faster](LEAST_GAIN) than the built-in one, the fastest first, and by how much: by the geometric mean
+/// over all numbers of keys.
+fn fastest(tried: &[(PassShape, Vec<Found>)]) -> Vec<(PassShape, f64)> {
     let gain = |found: &Found| if let Found::Timed(_, gain) = found { Some(gain.ln()) } else { None };
     let mean = |found: &[Found]| {
         let gains = found.iter().map(gain).collect::<Option<Vec<f64>>>()?;
         Some((gains.iter().sum::<f64>() / gains.len() as f64).exp())
     };
     // Where the built-in shape fails, there is nothing to compare with.
-    let ((_, of_built_in), others) = tried.split_first()?;
-    mean(of_built_in)?;
+    let Some(((_, of_built_in), others)) = tried.split_first() else { return vec![] };
+    if mean(of_built_in).is_none() {
+        return vec![];
+    }
     let gains = others.iter().filter_map(|(shape, found)| Some((*shape, mean(found)?)));
-    gains.max_by(|(_, a), (_, b)| a.total_cmp(b)).filter(|&(_, gain)| gain > LEAST_GAIN)
+    let mut gains: Vec<(PassShape, f64)> = gains.filter(|&(_, gain)| gain > LEAST_GAIN).collect();
+    gains.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    gains
 }
 
 /// What came of each shape for the last number of keys.
@@ -235,8 +265,12 @@ mod tests {
         Found::Timed([Duration::from_micros(10)].into_iter().collect(), gain)
     }
 
+    fn tried(found: [&[Found]; 3]) -> Tried {
+        SHAPES.into_iter().zip(found.map(<[Found]>::to_vec)).collect()
+    }
+
     fn best_of(found: [&[Found]; 3]) -> Option<(PassShape, f64)> {
-        best(&core::array::from_fn::<_, 3, _>(|i| (SHAPES[i], found[i].to_vec())))
+        fastest(&tried(found)).first().copied()
     }
 
     #[test]
@@ -260,7 +294,28 @@ mod tests {
         assert_eq!(best_of([&one, &[timed(1.02)], &[timed(0.7)]]), None);
         // Not by chance: the built-in shape is none of the others.
         assert_eq!(best_of([&[timed(1.5)], &one, &one]), None);
-        assert_eq!(best(&[]), None);
+        assert_eq!(fastest(&[]), []);
+    }
+
+    #[test]
+    fn what_counts_is_what_is_gained_again() -> Result<()> {
+        let one = [timed(1.0)];
+        let first = || tried([&one, &[timed(1.05)], &[timed(1.1)]]);
+        let again = |gains: [f64; 2]| {
+            settle(first(), |shapes| {
+                assert_eq!(shapes, [SHAPES[2], SHAPES[1]], "the fastest first");
+                Ok(vec![(SHAPES[0], one.to_vec()), (SHAPES[2], vec![timed(gains[0])]), (SHAPES[1], vec![timed(gains[1])])])
+            })
+        };
+        assert_eq!(again([1.01, 1.04])?.best.map(|(shape, _)| shape), Some(SHAPES[1]));
+        assert_eq!(again([1.0, 1.0])?.best, None);
+        let wrong = settle(first(), |_| Ok(tried([&one, &[Found::Wrong], &[timed(1.1)]])))?;
+        assert!(wrong.has_wrong && wrong.has_built_in && wrong.best.is_some_and(|(shape, _)| shape == SHAPES[2]));
+        let none = settle(tried([&one, &one, &[Found::Wrong]]), |_| unreachable!("nothing is faster"))?;
+        assert!(none.has_wrong && none.has_built_in && none.best.is_none());
+        let refused = settle(tried([&[Found::Refused("no".into())], &one, &one]), |_| unreachable!("nothing to compare with"))?;
+        assert!(!refused.has_built_in && !refused.has_wrong);
+        Ok(())
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::source::Source;
 use bytemuck::Pod;
 use core::sync::atomic::{AtomicU64, Ordering};
 use polysort_core::plan::{
-    self, Algorithm, Blocked, Class, Command, Facts, Groups, Length, Payload, Request, Segmented, SortPlan, Top, Tuned, Variant,
+    self, Algorithm, Blocked, Class, Command, Facts, Groups, Length, Payload, Request, Segmented, SortPlan, Top, Variant,
 };
 use polysort_core::{Backend, Error, Limits, Segments, Spec, Word, permutation, sort_pairs_by_argsort};
 use polysort_shaders::abi;
@@ -15,15 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a GPU of Apple's is to a plan.
-pub const FACTS: Facts = Facts {
-    subgroups: Some((32, 32)),
-    workgroup_bytes: 32 << 10,
-    max_group: 1024,
-    max_groups: 65_535,
-    max_binding: 1 << 30,
-    class: Class::Apple,
-    tuned: Tuned::NONE,
-};
+pub const FACTS: Facts = Facts { max_binding: 1 << 30, class: Class::Apple, ..Facts::new(Some((32, 32)), 32 << 10, 1024) };
 
 /// How an [`MslBackend`] sorts.
 #[derive(Clone, Copy, Debug)]

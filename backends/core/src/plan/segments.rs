@@ -17,7 +17,7 @@ use super::shape::{Kernel, Ranking, Variant, fitted, sweep};
 use super::tuning::{
     self, COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, GROUP, LIST_GROUPS, NETWORK_GROUP, NETWORK_GROUPS, SWEEP_GROUPS,
 };
-use super::{Algorithm, Facts, MAX_KEYS, Payload, Place, RADIX, RADIX_BITS, Request, SortPlan, hybrid};
+use super::{Algorithm, Facts, Payload, Place, RADIX, RADIX_BITS, Request, SortPlan, hybrid};
 use crate::Error;
 
 /// Segments that are sorted by themselves. Counts are then numbers of segments.
@@ -112,8 +112,7 @@ impl SegmentShapes {
         };
         let ballots = request.algorithm != Some(Algorithm::ReduceThenScan);
         let counters = (COUNTER_GROUP.min(facts.max_group), Ranking::Counters);
-        // What takes long to compile is the same for all lengths.
-        let max = if facts.unrolls() { request.max } else { MAX_KEYS };
+        let max = facts.alike(request.max);
         let (group, keys) = tuning::single(key_words, value_words, max);
         let (group, ranking) = facts.ballot(group).filter(|_| ballots).unwrap_or(counters);
         let small = fitted(Variant { kernel: Kernel::SegmentTile, ..base }, group, keys, ranking, facts)?;

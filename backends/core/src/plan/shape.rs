@@ -38,6 +38,17 @@ pub enum Class {
 }
 
 impl Facts {
+    /// Facts to try plans with: of a device of no class of its own, with 2^16 - 1 groups in each dimension of a launch and bindings of 2 GiB.
+    pub const fn new(subgroups: Option<(u32, u32)>, workgroup_bytes: u32, max_group: u32) -> Self {
+        let (max_groups, max_binding) = (65_535, 1 << 31);
+        Self { subgroups, workgroup_bytes, max_group, max_groups, max_binding, class: Class::Other, tuned: Tuned::NONE }
+    }
+
+    /// The number of keys that kernels are made for which sort up to `max`. What takes long to compile is the same for all lengths.
+    pub(super) fn alike(&self, max: u64) -> u64 {
+        if self.unrolls() { max } else { MAX_KEYS }
+    }
+
     /// Whether loops over a thread's keys are written out.
     pub(super) fn unrolls(&self) -> bool {
         self.subgroups.is_some_and(|(least, _)| least >= UNROLLED_LANES)
@@ -66,6 +77,16 @@ impl Facts {
         let rows = group / least.max(1);
         let fits = group >= most && group.is_multiple_of(most) && rows * row * 4 <= self.workgroup_bytes * 3 / 4;
         fits.then_some((group, Ranking::Ballot { rows, wide: most > 32 }))
+    }
+
+    /// The most keys that one group selects: of an array more are selected by all groups together, of segments not without sorting all.
+    pub fn most_selected(&self) -> u32 {
+        let most = |algorithm| {
+            let (group, ranking) = selecting(algorithm, self);
+            let shape = fitted(Variant::of(Kernel::TopK, 32), group, SELECT_KEYS, ranking, self);
+            shape.map_or(0, |shape| shape.tile)
+        };
+        most(None).min(most(Some(Algorithm::ReduceThenScan))).min(SELECT_SEGMENT / 4)
     }
 }
 
@@ -455,8 +476,7 @@ impl Shapes {
         // To the passes, a shorter key is a word like any other.
         let pass = Variant { key_bits: 32 * request.key_words(), ..base };
         let (key_words, value_words) = (request.key_words(), request.payload.words());
-        // What takes long to compile is the same for all lengths.
-        let max = if facts.unrolls() { request.max } else { MAX_KEYS };
+        let max = facts.alike(request.max);
         let pass_of = |kernel| sweep(Variant { kernel, look_back: true, radix_bits, ..pass }, max, facts);
         let mut onesweep = pass_of(Kernel::Onesweep)?;
         let (mut bucket_sweep, mut bucket_tile) = (None, None);
@@ -506,8 +526,7 @@ impl Shapes {
 
 /// The shape of a pass that looks back, if subgroups suit it.
 pub(super) fn sweep(shape: Variant, max: u64, facts: &Facts) -> Result<Option<Variant>, Error> {
-    // What takes long to compile is the same for all lengths.
-    let max = if facts.unrolls() { max } else { MAX_KEYS };
+    let max = facts.alike(max);
     if shape.has_wide_digits() {
         return wide(shape, max, facts).map(Some);
     }
@@ -584,16 +603,4 @@ fn top_shape(shape: Variant, request: &Request, facts: &Facts) -> Result<Variant
     let (group, ranking) = selecting(request.algorithm, facts);
     let keys = top.k.div_ceil(group).next_power_of_two().min(SELECT_KEYS);
     fitted(Variant { segmented: top.segmented, ..shape }, group, keys, ranking, facts)
-}
-
-impl Facts {
-    /// The most keys that one group selects: of an array more are selected by all groups together, of segments not without sorting all.
-    pub fn most_selected(&self) -> u32 {
-        let most = |algorithm| {
-            let (group, ranking) = selecting(algorithm, self);
-            let shape = fitted(Variant::of(Kernel::TopK, 32), group, SELECT_KEYS, ranking, self);
-            shape.map_or(0, |shape| shape.tile)
-        };
-        most(None).min(most(Some(Algorithm::ReduceThenScan))).min(SELECT_SEGMENT / 4)
-    }
 }

@@ -90,7 +90,7 @@ pub const PASS_GROUPS: u32 = 1 << 10;
 /// Keys in which the buckets of a batch start, by the words of a key and of its value: a power of two, since that divides. A batch is worked
 /// on in two places, and read from a third. Of a cache of 24 MiB, as many of Apple's GPUs have, a model of it holds 4 MiB three times, but not
 /// 8 (`tests/cache.rs`). Others have larger ones, of 50 MB on an H200, and more to keep busy: 8 MiB of `u32` are 293 tiles, and
-/// it has room for 264 at a time. The hybrid sorts there at 0.6 of the speed of OneSweep.
+/// it has room for 264 at a time. The hybrid sorted there at 0.6 of the speed that OneSweep had.
 pub fn batch_keys(class: Class, key_words: u32, value_words: u32) -> u32 {
     let bytes: u32 = if class == Class::Apple { 4 << 20 } else { 8 << 20 };
     1 << (bytes / (4 * (key_words + value_words))).ilog2()

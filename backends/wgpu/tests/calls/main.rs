@@ -21,7 +21,7 @@ fn main() {
             trial("recording: segments that are told on the device", segments::told_on_the_device),
             trial("recording: segments that cannot be harm nothing", segments::that_cannot_be),
             trial("recording: passes of another shape", recording::tuned),
-            trial("recording: by the kernels that were planned", recording::planned),
+            trial("recording: by the algorithm that was planned", recording::planned),
             trial("recording: buffers that cannot be sorted are refused", recording::refused),
             trial("recording: makes no object, submits nothing, takes no time", recording::makes_nothing),
             trial("buffers: sorted, with values, and by their indices", buffers::sorted),

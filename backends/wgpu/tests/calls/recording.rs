@@ -2,8 +2,8 @@
 
 use crate::{keys, support};
 use libtest_mimic::Failed;
-use polysort_core::plan::{Request, SortPlan};
-use polysort_core::{Error, MaskKey, Options, Sort, Spec};
+use polysort_core::plan::SortPlan;
+use polysort_core::{Error, MaskKey, Options, Sort};
 use polysort_wgpu::wgpu::{Buffer, BufferDescriptor, BufferUsages, CommandEncoderDescriptor, PollType};
 use polysort_wgpu::{Ask, Count, DeviceSorter, Part, PassKind, PassShape, SortBuffer, Tuned, WgpuBackend};
 use std::time::{Duration, Instant};
@@ -73,37 +73,30 @@ pub(crate) fn tuned() -> Result<(), Failed> {
     support::ensure(*on_device.read().map_err(support::failed)? == sorted, || "the recorded sort is wrong".into())
 }
 
-/// Kernels that fail their self-test are passed over in silence, and slower ones sort as well: here all have to pass.
+/// Where kernels fail their self-test, slower ones sort, with no more than a warning: here none may fail.
 pub(crate) fn planned() -> Result<(), Failed> {
     let (backend, sorter) = open()?;
-    let room = backend.device().create_buffer(&BufferDescriptor {
-        label: None,
-        size: 8 << 22,
-        usage: BufferUsages::STORAGE,
-        mapped_at_creation: false,
-    });
-    let of = |max| -> Result<(), Failed> {
-        let are_planned = [
-            is_planned::<u8>(&backend, &sorter, &room, max),
-            is_planned::<u16>(&backend, &sorter, &room, max),
-            is_planned::<u32>(&backend, &sorter, &room, max.min(1 << 23)),
-            is_planned::<u64>(&backend, &sorter, &room, max.min(1 << 22)),
-        ];
-        are_planned.into_iter().collect()
-    };
+    let usage = BufferUsages::STORAGE;
+    let room =
+        backend.device().create_buffer(&BufferDescriptor { label: None, size: 32 << 20, usage, mapped_at_creation: false });
     if support::is_software(&backend) {
-        return is_planned::<u16>(&backend, &sorter, &room, 1 << 24);
+        return is_planned::<u16>(&sorter, &room, 1 << 24);
     }
-    [1000, 1 << 19, 1 << 22, 1 << 24].into_iter().try_for_each(of)
+    for max in [1000, 1 << 19, 1 << 22, 1 << 24] {
+        is_planned::<u8>(&sorter, &room, max)?;
+        is_planned::<u16>(&sorter, &room, max)?;
+        is_planned::<u32>(&sorter, &room, max.min(1 << 23))?;
+        is_planned::<u64>(&sorter, &room, max.min(1 << 22))?;
+    }
+    Ok(())
 }
 
-fn is_planned<K: MaskKey>(backend: &WgpuBackend, sorter: &DeviceSorter, room: &Buffer, max: u32) -> Result<(), Failed> {
+fn is_planned<K: MaskKey>(sorter: &DeviceSorter, room: &Buffer, max: u32) -> Result<(), Failed> {
     let sort = sorter.prepare_sort::<K>(room, Ask::up_to(max)).map_err(support::failed)?;
-    let spec = Spec::of::<K>(Options::ascending()).map_err(support::failed)?;
-    let request = Request::keys(8 * size_of::<K>() as u32, spec, max.into());
-    let (made, expected) = (sort.plan().algorithm, SortPlan::new(request, backend.facts()).map_err(support::failed)?.algorithm);
-    let what = || format!("up to {max} {} are sorted by {made:?}, though {expected:?} was planned", std::any::type_name::<K>());
-    support::ensure(made == expected, what)
+    // The planner was left to choose.
+    let instead = sort.plan().request.algorithm;
+    let what = || format!("up to {max} {} are sorted by {instead:?} instead of as planned", std::any::type_name::<K>());
+    support::ensure(instead.is_none(), what)
 }
 
 pub(crate) fn parts() -> Result<(), Failed> {
