@@ -6,8 +6,9 @@
 # Two devices at a time, each program in a process of its own with a limit of time: a kernel that hangs cannot be stopped otherwise.
 # The time goes into compiling kernels; Mesa keeps them for the next run. lavapipe-4, where that takes the least, runs the conformance suite
 # of all keys, lavapipe-8 and lavapipe-16 that of some. With --quick, lavapipe-4 leaves out keys whose kernels others have as well, lavapipe-8
-# records no sorts of segments, lavapipe-16 sorts slices of u32 alone, as plans choose, and SwiftShader, which compiles at once, runs what is without
-# subgroups and each kernel by itself; vector search runs on lavapipe-8 and, in pages, on SwiftShader.
+# sorts of segments that are recorded and what is without look-back, lavapipe-16 all but the sorts of the look-back's test and of faults, and
+# SwiftShader, which compiles at once, runs what is without subgroups and each kernel by itself; vector search runs on lavapipe-8 and, in
+# pages, on SwiftShader.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 logs=$PWD/target/gpu-tests
@@ -35,7 +36,7 @@ run_device() {
         filter=()
         case $quick$device$name in
         yeslavapipe-*wgpu_kernels | yeslavapipe-4wgpu_vectors) continue ;;
-        yeslavapipe-16wgpu_vectors | yeslavapipe-16wgpu_calls | yeslavapipe-16wgpu_look_back) continue ;;
+        yeslavapipe-16wgpu_vectors | yeslavapipe-16wgpu_calls | yeslavapipe-16wgpu_conformance) continue ;;
         yeslavapipe-8wgpu_calls) filter=(--skip segments) ;;
         # Keys whose kernels others have as well; and what SwiftShader or lavapipe-8 does.
         yeslavapipe-4wgpu_conformance)
@@ -43,7 +44,6 @@ run_device() {
             for key in i8 bool i16 f16 i32 f32 i64 f64 i128 isize usize bf16 char Reverse Custom "("; do filter+=(--skip "] $key"); done
             ;;
         yeslavapipe-8wgpu_conformance) filter=(--skip "no subgroups]" --skip "reduce then scan]") ;;
-        yeslavapipe-16wgpu_conformance) filter=("lavapipe-16] u32 sort") ;;
         # It compiles at once and sorts slowly: what the others leave out for the time that it takes to compile.
         yesswiftshaderwgpu_conformance) filter=("no subgroups]") ;;
         yesswiftshaderwgpu_vectors) filter=("paged]") ;;
