@@ -316,7 +316,7 @@ fn compile(device: &Device, variant: &Variant, native: bool, bindings: &[Slot]) 
 fn trusted(device: &Device, descriptor: ShaderModuleDescriptor<'_>) -> wgpu::ShaderModule {
     // SAFETY: our kernels index storage below the count of keys, which the host checks against each binding, and workgroup memory below
     // its declared size; their loops end: they are bounded by the tile, its lanes, or by SPIN_LIMIT and the number of tiles, go through
-    // the keys by steps of all groups, of which plans launch one or more, or halve a range of values. What comes from data is limited:
+    // the keys by steps of all groups, of which plans launch one or more, or step over values by doubles and halves. What comes from data is limited:
     // the caller's count on the device by the capacity of the bindings, where segments begin and end by the number of keys. Lists of
     // segments end where they are full, long ones are left alone unless their tiles fit the table, and where they overlap, so that keys
     // change while they are sorted, no key goes past the last. A search for vectors looks at an entry, or at a slot, only if it is there.

@@ -120,7 +120,7 @@ impl SegmentShapes {
         let small = Variant { small_bucket, network_keys, ..small };
         let network = Variant { small_bucket, ..network };
         let shape = Variant { kernel: Kernel::BucketSweep, look_back: true, batch: 1, small_bucket, network_keys, ..base };
-        let sweep = match sweep(shape, request.max, facts)?.filter(|_| ballots) {
+        let sweep = match sweep(shape, max, facts)?.filter(|_| ballots) {
             Some(sweep) => sweep,
             None => fitted(shape, counters.0, COUNTER_KEYS, counters.1, facts)?,
         };

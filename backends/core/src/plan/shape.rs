@@ -524,9 +524,8 @@ impl Shapes {
     }
 }
 
-/// The shape of a pass that looks back, if subgroups suit it.
+/// The shape of a pass that looks back, if subgroups suit it: of one that is [made for](Facts::alike) up to `max` keys.
 pub(super) fn sweep(shape: Variant, max: u64, facts: &Facts) -> Result<Option<Variant>, Error> {
-    let max = facts.alike(max);
     if shape.has_wide_digits() {
         return wide(shape, max, facts).map(Some);
     }
