@@ -16,7 +16,11 @@ fn request(kind: PassKind, max: u64) -> Request {
 
 /// The kernel of the passes of a plan.
 fn pass(request: Request, tuned: Tuned) -> Variant {
-    let plan = SortPlan::new(request, &Facts { tuned, ..FACTS }).unwrap();
+    pass_on(request, &Facts { tuned, ..FACTS })
+}
+
+fn pass_on(request: Request, facts: &Facts) -> Variant {
+    let plan = SortPlan::new(request, facts).unwrap();
     plan.long_commands().iter().map(|command| command.variant).find(|variant| variant.kernel == Kernel::Onesweep).unwrap()
 }
 
@@ -98,7 +102,35 @@ fn shapes_that_no_kernel_has_are_refused() {
     for class in [Class::Apple, Class::Other] {
         for kind in PassKind::ALL {
             let shape = tuning::pass(class, kind.key_words, kind.value_words, 1 << 24);
-            assert!(!refused(kind, shape), "{class:?} {kind} {shape}");
+            let large = tuning::large_pass(class, kind.key_words, kind.value_words, 1 << 24);
+            assert!([shape].into_iter().chain(large).all(|shape| !refused(kind, shape)), "{class:?} {kind} {shape} {large:?}");
         }
     }
+}
+
+#[test]
+fn many_keys_have_large_tiles_where_these_fit_whole() {
+    let mut larger = 0;
+    for kind in (1..=2).flat_map(|key_words| (0..=2).map(move |value_words| PassKind::new(key_words, value_words))) {
+        let of_class = |class, max| tuning::large_pass(class, kind.key_words, kind.value_words, max);
+        assert_eq!(of_class(Class::Apple, 1 << 24), None);
+        let Some(large) = of_class(Class::Other, 1 << 24) else { continue };
+        let made = |max, facts: &Facts| pass_on(request(kind, max), facts);
+        let of_any = |max| tuning::pass(Class::Other, kind.key_words, kind.value_words, max);
+        let fits = made(1 << 24, &FACTS);
+        assert_eq!(shape(fits), large, "{kind}");
+        assert_eq!(shape(made(1 << 21, &FACTS)), of_any(1 << 21), "{kind}");
+        let memory = Facts { workgroup_bytes: fits.workgroup_bytes(), ..FACTS };
+        assert_eq!(shape(made(1 << 24, &memory)), large, "{kind}");
+        let less = Facts { workgroup_bytes: fits.workgroup_bytes() - 1, ..FACTS };
+        let small_groups = Facts { max_group: 256, ..FACTS };
+        for facts in [less, small_groups] {
+            assert_eq!(shape(made(1 << 24, &facts)), of_any(1 << 24), "{kind}, {facts:?}");
+        }
+        larger += 1;
+    }
+    assert!(larger > 0);
+    // Passes over buckets keep theirs.
+    let hybrid = Request { algorithm: Some(Algorithm::MsdHybrid), ..request(PassKind::new(1, 0), 1 << 24) };
+    assert_eq!(shape(pass(hybrid, Tuned::NONE)), tuning::pass(Class::Other, 1, 0, 1 << 24));
 }

@@ -5,7 +5,7 @@
 //!     for the built-in shape and each candidate:
 //!         prepare its sort, which is tested; warm up
 //!         for each data set: time the built-in shape, time the candidate, compare the result with the CPU's
-//!     print all of it
+//!     the same for those beside the fastest; print all of it
 //!     time the fastest once more; store the best of them, if it is worth it
 //! ```
 //!
@@ -33,11 +33,11 @@ const DEFAULT_SIZES: [usize; 1] = [1 << 24];
 /// How many times as fast as the built-in shape another must be to be stored: less may be chance, and is not worth kernels of one's own.
 const LEAST_GAIN: f64 = 1.02;
 
-/// How many shapes are timed a second time.
+/// How many shapes are timed a second time, and beside how many others are looked for.
 const AGAIN: usize = 3;
 
 /// Threads of a group.
-const GROUPS: [u32; 4] = [128, 256, 384, 512];
+const GROUPS: [u32; 6] = [128, 256, 384, 512, 640, 768];
 
 /// Keys of a thread, as far as registers hold them.
 const KEYS: [u32; 9] = [8, 12, 16, 20, 24, 28, 32, 40, 48];
@@ -72,7 +72,7 @@ pub(crate) fn sweep(args: &BenchArgs) -> Result<Outcome> {
     for backend in open_gpus(&args.backends)? {
         for kind in PassKind::ALL {
             let swept = Swept { backend: &backend, kind, sizes: &sizes, rounds };
-            let Settled { best, has_built_in, has_wrong } = settle(swept.time(candidates(kind))?, |shapes| swept.time(shapes))?;
+            let Settled { best, has_built_in, has_wrong } = settle(kind, |shapes| swept.time(shapes))?;
             if has_wrong {
                 outcome = Outcome::Failed;
             }
@@ -100,10 +100,16 @@ struct Settled {
     has_wrong: bool,
 }
 
-/// Times the fastest shapes [again](AGAIN), and settles for the best of that.
-fn settle(first: Tried, again: impl FnOnce(Vec<PassShape>) -> Result<Tried>) -> Result<Settled> {
+/// Times all candidates, then those beside the fastest, and the fastest of all [again](AGAIN); settles for the best of that.
+fn settle(kind: PassKind, mut time: impl FnMut(Vec<PassShape>) -> Result<Tried>) -> Result<Settled> {
+    let mut first = time(candidates(kind).collect())?;
+    let closer = beside_fastest(kind, &first);
+    if !closer.is_empty() {
+        // The built-in shape is the first of either.
+        first.extend(time(closer)?.into_iter().skip(1));
+    }
     let finalists: Vec<PassShape> = fastest(&first).into_iter().map(|(shape, _)| shape).take(AGAIN).collect();
-    let last = if finalists.is_empty() { first.clone() } else { again(finalists)? };
+    let last = if finalists.is_empty() { first.clone() } else { time(finalists)? };
     let is_timed = |found: &Found| matches!(found, Found::Timed(..));
     let is_wrong = |(_, found): &(PassShape, Vec<Found>)| found.iter().any(|found| matches!(found, Found::Wrong));
     Ok(Settled {
@@ -213,9 +219,30 @@ fn candidates(kind: PassKind) -> impl Iterator<Item = PassShape> {
     GROUPS.into_iter().flat_map(of_group)
 }
 
-/// The shapes that were right everywhere and [faster](LEAST_GAIN) than the built-in one, the fastest first, and by how much: by the geometric mean
-/// over all numbers of keys.
+/// Shapes that were not tried, whose threads hold two keys more or less than those of the built-in shape or of the [fastest](AGAIN) others.
+fn beside_fastest(kind: PassKind, tried: &[(PassShape, Vec<Found>)]) -> Vec<PassShape> {
+    let built_in = tried.first().map(|&(shape, _)| shape);
+    let mut shapes = vec![];
+    for shape in built_in.into_iter().chain(by_speed(tried).into_iter().map(|(shape, _)| shape).take(AGAIN)) {
+        for keys in [shape.keys.saturating_sub(2), shape.keys + 2] {
+            let shape = PassShape { keys, ..shape };
+            let is_new = !shapes.contains(&shape) && tried.iter().all(|&(known, _)| known != shape);
+            if is_new && Tuned::NONE.with(kind, shape).is_ok() {
+                shapes.push(shape);
+            }
+        }
+    }
+    shapes
+}
+
+/// The shapes that are [faster](LEAST_GAIN) than the built-in one, the fastest first, and by how much.
 fn fastest(tried: &[(PassShape, Vec<Found>)]) -> Vec<(PassShape, f64)> {
+    by_speed(tried).into_iter().take_while(|&(_, gain)| gain > LEAST_GAIN).collect()
+}
+
+/// The shapes that were right everywhere, the fastest first, and how many times as fast as the built-in one they were: by the geometric mean over
+/// all numbers of keys.
+fn by_speed(tried: &[(PassShape, Vec<Found>)]) -> Vec<(PassShape, f64)> {
     let gain = |found: &Found| if let Found::Timed(_, gain) = found { Some(gain.ln()) } else { None };
     let mean = |found: &[Found]| {
         let gains = found.iter().map(gain).collect::<Option<Vec<f64>>>()?;
@@ -227,7 +254,7 @@ fn fastest(tried: &[(PassShape, Vec<Found>)]) -> Vec<(PassShape, f64)> {
         return vec![];
     }
     let gains = others.iter().filter_map(|(shape, found)| Some((*shape, mean(found)?)));
-    let mut gains: Vec<(PassShape, f64)> = gains.filter(|&(_, gain)| gain > LEAST_GAIN).collect();
+    let mut gains: Vec<(PassShape, f64)> = gains.collect();
     gains.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     gains
 }
@@ -297,25 +324,64 @@ mod tests {
         assert_eq!(fastest(&[]), []);
     }
 
+    /// What comes of a sweep whose first shapes do as `first` says, those beside them as the built-in one, and those that are timed again as `again` says.
+    fn settled(first: [&[Found]; 3], again: impl Fn(PassShape) -> Vec<Found>) -> Result<(Settled, Vec<Vec<PassShape>>)> {
+        let mut asked = vec![];
+        let settled = settle(PassKind::ALL[0], |shapes| {
+            asked.push(shapes.clone());
+            let shapes = [SHAPES[0]].into_iter().chain(shapes);
+            Ok(match asked.len() {
+                1 => tried(first),
+                2 => shapes.map(|shape| (shape, vec![timed(1.0)])).collect(),
+                _ => shapes.map(|shape| (shape, again(shape))).collect(),
+            })
+        })?;
+        Ok((settled, asked))
+    }
+
     #[test]
     fn what_counts_is_what_is_gained_again() -> Result<()> {
         let one = [timed(1.0)];
-        let first = || tried([&one, &[timed(1.05)], &[timed(1.1)]]);
-        let again = |gains: [f64; 2]| {
-            settle(first(), |shapes| {
-                assert_eq!(shapes, [SHAPES[2], SHAPES[1]], "the fastest first");
-                Ok(vec![(SHAPES[0], one.to_vec()), (SHAPES[2], vec![timed(gains[0])]), (SHAPES[1], vec![timed(gains[1])])])
-            })
+        let first = [&one[..], &[timed(1.05)], &[timed(1.1)]];
+        let of = |gains: [f64; 3]| {
+            move |shape| {
+                let place = SHAPES.iter().position(|&known| known == shape).expect("only the fastest are timed again");
+                vec![timed(gains[place])]
+            }
         };
-        assert_eq!(again([1.01, 1.04])?.best.map(|(shape, _)| shape), Some(SHAPES[1]));
-        assert_eq!(again([1.0, 1.0])?.best, None);
-        let wrong = settle(first(), |_| Ok(tried([&one, &[Found::Wrong], &[timed(1.1)]])))?;
+        let (best, asked) = settled(first, of([1.0, 1.04, 1.01]))?;
+        assert_eq!(best.best.map(|(shape, _)| shape), Some(SHAPES[1]));
+        assert_eq!(asked[0], candidates(PassKind::ALL[0]).collect::<Vec<_>>());
+        assert_eq!(asked[2], [SHAPES[2], SHAPES[1]], "the fastest first");
+        assert_eq!(settled(first, of([1.0; 3]))?.0.best, None);
+        let (wrong, _) = settled([&one, &[Found::Wrong], &[timed(1.1)]], of([1.0, 1.0, 1.1]))?;
         assert!(wrong.has_wrong && wrong.has_built_in && wrong.best.is_some_and(|(shape, _)| shape == SHAPES[2]));
-        let none = settle(tried([&one, &one, &[Found::Wrong]]), |_| unreachable!("nothing is faster"))?;
-        assert!(none.has_wrong && none.has_built_in && none.best.is_none());
-        let refused = settle(tried([&[Found::Refused("no".into())], &one, &one]), |_| unreachable!("nothing to compare with"))?;
+        let (none, asked) = settled([&one, &one, &[Found::Wrong]], |_| unreachable!("nothing is faster"))?;
+        assert!(none.has_wrong && none.has_built_in && none.best.is_none() && asked.len() == 2);
+        let nothing_to_compare_with = [&[Found::Refused("no".into())][..], &one, &one];
+        let (refused, _) = settled(nothing_to_compare_with, |_| unreachable!("nothing to compare with"))?;
         assert!(!refused.has_built_in && !refused.has_wrong);
         Ok(())
+    }
+
+    #[test]
+    fn shapes_beside_the_fastest_are_tried_too() {
+        let kind = PassKind::ALL[0];
+        let with = |shape: PassShape, keys| PassShape { keys, ..shape };
+        let found = tried([&[timed(1.0)], &[timed(0.9)], &[timed(1.3)]]);
+        let beside = |shape| [with(shape, 10), with(shape, 14)];
+        assert_eq!(beside_fastest(kind, &found), [beside(SHAPES[0]), beside(SHAPES[2]), beside(SHAPES[1])].concat());
+        // What was tried is not again, nor what no kernel has.
+        let least = with(SHAPES[0], 2);
+        let found = [least, with(least, 4)].map(|shape| (shape, vec![timed(1.0)]));
+        assert_eq!(beside_fastest(kind, &found), [with(least, 6)]);
+        // What is found there can win.
+        let found = settle(kind, |shapes| {
+            let of = |shape: PassShape| if shape.keys == 14 { 1.5 } else { 1.0 };
+            Ok([SHAPES[0]].into_iter().chain(shapes).map(|shape| (shape, vec![timed(of(shape))])).collect())
+        });
+        let best = found.expect("all are timed").best.map(|(shape, _)| shape);
+        assert_eq!(best, Some(with(SHAPES[0], 14)));
     }
 
     #[test]

@@ -497,8 +497,10 @@ impl Shapes {
             bucket_tile = Some(Variant { kernel: Kernel::BucketTile, indexed: false, small_bucket, ..single });
         }
         let plain = Variant { key_bits: 32, value_words: 0, indexed: false, group: GROUP.min(facts.max_group), ..base };
-        let histogram = Variant { kernel: Kernel::Histogram, keys: tuning::histogram_keys(max), ..plain };
-        let histogram = Variant { key_bits: request.key_bits, packed: request.is_packed(), radix_bits, ..histogram };
+        let histogram =
+            Variant { kernel: Kernel::Histogram, key_bits: request.key_bits, packed: request.is_packed(), radix_bits, ..plain };
+        let most = if histogram.packs_counts() { tuning::MAX_PACKED_KEYS } else { u32::MAX };
+        let histogram = Variant { keys: tuning::histogram_keys(max).min(most), ..histogram };
         if histogram.has_wide_digits() && histogram.workgroup_bytes() > facts.workgroup_bytes {
             return Err(no_wide_digits(facts));
         }
@@ -530,11 +532,23 @@ pub(super) fn sweep(shape: Variant, max: u64, facts: &Facts) -> Result<Option<Va
         return wide(shape, max, facts).map(Some);
     }
     let kind = PassKind::new(shape.key_words(), shape.value_words);
-    let built_in = || tuning::pass(facts.class, kind.key_words, kind.value_words, max);
-    let PassShape { group, keys, slices } = facts.tuned.pass(kind, max).unwrap_or_else(built_in);
-    let ballot = facts.ballot(group).or_else(|| facts.ballot(GROUP));
-    let shape = Variant { slices, runs: facts.parts_subgroups(), ..shape };
-    ballot.map(|(group, ranking)| fitted(shape, group, keys, ranking, facts)).transpose()
+    let shape = Variant { runs: facts.parts_subgroups(), ..shape };
+    let made = |PassShape { group, keys, slices }: PassShape| {
+        let ballot = facts.ballot(group).or_else(|| facts.ballot(GROUP));
+        ballot.map(|(group, ranking)| fitted(Variant { slices, ..shape }, group, keys, ranking, facts)).transpose()
+    };
+    if let Some(tuned) = facts.tuned.pass(kind, max) {
+        return made(tuned);
+    }
+    // Passes over buckets were not measured by other shapes.
+    let large =
+        tuning::large_pass(facts.class, kind.key_words, kind.value_words, max).filter(|_| shape.kernel == Kernel::Onesweep);
+    let large =
+        large.and_then(|large| made(large).ok().flatten().filter(|made| (made.group, made.keys) == (large.group, large.keys)));
+    match large {
+        Some(large) => Ok(Some(large)),
+        None => made(tuning::pass(facts.class, kind.key_words, kind.value_words, max)),
+    }
 }
 
 /// The shape with as many keys a thread as are wanted, or as fit.

@@ -13,10 +13,10 @@ pub struct PassShape {
     pub slices: u32,
 }
 
-/// The shape of a pass, by the words of a key and of its value and by the most keys that there can be. What limits the keys are registers: a key
-/// takes its words and one for its place. An H200 has room for three groups of 256 threads of 80 registers, or two of 512 of 64, or of 256 of
-/// 128: the most keys that leave as many were the fastest of all tried. Of few keys there have to be tiles for all its 132 processors: 2^16
-/// `u32` took 70 µs by tiles of 28 keys a thread, 46 by those of 8.
+/// The shape of a pass on any device, by the words of a key and of its value and by the most keys that there can be. What limits the keys are
+/// registers: a key takes its words and one for its place. An H200 has room for three groups of 256 threads of 80 registers, or two of 512 of
+/// 64, or of 256 of 128. Of few keys there have to be tiles for all its 132 processors: 2^16 `u32` took 70 µs by tiles of 28 keys a thread, 46
+/// by those of 8.
 ///
 /// No Apple GPU has been measured. What the fastest published sort there takes, forge-sort, is 256 threads of 16 keys of 32 bits, or 8 of
 /// 64: some 36 words a thread. It has tens of processors, for which halves of that will do to have work for all.
@@ -38,6 +38,21 @@ pub fn pass(class: Class, key_words: u32, value_words: u32, max: u64) -> PassSha
     let bytes = 4 * group * key_words.max(value_words);
     let slices = if keys.div_ceil(2) * bytes > SLICE_BYTES { 4 } else { 2 };
     PassShape { group, keys, slices }
+}
+
+/// The shape of a pass over so many keys that tiles may be large, for devices that have room for such groups and their memory. On an H200 the
+/// largest tiles of all that leave a processor 640 threads or more: two groups of 24 KB, or one of 48. 2^26 `u32` took 1.27 ms (1.34 by the shape
+/// for any device), `u64` with `u32` 5.03 (5.46); 2^24 `u32` with `u64` 722 µs (770), `u64` with `u64` 1664 (1885). Of other kinds no
+/// other shape was faster.
+pub fn large_pass(class: Class, key_words: u32, value_words: u32, max: u64) -> Option<PassShape> {
+    let (group, keys) = match (key_words, value_words) {
+        (1, 0) => (384, 30),
+        (1, 2) => (768, 14),
+        (2, 1) => (640, 18),
+        (2, 2) => (512, 20),
+        _ => return None,
+    };
+    (class != Class::Apple && max > FEW[1]).then_some(PassShape { group, keys, slices: 2 })
 }
 
 /// Workgroup memory that a slice takes, at most. On an H200 the groups of a processor seem to have 48 KiB of it in all, and there must be
@@ -74,7 +89,7 @@ pub fn wide_pass(key_words: u32, value_words: u32, max: u64) -> (u32, u32) {
 const WIDE_WORDS: u32 = 128;
 
 // Two counts share a word: neither a tile nor what a group of the histogram counts may overflow a half.
-const _: () = assert!(GROUP * WIDE_WORDS / 2 < 1 << 16 && GROUP * MAX_HISTOGRAM_KEYS < 1 << 16);
+const _: () = assert!(GROUP * WIDE_WORDS / 2 < 1 << 16 && GROUP * MAX_PACKED_KEYS < 1 << 16);
 
 /// Parts in which the tile of such a pass goes through workgroup memory, so that with the places of its digits it takes no more than the
 /// counters.
@@ -137,11 +152,18 @@ pub const SELECT_KEYS: u32 = 16;
 /// Keys whose digits one thread counts, by the most keys that there can be: so many that adding the counts of a group up is small beside
 /// reading them, but for few keys as few as it takes to have work for many groups.
 pub fn histogram_keys(max: u64) -> u32 {
-    (max / (128 * u64::from(GROUP))).next_power_of_two().clamp(16, MAX_HISTOGRAM_KEYS.into()) as u32
+    let most = if max > FEW_TO_COUNT { MAX_HISTOGRAM_KEYS } else { MAX_HISTOGRAM_KEYS / 2 };
+    (max / (128 * u64::from(GROUP))).next_power_of_two().clamp(16, most.into()) as u32
 }
 
-/// The most of them.
-const MAX_HISTOGRAM_KEYS: u32 = 128;
+/// The most of them. 2^26 `u32` in the low 16 bits took an H200 101 µs, 117 by 128 of them.
+const MAX_HISTOGRAM_KEYS: u32 = 256;
+
+/// The most keys for which half of that leaves more groups than an H200 has processors.
+const FEW_TO_COUNT: u64 = 1 << 24;
+
+/// Keys of a thread whose counts share words by twos, at most: so few that those of a group do not overflow a half.
+pub const MAX_PACKED_KEYS: u32 = 128;
 
 /// Words, or keys, that one group of a copying kernel handles at a time.
 pub const COPY_TILE: u32 = 1 << 14;
