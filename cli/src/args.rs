@@ -167,18 +167,18 @@ pub(crate) struct BenchArgs {
     /// Also write the results as CSV; `-` writes them to stdout instead of the table.
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
-    /// Instead, look for the fastest shape of the passes on each GPU, for u32, u32+u32, u64 and u64+u32 on the device: every shape beside the
-    /// built-in one. One that is more than 2 % faster over all sizes is stored, and `auto` then sorts by it.
+    /// Instead, look for the fastest shape of the passes on each GPU, for keys of up to 64 bits on the device, alone and with each payload:
+    /// every shape beside the built-in one. One that is more than 2 % faster over all sizes is stored, and `auto` then sorts by it.
     #[arg(long, conflicts_with_all = OF_HOST_DATA)]
     pub(crate) sweep: bool,
     /// Instead, time each pass over u32 on the device for growing numbers of keys: tells where a GPU's cache ends, and whether a partition into
     /// buckets that fit it (msd_hybrid) can pay.
-    #[arg(long, conflicts_with_all = OF_HOST_DATA, conflicts_with = "sweep")]
+    #[arg(long, conflicts_with_all = OF_HOST_DATA, conflicts_with_all = ["sweep", "keys", "payloads"])]
     pub(crate) probe: bool,
 }
 
 /// The arguments that have no meaning for passes over a GPU's own data.
-const OF_HOST_DATA: [&str; 7] = ["keys", "ops", "payloads", "patterns", "orders", "algorithms", "csv"];
+const OF_HOST_DATA: [&str; 5] = ["ops", "patterns", "orders", "algorithms", "csv"];
 
 impl BenchArgs {
     /// The numbers of keys that were asked for, or else these.

@@ -34,6 +34,17 @@ pub(crate) enum Payload {
     U64,
 }
 
+impl Payload {
+    /// Words of 32 bits of a value.
+    pub(crate) fn words(self) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::U32 => 1,
+            Self::U64 => 2,
+        }
+    }
+}
+
 /// A way to sort on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]

@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use polysort::gpu::wgpu::{CommandEncoder, Features, PollType};
 use polysort::gpu::{Algorithm, Ask, Count, DeviceSorter, PassKind, Prepared, Profile, SortBuffer, Tuned, WgpuBackend};
 use polysort::{AnyBackend, Backend, Error, MaskKey, RayonBackend, Sort};
+use std::iter::repeat_n;
 use std::time::{Duration, Instant};
 
 /// How long a device sorts before it is timed: the clock of an idle one is low.
@@ -31,14 +32,15 @@ pub(crate) fn open_gpus(names: &[String]) -> Result<Vec<AnyBackend>> {
     Ok(gpus)
 }
 
-/// Uniform keys on a device, with their positions as values if the kind has any, to be sorted there again and again.
+/// Uniform keys on a device, with their positions in all words of their values if the kind has any, to be sorted there again and again.
 pub(crate) struct Resident<K> {
     backend: WgpuBackend,
     kind: PassKind,
     /// What is sorted, in place.
     keys: SortBuffer<K>,
+    /// The words of the values.
     values: SortBuffer<u32>,
-    /// The values before, the same for all sets.
+    /// The same before, for all sets.
     positions: SortBuffer<u32>,
     sets: Vec<Set<K>>,
 }
@@ -47,6 +49,7 @@ pub(crate) struct Resident<K> {
 struct Set<K> {
     input: SortBuffer<K>,
     sorted: Vec<K>,
+    /// The words of the values.
     order: Vec<u32>,
 }
 
@@ -54,7 +57,10 @@ impl<K: Key + MaskKey> Resident<K> {
     /// So many sets of `len` keys each.
     pub(crate) fn new(backend: &WgpuBackend, kind: PassKind, len: usize, sets: usize) -> Result<Self, Error> {
         let cpu = RayonBackend::global()?;
-        let positions: Vec<u32> = if kind.value_words > 0 { (0..len as u32).collect() } else { vec![] };
+        let words =
+            |order: &[u32]| order.iter().flat_map(|&place| repeat_n(place, kind.value_words as usize)).collect::<Vec<u32>>();
+        let order: Vec<u32> = (0..len as u32).collect();
+        let positions = words(&order);
         let mut keys = SortBuffer::with_capacity(backend, len)?;
         keys.set_len(len)?;
         let mut values = SortBuffer::with_capacity(backend, positions.len())?;
@@ -62,12 +68,12 @@ impl<K: Key + MaskKey> Resident<K> {
         let set = |seed| {
             let mut sorted = Pattern::Uniform.keys::<K>(len, seed as u64);
             let input = SortBuffer::from_slice(backend, &sorted)?;
-            let mut order = positions.clone();
+            let mut order = order.clone();
             match kind.value_words {
                 0 => cpu.sort(&mut sorted)?,
                 _ => cpu.sort_pairs(&mut sorted, &mut order)?,
             }
-            Ok(Set { input, sorted, order })
+            Ok(Set { input, sorted, order: words(&order) })
         };
         let sets = (0..sets).map(set).collect::<Result<_, Error>>()?;
         Ok(Self { backend: backend.clone(), kind, keys, values, positions: SortBuffer::from_slice(backend, &positions)?, sets })
@@ -79,7 +85,8 @@ impl<K: Key + MaskKey> Resident<K> {
         let ask = Ask::up_to(self.keys.len() as u32).algorithm(Algorithm::OneSweep);
         match self.kind.value_words {
             0 => sorter.prepare_sort::<K>(self.keys.raw(), ask),
-            _ => sorter.prepare_sort_pairs::<K, u32>(self.keys.raw(), self.values.raw(), ask),
+            1 => sorter.prepare_sort_pairs::<K, u32>(self.keys.raw(), self.values.raw(), ask),
+            _ => sorter.prepare_sort_pairs::<K, u64>(self.keys.raw(), self.values.raw(), ask),
         }
     }
 

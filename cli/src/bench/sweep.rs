@@ -43,7 +43,7 @@ const GROUPS: [u32; 6] = [128, 256, 384, 512, 640, 768];
 const KEYS: [u32; 9] = [8, 12, 16, 20, 24, 28, 32, 40, 48];
 
 /// Words of registers that a thread's keys, their values and their places take, at most, of the 128 that leave an H200 two groups of 256 threads.
-const REGISTERS: u32 = 96;
+const REGISTERS: u32 = 100;
 
 /// Parts in which a tile goes through workgroup memory.
 const SLICES: [u32; 2] = [2, 4];
@@ -68,9 +68,9 @@ enum Found {
 /// Measures every candidate on every GPU, and stores the best.
 pub(crate) fn sweep(args: &BenchArgs) -> Result<Outcome> {
     let rounds = Rounds { reps: args.reps.get(), sets: args.seeds.get() };
-    let (sizes, mut outcome) = (args.sizes_or(&DEFAULT_SIZES), Outcome::Fine);
+    let (kinds, sizes, mut outcome) = (kinds(args)?, args.sizes_or(&DEFAULT_SIZES), Outcome::Fine);
     for backend in open_gpus(&args.backends)? {
-        for kind in PassKind::ALL {
+        for &kind in &kinds {
             let swept = Swept { backend: &backend, kind, sizes: &sizes, rounds };
             let Settled { best, has_built_in, has_wrong } = settle(kind, |shapes| swept.time(shapes))?;
             if has_wrong {
@@ -86,6 +86,25 @@ pub(crate) fn sweep(args: &BenchArgs) -> Result<Outcome> {
         }
     }
     Ok(outcome)
+}
+
+/// The kinds of passes over these keys, alone and with each payload.
+fn kinds(args: &BenchArgs) -> Result<Vec<PassKind>> {
+    let mut kinds = vec![];
+    for dtype in &args.keys {
+        // Shorter keys are sorted as words.
+        let key_words = (dtype.size() as u32).div_ceil(4);
+        for value_words in [0].into_iter().chain(args.payloads.iter().map(|payload| payload.words())) {
+            let kind = PassKind::new(key_words, value_words);
+            if !PassKind::ALL.contains(&kind) {
+                bail!("no passes over keys of {} bits are tuned, which --sweep is for", 8 * dtype.size());
+            }
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+    }
+    Ok(kinds)
 }
 
 /// What came of each shape for each number of keys, the built-in shape first.

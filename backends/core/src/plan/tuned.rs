@@ -17,7 +17,8 @@ pub struct PassKind {
 
 impl PassKind {
     /// Those that can be tuned.
-    pub const ALL: [Self; 4] = [Self::new(1, 0), Self::new(1, 1), Self::new(2, 0), Self::new(2, 1)];
+    pub const ALL: [Self; 6] =
+        [Self::new(1, 0), Self::new(1, 1), Self::new(2, 0), Self::new(1, 2), Self::new(2, 1), Self::new(2, 2)];
 
     /// Keys and values of so many words.
     pub const fn new(key_words: u32, value_words: u32) -> Self {
