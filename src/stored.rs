@@ -101,7 +101,7 @@ mod tests {
             "tuned 1 0 384 0 4 wgpu A card",
             "tuned 1 0 100 14 4 wgpu A card",
             "tuned 1 0 384 4294967296 4 wgpu A card",
-            "tuned 1 2 384 14 4 wgpu A card",
+            "tuned 1 3 384 14 4 wgpu A card",
             "turned 1 0 384 14 4 wgpu A card",
             "",
         ] {

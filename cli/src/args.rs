@@ -137,7 +137,7 @@ pub(crate) struct BenchArgs {
     /// Operations.
     #[arg(long, value_delimiter = ',', default_value = "sort,sort_pairs,argsort")]
     pub(crate) ops: Vec<Op>,
-    /// Types of the values that move along in `sort_pairs`.
+    /// Types of the values that move along, in `sort_pairs` and for --sweep.
     #[arg(long, value_delimiter = ',', default_value = "u32")]
     pub(crate) payloads: Vec<Payload>,
     /// How keys are distributed and arranged.

@@ -122,7 +122,7 @@ fn few_keys_stand_for_many() {
     let around = |step: u64| [step - 1, step, step + 1];
     for (name, facts) in DEVICES {
         for key_bits in [8, 16, 32, 64, 128] {
-            for payload in [Payload::None, Payload::Words(1), Payload::Indices] {
+            for payload in [Payload::None, Payload::Words(1), Payload::Words(2), Payload::Indices] {
                 let mut seen = vec![];
                 for max in [17, 18, 21, 24, 26].into_iter().flat_map(|power| around(1 << power)) {
                     let request = Request { payload, ..Request::keys(key_bits, spec(key_bits), max) };

@@ -124,12 +124,14 @@ fn many_keys_have_large_tiles_where_these_fit_whole() {
         assert_eq!(shape(made(1 << 24, &memory)), large, "{kind}");
         let less = Facts { workgroup_bytes: fits.workgroup_bytes() - 1, ..FACTS };
         let small_groups = Facts { max_group: 256, ..FACTS };
-        for facts in [less, small_groups] {
+        // These have one shape for all lengths.
+        let few_lanes = Facts { subgroups: Some((16, 32)), workgroup_bytes: 256 << 10, ..FACTS };
+        for facts in [less, small_groups, few_lanes] {
             assert_eq!(shape(made(1 << 24, &facts)), of_any(1 << 24), "{kind}, {facts:?}");
         }
         larger += 1;
     }
-    assert!(larger > 0);
+    assert_eq!(larger, 4);
     // Passes over buckets keep theirs.
     let hybrid = Request { algorithm: Some(Algorithm::MsdHybrid), ..request(PassKind::new(1, 0), 1 << 24) };
     assert_eq!(shape(pass(hybrid, Tuned::NONE)), tuning::pass(Class::Other, 1, 0, 1 << 24));

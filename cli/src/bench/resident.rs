@@ -6,7 +6,6 @@ use anyhow::{Result, bail};
 use polysort::gpu::wgpu::{CommandEncoder, Features, PollType};
 use polysort::gpu::{Algorithm, Ask, Count, DeviceSorter, PassKind, Prepared, Profile, SortBuffer, Tuned, WgpuBackend};
 use polysort::{AnyBackend, Backend, Error, MaskKey, RayonBackend, Sort};
-use std::iter::repeat_n;
 use std::time::{Duration, Instant};
 
 /// How long a device sorts before it is timed: the clock of an idle one is low.
@@ -32,7 +31,8 @@ pub(crate) fn open_gpus(names: &[String]) -> Result<Vec<AnyBackend>> {
     Ok(gpus)
 }
 
-/// Uniform keys on a device, with their positions in all words of their values if the kind has any, to be sorted there again and again.
+/// Uniform keys on a device, to be sorted there again and again. Their values, if the kind has any, are their positions, and in a second word those
+/// with all bits turned.
 pub(crate) struct Resident<K> {
     backend: WgpuBackend,
     kind: PassKind,
@@ -57,9 +57,10 @@ impl<K: Key + MaskKey> Resident<K> {
     /// So many sets of `len` keys each.
     pub(crate) fn new(backend: &WgpuBackend, kind: PassKind, len: usize, sets: usize) -> Result<Self, Error> {
         let cpu = RayonBackend::global()?;
-        let words =
-            |order: &[u32]| order.iter().flat_map(|&place| repeat_n(place, kind.value_words as usize)).collect::<Vec<u32>>();
-        let order: Vec<u32> = (0..len as u32).collect();
+        let words = |order: &[u32]| -> Vec<u32> {
+            order.iter().flat_map(|&place| [place, !place].into_iter().take(kind.value_words as usize)).collect()
+        };
+        let order: Vec<u32> = if kind.value_words > 0 { (0..len as u32).collect() } else { vec![] };
         let positions = words(&order);
         let mut keys = SortBuffer::with_capacity(backend, len)?;
         keys.set_len(len)?;

@@ -1,18 +1,20 @@
 //! `bench --sweep`: looks for the shape of passes that suits a GPU, and stores it.
 //!
 //! ```text
-//! for each GPU, for each kind of keys and values, for each number of keys:
-//!     for the built-in shape and each candidate:
-//!         prepare its sort, which is tested; warm up
-//!         for each data set: time the built-in shape, time the candidate, compare the result with the CPU's
-//!     the same for those beside the fastest; print all of it
-//!     time the fastest once more; store the best of them, if it is worth it
+//! for each GPU, for each kind of keys and values:
+//!     for the candidates, then those beside the fastest, then the fastest once more:
+//!         for each number of keys, for the built-in shape and each of these:
+//!             prepare its sort, which is tested; warm up
+//!             for each data set: time the built-in shape, time the other, compare the result with the CPU's
+//!         print all of it
+//!     store the best of the last, if it is worth it
 //! ```
 //!
 //! 1. The built-in shape is timed anew beside each candidate, and what counts is the ratio of the two: a clock that drifts does so for both.
 //! 2. The first candidate is the built-in shape itself. How far its ratio is from 1 is what the others owe to chance.
 //! 3. The fastest of many owes part of that to chance: what it is worth is what it gains when it is timed again.
 //! 4. Times are the device's own, of the whole sort, with the data there before and after.
+//! 5. Shapes are named as they are for many keys: of 2^21 and fewer, each thread gets fewer of them, by the built-in shape as by any other.
 
 use super::resident::{Resident, open_gpus};
 use crate::Outcome;
@@ -163,14 +165,14 @@ struct Swept<'a> {
 
 impl Swept<'_> {
     /// Times these shapes, after the built-in one. Prints what came of them.
-    fn time(&self, candidates: impl IntoIterator<Item = PassShape>) -> Result<Tried> {
+    fn time(&self, candidates: Vec<PassShape>) -> Result<Tried> {
         match self.kind.key_words {
             1 => self.time_keys::<u32>(candidates),
             _ => self.time_keys::<u64>(candidates),
         }
     }
 
-    fn time_keys<K: Key + MaskKey>(&self, candidates: impl IntoIterator<Item = PassShape>) -> Result<Tried> {
+    fn time_keys<K: Key + MaskKey>(&self, candidates: Vec<PassShape>) -> Result<Tried> {
         let Self { backend, kind, rounds, .. } = *self;
         let Some((gpu, built_in)) = backend.gpu().and_then(|gpu| Some((gpu, gpu.facts().pass_shape(kind)?))) else {
             bail!("{} has no subgroups that suit passes by look-back, which are what is tuned", backend.name());
@@ -343,7 +345,8 @@ mod tests {
         assert_eq!(fastest(&[]), []);
     }
 
-    /// What comes of a sweep whose first shapes do as `first` says, those beside them as the built-in one, and those that are timed again as `again` says.
+    /// What comes of a sweep whose first shapes do as `first` says, those beside them as the built-in one, and those that are timed again as
+    /// `again` says.
     fn settled(first: [&[Found]; 3], again: impl Fn(PassShape) -> Vec<Found>) -> Result<(Settled, Vec<Vec<PassShape>>)> {
         let mut asked = vec![];
         let settled = settle(PassKind::ALL[0], |shapes| {
@@ -401,6 +404,12 @@ mod tests {
         });
         let best = found.expect("all are timed").best.map(|(shape, _)| shape);
         assert_eq!(best, Some(with(SHAPES[0], 14)));
+        // What is wrong there is told of.
+        let found = settle(kind, |shapes| {
+            let of = |shape: PassShape| if shape.keys == 14 { Found::Wrong } else { timed(1.0) };
+            Ok([SHAPES[0]].into_iter().chain(shapes).map(|shape| (shape, vec![of(shape)])).collect())
+        });
+        assert!(found.is_ok_and(|settled| settled.has_wrong && settled.best.is_none()));
     }
 
     #[test]

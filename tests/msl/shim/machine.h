@@ -17,8 +17,8 @@ namespace msl {
 
 constexpr uint32_t BINDINGS = 31, VARIABLES = 64, MAX_THREADS = 1024, MAX_RESIDENT = 16;
 constexpr uint64_t SPAN = uint64_t(1) << 35;
-// Metal's limit, and what is taken so that variables have gaps between them.
-constexpr uint32_t THREADGROUP_BYTES = 32 << 10, ARENA = 64 << 10, GAP = 64;
+// What is taken for threadgroup memory, so that variables have gaps between them.
+constexpr uint32_t ARENA = 64 << 10, GAP = 64;
 constexpr uint32_t STACK = 64 << 10, STACK_RESERVE = 8 << 10;
 
 // Who touched a word: a thread, or several, in an interval between barriers.
@@ -129,6 +129,8 @@ struct Launch {
     uint32_t garbage;
     // Whether threads may race for buffers.
     uint32_t races;
+    // Bytes of threadgroup memory that there are.
+    uint32_t memory;
 };
 
 struct Buffer {

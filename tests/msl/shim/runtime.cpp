@@ -350,9 +350,10 @@ void *msl_threadgroup(uint32_t id, const char *name, uint64_t bytes) {
     Variable &variable = run.variables[id];
     if (variable.bytes == 0) {
         run.variable_bytes += uint32_t((bytes + 15) & ~uint64_t(15));
-        if (bytes > THREADGROUP_BYTES || run.variable_bytes > THREADGROUP_BYTES || run.arena_top + bytes + GAP > ARENA) {
-            fail(TOO_MUCH_MEMORY, 0, __builtin_return_address(0), "declares `%s`, with which there are %u bytes of threadgroup memory, of 32768",
-                 name, run.variable_bytes);
+        const uint32_t memory = run.launch.memory;
+        if (bytes > memory || run.variable_bytes > memory || run.arena_top + bytes + GAP > ARENA) {
+            fail(TOO_MUCH_MEMORY, 0, __builtin_return_address(0), "declares `%s`, with which there are %u bytes of threadgroup memory, of %u", name,
+                 run.variable_bytes, memory);
         }
         variable = {run.arena_top, uint32_t(bytes), name};
         for (uint64_t at = 0; at < bytes; at += 16) run.owner[(run.arena_top + at) / 16] = uint8_t(id + 1);

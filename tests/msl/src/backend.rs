@@ -289,7 +289,7 @@ impl MslBackend {
         }
         let config = &self.inner.config;
         let seed = config.seed.wrapping_mul(0x9e37_79b9).wrapping_add(self.inner.launches.fetch_add(1, Ordering::Relaxed));
-        let schedule = Schedule { races: config.races, ..Schedule::seeded(seed) };
+        let schedule = Schedule { races: config.races, memory: config.facts.workgroup_bytes, ..Schedule::seeded(seed) };
         let ran = compiled.kernel.run(&mut buffers, grid, command.variant.group, schedule);
         memory.extend(bound.into_iter().filter(|(role, _)| *role != plan::Buffer::Count || recorded.is_none()));
         let counts = ran.map_err(|error| failed(&error, &format!("{schedule:?}, {:?}", command.variant)))?;

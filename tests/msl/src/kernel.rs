@@ -1,5 +1,6 @@
 //! A kernel that can be launched.
 
+use crate::backend::FACTS;
 use crate::buffer::Buffer;
 use crate::error::{Error, Fault, Mistake};
 use crate::loaded::{Launch, Loaded};
@@ -42,7 +43,7 @@ impl Options {
     }
 }
 
-/// In which order threads run. The same one gives the same run.
+/// In which order threads run, and what they may do. The same one gives the same run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// What all choices are drawn from. 0 takes threadgroups, and lanes, in their order.
@@ -58,6 +59,8 @@ pub struct Schedule {
     pub reads_garbage: bool,
     /// Whether threads may race for buffers. Else that is a mistake, as it is in threadgroup memory in any case.
     pub races: bool,
+    /// Bytes of threadgroup memory that there are: of Apple's GPUs 32 KiB.
+    pub memory: u32,
 }
 
 impl Schedule {
@@ -71,6 +74,7 @@ impl Schedule {
             budget: 50_000,
             reads_garbage: false,
             races: false,
+            memory: FACTS.workgroup_bytes,
         }
     }
 }
@@ -161,6 +165,7 @@ impl Kernel {
             budget: schedule.budget.saturating_mul(all_threads.max(MAX_THREADS.into())),
             garbage: schedule.reads_garbage.into(),
             races: schedule.races.into(),
+            memory: schedule.memory,
         };
         let mut bytes: Vec<&mut [u8]> = buffers.iter_mut().map(|buffer| buffer.bytes_mut()).collect();
         let report = self.loaded.run(&launch, &mut bytes);

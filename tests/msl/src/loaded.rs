@@ -19,6 +19,7 @@ pub(crate) struct Launch {
     pub(crate) budget: u64,
     pub(crate) garbage: u32,
     pub(crate) races: u32,
+    pub(crate) memory: u32,
 }
 
 /// As in `shim/machine.h`.

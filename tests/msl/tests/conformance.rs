@@ -6,7 +6,7 @@ fn main() {}
 
 #[cfg(unix)]
 fn main() {
-    use polysort_core::plan::{Algorithm, Blocked};
+    use polysort_core::plan::{Algorithm, Blocked, Class, Facts};
     use polysort_kit::{Plan, Suite};
     use polysort_msl::{Config, MslBackend, Options, Source};
 
@@ -61,6 +61,15 @@ fn main() {
     suite.enter_part("msl, native, OneSweep for many", tiles.clone().sampled(scale, 6), by_words, move || {
         MslBackend::open_with(long)
     });
+    // By the largest tiles of all, of other devices.
+    let large = Config { facts: Facts { class: Class::Other, workgroup_bytes: 48 << 10, ..long.facts }, ..long };
+    let by_kinds = |check: &str| full || ["u32 sort", "u32 sort_pairs", "u64 sort_pairs", "u64 argsort"].contains(&check);
+    let longer = Plan::up_to(suite.longest(40_000), false).segmented_up_to(33);
+    suite.enter_part("msl, native, large tiles", longer.clone().sampled(8 * scale, 13), by_kinds, move || {
+        MslBackend::open_with(large)
+    });
+    let large = Config { source: any.source, ..large };
+    suite.enter_part("msl, naga's, large tiles", longer.sampled(8 * scale, 14), by_kinds, move || MslBackend::open_with(large));
     let wide = Config { source: Source::NATIVE, ..wide };
     suite.enter_part("msl, native, wide digits", tiles.clone().sampled(scale, 9), by_words, move || MslBackend::open_with(wide));
     let hybrid = Config { source: newer, ..hybrid };

@@ -441,8 +441,8 @@ fn digits(begin: u32, end: u32, radix_bits: u32) -> Vec<Digit> {
 }
 
 impl Facts {
-    /// The fewest keys that are sorted by the same kernels as those of a request: whoever tries these need not have more. Of selections and segments,
-    /// which have kernels for all lengths, one.
+    /// The fewest keys that are sorted by the same kernels as those of a request, but that a thread of the histogram may count fewer: whoever tries
+    /// these need not have more. Of selections and segments, which have kernels for all lengths, one.
     pub fn least_alike(&self, request: &Request) -> u64 {
         if request.top.is_some() || request.segments.is_some() {
             return 1;

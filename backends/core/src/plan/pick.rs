@@ -12,6 +12,7 @@
 
 use super::command::{Buffer, Builder, Groups, Number, each};
 use super::shape::{Facts, Kernel, Shapes, Variant};
+use super::tuning::MAX_PICK_KEYS;
 use super::{Payload, RADIX, Request, SortPlan, Top};
 use crate::{Error, Spec};
 
@@ -66,11 +67,11 @@ impl Builder<'_> {
         self.begin();
         self.move_in();
         let source = if self.plan.keys_move() { Buffer::Spare } else { Buffer::Keys };
-        let histogram = self.shapes.histogram;
+        let keys = self.shapes.histogram.keys.min(MAX_PICK_KEYS);
         let base = Variant { key_bits: request.key_bits, packed: request.is_packed(), ..self.shapes.plain };
         // Without digits all keys are equal, and the first are selected.
         for level in 0..self.plan.digits.len().max(1) as u32 {
-            let count = Variant { kernel: Kernel::PickCount, keys: histogram.keys, ..base };
+            let count = Variant { kernel: Kernel::PickCount, keys, ..base };
             let bindings = [Buffer::Number, Buffer::Sort, Buffer::State, source];
             if !self.plan.digits.is_empty() {
                 self.push(count, bindings, [Number::Is(level)], each(1, count.group * count.keys));

@@ -499,7 +499,7 @@ impl Shapes {
         let plain = Variant { key_bits: 32, value_words: 0, indexed: false, group: GROUP.min(facts.max_group), ..base };
         let histogram =
             Variant { kernel: Kernel::Histogram, key_bits: request.key_bits, packed: request.is_packed(), radix_bits, ..plain };
-        let most = if histogram.packs_counts() { tuning::MAX_PACKED_KEYS } else { u32::MAX };
+        let most = if histogram.packs_counts() { tuning::MAX_KEYS_IN_HALVES } else { u32::MAX };
         let histogram = Variant { keys: tuning::histogram_keys(max).min(most), ..histogram };
         if histogram.has_wide_digits() && histogram.workgroup_bytes() > facts.workgroup_bytes {
             return Err(no_wide_digits(facts));
@@ -540,11 +540,11 @@ pub(super) fn sweep(shape: Variant, max: u64, facts: &Facts) -> Result<Option<Va
     if let Some(tuned) = facts.tuned.pass(kind, max) {
         return made(tuned);
     }
-    // Passes over buckets were not measured by other shapes.
-    let large =
-        tuning::large_pass(facts.class, kind.key_words, kind.value_words, max).filter(|_| shape.kernel == Kernel::Onesweep);
-    let large =
-        large.and_then(|large| made(large).ok().flatten().filter(|made| (made.group, made.keys) == (large.group, large.keys)));
+    // Passes over buckets were not measured by other shapes, and where there is one for all lengths it is not that. Cut down, it is none of those
+    // that were measured.
+    let large = tuning::large_pass(facts.class, kind.key_words, kind.value_words, max)
+        .filter(|_| shape.kernel == Kernel::Onesweep && facts.unrolls())
+        .and_then(|large| made(large).ok().flatten().filter(|made| (made.group, made.keys) == (large.group, large.keys)));
     match large {
         Some(large) => Ok(Some(large)),
         None => made(tuning::pass(facts.class, kind.key_words, kind.value_words, max)),

@@ -15,8 +15,8 @@ pub struct PassShape {
 
 /// The shape of a pass on any device, by the words of a key and of its value and by the most keys that there can be. What limits the keys are
 /// registers: a key takes its words and one for its place. An H200 has room for three groups of 256 threads of 80 registers, or two of 512 of
-/// 64, or of 256 of 128. Of few keys there have to be tiles for all its 132 processors: 2^16 `u32` took 70 µs by tiles of 28 keys a thread, 46
-/// by those of 8.
+/// 64, or of 256 of 128: as many keys as leave that. Of few keys there have to be tiles for all its 132 processors: 2^16 `u32` took 70 µs by
+/// tiles of 28 keys a thread, 46 by those of 8.
 ///
 /// No Apple GPU has been measured. What the fastest published sort there takes, forge-sort, is 256 threads of 16 keys of 32 bits, or 8 of
 /// 64: some 36 words a thread. It has tens of processors, for which halves of that will do to have work for all.
@@ -40,10 +40,10 @@ pub fn pass(class: Class, key_words: u32, value_words: u32, max: u64) -> PassSha
     PassShape { group, keys, slices }
 }
 
-/// The shape of a pass over so many keys that tiles may be large, for devices that have room for such groups and their memory. On an H200 the
-/// largest tiles of all that leave a processor 640 threads or more: two groups of 24 KB, or one of 48. 2^26 `u32` took 1.27 ms (1.34 by the shape
-/// for any device), `u64` with `u32` 5.03 (5.46); 2^24 `u32` with `u64` 722 µs (770), `u64` with `u64` 1664 (1885). Of other kinds no
-/// other shape was faster.
+/// The shape of a pass over so many keys that tiles may be large, for devices that have room for such groups and their memory. The fastest that were
+/// tried on an H200; the groups that a processor has at a time take 42 to 48 KB together. 2^26 `u32` took 1.27 ms (1.34 by the shape for any
+/// device), `u64` with `u32` 5.03 (5.46); 2^24 `u32` with `u64` 722 µs (770), `u64` with `u64` 1664 (1885). For `u32` with `u32` and for `u64`
+/// none was faster than that for any device; others were not tried, nor other devices.
 pub fn large_pass(class: Class, key_words: u32, value_words: u32, max: u64) -> Option<PassShape> {
     let (group, keys) = match (key_words, value_words) {
         (1, 0) => (384, 30),
@@ -55,8 +55,8 @@ pub fn large_pass(class: Class, key_words: u32, value_words: u32, max: u64) -> O
     (class != Class::Apple && max > FEW[1]).then_some(PassShape { group, keys, slices: 2 })
 }
 
-/// Workgroup memory that a slice takes, at most. On an H200 the groups of a processor seem to have 48 KiB of it in all, and there must be
-/// room for two: 2^26 `u64` took 5.3 ms by 26 keys a thread in two slices, 4.1 by 24 in four, and 3.77 by 32, the most for 128 registers. That 12 keys
+/// Workgroup memory that a slice takes on any device, at most. On an H200 the groups of a processor seem to have 48 KiB of it in all, and there
+/// must be room for two of 256 threads: 2^26 `u64` took 5.3 ms by 26 keys a thread in two slices, 4.1 by 24 in four, and 3.77 by 32, the most for 128 registers. That 12 keys
 /// of 128 bits go the same way was not measured.
 const SLICE_BYTES: u32 = 23 << 10;
 
@@ -89,7 +89,7 @@ pub fn wide_pass(key_words: u32, value_words: u32, max: u64) -> (u32, u32) {
 const WIDE_WORDS: u32 = 128;
 
 // Two counts share a word: neither a tile nor what a group of the histogram counts may overflow a half.
-const _: () = assert!(GROUP * WIDE_WORDS / 2 < 1 << 16 && GROUP * MAX_PACKED_KEYS < 1 << 16);
+const _: () = assert!(GROUP * WIDE_WORDS / 2 < 1 << 16 && GROUP * MAX_KEYS_IN_HALVES < 1 << 16);
 
 /// Parts in which the tile of such a pass goes through workgroup memory, so that with the places of its digits it takes no more than the
 /// counters.
@@ -98,8 +98,8 @@ pub const WIDE_SLICES: u32 = 4;
 /// Keys of a slice that a thread of a pass reads before it writes them, at most: registers are what all its keys and places leave of them.
 pub const MAX_CHUNK: u32 = 8;
 
-/// Groups of a pass, at most: they take tile after tile. More than any device has room for, and few to leave at once if a pass is not due: of
-/// 2^28 `u32` there would be 37 000, which takes an H200 100 µs.
+/// Groups of a pass, at most: they take tile after tile. More than any device has room for, and few to leave at once if a pass is not due: 37 000,
+/// for each tile of 7168 of 2^28 keys one, took an H200 100 µs.
 pub const PASS_GROUPS: u32 = 1 << 10;
 
 /// Keys in which the buckets of a batch start, by the words of a key and of its value: a power of two, since that divides. A batch is worked
@@ -156,14 +156,17 @@ pub fn histogram_keys(max: u64) -> u32 {
     (max / (128 * u64::from(GROUP))).next_power_of_two().clamp(16, most.into()) as u32
 }
 
-/// The most of them. 2^26 `u32` in the low 16 bits took an H200 101 µs, 117 by 128 of them.
+/// The most of them. Those of 2^26 `u32` in the low 16 bits took an H200 101 µs, 115 to 118 by 128 a thread.
 const MAX_HISTOGRAM_KEYS: u32 = 256;
 
-/// The most keys for which half of that leaves more groups than an H200 has processors.
+/// The most keys that get half of that: by more, 2^24 would leave less than two groups for each of the 132 processors of an H200.
 const FEW_TO_COUNT: u64 = 1 << 24;
 
 /// Keys of a thread whose counts share words by twos, at most: so few that those of a group do not overflow a half.
-pub const MAX_PACKED_KEYS: u32 = 128;
+pub const MAX_KEYS_IN_HALVES: u32 = 128;
+
+/// Keys of a thread that counts a digit for a selection, at most. More were not measured.
+pub const MAX_PICK_KEYS: u32 = 128;
 
 /// Words, or keys, that one group of a copying kernel handles at a time.
 pub const COPY_TILE: u32 = 1 << 14;

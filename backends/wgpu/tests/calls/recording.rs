@@ -1,11 +1,12 @@
 //! Sorts that are recorded into the caller's commands.
 
 use crate::{keys, support};
+use bytemuck::Pod;
 use libtest_mimic::Failed;
 use polysort_core::plan::SortPlan;
 use polysort_core::{Error, MaskKey, Options, Sort};
 use polysort_wgpu::wgpu::{Buffer, BufferDescriptor, BufferUsages, CommandEncoderDescriptor, PollType};
-use polysort_wgpu::{Ask, Count, DeviceSorter, Part, PassKind, PassShape, SortBuffer, Tuned, WgpuBackend};
+use polysort_wgpu::{Ask, Count, DeviceSorter, Part, PassKind, PassShape, Prepared, SortBuffer, Tuned, WgpuBackend};
 use std::time::{Duration, Instant};
 
 /// What one recording may take.
@@ -88,11 +89,27 @@ pub(crate) fn planned() -> Result<(), Failed> {
         is_planned::<u32>(&sorter, &room, max.min(1 << 23))?;
         is_planned::<u64>(&sorter, &room, max.min(1 << 22))?;
     }
-    Ok(())
+    let values =
+        backend.device().create_buffer(&BufferDescriptor { label: None, size: 32 << 20, usage, mapped_at_creation: false });
+    are_planned::<u32, u32>(&sorter, &room, &values)?;
+    are_planned::<u32, u64>(&sorter, &room, &values)?;
+    are_planned::<u64, u32>(&sorter, &room, &values)?;
+    are_planned::<u64, u64>(&sorter, &room, &values)
 }
 
 fn is_planned<K: MaskKey>(sorter: &DeviceSorter, room: &Buffer, max: u32) -> Result<(), Failed> {
-    let sort = sorter.prepare_sort::<K>(room, Ask::up_to(max)).map_err(support::failed)?;
+    is_as_planned::<K>(sorter.prepare_sort::<K>(room, Ask::up_to(max)), max)
+}
+
+/// Pairs, by the tiles of few keys and by those of many.
+fn are_planned<K: MaskKey, V: Pod>(sorter: &DeviceSorter, room: &Buffer, values: &Buffer) -> Result<(), Failed> {
+    [1 << 19, 1 << 22]
+        .into_iter()
+        .try_for_each(|max| is_as_planned::<K>(sorter.prepare_sort_pairs::<K, V>(room, values, Ask::up_to(max)), max))
+}
+
+fn is_as_planned<K>(prepared: Result<Prepared, Error>, max: u32) -> Result<(), Failed> {
+    let sort = prepared.map_err(support::failed)?;
     // The planner was left to choose.
     let instead = sort.plan().request.algorithm;
     let what = || format!("up to {max} {} are sorted by {instead:?} instead of as planned", std::any::type_name::<K>());

@@ -131,10 +131,8 @@ fn cases(facts: &Facts, kernel: Kernel, requests: &[Request]) -> Vec<Case> {
                 continue;
             }
             let Ok(probe) = SortPlan::new(Request { algorithm, ..request }, facts) else { continue };
-            let mut commands = probe.long_commands().iter().chain(probe.short_commands());
-            if !commands.any(|command| command.variant.kernel == kernel) {
-                continue;
-            }
+            let mut variants = probe.long_commands().iter().chain(probe.short_commands()).map(|command| command.variant);
+            let Some(variant) = variants.find(|variant| variant.kernel == kernel) else { continue };
             let (tile, single) = (probe.tile, probe.single_tile.max(3));
             let counts = match kernel {
                 Kernel::TopK if is_segmented(&request) => vec![5, 37, 1, 12, 3],
@@ -142,7 +140,11 @@ fn cases(facts: &Facts, kernel: Kernel, requests: &[Request]) -> Vec<Case> {
                 _ if request.top.is_some() => vec![2 * 8192 + 17, 3 * 8192, 8191, 8193, 7],
                 Kernel::SingleTile => vec![single, single - 1, single / 2 + 3, 2, 19],
                 // More than one group of it, or nearly none.
-                Kernel::Histogram | Kernel::Copy if r % 5 == 0 => vec![(1 << 14) + 5, 3 << 14, 5, 2 * tile - 1],
+                Kernel::Histogram if r % 5 == 0 => {
+                    let of_group = variant.group * variant.keys;
+                    vec![of_group + 5, 3 * of_group / 2, 5, 2 * tile - 1]
+                }
+                Kernel::Copy if r % 5 == 0 => vec![(1 << 14) + 5, 3 << 14, 5, 2 * tile - 1],
                 // More keys than a half of a word counts.
                 Kernel::CountValues => vec![2 * tile + 17, 3 * tile, (1 << 17) + 3, tile + 1, 7],
                 _ => vec![2 * tile + 17, 3 * tile, tile - 1, tile + 1, 7],
