@@ -2,11 +2,11 @@
 //! [--pattern PATTERN] [--segments SEGMENTS] [--descending]`.
 //!
 //! KEYS: u32, u64, i32, f32, u16, u8; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24; ALGORITHM: auto, onesweep, wide, hybrid, scan.
-//! Prints the rows of a benchmark record, system to verified; verifies each result. With `--launches`, the time of each launch; with `--host`,
-//! of a sort of keys that are on the host; with `--top`, of the selection of the first K keys instead. Keys are uniform, or by PATTERN, for
-//! those of 32 bits: sorted, equal, low16, which is uniform in the low 16 bits, or one of the conformance suite, as NearlySorted. SEGMENTS
-//! are sorted by themselves: as 12 for 2^12 of the same length, or zipf for 2^20 whose lengths are as 1, 1/2, 1/3 and so on, in no order.
-//! The environment variable SEED, a number, makes other keys that are uniform.
+//! Prints the rows of a benchmark record, system to verified; verifies each result, and that values went along, equal keys' in order. With
+//! `--launches`, the time of each launch; with `--host`, of a sort of keys that are on the host; with `--top`, of the selection of the first K keys
+//! instead. Keys are uniform, or by PATTERN, for those of 32 bits: sorted, equal, low16, which is uniform in the low 16 bits, or one of the
+//! conformance suite, as NearlySorted. SEGMENTS are sorted by themselves: as 12 for 2^12 of the same length, or zipf for 2^20 whose lengths are as
+//! 1, 1/2, 1/3 and so on, in no order. The environment variable SEED, a number, makes other keys that are uniform.
 
 use polysort_core::plan::Algorithm;
 use polysort_core::{MaskKey, Options, Sort};
@@ -14,6 +14,7 @@ use polysort_kit::Pattern;
 use polysort_rayon::RayonBackend;
 use polysort_wgpu::wgpu::{self, BufferDescriptor, BufferUsages};
 use polysort_wgpu::{Ask, Config, Count, DeviceSorter, WgpuBackend};
+use rayon::prelude::*;
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -29,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String]) -> Result<(), Box<dyn Error>> {
+fn run<K: MaskKey + Send + Sync + PartialEq + Default + std::fmt::Debug>(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let (trials, per_launch) = (arguments[3].parse()?, arguments.iter().any(|argument| argument == "--launches"));
     let named = |name: &str| arguments.iter().skip_while(|argument| *argument != name).nth(1).cloned();
     let mut config = Config::default();
@@ -79,8 +80,8 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
                 mapped_at_creation: false,
             })
         };
-        let (input, keys) = (buffer(bytes.len()), buffer(bytes.len()));
-        queue.write_buffer(&input, 0, &bytes);
+        let (source, keys) = (buffer(bytes.len()), buffer(bytes.len()));
+        queue.write_buffer(&source, 0, &bytes);
         let descending = arguments.iter().any(|argument| argument == "--descending");
         let options = if descending { Options::descending() } else { Options::ascending() };
         let mut ask = Ask::up_to(count as u32).options(options);
@@ -100,6 +101,10 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
             other => return Err(format!("no values {other}").into()),
         };
         let values = buffer((count * value_bytes).max(4));
+        // Each value is its position, in a second word with all bits turned.
+        let positions: Vec<u32> = (0..count as u32).flat_map(|place| [place, !place].into_iter().take(value_bytes / 4)).collect();
+        let position_buffer = buffer((count * value_bytes).max(4));
+        queue.write_buffer(&position_buffer, 0, bytemuck::cast_slice(&positions));
         let top: Option<u32> = named("--top").map(|k| k.parse()).transpose()?;
         let selected = buffer(4 * top.unwrap_or(1) as usize);
         let prepared = match value_bytes {
@@ -108,7 +113,10 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
             4 => sorter.prepare_sort_pairs::<K, u32>(&keys, &values, ask)?,
             _ => sorter.prepare_sort_pairs::<K, u64>(&keys, &values, ask)?,
         };
-        let restore = |encoder: &mut wgpu::CommandEncoder| encoder.copy_buffer_to_buffer(&input, 0, &keys, 0, keys.size());
+        let restore = |encoder: &mut wgpu::CommandEncoder| {
+            encoder.copy_buffer_to_buffer(&source, 0, &keys, 0, keys.size());
+            encoder.copy_buffer_to_buffer(&position_buffer, 0, &values, 0, values.size());
+        };
         let count32 = Count::Fixed(offsets.as_ref().map_or(count, |offsets| offsets.len() - 1) as u32);
         // The clock of an idle device is low.
         let warm = std::time::Instant::now();
@@ -123,7 +131,8 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
         }
         let profile = prepared.profile(count32, trials, restore)?;
         // Of the last trial.
-        let mut sorted: Vec<K> = bytemuck::cast_slice(&bytes).to_vec();
+        let input: Vec<K> = bytemuck::cast_slice(&bytes).to_vec();
+        let mut sorted = input.clone();
         let verified = match top {
             Some(k) => {
                 read(&backend, &selected, 4 * k as usize)
@@ -134,12 +143,13 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
                     Some(offsets) => offsets.windows(2).for_each(|ends| {
                         sorted[ends[0] as usize..ends[1] as usize].sort_unstable_by_key(|key| key.to_bits());
                     }),
-                    None => sorted.sort_unstable_by_key(|key| key.to_bits()),
+                    None => sorted.par_sort_unstable_by_key(|key| key.to_bits()),
                 }
                 if descending {
                     sorted.reverse();
                 }
                 read(&backend, &keys, bytes.len()) == bytemuck::cast_slice::<K, u8>(&sorted)
+                    && (value_bytes == 0 || went_along(&input, &sorted, &read(&backend, &values, count * value_bytes)))
             }
         };
         let algorithm = match (top, named("--segments")) {
@@ -159,7 +169,6 @@ fn run<K: MaskKey + PartialEq + Default + std::fmt::Debug>(arguments: &[String])
             count as f64 / nanos(50) as f64
         );
         if arguments.iter().any(|argument| argument == "--host") {
-            let input: Vec<K> = bytemuck::cast_slice(&bytes).to_vec();
             let mut nanos: Vec<u128> = vec![];
             for _ in 0..trials {
                 sorted.copy_from_slice(&input);
@@ -202,6 +211,18 @@ fn offsets_of(segments: &str, count: usize) -> Result<Vec<u32>, Box<dyn Error>> 
 }
 
 /// The first bytes of a buffer.
+/// Whether each key has a value that leads to it, and equal keys have theirs in order.
+fn went_along<K: MaskKey + Sync>(input: &[K], sorted: &[K], values: &[u8]) -> bool {
+    let values: Vec<u32> = bytemuck::pod_collect_to_vec(values);
+    let words = values.len() / input.len();
+    let place = |i: usize| values[i * words];
+    (0..input.len()).into_par_iter().all(|i| {
+        let leads = input.get(place(i) as usize).is_some_and(|key| key.to_bits() == sorted[i].to_bits());
+        let is_whole = values[i * words + 1..(i + 1) * words].iter().all(|&word| word == !place(i));
+        leads && is_whole && (i == 0 || sorted[i - 1].to_bits() != sorted[i].to_bits() || place(i - 1) < place(i))
+    })
+}
+
 fn read(backend: &WgpuBackend, buffer: &wgpu::Buffer, bytes: usize) -> Vec<u8> {
     let (device, size) = (backend.device(), bytes.next_multiple_of(4) as u64);
     let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
