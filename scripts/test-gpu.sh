@@ -3,7 +3,7 @@
 #
 #   scripts/test-gpu.sh [--quick] [DEVICE…]     all of lavapipe-4, lavapipe-8, lavapipe-16, swiftshader, if none is named
 #
-# Two devices at a time, each program in a process of its own with a limit of time: a kernel that hangs cannot be stopped otherwise.
+# Two programs at a time, each in a process of its own with a limit of time: a kernel that hangs cannot be stopped otherwise.
 # The time goes into compiling kernels; Mesa keeps them for the next run. lavapipe-4, where that takes the least, runs the conformance suite
 # of all keys, lavapipe-8 and lavapipe-16 that of some. With --quick, lavapipe-4 leaves out keys whose kernels others have as well, lavapipe-8
 # sorts of segments that are recorded and what is without look-back, lavapipe-16 all but the sorts of the look-back's test and of faults, and
@@ -27,32 +27,27 @@ report() {
     return 1
 }
 
-run_device() {
-    local device=$1 failed=0 program name log status filter
-    shift
-    for program in "$@"; do
-        name=$(basename "$program") name=${name%-*}
-        log=$logs/$device-$name.log status=0
-        filter=()
-        case $quick$device$name in
-        yeslavapipe-*wgpu_kernels | yeslavapipe-4wgpu_vectors) continue ;;
-        yeslavapipe-16wgpu_vectors | yeslavapipe-16wgpu_calls | yeslavapipe-16wgpu_conformance) continue ;;
-        yeslavapipe-8wgpu_calls) filter=(--skip segments) ;;
-        # Keys whose kernels others have as well; and what SwiftShader or lavapipe-8 does.
-        yeslavapipe-4wgpu_conformance)
-            filter=(--skip "no subgroups]" --skip "wide digits]" --skip "reduce then scan]")
-            for key in i8 bool i16 f16 i32 f32 i64 f64 i128 isize usize bf16 char Reverse Custom "("; do filter+=(--skip "] $key"); done
-            ;;
-        yeslavapipe-8wgpu_conformance) filter=(--skip "no subgroups]" --skip "reduce then scan]") ;;
-        # It compiles at once and sorts slowly: what the others leave out for the time that it takes to compile.
-        yesswiftshaderwgpu_conformance) filter=("no subgroups]") ;;
-        yesswiftshaderwgpu_vectors) filter=("paged]") ;;
-        esac
-        timeout --kill-after=10 "$limit" scripts/software-vulkan.sh run "$device" "$program" --test-threads=2 "${filter[@]}" >"$log" 2>&1 ||
-            status=$?
-        report "$device" "$name" "$log" "$status" || failed=1
-    done
-    return "$failed"
+run_program() {
+    local device=$1 program=$2 name log status=0 filter=()
+    name=$(basename "$program") name=${name%-*}
+    log=$logs/$device-$name.log
+    case $quick$device$name in
+    yeslavapipe-*wgpu_kernels | yeslavapipe-4wgpu_vectors) return ;;
+    yeslavapipe-16wgpu_vectors | yeslavapipe-16wgpu_calls | yeslavapipe-16wgpu_conformance) return ;;
+    yeslavapipe-8wgpu_calls) filter=(--skip segments) ;;
+    # Keys whose kernels others have as well; and what SwiftShader or lavapipe-8 does.
+    yeslavapipe-4wgpu_conformance)
+        filter=(--skip "no subgroups]" --skip "wide digits]" --skip "reduce then scan]")
+        for key in i8 bool i16 f16 i32 f32 i64 f64 i128 isize usize bf16 char Reverse Custom "("; do filter+=(--skip "] $key"); done
+        ;;
+    yeslavapipe-8wgpu_conformance) filter=(--skip "no subgroups]" --skip "reduce then scan]") ;;
+    # It compiles at once and sorts slowly: what the others leave out for the time that it takes to compile.
+    yesswiftshaderwgpu_conformance) filter=("no subgroups]") ;;
+    yesswiftshaderwgpu_vectors) filter=("paged]") ;;
+    esac
+    timeout --kill-after=10 "$limit" scripts/software-vulkan.sh run "$device" "$program" --test-threads=2 "${filter[@]}" >"$log" 2>&1 ||
+        status=$?
+    report "$device" "$name" "$log" "$status"
 }
 
 export quick=${quick-}
@@ -60,23 +55,23 @@ if [ "${1-}" = --quick ]; then
     quick=yes
     shift
 fi
-if [ "${1-}" = --device ]; then
-    shift
-    run_device "$@"
+if [ "${1-}" = --run ]; then
+    run_program "$2" "$3"
     exit
 fi
 
-[ $# -gt 0 ] || set -- lavapipe-4 swiftshader lavapipe-8 lavapipe-16
+# Those that take longest first.
+[ $# -gt 0 ] || set -- lavapipe-4 lavapipe-16 lavapipe-8 swiftshader
 scripts/software-vulkan.sh install
 mkdir -p "$logs"
 rm -f "$logs"/*
 cargo test --workspace --no-run --quiet
 built=$(cargo test --workspace --no-run --quiet --message-format=json | grep -oE '"executable":"[^"]*/wgpu_(calls|conformance|faults|kernels|look_back|vectors)-[0-9a-f]+"' | cut -d'"' -f4)
 [ "$(wc -w <<<"$built")" = 6 ] || { echo "not every program was built: $built" >&2; exit 1; }
-# The list is split on purpose.
-# shellcheck disable=SC2086
 status=0
-printf '%s\n' "$@" | xargs -P 2 -I DEVICE "$0" --device DEVICE $built || status=1
+for device in "$@"; do
+    for program in $built; do printf '%s %s\n' "$device" "$program"; done
+done | xargs -P 2 -L 1 "$0" --run || status=1
 adapters=$(cat "$logs"/*.log | grep -hE 'subgroups (Some|None)' | sort -u)
 printf 'adapters:\n%s\n%s tests passed, %s failed, %s s\n' "$adapters" "$(cat "$logs"/*.log | grep -cE '^test .* ok$')" \
     "$(cat "$logs"/*.log | grep -cE '^test .* FAILED$' || true)" "$SECONDS"
