@@ -60,7 +60,7 @@ if [ "${1-}" = --run ]; then
     exit
 fi
 
-# Those that take longest first.
+# What takes longest, the suite on lavapipe-4, is among the first.
 [ $# -gt 0 ] || set -- lavapipe-4 lavapipe-16 lavapipe-8 swiftshader
 scripts/software-vulkan.sh install
 mkdir -p "$logs"

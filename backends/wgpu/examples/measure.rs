@@ -115,7 +115,9 @@ fn run<K: MaskKey + Send + Sync + PartialEq + Default + std::fmt::Debug>(argumen
         };
         let restore = |encoder: &mut wgpu::CommandEncoder| {
             encoder.copy_buffer_to_buffer(&source, 0, &keys, 0, keys.size());
-            encoder.copy_buffer_to_buffer(&position_buffer, 0, &values, 0, values.size());
+            if value_bytes > 0 {
+                encoder.copy_buffer_to_buffer(&position_buffer, 0, &values, 0, values.size());
+            }
         };
         let count32 = Count::Fixed(offsets.as_ref().map_or(count, |offsets| offsets.len() - 1) as u32);
         // The clock of an idle device is low.
@@ -210,7 +212,6 @@ fn offsets_of(segments: &str, count: usize) -> Result<Vec<u32>, Box<dyn Error>> 
     Ok(offsets)
 }
 
-/// The first bytes of a buffer.
 /// Whether each key has a value that leads to it, and equal keys have theirs in order.
 fn went_along<K: MaskKey + Sync>(input: &[K], sorted: &[K], values: &[u8]) -> bool {
     let values: Vec<u32> = bytemuck::pod_collect_to_vec(values);
@@ -223,6 +224,7 @@ fn went_along<K: MaskKey + Sync>(input: &[K], sorted: &[K], values: &[u8]) -> bo
     })
 }
 
+/// The first bytes of a buffer.
 fn read(backend: &WgpuBackend, buffer: &wgpu::Buffer, bytes: usize) -> Vec<u8> {
     let (device, size) = (backend.device(), bytes.next_multiple_of(4) as u64);
     let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;

@@ -56,8 +56,8 @@ pub fn large_pass(class: Class, key_words: u32, value_words: u32, max: u64) -> O
 }
 
 /// Workgroup memory that a slice takes on any device, at most. On an H200 the groups of a processor seem to have 48 KiB of it in all, and there
-/// must be room for two of 256 threads: 2^26 `u64` took 5.3 ms by 26 keys a thread in two slices, 4.1 by 24 in four, and 3.77 by 32, the most for 128 registers. That 12 keys
-/// of 128 bits go the same way was not measured.
+/// must be room for two of 256 threads: 2^26 `u64` took 5.3 ms by 26 keys a thread in two slices, 4.1 by 24 in four, and 3.77 by 32, the most for
+/// 128 registers. That 12 keys of 128 bits go the same way was not measured.
 const SLICE_BYTES: u32 = 23 << 10;
 
 /// Of `keys` that a thread can hold, how many it gets if there are `max` in all.
