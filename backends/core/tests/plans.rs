@@ -2,7 +2,7 @@
 
 use core::fmt::Write;
 use polysort_core::plan::{
-    Algorithm, Class, Facts, Groups, Kernel, Payload, Place, Request, Segmented, SortPlan, Top, Variant, tuning,
+    Algorithm, Class, Facts, Groups, Kernel, MAX_KEYS, Payload, Place, Request, Segmented, SortPlan, Top, Variant, tuning,
 };
 use polysort_core::{Error, Masks, Options, Spec, Word};
 
@@ -167,6 +167,30 @@ fn kernels_have_counters_for_the_digits() {
     }
     assert!(seen.contains(&(Algorithm::Counting, Kernel::SingleTile)), "{seen:?}");
     assert!(by_digit.iter().all(|kernel| seen.iter().any(|(_, seen)| seen == kernel)), "{seen:?}");
+}
+
+/// Where two counts share a word, all keys of a group may have one digit.
+#[test]
+fn halves_of_words_hold_all_that_a_group_counts() {
+    let mut seen = vec![];
+    for (name, facts) in DEVICES {
+        for key_bits in [32, 64, 128] {
+            for algorithm in [None, Some(Algorithm::WideDigits)] {
+                for max in [1 << 20, 1 << 24, 1 << 26, MAX_KEYS] {
+                    let request = Request { algorithm, ..Request::keys(key_bits, spec(key_bits), max) };
+                    let Ok(plan) = SortPlan::new(request, &facts) else { continue };
+                    let variants = plan.all_commands().map(|command| command.variant);
+                    for variant in variants.filter(|variant| variant.kernel == Kernel::Histogram && variant.packs_counts()) {
+                        let keys = variant.group * variant.keys;
+                        assert!(keys < 1 << 16, "{name}: {key_bits} bits, {algorithm:?}, up to {max}: {keys} keys");
+                        seen.push((key_bits, plan.algorithm));
+                    }
+                }
+            }
+        }
+    }
+    let wide = Algorithm::WideDigits;
+    assert!([(32, wide), (64, wide), (128, Algorithm::OneSweep)].iter().all(|kind| seen.contains(kind)), "{seen:?}");
 }
 
 #[test]
