@@ -242,7 +242,8 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
             let is_narrow = matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. }));
             is_narrow && !variant.has_wide_digits() && variant.keys * (0..32).sum::<u32>() < 1 << 16
         }
-        "RUNS" => variant.runs,
+        // By ballots nobody waits.
+        "RUNS" => variant.runs && is_set(variant, "ARRIVALS"),
         "REORDERS" => matches!(variant.kernel, Kernel::Onesweep | Kernel::BucketSweep) && variant.value_words == 0,
         "SUBGROUPS" => matches!(variant.ranking, Some(Ranking::Ballot { .. })),
         "BALLOT_1" => matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })),
@@ -297,6 +298,7 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
     [
         ("RADIX_BITS", variant.radix_bits),
         ("RADIX", variant.radix()),
+        ("BANKS", tuning::BANKS),
         ("MAX_DIGITS", MAX_DIGITS),
         ("KEY_DIGITS", variant.key_digits()),
         ("STATE_COUNT", abi::STATE_COUNT),

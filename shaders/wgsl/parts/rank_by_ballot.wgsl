@@ -15,7 +15,7 @@ fn item_stride() -> u32 {
     return lanes;
 }
 
-// A digit lies above its key's place in the row.
+// A digit's column lies above its key's place in the row.
 const PLACE_BITS: u32 = 16u;
 
 // Replaces the digit of each item that is held by its position in the tile in order of the digits: stably, or in any order of equal ones
@@ -29,16 +29,19 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, held: u32, st
 
     let row = subgroup * ROW;
 #if RUNS
-    if (has_one_digit(items)) {
-        let digit = (*items)[0];
+    let usual = usual_digit(items);
+    if (usual == RADIX) {
+        count_items(items, row, held, stable);
+    } else if (has_one_digit(items)) {
+        let column = column_of(usual);
         if (lane == 0u) {
-            atomicStore(&board[row + digit], (KEYS * lanes) << COUNT_SHIFT);
+            move_on(row, column, 0u, KEYS * lanes);
         }
 #repeat item KEYS
-        (*items)[item] = (digit << PLACE_BITS) | (item * lanes + lane);
+        (*items)[item] = (column << PLACE_BITS) | (item * lanes + lane);
 #end
     } else {
-        count_items(items, row, held, stable);
+        count_around(items, row, stable, column_of(usual));
     }
 #else
     count_items(items, row, held, stable);
@@ -63,8 +66,8 @@ fn count_items(items: ptr<function, array<u32, KEYS>>, row: u32, held: u32, stab
     if (!stable) {
 #repeat item KEYS
         if (item < held) {
-            let digit = (*items)[item];
-            (*items)[item] = (digit << PLACE_BITS) | next_place(row, digit);
+            let column = column_of((*items)[item]);
+            (*items)[item] = (column << PLACE_BITS) | next_place(row, column);
         }
 #end
     } else {
@@ -73,67 +76,109 @@ fn count_items(items: ptr<function, array<u32, KEYS>>, row: u32, held: u32, stab
 #endif
 #repeat item KEYS
         if (item < held) {
-            let digit = (*items)[item];
-            (*items)[item] = (digit << PLACE_BITS) | place_in_row(digit, row);
+            let column = column_of((*items)[item]);
+            (*items)[item] = (column << PLACE_BITS) | place_in_row(column, row, true);
         }
 #end
     }
 }
 #if RUNS
 
-// Whether all keys of the subgroup have the same digit, as in long runs of equal ones. Counted one by one, they would all wait for one counter.
-fn has_one_digit(items: ptr<function, array<u32, KEYS>>) -> bool {
+// The digit of so many of a subgroup's keys that they would wait for each other at its counter; RADIX, if it seems that there is none. Tells by the
+// first and the last of its first keys: the others may not be there yet.
+fn usual_digit(items: ptr<function, array<u32, KEYS>>) -> u32 {
     let digit = (*items)[0];
-    var differs = digit ^ subgroupBroadcastFirst(digit);
-    if (lane_count(ballot(differs != 0u)) == 0u) {
+    let first = subgroupBroadcastFirst(digit);
+    if (lane_count(ballot(digit == first)) > lanes / 3u) {
+        return first;
+    }
+    let last = subgroupShuffle(digit, lanes - 1u);
+    return select(RADIX, last, lane_count(ballot(digit == last)) > lanes / 3u);
+}
+
+// Whether all keys of the subgroup have the same digit, as in long runs of equal ones.
+fn has_one_digit(items: ptr<function, array<u32, KEYS>>) -> bool {
+    let digit = subgroupBroadcastFirst((*items)[0]);
+    var differs = 0u;
 #repeat item KEYS
         differs |= (*items)[item] ^ digit;
 #end
-    }
     return lane_count(ballot(differs != 0u)) == 0u;
+}
+
+// Counts a subgroup's keys item by item: those of the usual digit by ballots, so that none of them waits, and the others around them.
+fn count_around(items: ptr<function, array<u32, KEYS>>, row: u32, stable: bool, usual: u32) {
+    var found = 0u;
+#repeat item KEYS
+        let column = column_of((*items)[item]);
+        let is_usual = column == usual;
+        let peers = ballot(is_usual);
+        let place = found + lane_count(peers & lanes_below(lane));
+        found += lane_count(peers);
+        var other = 0u;
+#if REORDERS
+        if (stable) {
+            other = place_in_row(column, row, !is_usual);
+        } else if (!is_usual) {
+            other = next_place(row, column);
+        }
+#else
+        other = place_in_row(column, row, !is_usual);
+#endif
+        (*items)[item] = (column << PLACE_BITS) | select(other, place, is_usual);
+#end
+    if (lane == 0u) {
+        move_on(row, usual, 0u, found);
+    }
 }
 #endif
 
 #if ARRIVALS
-// The place of this lane's key: the next of its digit's in the row, which moves on.
+// The place of this lane's key, if it counts: the next in the column of its digit in the row, which moves on.
 //
 // All lanes count their keys at once, in any order, and see how far the count went on. Of most digits there is one key, of some there are two:
 // the first of two sees that one came after it, and from which lane. Only if it was an earlier one, or more came after, is there anything
 // to be put in order.
-fn place_in_row(digit: u32, row: u32) -> u32 {
+fn place_in_row(column: u32, row: u32, counts: bool) -> u32 {
     let mine = arrival();
-    let before = atomicAdd(&board[row + digit], mine);
+    var before = 0u;
+    if (counts) {
+        before = atomicAdd(&board[row + column], mine);
+    }
     subgroupBarrier();
-    let now = atomicLoad(&board[row + digit]);
+    let now = atomicLoad(&board[row + column]);
     subgroupBarrier();
     let after = now - before - mine;
-    var place = before >> COUNT_SHIFT;
     // One of a later lane adds between mine + 1 and mine + 31.
-    var unsure = ballot(after != 0u && after - mine - 1u >= 31u);
-    while (unsure != 0u) {
-        let peers = ballot(digit == subgroupShuffle(digit, firstTrailingBit(unsure)));
-        unsure &= ~peers;
-        if (((peers >> lane) & 1u) != 0u) {
-            place = (now >> COUNT_SHIFT) - lane_count(peers & ~lanes_below(lane));
-        }
+    var unsure = ballot(counts && after != 0u && after - mine - 1u >= 31u);
+    if (unsure == 0u) {
+        return before >> COUNT_SHIFT;
     }
-    return place;
+    // Those of this lane's column, once it was that of one that is unsure.
+    var peers = 0u;
+    while (unsure != 0u) {
+        let is_peer = column == subgroupShuffle(column, firstLeadingBit(unsure));
+        let found = ballot(is_peer);
+        unsure &= ~found;
+        peers = select(peers, found, is_peer);
+    }
+    return (select(before, now, peers != 0u) >> COUNT_SHIFT) - lane_count(peers & ~lanes_below(lane));
 }
 #else
 // The same by ballots: warp-level multi-split (Ashkiani et al., "GPU Multisplit", PPoPP 2016).
-fn place_in_row(digit: u32, row: u32) -> u32 {
-    var peers = ballot(true);
+fn place_in_row(column: u32, row: u32, counts: bool) -> u32 {
+    var peers = ballot(counts);
     for (var bit = 0u; bit < RADIX_BITS; bit++) {
-        let is_set = ((digit >> bit) & 1u) != 0u;
+        let is_set = ((column >> bit) & 1u) != 0u;
         let vote = ballot(is_set);
         peers &= select(~vote, vote, is_set);
     }
     let before = lane_count(peers & lanes_below(lane));
-    let earlier = count_at(row, digit);
+    let earlier = count_at(row, column);
     // The lanes go on together: all have read before one writes, and that is written before the next step reads.
     subgroupBarrier();
-    if (before == 0u) {
-        move_on(row, digit, earlier, lane_count(peers));
+    if (counts && before == 0u) {
+        move_on(row, column, earlier, lane_count(peers));
     }
     subgroupBarrier();
     return earlier + before;

@@ -1,7 +1,20 @@
 // The rows in which subgroups count digits, on the board: a word for each count. Below it keys add up their lanes, where they tell by that who
 // came after them: the sum of a tile's lanes fits, with subgroups of up to 32.
 
+#if RUNS
+const ROW: u32 = RADIX + RADIX / BANKS;
+
+// Where a digit's count lies in a row. Digits that are multiples of a power of two lie in different banks as well.
+fn column_of(digit: u32) -> u32 {
+    return digit + digit / BANKS;
+}
+#else
 const ROW: u32 = RADIX;
+
+fn column_of(digit: u32) -> u32 {
+    return digit;
+}
+#endif
 const COUNT_SHIFT: u32 = 16u;
 const ONE: u32 = 1u << COUNT_SHIFT;
 
@@ -26,22 +39,22 @@ fn arrival() -> u32 {
 }
 
 // Counts a key: its place in the row, in any order.
-fn next_place(row: u32, digit: u32) -> u32 {
-    return atomicAdd(&board[row + digit], arrival()) >> COUNT_SHIFT;
+fn next_place(row: u32, column: u32) -> u32 {
+    return atomicAdd(&board[row + column], arrival()) >> COUNT_SHIFT;
 }
 
-fn count_at(row: u32, digit: u32) -> u32 {
-    return atomicLoad(&board[row + digit]) >> COUNT_SHIFT;
+fn count_at(row: u32, column: u32) -> u32 {
+    return atomicLoad(&board[row + column]) >> COUNT_SHIFT;
 }
 
 // Counts by one lane for all that have the digit, which found `earlier` there.
-fn move_on(row: u32, digit: u32, earlier: u32, more: u32) {
-    atomicStore(&board[row + digit], (earlier + more) << COUNT_SHIFT);
+fn move_on(row: u32, column: u32, earlier: u32, more: u32) {
+    atomicStore(&board[row + column], (earlier + more) << COUNT_SHIFT);
 }
 
 // Where the keys go, once counts are summed up.
-fn start_at(row: u32, digit: u32) -> u32 {
-    return atomicLoad(&board[row + digit]);
+fn start_at(row: u32, column: u32) -> u32 {
+    return atomicLoad(&board[row + column]);
 }
 
 // Replaces the counts by where each row's keys of each digit go in the tile, and calls `counted`.
@@ -54,7 +67,7 @@ fn sum_up_rows(present: u32) {
         if (i < owned) {
             var total = 0u;
 #repeat r ROWS
-                total += atomicLoad(&board[r * ROW + owned_digit(i)]) >> COUNT_SHIFT;
+                total += atomicLoad(&board[r * ROW + column_of(owned_digit(i))]) >> COUNT_SHIFT;
 #end
             totals[i] = total;
             sum += total;
@@ -76,11 +89,11 @@ fn sum_up_rows(present: u32) {
             // All counts at once: no read waits for a write.
             var counts: array<u32, ROWS>;
 #repeat r ROWS
-                counts[r] = atomicLoad(&board[r * ROW + digit]) >> COUNT_SHIFT;
+                counts[r] = atomicLoad(&board[r * ROW + column_of(digit)]) >> COUNT_SHIFT;
 #end
             var place = start;
 #repeat r ROWS
-                atomicStore(&board[r * ROW + digit], place);
+                atomicStore(&board[r * ROW + column_of(digit)], place);
                 place += counts[r];
 #end
             start += totals[i];

@@ -9,6 +9,10 @@ const WORDS: u32 = ROW / GROUP;
 
 var<workgroup> row_sums: array<u32, ROWS * WORDS>;
 
+fn column_of(digit: u32) -> u32 {
+    return digit;
+}
+
 fn owned_digits() -> u32 {
     return DIGITS;
 }

@@ -298,7 +298,7 @@ pub struct Variant {
     pub segmented: bool,
     /// Whether it works on positions that were selected before.
     pub nested: bool,
-    /// Whether it looks for subgroups whose keys share a digit, as in long runs of one, and lets these go another way.
+    /// Whether it looks for subgroups of whose keys many share a digit, or all do, and lets these go another way.
     pub runs: bool,
     /// Words of the counters in which it counts values of whole keys; 0 if it does not.
     pub counters: u32,
@@ -389,7 +389,11 @@ impl Variant {
 
     /// Words of the counts of all values of a digit.
     pub fn row_words(&self) -> u32 {
-        if self.packs_counts() { self.radix() / 2 } else { self.radix() }
+        match self.radix() {
+            radix if self.packs_counts() => radix / 2,
+            radix if self.runs => radix + radix / tuning::BANKS,
+            radix => radix,
+        }
     }
 
     /// Keys of a thread that go through workgroup memory at a time.
