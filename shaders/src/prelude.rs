@@ -236,14 +236,13 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "UNROLLED" => variant.unrolled,
         "WIDE" => variant.has_wide_digits(),
         "HALVES" => variant.packs_counts(),
-        // Only where a pass moves nothing but keys do equal ones not differ.
         // The lanes of a subgroup's keys add up to half a word at most.
         "ARRIVALS" => {
             let is_narrow = matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. }));
             is_narrow && !variant.has_wide_digits() && variant.keys * (0..32).sum::<u32>() < 1 << 16
         }
-        // By ballots nobody waits.
-        "RUNS" => variant.runs && is_set(variant, "ARRIVALS"),
+        "RUNS" => variant.runs,
+        // Only where a pass moves nothing but keys do equal ones not differ.
         "REORDERS" => matches!(variant.kernel, Kernel::Onesweep | Kernel::BucketSweep) && variant.value_words == 0,
         "SUBGROUPS" => matches!(variant.ranking, Some(Ranking::Ballot { .. })),
         "BALLOT_1" => matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })),

@@ -18,6 +18,8 @@ fn item_stride() -> u32 {
 // A digit's column lies above its key's place in the row.
 const PLACE_BITS: u32 = 16u;
 
+const_assert ROWS * ROW <= BOARD;
+
 // Replaces the digit of each item that is held by its position in the tile in order of the digits: stably, or in any order of equal ones
 // unless `stable`. The items from `present` on have the largest digit, so that they come last if `stable`. Calls `counted` with the number of
 // keys below `present` of each digit and of those below it.
@@ -32,7 +34,7 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, held: u32, st
     let usual = usual_digit(items);
     if (usual == RADIX) {
         count_items(items, row, held, stable);
-    } else if (has_one_digit(items)) {
+    } else if (has_one_digit(items, usual)) {
         let column = column_of(usual);
         if (lane == 0u) {
             move_on(row, column, 0u, KEYS * lanes);
@@ -77,15 +79,15 @@ fn count_items(items: ptr<function, array<u32, KEYS>>, row: u32, held: u32, stab
 #repeat item KEYS
         if (item < held) {
             let column = column_of((*items)[item]);
-            (*items)[item] = (column << PLACE_BITS) | place_in_row(column, row, true);
+            (*items)[item] = (column << PLACE_BITS) | place_in_row(column, row);
         }
 #end
     }
 }
 #if RUNS
 
-// The digit of so many of a subgroup's keys that they would wait for each other at its counter; RADIX, if it seems that there is none. Tells by the
-// first and the last of its first keys: the others may not be there yet.
+// The digit of more than a third of a subgroup's first keys, so that they would wait for each other at its counter; RADIX, if it seems that there is
+// none. Tells by the first lane's and the last, and by first keys alone: the others may not be there yet.
 fn usual_digit(items: ptr<function, array<u32, KEYS>>) -> u32 {
     let digit = (*items)[0];
     let first = subgroupBroadcastFirst(digit);
@@ -96,12 +98,11 @@ fn usual_digit(items: ptr<function, array<u32, KEYS>>) -> u32 {
     return select(RADIX, last, lane_count(ballot(digit == last)) > lanes / 3u);
 }
 
-// Whether all keys of the subgroup have the same digit, as in long runs of equal ones.
-fn has_one_digit(items: ptr<function, array<u32, KEYS>>) -> bool {
-    let digit = subgroupBroadcastFirst((*items)[0]);
+// Whether all keys of the subgroup have the usual digit, as in long runs of equal ones.
+fn has_one_digit(items: ptr<function, array<u32, KEYS>>, usual: u32) -> bool {
     var differs = 0u;
 #repeat item KEYS
-        differs |= (*items)[item] ^ digit;
+        differs |= (*items)[item] ^ usual;
 #end
     return lane_count(ballot(differs != 0u)) == 0u;
 }
@@ -118,12 +119,12 @@ fn count_around(items: ptr<function, array<u32, KEYS>>, row: u32, stable: bool, 
         var other = 0u;
 #if REORDERS
         if (stable) {
-            other = place_in_row(column, row, !is_usual);
+            other = place_of_some(column, row, !is_usual);
         } else if (!is_usual) {
             other = next_place(row, column);
         }
 #else
-        other = place_in_row(column, row, !is_usual);
+        other = place_of_some(column, row, !is_usual);
 #endif
         (*items)[item] = (column << PLACE_BITS) | select(other, place, is_usual);
 #end
@@ -134,12 +135,17 @@ fn count_around(items: ptr<function, array<u32, KEYS>>, row: u32, stable: bool, 
 #endif
 
 #if ARRIVALS
-// The place of this lane's key, if it counts: the next in the column of its digit in the row, which moves on.
+// The place of this lane's key: the next in the column of its digit in the row, which moves on.
+fn place_in_row(column: u32, row: u32) -> u32 {
+    return place_of_some(column, row, true);
+}
+
+// The same of those lanes' keys that count; no other has a column of theirs.
 //
 // All lanes count their keys at once, in any order, and see how far the count went on. Of most digits there is one key, of some there are two:
 // the first of two sees that one came after it, and from which lane. Only if it was an earlier one, or more came after, is there anything
 // to be put in order.
-fn place_in_row(column: u32, row: u32, counts: bool) -> u32 {
+fn place_of_some(column: u32, row: u32, counts: bool) -> u32 {
     let mine = arrival();
     var before = 0u;
     if (counts) {
@@ -165,9 +171,11 @@ fn place_in_row(column: u32, row: u32, counts: bool) -> u32 {
     return (select(before, now, peers != 0u) >> COUNT_SHIFT) - lane_count(peers & ~lanes_below(lane));
 }
 #else
-// The same by ballots: warp-level multi-split (Ashkiani et al., "GPU Multisplit", PPoPP 2016).
-fn place_in_row(column: u32, row: u32, counts: bool) -> u32 {
-    var peers = ballot(counts);
+// The place by ballots: warp-level multi-split (Ashkiani et al., "GPU Multisplit", PPoPP 2016). A column is a digit here.
+const_assert ROW <= RADIX;
+
+fn place_in_row(column: u32, row: u32) -> u32 {
+    var peers = ballot(true);
     for (var bit = 0u; bit < RADIX_BITS; bit++) {
         let is_set = ((column >> bit) & 1u) != 0u;
         let vote = ballot(is_set);
@@ -177,7 +185,7 @@ fn place_in_row(column: u32, row: u32, counts: bool) -> u32 {
     let earlier = count_at(row, column);
     // The lanes go on together: all have read before one writes, and that is written before the next step reads.
     subgroupBarrier();
-    if (counts && before == 0u) {
+    if (before == 0u) {
         move_on(row, column, earlier, lane_count(peers));
     }
     subgroupBarrier();

@@ -4,7 +4,7 @@
 #if RUNS
 const ROW: u32 = RADIX + RADIX / BANKS;
 
-// Where a digit's count lies in a row. Digits that are multiples of a power of two lie in different banks as well.
+// Where a digit's count lies in a row, of which one word in 33 is a gap: neighbouring multiples of a power of two lie in different banks as well.
 fn column_of(digit: u32) -> u32 {
     return digit + digit / BANKS;
 }

@@ -9,6 +9,7 @@ const WORDS: u32 = ROW / GROUP;
 
 var<workgroup> row_sums: array<u32, ROWS * WORDS>;
 
+// What follows finds the word itself.
 fn column_of(digit: u32) -> u32 {
     return digit;
 }

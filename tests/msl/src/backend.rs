@@ -86,6 +86,8 @@ pub struct Traffic {
     pub bytes: u64,
     /// Atomic operations.
     pub atomics: u64,
+    /// Atomic accesses to threadgroup memory.
+    pub threadgroup_atomics: u64,
 }
 
 struct Compiled {
@@ -297,6 +299,7 @@ impl MslBackend {
         traffic.launches += 1;
         traffic.bytes += counts.device_read + counts.device_written;
         traffic.atomics += counts.device_atomics;
+        traffic.threadgroup_atomics += counts.threadgroup_atomics;
         Ok(())
     }
 

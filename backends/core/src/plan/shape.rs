@@ -54,10 +54,11 @@ impl Facts {
         self.subgroups.is_some_and(|(least, _)| least >= UNROLLED_LANES)
     }
 
-    /// Whether subgroups of a group may go different ways between barriers of their own: those of GPUs, which have 32 lanes or more. On lavapipe, of
-    /// up to 16, such a barrier waits for the whole group, and sorts crash or come out wrong.
+    /// Whether keys that share a digit wait for each other, where each counts itself, and subgroups of a group may go different ways
+    /// between barriers of their own: those of GPUs, of 32 lanes. On lavapipe, of up to 16, such a barrier waits for the whole group, and
+    /// sorts crash or come out wrong; of more lanes, ballots count.
     fn parts_subgroups(&self) -> bool {
-        self.subgroups.is_some_and(|(least, _)| least >= 32)
+        self.subgroups == Some((32, 32))
     }
 
     /// The group, of `wanted` threads or a half of that and so on, and the ranking by ballots, if such a group is a multiple of every
@@ -387,7 +388,7 @@ impl Variant {
         if self.counters > 0 && self.packs_counts() { self.radix().div_ceil(2 * self.counters) } else { 1 }
     }
 
-    /// Words of the counts of all values of a digit.
+    /// Words of the counts of all values of a digit, and of the gaps between them where subgroups go different ways.
     pub fn row_words(&self) -> u32 {
         match self.radix() {
             radix if self.packs_counts() => radix / 2,
