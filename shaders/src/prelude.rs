@@ -73,6 +73,8 @@ pub fn msl(variant: &Variant) -> Option<String> {
         Kernel::PickCount | Kernel::PickDigit | Kernel::PickTally | Kernel::PickSpine | Kernel::Pick => return None,
     }
     let mut text = String::from("#include <metal_stdlib>\n\nusing namespace metal;\n\n");
+    // Rows have no gaps in that language.
+    let variant = &Variant { runs: false, ..*variant };
     for (name, value) in constants(variant).into_iter().chain([("LOOK", tuning::LOOK)]) {
         writeln!(text, "#define {name} {value}u").expect("a string takes all");
     }
