@@ -238,11 +238,7 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "UNROLLED" => variant.unrolled,
         "WIDE" => variant.has_wide_digits(),
         "HALVES" => variant.packs_counts(),
-        // The lanes of a subgroup's keys add up to half a word at most.
-        "ARRIVALS" => {
-            let is_narrow = matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. }));
-            is_narrow && !variant.has_wide_digits() && variant.keys * (0..32).sum::<u32>() < 1 << 16
-        }
+        "ARRIVALS" => matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })) && !variant.has_wide_digits(),
         "RUNS" => variant.runs,
         // Only where a pass moves nothing but keys do equal ones not differ.
         "REORDERS" => matches!(variant.kernel, Kernel::Onesweep | Kernel::BucketSweep) && variant.value_words == 0,
@@ -300,6 +296,7 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("RADIX_BITS", variant.radix_bits),
         ("RADIX", variant.radix()),
         ("BANKS", tuning::BANKS),
+        ("COUNT_BITS", tuning::COUNT_BITS),
         ("MAX_DIGITS", MAX_DIGITS),
         ("KEY_DIGITS", variant.key_digits()),
         ("STATE_COUNT", abi::STATE_COUNT),

@@ -142,9 +142,8 @@ fn place_in_row(column: u32, row: u32) -> u32 {
 
 // The same of those lanes' keys that count; no other has a column of theirs.
 //
-// All lanes count their keys at once, in any order, and see how far the count went on. Of most digits there is one key, of some there are two:
-// the first of two sees that one came after it, and from which lane. Only if it was an earlier one, or more came after, is there anything
-// to be put in order.
+// All lanes count their keys at once, in any order, and see from which fields keys came after them: those are in order of which none is a field to
+// which earlier lanes add. A later lane may add to it as well, so that keys may be in order for which this is unsure; ballots tell.
 fn place_of_some(column: u32, row: u32, counts: bool) -> u32 {
     let mine = arrival();
     var before = 0u;
@@ -155,10 +154,9 @@ fn place_of_some(column: u32, row: u32, counts: bool) -> u32 {
     let now = atomicLoad(&board[row + column]);
     subgroupBarrier();
     let after = now - before - mine;
-    // One of a later lane adds between mine + 1 and mine + 31.
-    var unsure = ballot(counts && after != 0u && after - mine - 1u >= 31u);
+    var unsure = ballot(counts && (after & earlier_lanes()) != 0u);
     if (unsure == 0u) {
-        return before >> COUNT_SHIFT;
+        return before & COUNT_MASK;
     }
     // Those of this lane's column, once it was that of one that is unsure.
     var peers = 0u;
@@ -168,7 +166,7 @@ fn place_of_some(column: u32, row: u32, counts: bool) -> u32 {
         unsure &= ~found;
         peers = select(peers, found, is_peer);
     }
-    return (select(before, now, peers != 0u) >> COUNT_SHIFT) - lane_count(peers & ~lanes_below(lane));
+    return (select(before, now, peers != 0u) & COUNT_MASK) - lane_count(peers & ~lanes_below(lane));
 }
 #else
 // The place by ballots: warp-level multi-split (Ashkiani et al., "GPU Multisplit", PPoPP 2016). A column is a digit here.

@@ -1,5 +1,5 @@
-// The rows in which subgroups count digits, on the board: a word for each count. Below it keys add up their lanes, where they tell by that who
-// came after them: the sum of a tile's lanes fits, with subgroups of up to 32.
+// The rows in which subgroups count digits, on the board: a word for each. Where keys see who came after them, the count has its low bits, and the
+// others are fields: for every three lanes one of two bits, to which they add; for the last two lanes one of a bit.
 
 #if RUNS
 const ROW: u32 = RADIX + RADIX / BANKS;
@@ -15,8 +15,15 @@ fn column_of(digit: u32) -> u32 {
     return digit;
 }
 #endif
-const COUNT_SHIFT: u32 = 16u;
-const ONE: u32 = 1u << COUNT_SHIFT;
+#if ARRIVALS
+const COUNT_MASK: u32 = (1u << COUNT_BITS) - 1u;
+
+// Subgroups have up to 32 lanes: their keys can be counted, and there is a field for the last.
+const_assert 32u * KEYS <= COUNT_MASK;
+const_assert COUNT_BITS + 31u / 3u * 2u < 32u;
+#else
+const COUNT_MASK: u32 = 0xffffffffu;
+#endif
 
 var<workgroup> row_sums: array<u32, ROWS>;
 
@@ -29,27 +36,35 @@ fn owned_digit(i: u32) -> u32 {
     return thread * DIGITS + i;
 }
 
-// What a key adds to its count. That no two lanes add the same saves it the detour that drivers take for those who do.
+// What a key adds to its count. That lanes add different things saves it the detour that drivers take where all add the same.
 fn arrival() -> u32 {
 #if ARRIVALS
-    return ONE | lane;
+    return 1u | 1u << (COUNT_BITS + lane / 3u * 2u);
 #else
-    return ONE;
+    return 1u;
 #endif
 }
+#if ARRIVALS
+
+// The fields to which earlier lanes add.
+fn earlier_lanes() -> u32 {
+    let end = COUNT_BITS + (lane + 2u) / 3u * 2u;
+    return (0xffffffffu >> (32u - min(end, 32u))) & ~COUNT_MASK;
+}
+#endif
 
 // Counts a key: its place in the row, in any order.
 fn next_place(row: u32, column: u32) -> u32 {
-    return atomicAdd(&board[row + column], arrival()) >> COUNT_SHIFT;
+    return atomicAdd(&board[row + column], arrival()) & COUNT_MASK;
 }
 
 fn count_at(row: u32, column: u32) -> u32 {
-    return atomicLoad(&board[row + column]) >> COUNT_SHIFT;
+    return atomicLoad(&board[row + column]) & COUNT_MASK;
 }
 
 // Counts by one lane for all that have the digit, which found `earlier` there.
 fn move_on(row: u32, column: u32, earlier: u32, more: u32) {
-    atomicStore(&board[row + column], (earlier + more) << COUNT_SHIFT);
+    atomicStore(&board[row + column], earlier + more);
 }
 
 // Where the keys go, once counts are summed up.
@@ -67,7 +82,7 @@ fn sum_up_rows(present: u32) {
         if (i < owned) {
             var total = 0u;
 #repeat r ROWS
-                total += atomicLoad(&board[r * ROW + column_of(owned_digit(i))]) >> COUNT_SHIFT;
+                total += atomicLoad(&board[r * ROW + column_of(owned_digit(i))]) & COUNT_MASK;
 #end
             totals[i] = total;
             sum += total;
@@ -89,7 +104,7 @@ fn sum_up_rows(present: u32) {
             // All counts at once: no read waits for a write.
             var counts: array<u32, ROWS>;
 #repeat r ROWS
-                counts[r] = atomicLoad(&board[r * ROW + column_of(digit)]) >> COUNT_SHIFT;
+                counts[r] = atomicLoad(&board[r * ROW + column_of(digit)]) & COUNT_MASK;
 #end
             var place = start;
 #repeat r ROWS

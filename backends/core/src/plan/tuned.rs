@@ -1,7 +1,7 @@
 //! Shapes of passes that were found on one device, which take the place of the built-in numbers there.
 
 use super::shape::{Facts, Kernel, Variant, sweep};
-use super::tuning::{PassShape, spread};
+use super::tuning::{COUNT_BITS, PassShape, spread};
 use super::{MAX_KEYS, RADIX};
 use crate::Error;
 use core::fmt::{self, Display, Formatter};
@@ -54,10 +54,10 @@ const LANES: u32 = 32;
 /// Threads of a group, at most: with [`MOST_KEYS`] each, a position in the tile has 16 bits.
 const MOST_THREADS: u32 = 1 << 10;
 
-/// Keys of a thread, at most: more than registers hold, and few enough for the sums of lanes that rows of counts keep in 16 bits.
-const MOST_KEYS: u32 = 64;
+/// Keys of a thread, at most: more than registers hold, and so few that those of a subgroup can be counted.
+const MOST_KEYS: u32 = 62;
 
-const _: () = assert!(MOST_THREADS * MOST_KEYS <= 1 << 16 && MOST_KEYS * LANES * (LANES + 1) / 2 < 1 << 16);
+const _: () = assert!(MOST_THREADS * MOST_KEYS <= 1 << 16 && MOST_KEYS * LANES < 1 << COUNT_BITS);
 
 impl Tuned {
     /// No shape but the built-in ones.
@@ -67,7 +67,7 @@ impl Tuned {
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a kind that is not one of [`PassKind::ALL`], and for a shape that no kernel has: threads are a multiple of 32 up to
-    /// 1024, and below 256 a power of two, keys an even number up to 64, and slices no more than keys.
+    /// 1024, and below 256 a power of two, keys an even number up to 62, and slices no more than keys.
     pub fn with(mut self, kind: PassKind, shape: PassShape) -> Result<Self, Error> {
         let PassShape { group, keys, slices } = shape;
         // Each thread owns as many digits as the others, or none.
