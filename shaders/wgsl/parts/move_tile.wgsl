@@ -54,9 +54,16 @@ fn move_tile(
 ) {
 #if VALUES
     var values: array<Value, KEYS>;
+    if (present == TILE) {
+        let at = first + item_index(0u, KEYS);
+#repeat item KEYS
+        values[item] = value_of(at + item * item_stride());
+#end
+    } else {
 #repeat item KEYS
         values[item] = value_of(first + min(item_index(item, KEYS), present - 1u));
 #end
+    }
 #endif
     for (var slice_first = 0u; slice_first < TILE; slice_first += SLICE) {
         if (slice_first > 0u) {
@@ -67,12 +74,13 @@ fn move_tile(
         // Those of the slice that are there.
         let here = min(present - min(present, slice_first), SLICE);
 #if VALUES
+        // What is not there is read and not written, so that no read waits for that to be known.
         var places: array<u32, SLICE_KEYS>;
 #repeat i SLICE_KEYS
         let index = i * GROUP + thread;
+        let key = key_at(index);
+        places[i] = place_of(key, digit, slice_first + index);
         if (index < here) {
-            let key = key_at(index);
-            places[i] = place_of(key, digit, slice_first + index);
             keys_to[places[i]] = key;
         }
 #end
@@ -86,8 +94,9 @@ fn move_tile(
         workgroupBarrier();
 #repeat i SLICE_KEYS
         let index = i * GROUP + thread;
+        let value = value_at(index);
         if (index < here) {
-            values_to[places[i] + (values_to_first() - keys_to_first())] = value_at(index);
+            values_to[places[i] + (values_to_first() - keys_to_first())] = value;
         }
 #end
 #else
