@@ -238,7 +238,7 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "UNROLLED" => variant.unrolled,
         "WIDE" => variant.has_wide_digits(),
         "HALVES" => variant.packs_counts(),
-        "ARRIVALS" => matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })) && !variant.has_wide_digits(),
+        "ARRIVALS" => is_set(variant, "BALLOT_1") && !variant.has_wide_digits(),
         "RUNS" => variant.runs,
         // Only where a pass moves nothing but keys do equal ones not differ.
         "REORDERS" => matches!(variant.kernel, Kernel::Onesweep | Kernel::BucketSweep) && variant.value_words == 0,

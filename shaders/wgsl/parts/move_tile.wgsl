@@ -54,6 +54,7 @@ fn move_tile(
 ) {
 #if VALUES
     var values: array<Value, KEYS>;
+    // As keys are read: nearly all tiles are whole.
     if (present == TILE) {
         let at = first + item_index(0u, KEYS);
 #repeat item KEYS

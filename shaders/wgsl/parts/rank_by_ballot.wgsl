@@ -142,8 +142,8 @@ fn place_in_row(column: u32, row: u32) -> u32 {
 
 // The same of those lanes' keys that count; no other has a column of theirs.
 //
-// All lanes count their keys at once, in any order, and see from which fields keys came after them: those are in order of which none is a field to
-// which earlier lanes add. A later lane may add to it as well, so that keys may be in order for which this is unsure; ballots tell.
+// All lanes count their keys at once, in any order, and see the weights of those that came after them. Who sees less than the lane before weighs
+// has seen no earlier lane. Several later lanes can weigh as much: then, too, ballots put keys in order.
 fn place_of_some(column: u32, row: u32, counts: bool) -> u32 {
     let mine = arrival();
     var before = 0u;
@@ -153,10 +153,11 @@ fn place_of_some(column: u32, row: u32, counts: bool) -> u32 {
     subgroupBarrier();
     let now = atomicLoad(&board[row + column]);
     subgroupBarrier();
+    // What was there before does not count, nor what went beyond the word.
     let after = now - before - mine;
-    var unsure = ballot(counts && (after & earlier_lanes()) != 0u);
+    var unsure = ballot(counts && after >= earlier_arrival());
     if (unsure == 0u) {
-        return before & COUNT_MASK;
+        return count_of(before);
     }
     // Those of this lane's column, once it was that of one that is unsure.
     var peers = 0u;
@@ -166,7 +167,7 @@ fn place_of_some(column: u32, row: u32, counts: bool) -> u32 {
         unsure &= ~found;
         peers = select(peers, found, is_peer);
     }
-    return (select(before, now, peers != 0u) & COUNT_MASK) - lane_count(peers & ~lanes_below(lane));
+    return count_of(select(before, now, peers != 0u)) - lane_count(peers & ~lanes_below(lane));
 }
 #else
 // The place by ballots: warp-level multi-split (Ashkiani et al., "GPU Multisplit", PPoPP 2016). A column is a digit here.

@@ -1,5 +1,5 @@
-// The rows in which subgroups count digits, on the board: a word for each. Where keys see who came after them, the count has its low bits, and the
-// others are fields: for every three lanes one of two bits, to which they add; for the last two lanes one of a bit.
+// The rows in which subgroups count digits, on the board: a word for each. Where keys see who came after them, the count has its low bits, and above
+// it keys add the weights of their lanes.
 
 #if RUNS
 const ROW: u32 = RADIX + RADIX / BANKS;
@@ -15,15 +15,6 @@ fn column_of(digit: u32) -> u32 {
     return digit;
 }
 #endif
-#if ARRIVALS
-const COUNT_MASK: u32 = (1u << COUNT_BITS) - 1u;
-
-// Subgroups have up to 32 lanes: their keys can be counted, and there is a field for the last.
-const_assert 32u * KEYS <= COUNT_MASK;
-const_assert COUNT_BITS + 31u / 3u * 2u < 32u;
-#else
-const COUNT_MASK: u32 = 0xffffffffu;
-#endif
 
 var<workgroup> row_sums: array<u32, ROWS>;
 
@@ -36,30 +27,47 @@ fn owned_digit(i: u32) -> u32 {
     return thread * DIGITS + i;
 }
 
-// What a key adds to its count. That lanes add different things saves it the detour that drivers take where all add the same.
-fn arrival() -> u32 {
 #if ARRIVALS
-    return 1u | 1u << (COUNT_BITS + lane / 3u * 2u);
-#else
-    return 1u;
-#endif
-}
-#if ARRIVALS
+// Subgroups have up to 32 lanes: all their keys can be counted, and the weights of all lanes, 2^21 - 1 together, fit above.
+const_assert 32u * KEYS < 1u << COUNT_BITS;
+const_assert COUNT_BITS <= 11u;
 
-// The fields to which earlier lanes add.
-fn earlier_lanes() -> u32 {
-    let end = COUNT_BITS + (lane + 2u) / 3u * 2u;
-    return (0xffffffffu >> (32u - min(end, 32u))) & ~COUNT_MASK;
+// The weight of a lane, by the number of those from it to the 32nd: 0, 1, 1, 2, 3, 4, 8, 12, 16, 32, … Each is more than all after the next together,
+// but for every third, which the sum of three or four of them can reach.
+fn weight(rest: u32) -> u32 {
+    return (((rest % 3u + 1u) << (rest / 3u * 2u)) + 1u) >> 2u;
+}
+
+// What a key adds to its count.
+fn arrival() -> u32 {
+    return 1u | (weight(32u - lane) << COUNT_BITS);
+}
+
+// The least that any earlier lane adds.
+fn earlier_arrival() -> u32 {
+    return weight(33u - lane) << COUNT_BITS;
+}
+
+fn count_of(word: u32) -> u32 {
+    return word & ((1u << COUNT_BITS) - 1u);
+}
+#else
+fn arrival() -> u32 {
+    return 1u;
+}
+
+fn count_of(word: u32) -> u32 {
+    return word;
 }
 #endif
 
 // Counts a key: its place in the row, in any order.
 fn next_place(row: u32, column: u32) -> u32 {
-    return atomicAdd(&board[row + column], arrival()) & COUNT_MASK;
+    return count_of(atomicAdd(&board[row + column], arrival()));
 }
 
 fn count_at(row: u32, column: u32) -> u32 {
-    return atomicLoad(&board[row + column]) & COUNT_MASK;
+    return count_of(atomicLoad(&board[row + column]));
 }
 
 // Counts by one lane for all that have the digit, which found `earlier` there.
@@ -82,7 +90,7 @@ fn sum_up_rows(present: u32) {
         if (i < owned) {
             var total = 0u;
 #repeat r ROWS
-                total += atomicLoad(&board[r * ROW + column_of(owned_digit(i))]) & COUNT_MASK;
+                total += count_of(atomicLoad(&board[r * ROW + column_of(owned_digit(i))]));
 #end
             totals[i] = total;
             sum += total;
@@ -104,7 +112,7 @@ fn sum_up_rows(present: u32) {
             // All counts at once: no read waits for a write.
             var counts: array<u32, ROWS>;
 #repeat r ROWS
-                counts[r] = atomicLoad(&board[r * ROW + column_of(digit)]) & COUNT_MASK;
+                counts[r] = count_of(atomicLoad(&board[r * ROW + column_of(digit)]));
 #end
             var place = start;
 #repeat r ROWS

@@ -40,6 +40,8 @@ pub struct Config {
     pub most_groups: u32,
     /// Whether threads may race for buffers, as they do for segments that overlap.
     pub races: bool,
+    /// Whether groups, and lanes, go in their order: no seed says otherwise.
+    pub in_order: bool,
 }
 
 impl Config {
@@ -57,6 +59,7 @@ impl Config {
             seed: 1,
             most_groups: u32::MAX,
             races: false,
+            in_order: false,
         }
     }
 }
@@ -88,6 +91,8 @@ pub struct Traffic {
     pub atomics: u64,
     /// Atomic accesses to threadgroup memory.
     pub threadgroup_atomics: u64,
+    /// Operations of a whole simdgroup: ballots, sums, shuffles.
+    pub simd_operations: u64,
 }
 
 struct Compiled {
@@ -291,7 +296,9 @@ impl MslBackend {
         }
         let config = &self.inner.config;
         let seed = config.seed.wrapping_mul(0x9e37_79b9).wrapping_add(self.inner.launches.fetch_add(1, Ordering::Relaxed));
-        let schedule = Schedule { races: config.races, memory: config.facts.workgroup_bytes, ..Schedule::seeded(seed) };
+        let schedule =
+            if config.in_order { Schedule { seed: 0, preempt: u32::MAX, ..Schedule::seeded(0) } } else { Schedule::seeded(seed) };
+        let schedule = Schedule { races: config.races, memory: config.facts.workgroup_bytes, ..schedule };
         let ran = compiled.kernel.run(&mut buffers, grid, command.variant.group, schedule);
         memory.extend(bound.into_iter().filter(|(role, _)| *role != plan::Buffer::Count || recorded.is_none()));
         let counts = ran.map_err(|error| failed(&error, &format!("{schedule:?}, {:?}", command.variant)))?;
@@ -300,6 +307,7 @@ impl MslBackend {
         traffic.bytes += counts.device_read + counts.device_written;
         traffic.atomics += counts.device_atomics;
         traffic.threadgroup_atomics += counts.threadgroup_atomics;
+        traffic.simd_operations += counts.simd_operations;
         Ok(())
     }
 

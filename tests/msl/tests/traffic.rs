@@ -131,3 +131,36 @@ fn keys_of_a_crowded_digit_do_not_count_themselves() {
         assert!(crowded < uniform - 0.5, "{what}: {crowded} atomic accesses a key, uniform {uniform}");
     }
 }
+
+/// Up to three keys of a digit that come in the order of their lanes, wherever these are, are known to be in order.
+#[test]
+fn keys_that_count_themselves_in_order_take_no_turns() {
+    let algorithm = Some(Algorithm::OneSweep);
+    let config = Config { algorithm, planned_for: 1 << 24, ..Config::of(Source::NAGA_ROLLED) };
+    // Each is sorted by one pass, which is stable for the values.
+    let operations = |in_order, digit: &dyn Fn(u32) -> u32| {
+        let backend = MslBackend::open_with(Config { in_order, ..config }).unwrap();
+        let keys: Vec<u32> = (0..KEYS as u32).map(|i| digit(i) % 256).collect();
+        let (mut sorted, mut values) = (keys.clone(), (0..KEYS as u32).collect::<Vec<_>>());
+        backend.sort_pairs(&mut sorted, &mut values).unwrap();
+        let mut order: Vec<u32> = (0..KEYS as u32).collect();
+        order.sort_by_key(|&i| keys[i as usize]);
+        assert!(sorted.is_sorted() && values == order);
+        backend.traffic().simd_operations
+    };
+    let alone = operations(true, &|i| i);
+    // One ballot of all lanes, and a share of what a tile takes.
+    assert!(alone < 4 * KEYS, "{alone} operations of simdgroups for {KEYS} keys, each of a digit of its own");
+    let placed: [(&str, &dyn Fn(u32) -> u32); 4] = [
+        ("of two neighbours", &|i| i / 2),
+        ("of three neighbours", &|i| i / 3),
+        ("of two lanes a half apart", &|i| i % 16),
+        ("of up to three lanes 13 apart", &|i| i % 32 % 13),
+    ];
+    for (what, digit) in placed {
+        let found = operations(true, digit);
+        let turns = operations(false, digit);
+        println!("{what}: {found} operations of simdgroups, {turns} out of order, {alone} where each has a digit of its own");
+        assert!(found == alone && turns > alone, "{what}: {found}, {turns} out of order, not {alone}");
+    }
+}
