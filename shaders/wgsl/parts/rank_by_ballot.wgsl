@@ -153,7 +153,7 @@ fn place_of_some(column: u32, row: u32, counts: bool) -> u32 {
     subgroupBarrier();
     let now = atomicLoad(&board[row + column]);
     subgroupBarrier();
-    // What was there before does not count, nor what went beyond the word.
+    // Modulo 2^32, so that it does not matter what was there before; what one item adds fits.
     let after = now - before - mine;
     var unsure = ballot(counts && after >= earlier_arrival());
     if (unsure == 0u) {

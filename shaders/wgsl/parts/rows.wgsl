@@ -32,18 +32,18 @@ fn owned_digit(i: u32) -> u32 {
 const_assert 32u * KEYS < 1u << COUNT_BITS;
 const_assert COUNT_BITS <= 11u;
 
-// The weight of a lane, by the number of those from it to the 32nd: 0, 1, 1, 2, 3, 4, 8, 12, 16, 32, … Each is more than all after the next together,
-// but for every third, which the sum of three or four of them can reach.
+// The weight of a lane, by the number of lanes from it to the 32nd, itself included: 0, 1, 1, 2, 3, 4, 8, 12, 16, 32, … All lanes after one together
+// weigh less than the lane before it, but after lanes 0, 3, …, 27: there four of them can weigh as much, after the last of these three.
 fn weight(rest: u32) -> u32 {
     return (((rest % 3u + 1u) << (rest / 3u * 2u)) + 1u) >> 2u;
 }
 
-// What a key adds to its count.
+// What a key adds to its count. That lanes mostly add different numbers saves it the detour that drivers take where all add the same.
 fn arrival() -> u32 {
     return 1u | (weight(32u - lane) << COUNT_BITS);
 }
 
-// The least that any earlier lane adds.
+// The least that an earlier lane adds, above its count: what the lane before does.
 fn earlier_arrival() -> u32 {
     return weight(33u - lane) << COUNT_BITS;
 }

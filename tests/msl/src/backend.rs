@@ -40,7 +40,7 @@ pub struct Config {
     pub most_groups: u32,
     /// Whether threads may race for buffers, as they do for segments that overlap.
     pub races: bool,
-    /// Whether groups, and lanes, go in their order: no seed says otherwise.
+    /// Whether groups, and lanes, go in their order, and none is pre-empted: no seed says otherwise.
     pub in_order: bool,
 }
 
@@ -91,7 +91,7 @@ pub struct Traffic {
     pub atomics: u64,
     /// Atomic accesses to threadgroup memory.
     pub threadgroup_atomics: u64,
-    /// Operations of a whole simdgroup: ballots, sums, shuffles.
+    /// Ballots, sums, shuffles and barriers of simdgroups, of each lane.
     pub simd_operations: u64,
 }
 

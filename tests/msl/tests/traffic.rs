@@ -132,7 +132,8 @@ fn keys_of_a_crowded_digit_do_not_count_themselves() {
     }
 }
 
-/// Up to three keys of a digit that come in the order of their lanes, wherever these are, are known to be in order.
+/// Up to three keys of a digit that come in the order of their lanes are known to be in order, of neighbours too, whose weights differ least. So are
+/// those beside a usual digit.
 #[test]
 fn keys_that_count_themselves_in_order_take_no_turns() {
     let algorithm = Some(Algorithm::OneSweep);
@@ -149,8 +150,14 @@ fn keys_that_count_themselves_in_order_take_no_turns() {
         backend.traffic().simd_operations
     };
     let alone = operations(true, &|i| i);
-    // One ballot of all lanes, and a share of what a tile takes.
+    // A ballot and two barriers, and a share of what a tile takes.
     assert!(alone < 4 * KEYS, "{alone} operations of simdgroups for {KEYS} keys, each of a digit of its own");
+    // One more tells the usual digit's keys.
+    let beside_usual = operations(true, &|i| if i % 2 == 0 { 7 } else { i });
+    assert!(
+        beside_usual < alone + 2 * KEYS,
+        "{beside_usual} operations of simdgroups for {KEYS} keys, half of them of one digit"
+    );
     let placed: [(&str, &dyn Fn(u32) -> u32); 4] = [
         ("of two neighbours", &|i| i / 2),
         ("of three neighbours", &|i| i / 3),

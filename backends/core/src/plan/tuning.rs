@@ -179,7 +179,7 @@ pub const COPY_GROUPS: u32 = 3 << 7;
 /// that is being worked on.
 pub const SPIN_LIMIT: u32 = 512;
 
-/// Bits of a word in which a subgroup of up to 32 lanes counts its keys of a digit. Those above tell of which lanes they are.
+/// Bits of a word in which a subgroup of up to 32 lanes counts its keys of a digit. Those above sum up the weights of their lanes.
 pub const COUNT_BITS: u32 = 11;
 
 /// Banks of workgroup memory: lanes take turns at words that are a multiple of this apart.
