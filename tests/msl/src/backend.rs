@@ -297,7 +297,7 @@ impl MslBackend {
         let config = &self.inner.config;
         let seed = config.seed.wrapping_mul(0x9e37_79b9).wrapping_add(self.inner.launches.fetch_add(1, Ordering::Relaxed));
         let schedule =
-            if config.in_order { Schedule { seed: 0, preempt: u32::MAX, ..Schedule::seeded(0) } } else { Schedule::seeded(seed) };
+            if config.in_order { Schedule { preempt: u32::MAX, ..Schedule::default() } } else { Schedule::seeded(seed) };
         let schedule = Schedule { races: config.races, memory: config.facts.workgroup_bytes, ..schedule };
         let ran = compiled.kernel.run(&mut buffers, grid, command.variant.group, schedule);
         memory.extend(bound.into_iter().filter(|(role, _)| *role != plan::Buffer::Count || recorded.is_none()));
