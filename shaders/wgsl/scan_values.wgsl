@@ -1,5 +1,6 @@
 // Turns the numbers of keys of each value into those of smaller values of the same block.
 //
+// in       sort
 // in, out  state: the numbers of keys of each value
 // out      state: those of blocks
 // launch   one group for each block, of a thread for each value

@@ -1,6 +1,6 @@
 // Turns each tile's count of a digit into the place of its first key of that digit in the output.
 //
-// in       slot: which pass this is; sort; state: the schedule, and where each digit starts
+// in       slot: which pass this is; state: the schedule, and where each digit starts
 // in, out  status: for each digit, the counts of all tiles
 // launch   one group for each of the RADIX values of a digit
 // does     The second step of a pass: see upsweep.

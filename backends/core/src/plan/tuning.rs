@@ -80,7 +80,7 @@ pub(super) fn steps(class: Class) -> impl Iterator<Item = u64> {
 
 /// The same for passes by wide digits. The larger a tile, the less its 2048 status words weigh: so each thread holds twice as many words, of 256
 /// threads if 32 KiB of counters fit, else of 128. Groups are few for their memory in any case, so that registers are there. An H200
-/// sorts by them half as fast as by digits of 8 bits.
+/// sorts by them 0.4 to 0.5 times as fast as by digits of 8 bits.
 pub fn wide_pass(key_words: u32, value_words: u32, max: u64) -> (u32, u32) {
     (GROUP, spread(WIDE_WORDS / (1 + key_words + value_words) / 2 * 2, max))
 }
@@ -104,8 +104,8 @@ pub const PASS_GROUPS: u32 = 1 << 10;
 
 /// Keys in which the buckets of a batch start, by the words of a key and of its value: a power of two, since that divides. A batch is worked
 /// on in two places, and read from a third. Of a cache of 24 MiB, as many of Apple's GPUs have, a model of it holds 4 MiB three times, but not
-/// 8 (`tests/cache.rs`). Others have larger ones, of 50 MB on an H200, and more to keep busy: 8 MiB of `u32` are 293 tiles, and
-/// it has room for 264 at a time. The hybrid sorted there at 0.6 of the speed that OneSweep had.
+/// 8 (`tests/cache.rs`). Others have larger ones, of 60 MB on an H200, and more to keep busy: 8 MiB of `u32` are 293 tiles, and
+/// it has room for 396 at a time. The hybrid sorts 2^26 of them there at half of OneSweep's speed.
 pub fn batch_keys(class: Class, key_words: u32, value_words: u32) -> u32 {
     let bytes: u32 = if class == Class::Apple { 4 << 20 } else { 8 << 20 };
     1 << (bytes / (4 * (key_words + value_words))).ilog2()
@@ -171,8 +171,8 @@ pub const MAX_PICK_KEYS: u32 = 128;
 /// Words, or keys, that one group of a copying kernel handles at a time.
 pub const COPY_TILE: u32 = 1 << 14;
 
-/// Groups that copy, at most, where a copy may not be due: the fewer, the sooner they have left. 4096 took an H200 15 µs, 1024 took 8, 512 some 1 less;
-/// by 264, sorts that do copy were slower.
+/// Groups that copy, at most, where a copy may not be due: the fewer, the sooner they have left. 4096 took an H200 15 µs, 1024 took 8, 528 some 1
+/// less; by 264, sorts that do copy were slower.
 pub const COPY_GROUPS: u32 = 3 << 7;
 
 /// Looks at a status word in vain before a tile is counted on behalf of others. Some 100 µs on a fast device: longer than any tile takes
