@@ -1,4 +1,4 @@
-//! What a sort of 2^24 `u32` moves between main memory and a cache of 24 MB: the plan's commands, replayed on a model of the cache.
+//! What a sort of 2^24 `u32` moves between main memory and a cache of 24 MiB: the plan's commands, replayed on a model of the cache.
 //!
 //! The cache has lines of 128 bytes and gives up the one that was used longest ago. A line that is written is not fetched before; it is written
 //! back, as a whole, when it is given up, or at the end. Tiles are worked on one after the other, where a device has many at once; what they

@@ -124,7 +124,7 @@ fn few_keys_stand_for_many() {
         for key_bits in [8, 16, 32, 64, 128] {
             for payload in [Payload::None, Payload::Words(1), Payload::Words(2), Payload::Indices] {
                 let mut seen = vec![];
-                for max in [17, 18, 21, 24, 26].into_iter().flat_map(|power| around(1 << power)) {
+                for max in [9, 10, 11, 12, 13, 17, 18, 21, 24, 26].into_iter().flat_map(|power| around(1 << power)) {
                     let request = Request { payload, ..Request::keys(key_bits, spec(key_bits), max) };
                     let least = facts.least_alike(&request);
                     let moving = |max| {
@@ -138,7 +138,7 @@ fn few_keys_stand_for_many() {
                     seen.push(least);
                 }
                 seen.dedup();
-                assert!(seen.len() <= 4, "{name}: {seen:?}");
+                assert!(seen.len() <= 9, "{name}: {seen:?}");
             }
         }
     }

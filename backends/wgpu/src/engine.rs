@@ -230,7 +230,7 @@ impl Engine {
                 Some(Top { k: tile, ..top })
             }
         };
-        let least = self.gpu.facts.least_alike(&request);
+        let least = self.gpu.facts.least_alike(&Request { algorithm: asked, ..request });
         let kind = (request.key_bits, request.payload, top, request.segments.is_some(), asked, least);
         let way = match self.tested.get(&kind) {
             Some(&way) => way,

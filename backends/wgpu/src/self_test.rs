@@ -3,7 +3,7 @@
 use crate::engine::{Data, Engine, Lists};
 use crate::way::Way;
 use polysort_core::plan::tuning::SELECT_SEGMENT;
-use polysort_core::plan::{Algorithm, Blocked, Payload, Place, Request, Segmented, SortPlan, Top};
+use polysort_core::plan::{Algorithm, Blocked, Facts, Payload, Place, Request, Segmented, SortPlan, Top};
 use polysort_core::{Error, Masks, Spec, Word};
 use polysort_shaders::abi;
 
@@ -20,7 +20,7 @@ pub(crate) async fn check(engine: &mut Engine, request: Request, least: u64, way
     }
 }
 
-/// Three tiles and a part of one, of few different keys, descending, with the second tile blocked; and what one launch sorts.
+/// What one launch sorts; and if there are passes, three tiles and a part of one, of few different keys, descending, with the second tile blocked.
 async fn check_words<W: Word>(engine: &mut Engine, request: Request, least: u64, native: bool) -> Result<(), Error> {
     let masks = Masks::float(W::BITS).reversed(W::BITS);
     let request = Request { spec: Spec::new::<W>(masks, 0, W::BITS)?, ..request };
@@ -36,14 +36,18 @@ async fn check_words<W: Word>(engine: &mut Engine, request: Request, least: u64,
         }
         return Ok(());
     }
-    let plan = SortPlan::new(Request { max: least, ..request }, &engine.gpu().facts)?;
     if request.segments.is_some() {
         return check_segments::<W>(engine, request, native).await;
     }
-    let most = engine.gpu().facts.limits(request.payload.words()).longest(size_of::<W>());
-    let long = (3 * plan.tile as usize + 17).max(plan.single_tile as usize + 17).min(most as usize);
-    let blocked = if plan.algorithm.looks_back() { Blocked::run(1, 2) } else { Blocked::NONE };
-    let mut cases = vec![(request, long, blocked), (request, plan.single_tile as usize / 2 + 3, Blocked::NONE)];
+    let facts = engine.gpu().facts;
+    let most = facts.limits(request.payload.words()).longest(size_of::<W>());
+    let plan = SortPlan::new(Request { max: least, ..request }, &facts)?;
+    let (short, long) = lengths(&plan, least, &facts);
+    let mut cases = vec![(request, short, Blocked::NONE)];
+    if let Some(long) = long {
+        let blocked = if plan.algorithm.looks_back() { Blocked::run(1, 2) } else { Blocked::NONE };
+        cases.push((request, long.min(most as usize), blocked));
+    }
     if plan.algorithm == Algorithm::MsdHybrid {
         // Buckets of some tiles: there are four, since the highest digit has two bits.
         let spec = Spec::new::<W>(masks, 0, W::BITS - 6)?;
@@ -56,6 +60,15 @@ async fn check_words<W: Word>(engine: &mut Engine, request: Request, least: u64,
         check_sort::<W>(engine, (request, native), &what, count, &[[0, count as u32]]).await?;
     }
     Ok(())
+}
+
+/// Numbers of keys by which the kernels for `least` or more are tried: so few that one launch sorts them, and so many that passes do, unless there
+/// are none of that kind.
+fn lengths(plan: &SortPlan, least: u64, facts: &Facts) -> (usize, Option<usize>) {
+    let more = u64::from(plan.single_tile) + 1;
+    let passes = least >= more || facts.least_alike(&Request { max: more, ..plan.request }) == least;
+    let (tile, single_tile) = (plan.tile as usize, plan.single_tile as usize);
+    (single_tile / 2 + 3, passes.then_some(17 + single_tile.max(3 * tile)))
 }
 
 /// Segments of all classes, the longest of three tiles and a part of one, with the second tile blocked.
@@ -160,4 +173,67 @@ async fn check_top<W: Word>(engine: &mut Engine, request: Request, top: Top, nat
         what: format!("{top:?} of keys of {} bits, native kernels: {native}", request.key_bits),
         why: format!("the selection of {count} keys came out wrong"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polysort_core::plan::{Class, Kernel, Length, Variant};
+
+    /// What moves keys in a sort of so many.
+    fn moving(request: Request, facts: &Facts, count: u64) -> Vec<Variant> {
+        let plan = SortPlan::new(Request { max: request.max.max(count), ..request }, facts).unwrap();
+        let commands = match plan.length(Some(count)) {
+            Length::Nothing => &[],
+            Length::Short => plan.short_commands(),
+            Length::Long => plan.long_commands(),
+        };
+        let kernels = [Kernel::SingleTile, Kernel::Onesweep, Kernel::Downsweep, Kernel::CountValues, Kernel::Fill];
+        commands.iter().map(|command| command.variant).filter(|variant| kernels.contains(&variant.kernel)).collect()
+    }
+
+    #[test]
+    fn all_that_moves_keys_is_tried() {
+        let lanes = |lanes| Facts::new(Some((lanes, lanes)), 48 << 10, 1024);
+        let apple = Facts { class: Class::Apple, ..Facts::new(Some((32, 32)), 32 << 10, 1024) };
+        let spec = |bits| match bits {
+            8 => Spec::new::<u8>(Masks::UNSIGNED, 0, 8),
+            16 => Spec::new::<u16>(Masks::UNSIGNED, 0, 16),
+            32 => Spec::new::<u32>(Masks::UNSIGNED, 0, 32),
+            64 => Spec::new::<u64>(Masks::UNSIGNED, 0, 64),
+            _ => Spec::new::<u128>(Masks::UNSIGNED, 0, 128),
+        };
+        for facts in [lanes(4), lanes(32), apple, Facts::new(None, 16 << 10, 256)] {
+            for bits in [8, 16, 32, 64, 128] {
+                for (payload, algorithm) in [
+                    (Payload::None, None),
+                    (Payload::Words(1), None),
+                    (Payload::Words(2), None),
+                    (Payload::Indices, None),
+                    (Payload::None, Some(Algorithm::ReduceThenScan)),
+                    (Payload::None, Some(Algorithm::OneSweep)),
+                ] {
+                    for max in (1..25).flat_map(|power| [(1 << power) - 1, 1 << power, (1 << power) + 1]) {
+                        let request = Request { payload, algorithm, ..Request::keys(bits, spec(bits).unwrap(), max) };
+                        if SortPlan::new(request, &facts).is_err() {
+                            continue;
+                        }
+                        let least = facts.least_alike(&request);
+                        let plan = SortPlan::new(Request { max: least, ..request }, &facts).unwrap();
+                        let (short, long) = lengths(&plan, least, &facts);
+                        let tried: Vec<Variant> = [Some(short), long]
+                            .into_iter()
+                            .flatten()
+                            .flat_map(|count| moving(Request { max: least, ..request }, &facts, count as u64))
+                            .collect();
+                        for count in [max, max / 2 + 1] {
+                            let used = moving(request, &facts, count);
+                            let missed = used.iter().find(|variant| !tried.contains(variant));
+                            assert_eq!(missed, None, "{count} of {max} keys, tried {short}, {long:?} by {least}");
+                        }
+                    }
+                }
+            }
+        }
+    }
 }

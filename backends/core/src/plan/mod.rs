@@ -441,16 +441,25 @@ fn digits(begin: u32, end: u32, radix_bits: u32) -> Vec<Digit> {
 }
 
 impl Facts {
-    /// The fewest keys that are sorted by the same kernels as those of a request, but that a thread of the histogram may count fewer: whoever tries
-    /// these need not have more. Of selections and segments, which have kernels for all lengths, one.
+    /// The fewest keys that are sorted by the same kernels as those of a request, in one launch or by passes, but that a thread of the histogram may
+    /// count fewer: whoever tries these need not have more. Of selections and segments, which have kernels for all lengths, one.
     pub fn least_alike(&self, request: &Request) -> u64 {
         if request.top.is_some() || request.segments.is_some() {
             return 1;
         }
         let counted = request.key_bits == 16 && Algorithm::Counting.sorts(request) && self.counts_16();
-        let shapes = tuning::steps(self.class).filter(|_| self.unrolls());
+        let shapes = tuning::steps(self.class).chain(self.single_steps(request)).filter(|_| self.unrolls());
         let steps = shapes.chain(counted.then_some(tuning::COUNT_16));
-        steps.filter(|&step| step <= request.max).last().unwrap_or(1)
+        steps.filter(|&step| step <= request.max).max().unwrap_or(1)
+    }
+
+    /// Numbers of keys from which on one launch sorts them by another shape, or none does.
+    fn single_steps(&self, request: &Request) -> impl Iterator<Item = u64> {
+        let next = |&step: &u64| {
+            let shape = shape::single(request, step, self).ok().filter(|_| request.algorithm.is_none())?;
+            Some(u64::from(shape.tile) + 1).filter(|&next| next > step)
+        };
+        core::iter::successors(Some(1), next).skip(1)
     }
 
     /// Whether many keys of 16 bits are counted.

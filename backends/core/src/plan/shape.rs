@@ -480,7 +480,6 @@ impl Shapes {
         };
         // To the passes, a shorter key is a word like any other.
         let pass = Variant { key_bits: 32 * request.key_words(), ..base };
-        let (key_words, value_words) = (request.key_words(), request.payload.words());
         let max = facts.alike(request.max);
         let pass_of = |kernel| sweep(Variant { kernel, look_back: true, radix_bits, ..pass }, max, facts);
         let mut onesweep = pass_of(Kernel::Onesweep)?;
@@ -493,10 +492,7 @@ impl Shapes {
                 shape.map(|shape| Variant { indexed: false, batch: SortPlan::keys_of_batch(request, facts.class), ..shape });
         }
         let downsweep = fitted(Variant { kernel: Kernel::Downsweep, ..pass }, counters_group, COUNTER_KEYS, counters, facts)?;
-        let (group, single_keys) = tuning::single(key_words, value_words, max);
-        let (group, ranking) = facts.ballot(group).unwrap_or((counters_group, counters));
-        let single = Variant { kernel: Kernel::SingleTile, packed: request.is_packed(), ..base };
-        let single = fitted(single, group, single_keys, ranking, facts)?;
+        let single = single(request, max, facts)?;
         if bucket_sweep.is_some() && single.ranking != Some(counters) {
             let small_bucket = request.small_bucket.unwrap_or(single.tile).min(single.tile);
             bucket_tile = Some(Variant { kernel: Kernel::BucketTile, indexed: false, small_bucket, ..single });
@@ -529,6 +525,19 @@ impl Shapes {
     pub(super) fn copying(&self, kernel: Kernel) -> Variant {
         Variant { kernel, tile: COPY_TILE, ..self.plain }
     }
+}
+
+/// The shape of the one launch that sorts up to `max` keys, or as many as it can.
+pub(super) fn single(request: &Request, max: u64, facts: &Facts) -> Result<Variant, Error> {
+    let shape = Variant {
+        value_words: request.payload.words(),
+        indexed: request.payload == Payload::Indices,
+        packed: request.is_packed(),
+        ..Variant::of(Kernel::SingleTile, request.key_bits)
+    };
+    let (group, keys) = tuning::single(shape.key_words(), shape.value_words, max);
+    let (group, ranking) = facts.ballot(group).unwrap_or((COUNTER_GROUP.min(facts.max_group), Ranking::Counters));
+    fitted(shape, group, keys, ranking, facts)
 }
 
 /// The shape of a pass that looks back, if subgroups suit it: of one that is [made for](Facts::alike) up to `max` keys.
