@@ -178,7 +178,8 @@ async fn check_top<W: Word>(engine: &mut Engine, request: Request, top: Top, nat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use polysort_core::plan::{Class, Kernel, Length, Variant};
+    use polysort_core::plan::tuning::PassShape;
+    use polysort_core::plan::{Class, Kernel, Length, PassKind, Tuned, Variant};
 
     /// What moves keys in a sort of so many.
     fn moving(request: Request, facts: &Facts, count: u64) -> Vec<Variant> {
@@ -192,10 +193,25 @@ mod tests {
         commands.iter().map(|command| command.variant).filter(|variant| kernels.contains(&variant.kernel)).collect()
     }
 
+    /// Whether all that moves keys of such a request, of so many keys or fewer, is tried before.
+    fn is_tried(request: Request, facts: &Facts) {
+        let least = facts.least_alike(&request);
+        let least_request = Request { max: least, ..request };
+        let (short, long) = lengths(&SortPlan::new(least_request, facts).unwrap(), least, facts);
+        let tried = [Some(short), long].into_iter().flatten().map(|count| moving(least_request, facts, count as u64));
+        let tried = tried.collect::<Vec<_>>().concat();
+        for count in [request.max, request.max / 2 + 1] {
+            let used = moving(request, facts, count);
+            let missed = used.iter().find(|variant| !tried.contains(variant));
+            assert_eq!(missed, None, "{count} of {} keys, tried {short}, {long:?} by {least}", request.max);
+        }
+    }
+
     #[test]
     fn all_that_moves_keys_is_tried() {
         let lanes = |lanes| Facts::new(Some((lanes, lanes)), 48 << 10, 1024);
         let apple = Facts { class: Class::Apple, ..Facts::new(Some((32, 32)), 32 << 10, 1024) };
+        let tuned = Tuned::NONE.with(PassKind::new(1, 0), PassShape { group: 256, keys: 24, slices: 2 }).unwrap();
         let spec = |bits| match bits {
             8 => Spec::new::<u8>(Masks::UNSIGNED, 0, 8),
             16 => Spec::new::<u16>(Masks::UNSIGNED, 0, 16),
@@ -203,36 +219,16 @@ mod tests {
             64 => Spec::new::<u64>(Masks::UNSIGNED, 0, 64),
             _ => Spec::new::<u128>(Masks::UNSIGNED, 0, 128),
         };
-        for facts in [lanes(4), lanes(32), apple, Facts::new(None, 16 << 10, 256)] {
-            for bits in [8, 16, 32, 64, 128] {
-                for (payload, algorithm) in [
-                    (Payload::None, None),
-                    (Payload::Words(1), None),
-                    (Payload::Words(2), None),
-                    (Payload::Indices, None),
-                    (Payload::None, Some(Algorithm::ReduceThenScan)),
-                    (Payload::None, Some(Algorithm::OneSweep)),
-                ] {
-                    for max in (1..25).flat_map(|power| [(1 << power) - 1, 1 << power, (1 << power) + 1]) {
-                        let request = Request { payload, algorithm, ..Request::keys(bits, spec(bits).unwrap(), max) };
-                        if SortPlan::new(request, &facts).is_err() {
-                            continue;
-                        }
-                        let least = facts.least_alike(&request);
-                        let plan = SortPlan::new(Request { max: least, ..request }, &facts).unwrap();
-                        let (short, long) = lengths(&plan, least, &facts);
-                        let tried: Vec<Variant> = [Some(short), long]
-                            .into_iter()
-                            .flatten()
-                            .flat_map(|count| moving(Request { max: least, ..request }, &facts, count as u64))
-                            .collect();
-                        for count in [max, max / 2 + 1] {
-                            let used = moving(request, &facts, count);
-                            let missed = used.iter().find(|variant| !tried.contains(variant));
-                            assert_eq!(missed, None, "{count} of {max} keys, tried {short}, {long:?} by {least}");
-                        }
-                    }
-                }
+        let payloads = [Payload::None, Payload::Words(1), Payload::Words(2), Payload::Indices];
+        let forced =
+            [Algorithm::ReduceThenScan, Algorithm::OneSweep, Algorithm::WideDigits].map(|wanted| (Payload::None, Some(wanted)));
+        let kinds: Vec<_> = payloads.map(|payload| (payload, None)).into_iter().chain(forced).collect();
+        let devices = [lanes(4), lanes(32), apple, Facts { tuned, ..apple }, Facts::new(None, 16 << 10, 256)];
+        for (facts, bits) in devices.iter().flat_map(|facts| [8, 16, 32, 64, 128].map(|bits| (facts, bits))) {
+            for max in (1..25).flat_map(|power| [(1 << power) - 1, 1 << power, (1 << power) + 1]) {
+                let keys = Request::keys(bits, spec(bits).unwrap(), max);
+                let requests = kinds.iter().map(|&(payload, algorithm)| Request { payload, algorithm, ..keys });
+                requests.filter(|&request| SortPlan::new(request, facts).is_ok()).for_each(|request| is_tried(request, facts));
             }
         }
     }

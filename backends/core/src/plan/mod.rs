@@ -448,7 +448,7 @@ impl Facts {
             return 1;
         }
         let counted = request.key_bits == 16 && Algorithm::Counting.sorts(request) && self.counts_16();
-        let shapes = tuning::steps(self.class).chain(self.single_steps(request)).filter(|_| self.unrolls());
+        let shapes = tuning::steps(self.class).chain(self.single_steps(request)).take_while(|_| self.unrolls());
         let steps = shapes.chain(counted.then_some(tuning::COUNT_16));
         steps.filter(|&step| step <= request.max).max().unwrap_or(1)
     }

@@ -13,10 +13,8 @@
 //! them to the scratch, so that the first pass starts there.
 
 use super::command::{Buffer, Builder, COUNT_DIGITS, Groups, Number, When, count_digit, each};
-use super::shape::{Kernel, Ranking, Variant, fitted, sweep};
-use super::tuning::{
-    self, COPY_TILE, COUNTER_GROUP, COUNTER_KEYS, GROUP, LIST_GROUPS, NETWORK_GROUP, NETWORK_GROUPS, SWEEP_GROUPS,
-};
+use super::shape::{Kernel, Variant, fitted, held, sweep};
+use super::tuning::{COPY_TILE, COUNTER_KEYS, GROUP, LIST_GROUPS, NETWORK_GROUP, NETWORK_GROUPS, SWEEP_GROUPS};
 use super::{Algorithm, Facts, Payload, Place, RADIX, RADIX_BITS, Request, SortPlan, hybrid};
 use crate::Error;
 
@@ -111,11 +109,9 @@ impl SegmentShapes {
             ..base
         };
         let ballots = request.algorithm != Some(Algorithm::ReduceThenScan);
-        let counters = (COUNTER_GROUP.min(facts.max_group), Ranking::Counters);
+        let counters = facts.counters();
         let max = facts.alike(request.max);
-        let (group, keys) = tuning::single(key_words, value_words, max);
-        let (group, ranking) = facts.ballot(group).filter(|_| ballots).unwrap_or(counters);
-        let small = fitted(Variant { kernel: Kernel::SegmentTile, ..base }, group, keys, ranking, facts)?;
+        let small = held(Variant { kernel: Kernel::SegmentTile, ..base }, max, ballots, facts)?;
         let small_bucket = request.small_bucket.unwrap_or(small.tile).min(small.tile);
         let small = Variant { small_bucket, network_keys, ..small };
         let network = Variant { small_bucket, ..network };

@@ -67,7 +67,12 @@ impl Facts {
         self.ballot_in_rows(wanted, RADIX)
     }
 
-    /// The same with rows of so many words.
+    /// Threads of a group that ranks by counters.
+    pub(super) fn counters(&self) -> (u32, Ranking) {
+        (COUNTER_GROUP.min(self.max_group), Ranking::Counters)
+    }
+
+    /// The same as [`Self::ballot`] with rows of so many words.
     fn ballot_in_rows(&self, wanted: u32, row: u32) -> Option<(u32, Ranking)> {
         let (least, most) = self.subgroups?;
         let mut group = wanted.min(self.max_group);
@@ -357,6 +362,12 @@ impl Variant {
         }
     }
 
+    /// Of a kernel that moves what is requested.
+    fn moving(kernel: Kernel, request: &Request) -> Self {
+        let (value_words, indexed) = (request.payload.words(), request.payload == Payload::Indices);
+        Self { value_words, indexed, ..Self::of(kernel, request.key_bits) }
+    }
+
     /// Words of a key while it is sorted.
     pub fn key_words(&self) -> u32 {
         self.key_bits.div_ceil(32)
@@ -472,12 +483,8 @@ pub(super) struct Shapes {
 
 impl Shapes {
     pub(super) fn new(request: &Request, radix_bits: u32, facts: &Facts) -> Result<Self, Error> {
-        let (counters_group, counters) = (COUNTER_GROUP.min(facts.max_group), Ranking::Counters);
-        let base = Variant {
-            value_words: request.payload.words(),
-            indexed: request.payload == Payload::Indices,
-            ..Variant::of(Kernel::Begin, request.key_bits)
-        };
+        let (counters_group, counters) = facts.counters();
+        let base = Variant::moving(Kernel::Begin, request);
         // To the passes, a shorter key is a word like any other.
         let pass = Variant { key_bits: 32 * request.key_words(), ..base };
         let max = facts.alike(request.max);
@@ -529,14 +536,14 @@ impl Shapes {
 
 /// The shape of the one launch that sorts up to `max` keys, or as many as it can.
 pub(super) fn single(request: &Request, max: u64, facts: &Facts) -> Result<Variant, Error> {
-    let shape = Variant {
-        value_words: request.payload.words(),
-        indexed: request.payload == Payload::Indices,
-        packed: request.is_packed(),
-        ..Variant::of(Kernel::SingleTile, request.key_bits)
-    };
+    let shape = Variant { packed: request.is_packed(), ..Variant::moving(Kernel::SingleTile, request) };
+    held(shape, max, true, facts)
+}
+
+/// The shape of a group that holds up to `max` keys until they are sorted, or as many as it can: by ballots, if they may be and subgroups suit it.
+pub(super) fn held(shape: Variant, max: u64, ballots: bool, facts: &Facts) -> Result<Variant, Error> {
     let (group, keys) = tuning::single(shape.key_words(), shape.value_words, max);
-    let (group, ranking) = facts.ballot(group).unwrap_or((COUNTER_GROUP.min(facts.max_group), Ranking::Counters));
+    let (group, ranking) = facts.ballot(group).filter(|_| ballots).unwrap_or(facts.counters());
     fitted(shape, group, keys, ranking, facts)
 }
 
@@ -610,7 +617,7 @@ fn no_wide_digits(facts: &Facts) -> Error {
 /// The group and the ranking of a selection: the plainest, for an algorithm that needs the least of a device.
 fn selecting(algorithm: Option<Algorithm>, facts: &Facts) -> (u32, Ranking) {
     let ballot = facts.ballot(GROUP).filter(|_| algorithm != Some(Algorithm::ReduceThenScan));
-    ballot.unwrap_or((COUNTER_GROUP.min(facts.max_group), Ranking::Counters))
+    ballot.unwrap_or(facts.counters())
 }
 
 /// The shape that selects as many keys as are asked for: the smallest tile that they fit, since that is what limits how many groups a device
