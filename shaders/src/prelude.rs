@@ -230,6 +230,7 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "COPIES" => variant.copies,
         "SEGMENTED" => variant.segmented,
         "NESTED" => variant.nested,
+        "ALIASED" => variant.aliased,
         "QUADS" => variant.vectors.is_some_and(|vectors| vectors.quads),
         "HALF" => variant.vectors.is_some_and(|vectors| vectors.precision == Precision::F16),
         "L2" => variant.vectors.is_some_and(|vectors| vectors.metric == Metric::L2),
@@ -399,9 +400,11 @@ fn numbered(body: &str, name: &str, number: u32) -> String {
     text
 }
 
-/// Whether a kernel writes what is bound at `binding`: it is a storage buffer that can be written.
-pub fn writes(kernel: Kernel, binding: usize) -> bool {
-    let written: &[usize] = match kernel {
+/// Whether a kernel may write what is bound at `binding`: it is a storage buffer that can be written.
+pub fn writes(variant: &Variant, binding: usize) -> bool {
+    let written: &[usize] = match variant.kernel {
+        Kernel::Pick if variant.aliased => &[1, 3, 4, 5],
+        Kernel::TopK if variant.aliased => &[6, 7],
         Kernel::Begin => &[5],
         Kernel::Histogram => &[1, 3],
         Kernel::Scan | Kernel::CountValues | Kernel::ScanValues => &[1],

@@ -1,28 +1,26 @@
 //! Copies between the host's slices and the device, through memory that both can see.
 //!
-//! Going up, a ring of chunks: while one is copied by the device, the next is filled, by all cores. A device that works in the host's
-//! memory has what it sorts filled at once. Coming down, everything waits in mapped memory until all of it is there, so that a
-//! device that fails half-way leaves the caller's slices as they were.
-//! Chunks that a call was given up with, half-way, are not used again.
+//! Going up, a ring of chunks: while the device copies one, the host fills the next. A device that works in the host's memory has what
+//! it sorts filled at once. Coming down, everything waits in mapped memory until all of it is there, so that a device that fails
+//! half-way leaves the caller's slices as they were.
+//! Chunks of a call that was given up half-way are not used again.
 
+use crate::copy;
 use crate::gpu::Gpu;
 use crate::wait::{Mapping, Waiting, done, map, mapped};
 use polysort_core::Error;
-use rayon::prelude::*;
 use std::collections::VecDeque;
+use std::sync::Mutex;
 use wgpu::{Buffer, BufferUsages, CommandEncoder, CommandEncoderDescriptor, MapMode, SubmissionIndex};
 
 /// Bytes of a chunk going up: large enough that a submission is small beside its copy.
-const UP_CHUNK: u64 = 8 << 20;
+pub(crate) const UP_CHUNK: u64 = 8 << 20;
 
 /// Chunks of the ring: one in the hands of the device, one in ours, and one between.
 const UP_CHUNKS: usize = 3;
 
 /// Bytes of a chunk coming down.
 const DOWN_CHUNK: u64 = 64 << 20;
-
-/// Bytes that one core copies at a time.
-const PART: usize = 1 << 20;
 
 /// Slices shorter than this go up by the queue's own staging; in a browser all of them, where mapped memory is a copy besides.
 const SHORT: usize = if cfg!(target_arch = "wasm32") { usize::MAX } else { 1 << 18 };
@@ -141,7 +139,7 @@ impl Down {
         Ok(Coming { chunks, submission, mappings })
     }
 
-    /// Waits for what comes, and copies it into the `targets`, as long as they were told to be: all of it or nothing.
+    /// Waits for what comes, and copies it into the `targets`, which have the lengths that [`begin`](Down::begin) got: all of it or nothing.
     pub(crate) async fn finish(
         &mut self,
         gpu: &Gpu,
@@ -154,8 +152,8 @@ impl Down {
         let views = views.collect::<Result<Vec<_>, _>>().map_err(|error| gpu.give_up(&error.to_string()))?;
         let parts = targets.iter_mut().flat_map(|target| target.chunks_mut(DOWN_CHUNK as usize));
         for (part, view) in parts.zip(&views) {
-            let pieces = part.par_chunks_mut(PART).zip(view.par_chunks(PART));
-            pieces.for_each(|(part, view)| part.copy_from_slice(&view[..part.len()]));
+            let len = part.len();
+            copy::copy(part, &view[..len], gpu.copy_threads);
         }
         drop(views);
         let chunks = coming.chunks.into_iter().map(|(chunk, _)| chunk);
@@ -180,14 +178,19 @@ async fn write(gpu: &Gpu, waiting: Waiting, bytes: &[u8], (target, start): (&Buf
     fill(gpu, (target, start), bytes)
 }
 
-/// Copies `bytes` to a mapped buffer, by all cores.
+/// Copies `bytes` to a mapped buffer, by several threads.
 fn fill(gpu: &Gpu, (mapped, start): (&Buffer, u64), bytes: &[u8]) -> Result<(), Error> {
-    bytes.par_chunks(PART).enumerate().try_for_each(|(index, part)| {
-        let from = start + (index * PART) as u64;
-        let view = mapped.get_mapped_range_mut(from..from + part.len() as u64);
-        view.map_err(|error| gpu.give_up(&error.to_string()))?.copy_from_slice(part);
-        Ok(())
-    })
+    // Mapped ranges start at multiples of 8.
+    let part = copy::split(bytes.len(), gpu.copy_threads).next_multiple_of(8);
+    let failed = Mutex::new(None);
+    copy::in_parallel(bytes.chunks(part).enumerate().collect(), |(index, bytes)| {
+        let from = start + (index * part) as u64;
+        match mapped.get_mapped_range_mut(from..from + bytes.len() as u64) {
+            Ok(mut view) => view.copy_from_slice(bytes),
+            Err(error) => *failed.lock().expect("nothing panics while it is locked") = Some(gpu.give_up(&error.to_string())),
+        }
+    });
+    failed.into_inner().expect("nothing panics while it is locked").map_or(Ok(()), Err)
 }
 
 /// An encoder of ours.

@@ -15,6 +15,24 @@ pub(crate) enum Waiting {
     Elsewhere,
 }
 
+impl Waiting {
+    /// Runs what may wait for other calls: in this thread, or in another one while the caller's other tasks go on.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) async fn run<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        match self {
+            Self::Here => work(),
+            Self::Elsewhere => ::blocking::unblock(work).await,
+        }
+    }
+
+    /// Runs what would wait for other calls elsewhere. In a browser it must not wait.
+    #[cfg(target_arch = "wasm32")]
+    #[allow(clippy::unused_async, reason = "elsewhere it waits")]
+    pub(crate) async fn run<T>(self, work: impl FnOnce() -> T) -> T {
+        work()
+    }
+}
+
 /// A mapping that was asked for.
 pub(crate) type Mapping = oneshot::Receiver<Result<(), BufferAsyncError>>;
 
@@ -26,7 +44,7 @@ pub(crate) fn blocking<T>(call: impl Future<Output = Result<T, Error>>) -> Resul
         let mut call = core::pin::pin!(call);
         match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(result) => result,
-            Poll::Pending => Err(Error::Unsupported { what: "to wait in a browser; use the call's `_async` twin".into() }),
+            Poll::Pending => Err(Error::Unsupported { what: "to wait in a browser; use the call's `_async` variant".into() }),
         }
     }
     #[cfg(not(target_arch = "wasm32"))]
@@ -72,6 +90,12 @@ pub(crate) async fn mapped<'a>(gpu: &Gpu, waiting: Waiting, buffer: &'a Buffer, 
     Ok(mapped)
 }
 
+/// Waits until the device has done everything that was submitted before, so that what was asked for to be mapped is.
+pub(crate) async fn polled(gpu: &Gpu, waiting: Waiting) -> Result<(), Error> {
+    let submission = gpu.guarded(|| gpu.queue.submit([]))?;
+    poll(gpu, waiting, submission).await
+}
+
 /// Waits until the device has done `submission`, and everything that was asked for is mapped.
 pub(crate) async fn done(
     gpu: &Gpu,
@@ -103,13 +127,8 @@ async fn poll(gpu: &Gpu, waiting: Waiting, submission: SubmissionIndex) -> Resul
     /// at once.
     const PATIENCE: Duration = Duration::from_secs(600);
     let wait = PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) };
-    let polled = match waiting {
-        Waiting::Here => gpu.device.poll(wait),
-        Waiting::Elsewhere => {
-            let device = gpu.device.clone();
-            ::blocking::unblock(move || device.poll(wait)).await
-        }
-    };
+    let device = gpu.device.clone();
+    let polled = waiting.run(move || device.poll(wait)).await;
     match polled {
         Ok(_) => Ok(()),
         Err(PollError::Timeout) => Err(gpu.give_up(&format!("it did not finish within {} s", PATIENCE.as_secs()))),

@@ -15,6 +15,7 @@ mod search;
 mod segments;
 mod shape;
 mod top;
+mod touched;
 mod tuned;
 pub mod tuning;
 
@@ -26,6 +27,7 @@ pub use search::SearchPlan;
 pub use segments::{SegmentLists, Segmented};
 pub use shape::{Blocked, Class, Facts, Kernel, Ranking, Variant, Vectors};
 pub use top::Top;
+pub use touched::SearchSize;
 pub use tuned::{PassKind, Tuned};
 
 use crate::{Error, Limits, Masks, Spec};
@@ -134,6 +136,9 @@ pub struct Request {
     pub keys: Place,
     /// Where the values, or the indices, start.
     pub values: Place,
+    /// Whether the keys that are selected from and the positions of the selected ones lie in one buffer. A launch may bind one buffer twice only
+    /// if it may write both parts.
+    pub aliased: bool,
     /// The way to sort, if it is to be this one; what fits one tile is then not sorted in one launch either.
     pub algorithm: Option<Algorithm>,
     /// Tiles that publish nothing, so that others have to count them: for tests.
@@ -156,6 +161,7 @@ impl Request {
             max,
             keys: Place::default(),
             values: Place::default(),
+            aliased: false,
             algorithm: None,
             blocked: Blocked::NONE,
             batch: None,

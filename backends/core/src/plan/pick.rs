@@ -86,6 +86,6 @@ impl Builder<'_> {
         let spine = Variant { kernel: Kernel::PickSpine, ..self.shapes.plain };
         self.push(spine, [Buffer::State, Buffer::Status], [], Groups::Fixed(1));
         let bindings = [Buffer::Sort, Buffer::State, Buffer::Status, source, Buffer::Values, Buffer::Picked];
-        self.push(Variant { kernel: Kernel::Pick, ..base }, bindings, [], tiles);
+        self.push(Variant { kernel: Kernel::Pick, aliased: request.aliased, ..base }, bindings, [], tiles);
     }
 }

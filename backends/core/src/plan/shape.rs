@@ -304,6 +304,8 @@ pub struct Variant {
     pub segmented: bool,
     /// Whether it works on positions that were selected before.
     pub nested: bool,
+    /// Whether it may write the buffer that it reads keys from: it writes positions to another part of it.
+    pub aliased: bool,
     /// Whether it looks for subgroups of whose keys many share a digit, or all do, and lets these go another way.
     pub runs: bool,
     /// Words of the counters in which it counts values of whole keys; 0 if it does not.
@@ -356,6 +358,7 @@ impl Variant {
             copies: false,
             segmented: false,
             nested: false,
+            aliased: false,
             runs: false,
             counters: 0,
             vectors: None,
@@ -636,5 +639,5 @@ fn top_shape(shape: Variant, request: &Request, facts: &Facts) -> Result<Variant
     }
     let (group, ranking) = selecting(request.algorithm, facts);
     let keys = top.k.div_ceil(group).next_power_of_two().min(SELECT_KEYS);
-    fitted(Variant { segmented: top.segmented, ..shape }, group, keys, ranking, facts)
+    fitted(Variant { segmented: top.segmented, aliased: request.aliased, ..shape }, group, keys, ranking, facts)
 }
