@@ -24,9 +24,6 @@ use wgpu::{Buffer, ComputePassDescriptor};
 
 pub(crate) const PASS: ComputePassDescriptor<'_> = ComputePassDescriptor { label: Some("polysort"), timestamp_writes: None };
 
-/// How long a call waits for others to give memory back, while none does.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// What a host wants sorted, as bytes.
 pub(crate) enum Data<'a> {
     /// Keys, in place.
@@ -49,9 +46,10 @@ pub(crate) struct Lists<'a> {
 /// How much memory calls may take, and how much is kept between them.
 ///
 /// A call takes what its sort needs: the keys and values, as much again, and some MiB. Calls in flight may take up to
-/// [`in_flight`](Memory::in_flight) bytes together; a call that is alone may take more. A call that finds no room waits for others to end. If none ends for ten
-/// seconds, the call is refused with [`Error::OutOfMemory`], which [`Fallback`](polysort_core::Fallback) answers on another backend. In a browser the
-/// call is refused at once.
+/// [`in_flight`](Memory::in_flight) bytes together; a call that is alone may take more. A call that finds no room waits for others to end. If none ends for as
+/// long as [`patience`](Memory::patience), the call is refused with [`Error::OutOfMemory`], which [`Fallback`](polysort_core::Fallback) answers on another
+/// backend. So a caller that leaves the future of one call half done, and then makes another call, gets an error and not a hang. In a browser the call is
+/// refused at once.
 ///
 /// What a call took is kept for the next one, up to [`kept`](Memory::kept) bytes in all, or that of one call if that is more. Memory of a
 /// large call that none of the 32 calls after it needed half of is given back.
@@ -62,11 +60,13 @@ pub struct Memory {
     pub in_flight: u64,
     /// Bytes that are kept for later calls. The default is 1 GiB.
     pub kept: u64,
+    /// How long a call that finds no room waits while no other call ends. The default is 10 seconds.
+    pub patience: Duration,
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        Self { in_flight: 16 << 30, kept: 1 << 30 }
+        Self { in_flight: 16 << 30, kept: 1 << 30, patience: Duration::from_secs(10) }
     }
 }
 
@@ -89,6 +89,7 @@ pub(crate) struct Engine {
     asked: Asked,
     pub(crate) pool: Pool<Workspace>,
     pub(crate) budget: Arc<Budget>,
+    patience: Duration,
     /// The way that passed its test, for keys and payloads of a kind and the algorithm that was asked for.
     tested: Known<Kind, Way>,
     /// Distances that passed their test, and whether by native kernels.
@@ -121,6 +122,8 @@ impl Engine {
             asked,
             pool: Pool::new(memory.kept),
             budget: Arc::new(Budget::new(memory.in_flight)),
+            // In a browser nobody may wait.
+            patience: if cfg!(target_arch = "wasm32") { Duration::ZERO } else { memory.patience },
             tested: Known::default(),
             tested_distances: Known::default(),
         }
@@ -132,12 +135,9 @@ impl Engine {
 
     /// Waits until calls in flight leave room for `bytes`.
     pub(crate) async fn wait_for_room(&self, waiting: Waiting, bytes: u64) -> Result<Permit, Error> {
-        let budget = self.budget.clone();
-        let take = move || {
-            let refused = |_| Error::OutOfMemory { asked: bytes, limit: Some(budget.cap()) };
-            budget.take(bytes, if cfg!(target_arch = "wasm32") { Duration::ZERO } else { PATIENCE }).map_err(refused)
-        };
-        waiting.run(take).await
+        let (budget, patience) = (self.budget.clone(), self.patience);
+        let refused = |_| Error::OutOfMemory { asked: bytes, limit: Some(self.budget.cap()) };
+        waiting.run(move || budget.take(bytes, patience)).await.map_err(refused)
     }
 
     /// The request whose buffers and launches requests of much the same lengths share.

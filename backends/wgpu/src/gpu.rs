@@ -153,7 +153,7 @@ impl Gpu {
 
     /// A buffer of `bytes` bytes, rounded up to whole words.
     pub(crate) fn buffer(&self, label: &str, bytes: u64, usage: BufferUsages) -> Result<Buffer, Error> {
-        let size = bytes.next_multiple_of(16).max(16);
+        let size = bytes.checked_next_multiple_of(16).unwrap_or(u64::MAX).max(16);
         self.allocated(size, || {
             self.device.create_buffer(&BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false })
         })

@@ -25,6 +25,8 @@ mod copy;
 mod engine;
 mod gpu;
 mod launch;
+#[cfg(test)]
+mod memory_tests;
 mod pool;
 mod prepared;
 mod profile;

@@ -57,6 +57,40 @@ pub(crate) fn read_in_place() -> Result<(), Failed> {
     ensure(*buffer.read().map_err(failed)? == [1, 2, 3], || "not written".into())
 }
 
+/// Elements that are never dropped keep their buffer mapped, so that nothing can be done with it. That is an error, and no panic.
+pub(crate) fn forgotten() -> Result<(), Failed> {
+    let backend = open()?;
+    let mut buffer = SortBuffer::from_slice(&backend, &keys(100)).map_err(failed)?;
+    // A software device works in the memory of the host, where nothing is copied; others may.
+    let shared = support::is_software(&backend);
+    std::mem::forget(buffer.read().map_err(failed)?);
+    let written = buffer.copy_from_slice(&[1, 2]);
+    let refused = |result: &Result<(), Error>| matches!(result, Err(Error::InvalidBuffer { .. })) || !shared && result.is_ok();
+    ensure(refused(&written), || format!("{written:?}"))?;
+    let sorted = backend.sort_buffer(&mut buffer, Options::ascending());
+    ensure(refused(&sorted), || format!("{sorted:?}"))?;
+    let mut copied = vec![0; buffer.len()];
+    let copied = buffer.copy_to_slice(&mut copied);
+    ensure(refused(&copied), || format!("{copied:?}"))?;
+    // It can still be read, and the next buffer is not affected.
+    ensure(buffer.read().map_err(failed)?.len() == buffer.len(), || "it cannot be read".into())?;
+    let mut other = SortBuffer::from_slice(&backend, &[2, 1]).map_err(failed)?;
+    backend.sort_buffer(&mut other, Options::ascending()).map_err(failed)?;
+    ensure(*other.read().map_err(failed)? == [1, 2], || "the other buffer is not sorted".into())
+}
+
+/// Bytes that no number of 64 bits counts, and lengths that only some of their bits fit.
+pub(crate) fn absurd_lengths() -> Result<(), Failed> {
+    let backend = open()?;
+    for capacity in [usize::MAX, usize::MAX / 8 + 1, usize::MAX / 8, 1 << 61, (1 << 61) + 2, 1 << 50] {
+        let buffer = SortBuffer::<u64>::with_capacity(&backend, capacity);
+        let refused = matches!(buffer, Err(Error::OutOfMemory { asked, .. }) if asked >= 1 << 50);
+        ensure(refused, || format!("{capacity}: {buffer:?}"))?;
+    }
+    let mut empty = SortBuffer::<()>::with_capacity(&backend, usize::MAX).map_err(failed)?;
+    empty.set_len(usize::MAX).map_err(failed)
+}
+
 pub(crate) fn refused() -> Result<(), Failed> {
     let (backend, stranger) = (open()?, open()?);
     let mut keys = SortBuffer::from_slice(&backend, &[3_u16, 1, 2]).map_err(failed)?;
