@@ -1,17 +1,14 @@
 //! `SortBuffer`: keys or values that stay on the device from sort to sort.
 
 use crate::backend::WgpuBackend;
-use crate::bind::invalid;
 use crate::call::Call;
 use crate::gpu::{Gpu, STORAGE};
 use crate::readers::{Map, Readers, Reading};
-use crate::sorter::payload;
 use crate::wait::{Waiting, blocking, polled};
 use bytemuck::Pod;
 use core::marker::PhantomData;
 use core::ops::Deref;
-use polysort_core::plan::{Payload, Request};
-use polysort_core::{Error, MaskKey, Options, Spec};
+use polysort_core::Error;
 use std::sync::Arc;
 use wgpu::{Buffer, BufferAsyncError, BufferUsages, BufferView, MapMode};
 
@@ -38,11 +35,11 @@ fn usage(gpu: &Gpu) -> BufferUsages {
 /// # Ok::<(), polysort_core::Error>(())
 /// ```
 pub struct SortBuffer<T> {
-    backend: WgpuBackend,
-    buffer: Buffer,
+    pub(crate) backend: WgpuBackend,
+    pub(crate) buffer: Buffer,
     len: usize,
     capacity: usize,
-    readers: Arc<Readers>,
+    pub(crate) readers: Arc<Readers>,
     element: PhantomData<T>,
 }
 
@@ -103,7 +100,8 @@ impl<T: Pod> SortBuffer<T> {
         Ok(())
     }
 
-    fn check_room(&self, len: usize) -> Result<(), Error> {
+    /// Whether there is room for `len` elements.
+    pub(crate) fn check_room(&self, len: usize) -> Result<(), Error> {
         if len <= self.capacity {
             return Ok(());
         }
@@ -265,129 +263,6 @@ impl<T: Pod> Deref for Elements<'_, T> {
 impl<T: Pod + core::fmt::Debug> core::fmt::Debug for Elements<'_, T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_list().entries(&**self).finish()
-    }
-}
-
-impl WgpuBackend {
-    /// Sorts keys on the device, in place.
-    ///
-    /// # Errors
-    /// [`Error::InvalidBuffer`] for a buffer of another device or one that is being read, [`Error::InvalidRange`] for a range of bits
-    /// that the key has not, or a failure of the device.
-    pub fn sort_buffer<K: MaskKey>(&self, keys: &mut SortBuffer<K>, options: Options) -> Result<(), Error> {
-        blocking(self.sort_resident::<K, K>(Waiting::Here, keys, None, Payload::None, options))
-    }
-
-    /// [`sort_buffer`](WgpuBackend::sort_buffer) without blocking.
-    ///
-    /// # Errors
-    /// As there.
-    pub async fn sort_buffer_async<K: MaskKey>(&self, keys: &mut SortBuffer<K>, options: Options) -> Result<(), Error> {
-        self.sort_resident::<K, K>(Waiting::Elsewhere, keys, None, Payload::None, options).await
-    }
-
-    /// Sorts keys on the device, in place, and moves the values with them: 4, 8, 12 or 16 bytes each.
-    ///
-    /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::Unsupported`] for values of other sizes; else as [`sort_buffer`](WgpuBackend::sort_buffer).
-    pub fn sort_pairs_buffer<K: MaskKey, V: Pod>(
-        &self,
-        keys: &mut SortBuffer<K>,
-        values: &mut SortBuffer<V>,
-        options: Options,
-    ) -> Result<(), Error> {
-        blocking(self.sort_resident_pairs(Waiting::Here, keys, values, options))
-    }
-
-    /// [`sort_pairs_buffer`](WgpuBackend::sort_pairs_buffer) without blocking.
-    ///
-    /// # Errors
-    /// As there.
-    pub async fn sort_pairs_buffer_async<K: MaskKey, V: Pod>(
-        &self,
-        keys: &mut SortBuffer<K>,
-        values: &mut SortBuffer<V>,
-        options: Options,
-    ) -> Result<(), Error> {
-        self.sort_resident_pairs(Waiting::Elsewhere, keys, values, options).await
-    }
-
-    /// Writes the stable sorting permutation of keys, which stay as they are, to `indices`.
-    ///
-    /// # Errors
-    /// [`Error::TooLong`] if there is no room for the indices; else as [`sort_buffer`](WgpuBackend::sort_buffer).
-    pub fn argsort_buffer<K: MaskKey>(
-        &self,
-        keys: &SortBuffer<K>,
-        indices: &mut SortBuffer<u32>,
-        options: Options,
-    ) -> Result<(), Error> {
-        blocking(self.argsort_resident(Waiting::Here, keys, indices, options))
-    }
-
-    /// [`argsort_buffer`](WgpuBackend::argsort_buffer) without blocking.
-    ///
-    /// # Errors
-    /// As there.
-    pub async fn argsort_buffer_async<K: MaskKey>(
-        &self,
-        keys: &SortBuffer<K>,
-        indices: &mut SortBuffer<u32>,
-        options: Options,
-    ) -> Result<(), Error> {
-        self.argsort_resident(Waiting::Elsewhere, keys, indices, options).await
-    }
-
-    async fn sort_resident_pairs<K: MaskKey, V: Pod>(
-        &self,
-        waiting: Waiting,
-        keys: &mut SortBuffer<K>,
-        values: &mut SortBuffer<V>,
-        options: Options,
-    ) -> Result<(), Error> {
-        Error::check_lengths("keys", keys.len, "values", values.len)?;
-        let payload = payload(size_of::<V>())?;
-        self.sort_resident(waiting, keys, Some(values), payload, options).await
-    }
-
-    async fn argsort_resident<K: MaskKey>(
-        &self,
-        waiting: Waiting,
-        keys: &SortBuffer<K>,
-        indices: &mut SortBuffer<u32>,
-        options: Options,
-    ) -> Result<(), Error> {
-        indices.check_room(keys.len)?;
-        self.sort_resident(waiting, keys, Some(indices), Payload::Indices, options).await?;
-        indices.set_len(keys.len)
-    }
-
-    async fn sort_resident<K: MaskKey, V: Pod>(
-        &self,
-        waiting: Waiting,
-        keys: &SortBuffer<K>,
-        values: Option<&SortBuffer<V>>,
-        payload: Payload,
-        options: Options,
-    ) -> Result<(), Error> {
-        self.check_own(keys)?;
-        values.map_or(Ok(()), |values| self.check_own(values))?;
-        let request = Request { payload, ..Request::keys(8 * size_of::<K>() as u32, Spec::of::<K>(options)?, keys.len as u64) };
-        self.gpu().facts.limits(payload.words()).check("the GPU", keys.len, size_of::<K>())?;
-        // No reader may map a buffer between this check and the submission.
-        let submit = |commands: &dyn Fn() -> Result<(), Error>| match values {
-            Some(values) => keys.readers.unless_read(|| values.readers.unless_read(commands))??,
-            None => keys.readers.unless_read(commands)?,
-        };
-        let values = values.map(|values| &values.buffer);
-        self.engine().sort_resident(waiting, request, &keys.buffer, values, submit).await
-    }
-
-    fn check_own<T: Pod>(&self, buffer: &SortBuffer<T>) -> Result<(), Error> {
-        if !self.is_same(&buffer.backend) {
-            return Err(invalid("it lies on another device; make it with a clone of this backend".into()));
-        }
-        buffer.readers.unless_read(|| ())
     }
 }
 

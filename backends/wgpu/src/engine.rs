@@ -8,6 +8,8 @@ use crate::call::Call;
 use crate::gpu::Gpu;
 use crate::launch::Count;
 use crate::pool::Pool;
+use crate::readers::Readers;
+use crate::resident::Resident;
 use crate::self_test;
 use crate::staging::encoder;
 use crate::wait::Waiting;
@@ -224,37 +226,36 @@ impl Engine {
         call.finish(encoder, &sources, &mut targets).await
     }
 
-    /// Sorts what is on the device. The request's maximum is the number of keys. `submit` is given what submits the commands, and calls it once, or not if the
-    /// buffers cannot be had.
+    /// Sorts what is on the device. The request's maximum is the number of keys. Returns when the commands are submitted.
     pub(crate) async fn sort_resident(
         self: &Arc<Self>,
         waiting: Waiting,
         request: Request,
-        keys: &Buffer,
-        values: Option<&Buffer>,
-        submit: impl FnOnce(&dyn Fn() -> Result<(), Error>) -> Result<(), Error>,
+        resident: Resident<'_>,
     ) -> Result<(), Error> {
         let count = Count::Fixed(request.max as u32);
         let (request, native) = self.tested(waiting, request).await?;
         let gpu = self.gpu.clone();
         let plan = SortPlan::new(request, &gpu.facts)?;
         let mut call = Call::begin(self, waiting, None, &plan.scratch, 0).await?;
-        gpu.watched(|| {
+        let submit = || {
             let launches = call.workspace_mut().bind(&gpu, plan, native, |role| match role {
-                Role::Keys => Some(keys),
-                Role::Values => values,
+                Role::Keys => Some(resident.keys),
+                Role::Values => resident.values,
                 _ => None,
             })?;
-            submit(&|| {
-                gpu.guarded(|| {
-                    let mut encoder = encoder(&gpu);
-                    let recorded = launches.record(&mut encoder.begin_compute_pass(&PASS), count);
-                    gpu.queue.submit([encoder.finish()]);
-                    recorded
-                })?
-            })
-        })
-        .await
+            gpu.guarded(|| {
+                let mut encoder = encoder(&gpu);
+                for &(from, to, bytes) in resident.copies.iter().filter(|(.., bytes)| *bytes > 0) {
+                    encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
+                }
+                let recorded = launches.record(&mut encoder.begin_compute_pass(&PASS), count);
+                gpu.queue.submit([encoder.finish()]);
+                recorded
+            })?
+        };
+        // Nobody may map a buffer between the check that nobody has and the submission.
+        gpu.watched(|| unless_read(&resident.readers, submit)).await
     }
 
     /// The request as this engine is asked to do it, by a way that has passed its test on this device, which is there; and whether
@@ -306,5 +307,13 @@ impl Engine {
         let bytes = bytemuck::cast_slice_mut(&mut words);
         Call::begin(self, waiting, None, &[], bytes.len() as u64).await?.download(&state, bytes).await?;
         Ok(words[abi::STATE_RECOUNTS as usize])
+    }
+}
+
+/// Calls `work` unless one of these buffers is read, and keeps new readers out until it is done.
+fn unless_read<T>(readers: &[&Readers], work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    match readers {
+        [] => work(),
+        [first, rest @ ..] => first.unless_read(|| unless_read(rest, work))?,
     }
 }

@@ -31,6 +31,7 @@ mod pool;
 mod prepared;
 mod profile;
 mod readers;
+mod resident;
 mod segments;
 mod select;
 mod self_test;

@@ -32,6 +32,35 @@ pub(crate) fn sorted() -> Result<(), Failed> {
     Ok(())
 }
 
+/// The input stays as it is, and the sorted keys and values go elsewhere.
+pub(crate) fn sorted_elsewhere() -> Result<(), Failed> {
+    let backend = open()?;
+    for len in [0, 1, 700, 40_001] {
+        let input: Vec<u16> = keys(len).into_iter().map(|key| key as u16).collect();
+        let mut order: Vec<u32> = (0..len as u32).collect();
+        order.sort_by_key(|&i| input[i as usize]);
+        let sorted: Vec<u16> = order.iter().map(|&i| input[i as usize]).collect();
+        let from = SortBuffer::from_slice(&backend, &input).map_err(failed)?;
+        let values = SortBuffer::from_slice(&backend, &(0..len as u32).collect::<Vec<_>>()).map_err(failed)?;
+        // Room for more, and other elements before.
+        let mut to = SortBuffer::from_slice(&backend, &vec![7_u16; len + 9]).map_err(failed)?;
+        let mut moved = SortBuffer::from_slice(&backend, &vec![7_u32; len + 9]).map_err(failed)?;
+        backend.sort_buffer_into(&from, &mut to, Options::ascending()).map_err(failed)?;
+        ensure(*to.read().map_err(failed)? == sorted, || format!("{len} keys"))?;
+        to.set_len(0).map_err(failed)?;
+        let both = (&mut to, &mut moved);
+        backend.sort_pairs_buffer_into(&from, &values, both, Options::ascending()).map_err(failed)?;
+        ensure(*to.read().map_err(failed)? == sorted, || format!("{len} keys with values"))?;
+        ensure(*moved.read().map_err(failed)? == order, || format!("the values of {len}"))?;
+        ensure(*from.read().map_err(failed)? == input, || format!("{len} keys were changed"))?;
+        let mut narrow = SortBuffer::<u16>::with_capacity(&backend, len / 2).map_err(failed)?;
+        let refused = backend.sort_buffer_into(&from, &mut narrow, Options::ascending());
+        let fits = len / 2 == len;
+        ensure(fits || matches!(refused, Err(Error::TooLong { .. })) && narrow.is_empty(), || format!("{refused:?}"))?;
+    }
+    Ok(())
+}
+
 pub(crate) fn read_in_place() -> Result<(), Failed> {
     let backend = open()?;
     let input = keys(5000);

@@ -26,6 +26,7 @@ fn main() {
             trial("recording: buffers that cannot be sorted are refused", recording::refused),
             trial("recording: makes no object, submits nothing", recording::makes_nothing),
             trial("buffers: sorted, with values, and by their indices", buffers::sorted),
+            trial("buffers: sorted elsewhere", buffers::sorted_elsewhere),
             trial("buffers: read where they lie", buffers::read_in_place),
             trial("buffers: what does not fit is refused", buffers::refused),
             trial("buffers: elements that are never dropped", buffers::forgotten),
