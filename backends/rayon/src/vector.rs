@@ -17,7 +17,7 @@ use crate::sort::threads_for;
 use crate::top_k::Best;
 use crate::tuning::{CACHE_LINE, TOUCHED, TOUCHED_BYTES, VECTOR_TASK_BYTES};
 use crate::wide::{Wide, widest};
-use core::ops::Range;
+use core::ops::{Range, RangeInclusive};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use polysort_core::vector::{Distances, Metric, NO_SLOT, Nearest, Precision, Search, Shape, VectorSearch, VectorStore};
@@ -63,7 +63,7 @@ impl VectorStore for RayonStore {
     }
 
     fn write(&mut self, slot: u32, vectors: &[f32]) -> Result<(), Error> {
-        if self.shape.check_write(slot, vectors.len())? == 0 {
+        if self.shape.check_write(slot, vectors)? == 0 {
             return Ok(());
         }
         let start = slot as usize * self.shape.dimension;
@@ -91,12 +91,13 @@ impl VectorSearch for RayonBackend {
         let vectors = match shape.precision {
             Precision::F32 => Vectors::F32(zeros(shape)?),
             Precision::F16 => Vectors::F16(zeros(shape)?),
+            other => return Err(Error::Unsupported { what: format!("vectors in the precision {other:?}") }),
         };
         Ok(RayonStore { shape, vectors, entries: vec![] })
     }
 
     fn distances(&self, store: &RayonStore, search: &Search<'_>) -> Result<Distances, Error> {
-        search.queries(store.shape.dimension, store.entries())?;
+        checked(store, search)?;
         match &store.vectors {
             Vectors::F32(vectors) => Task { store, vectors, search }.distances(self),
             Vectors::F16(vectors) => Task { store, vectors, search }.distances(self),
@@ -104,7 +105,7 @@ impl VectorSearch for RayonBackend {
     }
 
     fn nearest(&self, store: &RayonStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
-        let queries = search.queries(store.shape.dimension, store.entries())?;
+        let queries = checked(store, search)?;
         match &store.vectors {
             Vectors::F32(vectors) => Task { store, vectors, search }.nearest(self, queries, k),
             Vectors::F16(vectors) => Task { store, vectors, search }.nearest(self, queries, k),
@@ -112,15 +113,21 @@ impl VectorSearch for RayonBackend {
     }
 }
 
-/// The numbers of an empty store.
-fn zeros<T: Clone + Default>(shape: Shape) -> Result<Vec<T>, Error> {
-    let asked = (size_of::<T>() as u64).saturating_mul(shape.dimension as u64).saturating_mul(shape.capacity as u64);
-    let mut numbers = vec![];
-    let len = shape.dimension.checked_mul(shape.capacity);
-    match len.map(|len| numbers.try_reserve_exact(len).map(|()| len)) {
-        Some(Ok(len)) => numbers.resize(len, T::default()),
-        _ => return Err(Error::OutOfMemory { asked, limit: None }),
+/// Checks a search by a metric that is computed here, and returns the number of its queries.
+fn checked(store: &RayonStore, search: &Search<'_>) -> Result<usize, Error> {
+    match search.metric {
+        Metric::L2 | Metric::InnerProduct | Metric::Cosine => search.queries(store.shape.dimension, store.entries()),
+        other => Err(Error::Unsupported { what: format!("distances by the metric {other:?}") }),
     }
+}
+
+/// The numbers of an empty store, whose shape has been checked.
+fn zeros<T: Clone + Default>(shape: Shape) -> Result<Vec<T>, Error> {
+    let len = shape.dimension * shape.capacity;
+    let mut numbers = vec![];
+    let no_memory = |_| Error::OutOfMemory { asked: len as u64 * size_of::<T>() as u64, limit: None };
+    numbers.try_reserve_exact(len).map_err(no_memory)?;
+    numbers.resize(len, T::default());
     Ok(numbers)
 }
 
@@ -309,26 +316,31 @@ impl<T: Kept> Task<'_, T> {
     }
 }
 
+/// The sums of squares for which a cosine in single precision is as accurate as the contract of [`VectorSearch`] demands. A term below 2⁻¹²⁶ may be
+/// lost: in all less than 2⁻⁹⁴ of 2³² terms, which is less than 2⁻³⁴ of each sum of squares in this range.
+const PLAIN_SQUARES: RangeInclusive<f32> = 1.0 / (1_u64 << 60) as f32..=f32::MAX;
+
 /// One query, and what all of its distances share.
 struct Query<'a> {
     metric: Metric,
     numbers: &'a [f32],
-    /// Its length, if that is needed.
-    norm: f32,
+    /// Its norm for [`Metric::Cosine`], if single precision holds the squares.
+    norm: Option<f32>,
 }
 
 impl<'a> Query<'a> {
     fn new(metric: Metric, numbers: &'a [f32]) -> Self {
-        let norm = match metric {
-            Metric::Cosine => sum(
+        let norm = if metric == Metric::Cosine {
+            let squares = sum(
                 numbers,
                 numbers,
                 &mut [0.0; BLOCK],
                 #[inline(always)]
                 |a, b| a * b,
-            )
-            .sqrt(),
-            Metric::L2 | Metric::InnerProduct => 1.0,
+            );
+            PLAIN_SQUARES.contains(&squares).then(|| squares.sqrt())
+        } else {
+            None
         };
         Self { metric, numbers, norm }
     }
@@ -375,13 +387,35 @@ impl<'a> Query<'a> {
                         );
                     },
                 );
-                let norms = self.norm * total(&squares).sqrt();
-                if norms == 0.0 { 1.0 } else { 1.0 - total(&products) / norms }
+                let squares = total(&squares);
+                match self.norm {
+                    Some(norm) if PLAIN_SQUARES.contains(&squares) => 1.0 - total(&products) / (norm * squares.sqrt()),
+                    _ => cosine_in_double(self.numbers, vector, buffer),
+                }
             }
+            other => unreachable!("a search by {other:?} is refused"),
         };
         // One sign for all that are no numbers: processors differ in the one they give, and it decides where they are sorted.
         if distance.is_nan() { f32::NAN } else { distance }
     }
+}
+
+/// One minus the cosine of two vectors whose squares may be too large or too small for single precision, or all zero. Double precision holds the
+/// squares of every number.
+#[cold]
+#[inline(never)]
+fn cosine_in_double<T: Kept>(query: &[f32], vector: &[T], buffer: &mut [f32; BLOCK]) -> f32 {
+    let (mut product, mut query_squares, mut vector_squares) = (0.0, 0.0, 0.0);
+    blocks(query, vector, buffer, |query, vector| {
+        for (&a, &b) in query.iter().zip(vector) {
+            let (a, b) = (f64::from(a), f64::from(b));
+            product += a * b;
+            query_squares += a * a;
+            vector_squares += b * b;
+        }
+    });
+    let norms = query_squares.sqrt() * vector_squares.sqrt();
+    if norms == 0.0 { 1.0 } else { (1.0 - product / norms) as f32 }
 }
 
 /// The distances of vectors in slots from a query.

@@ -29,6 +29,7 @@
 mod case;
 mod exact;
 mod keys;
+mod manifest;
 mod ops;
 mod oracle;
 mod patterns;
@@ -37,9 +38,9 @@ mod vectors;
 
 pub use case::{Case, Plan, Sample};
 pub use exact::{Exact, StdStore};
-pub use keys::{Custom, TestKey};
+pub use keys::{Custom, Scored, TestKey};
 pub use ops::{Check, checks, checks_of};
 pub use oracle::{Oracle, StdBackend};
 pub use patterns::Pattern;
-pub use suite::Suite;
+pub use suite::{Suite, Taken};
 pub use vectors::{VectorCheck, vector_checks};
