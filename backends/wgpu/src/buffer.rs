@@ -377,7 +377,8 @@ impl WgpuBackend {
     ) -> Result<(), Error> {
         self.check_own(keys)?;
         values.map_or(Ok(()), |values| self.check_own(values))?;
-        let request = Request { payload, ..Request::keys(8 * size_of::<K>() as u32, Spec::of::<K>(options)?, keys.len as u64) };
+        let request =
+            Request { payload, ..Request::keys(8 * size_of::<K>() as u32, Spec::of_masks::<K>(options)?, keys.len as u64) };
         self.gpu().facts.limits(payload.words()).check("the GPU", keys.len, size_of::<K>())?;
         let values = values.map(|values| &values.buffer);
         self.engine(waiting).await.sort_resident(request, &keys.buffer, values).await

@@ -59,7 +59,7 @@ impl Memory {
     }
 
     async fn write(&self, engine: &mut Engine, slot: u32, vectors: &[f32]) -> Result<(), Error> {
-        self.shape.check_write(slot, vectors.len())?;
+        self.shape.check_write(slot, vectors)?;
         let (dimension, mut slot, mut rest) = (self.shape.dimension, slot as usize, vectors);
         while !rest.is_empty() {
             let (page, place) = (slot / self.page_slots, slot % self.page_slots);
@@ -448,7 +448,7 @@ async fn check(engine: &mut Engine, shape: Shape, metric: Metric, native: bool) 
     let (dimension, slots) = (shape.dimension, [3_u32, 0, 4]);
     let number = |vector: usize, d: usize| ((7 * vector + 3 * d + vector * d) % 5) as f32 - 1.0;
     let vector = |vector: usize| (0..dimension).map(move |d| number(vector, d));
-    let mut memory = Memory::new(engine.gpu(), Shape { capacity: 5, ..shape })?;
+    let mut memory = Memory::new(engine.gpu(), shape.capacity(5))?;
     memory.write(engine, 0, &(0..5).flat_map(vector).collect::<Vec<_>>()).await?;
     memory.set_entries(engine, &slots).await?;
     let queries: Vec<f32> = (10..13).flat_map(vector).collect();
@@ -469,6 +469,7 @@ async fn check(engine: &mut Engine, shape: Shape, metric: Metric, native: bool) 
             Metric::InnerProduct => -product(query, other),
             Metric::Cosine if lengths == 0.0 => 1.0,
             Metric::Cosine => 1.0 - product(query, other) / lengths,
+            other => return Err(Error::Unsupported { what: format!("distances by the metric {other:?}") }),
         };
         let allowed = if metric == Metric::Cosine { 1e-5 } else { 0.0 };
         // Sums beyond 2^24 are not whole any more.

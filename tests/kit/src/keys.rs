@@ -177,7 +177,6 @@ named! {
     (u16, i32) = "(u16,i32)";
     (bool, f32) = "(bool,f32)";
     (i8, char, Reverse<u16>) = "(i8,char,Reverse<u16>)";
-    (f64,) = "(f64,)";
 }
 
 macro_rules! tuples {
@@ -218,9 +217,6 @@ macro_rules! tuples {
             }
         }
     )*};
-    (@compare $mine:ident, $other:ident, $a:ident) => {
-        $mine.0.compare(&$other.0)
-    };
     (@compare $mine:ident, $other:ident, $a:ident $b:ident) => {
         $mine.0.compare(&$other.0).then_with(|| $mine.1.compare(&$other.1))
     };
@@ -229,7 +225,6 @@ macro_rules! tuples {
     };
 }
 tuples! {
-    A;
     A B;
     A B C;
 }

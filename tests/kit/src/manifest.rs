@@ -3,7 +3,7 @@
 //! ```text
 //! left out, of 26 keys × 12 operations × 16 patterns:
 //!   patterns: a Uniform, b Sorted, …
-//!   [wgpu, llvmpipe] 275 of 312 checks ran, 3300 of 590000 cases
+//!   [wgpu, llvmpipe] 275 of 312 checks ran, 3300 of 590000 cases: the plan draws 12 cases of each check
 //!     the plan draws 12 cases of each check:
 //!       u32: sort bdk, argsort a
 //!     the kernels are the same for all keys of a width:
@@ -79,7 +79,8 @@ impl Display for Manifest {
             let ran: Vec<usize> = entries.iter().filter_map(Entry::ran).collect();
             let (cases, all) = (ran.iter().sum::<usize>(), entries.iter().map(|entry| entry.all).sum::<usize>());
             let backend = &entries[0].backend;
-            writeln!(f, "  [{backend}] {} of {} checks ran, {cases} of {all} cases", ran.len(), entries.len())?;
+            let why = if cases < all { format!(": {}", entries[0].why_not_all) } else { String::new() };
+            writeln!(f, "  [{backend}] {} of {} checks ran, {cases} of {all} cases{why}", ran.len(), entries.len())?;
             let not_asked = entries.iter().filter(|entry| entry.outcome == Outcome::NotAsked).count();
             if not_asked > 0 {
                 writeln!(f, "    checks that the arguments of the program do not ask for: {not_asked}")?;
@@ -149,7 +150,7 @@ mod tests {
             entry("u32", "argsort", Outcome::NotAsked),
             entry("u32", "top_k", left_out("there is no such kernel")),
         ];
-        let other = Entry { backend: "other".into(), ..entry("u8", "sort", ran(&[])) };
+        let other = Entry { backend: "other".into(), all: 9, ..entry("u8", "sort", ran(&[])) };
         let manifest = Manifest {
             entries: entries.into_iter().chain([other]).collect(),
             vectors_left_out: vec![("mine".into(), "random shapes", "they take too long".into())],
@@ -159,7 +160,7 @@ mod tests {
         assert_eq!(lines[0], "left out, of 3 keys × 3 operations × 16 patterns:");
         assert!(lines[1].starts_with("  patterns: a Uniform, b Sorted, c Reversed, d Equal,"), "{text}");
         let expected = [
-            "  [mine] 4 of 9 checks ran, 36 of 900 cases",
+            "  [mine] 4 of 9 checks ran, 36 of 900 cases: the plan draws 9 cases",
             "    checks that the arguments of the program do not ask for: 1",
             "    a case failed, and those after it did not run:",
             "      u32: sort *",
@@ -169,7 +170,7 @@ mod tests {
             "      u16 u8: argsort bd",
             "    there is no such kernel:",
             "      u32: top_k *",
-            "  [other] 1 of 1 checks ran, 9 of 100 cases",
+            "  [other] 1 of 1 checks ran, 9 of 9 cases",
             "  [mine] vectors: random shapes: they take too long",
         ];
         assert_eq!(lines[2..], expected);

@@ -74,7 +74,7 @@ pub fn checks<B: Backend>() -> Vec<Check<B>> {
         ($($key:ty)*) => {$( checks.extend(checks_of::<B, $key>()); )*};
     }
     enter!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f16 bf16 f32 f64 bool char Custom Scored);
-    enter!(Reverse<f32> Reverse<char> (f64,) (u16, i32) (bool, f32) (i8, char, Reverse<u16>));
+    enter!(Reverse<f32> Reverse<char> (u16, i32) (bool, f32) (i8, char, Reverse<u16>));
     checks
 }
 

@@ -27,7 +27,7 @@ struct Setup {
 
 impl Setup {
     fn new(dimension: usize, precision: Precision) -> Self {
-        let shape = Shape { dimension, capacity: 61, precision };
+        let shape = Shape::new(dimension, 61).precision(precision);
         let numbers = |count: usize, seed: usize| (0..count * dimension).map(|at| number(at + seed)).collect();
         let offsets = vec![0, 0, 7, 7, 7, 60, 100, 100];
         Self {
