@@ -2,7 +2,6 @@
 
 mod support;
 
-use polysort_core::plan::{Facts, Request, SortPlan};
 use polysort_core::{
     Backend, Error, Limits, Masks, Options, Order, Segments, Sort, Spec, Word, permutation, sort_pairs_by_argsort,
 };
@@ -97,29 +96,6 @@ fn limits_refuse_with_both_numbers() {
     limits.min_element_bytes = 4;
     assert_eq!([0, 1, 2, 4, 8].map(|size| limits.longest(size)), [1000, 1000, 1000, 1000, 500]);
     assert_eq!(Limits::default().longest(0), u64::MAX);
-}
-
-/// A GPU sorts as many keys of each size as its limits say, and no more.
-#[test]
-fn a_gpu_takes_what_its_limits_say() {
-    for max_binding in [1 << 12, 128 << 20, 1 << 31, 1 << 40] {
-        let facts = Facts { max_binding, ..Facts::new(Some((32, 32)), 32 << 10, 256) };
-        for value_words in 0..=4 {
-            for key_bits in [8, 16, 32, 64, 128] {
-                let longest = facts.limits(value_words).longest(key_bits as usize / 8);
-                let plan = |max| {
-                    let spec = Spec::new::<u128>(Masks::UNSIGNED, 0, key_bits)?;
-                    let request = Request::keys(key_bits, spec, max);
-                    SortPlan::new(if value_words == 0 { request } else { request.with_values(value_words) }, &facts)
-                };
-                assert!(plan(longest).is_ok(), "{longest} keys of {key_bits} bits, {max_binding} bytes of a binding");
-                assert!(
-                    matches!(plan(longest + 1), Err(Error::TooLong { .. })),
-                    "{longest} keys of {key_bits} bits and one more"
-                );
-            }
-        }
-    }
 }
 
 #[test]

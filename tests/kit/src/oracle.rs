@@ -7,6 +7,7 @@ use core::ops::Range;
 use polysort_core::{Backend, Error, Limits, Order, Spec, Word};
 
 /// The right answers for some keys and options.
+#[derive(Clone, Debug)]
 pub struct Oracle<'a, K> {
     keys: &'a [K],
     order: Order,

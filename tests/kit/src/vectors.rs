@@ -8,6 +8,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 /// A property of a backend that searches vectors.
+#[derive(Clone, Debug)]
 pub struct VectorCheck<B> {
     /// The property that must hold.
     pub name: &'static str,
