@@ -37,12 +37,14 @@ struct Shared {
     cpu: AnyBackend,
     costs: Costs,
     stored: Stored,
-    /// The GPU; `None` if this machine has none that counts.
-    gpu: Retry<Option<Arc<Gpu>>>,
+    gpu: Retry<Found>,
     /// Nanoseconds of calls that the GPU could have had before it was opened.
     missed: AtomicU64,
-    open_gpu: fn(&Stored) -> Result<Option<Arc<Gpu>>, Error>,
+    open_gpu: fn(&Stored) -> Result<Found, Error>,
 }
+
+/// The GPU of this machine; `None` if it has none that counts.
+type Found = Option<Arc<Gpu>>;
 
 #[derive(Debug)]
 struct Gpu {
@@ -91,13 +93,13 @@ impl Auto {
     }
 
     /// The GPU, or why there is none: what the latest try gave, or the first one.
-    fn gpu(&self) -> Result<Option<Arc<Gpu>>, Error> {
+    fn gpu(&self) -> Result<Found, Error> {
         let Shared { gpu, stored, open_gpu, .. } = &*self.shared;
         gpu.latest().unwrap_or_else(|| gpu.get(|| open_gpu(stored)).map(|opened| opened.device))
     }
 
     /// The GPU for a call, if the call is better there; opens it if it is worth opening, or is to be tried again.
-    fn pick(&self, len: usize, key_bytes: usize, payload_bytes: usize) -> Option<(Arc<Gpu>, Opened<Option<Arc<Gpu>>>)> {
+    fn pick(&self, len: usize, key_bytes: usize, payload_bytes: usize) -> Option<(Arc<Gpu>, Opened<Found>)> {
         let Shared { costs, gpu, missed, stored, open_gpu, .. } = &*self.shared;
         let on_cpu = costs.of(len, key_bytes, payload_bytes);
         if on_cpu < WORTH {
@@ -171,7 +173,7 @@ fn tuned(_: &AnyBackend) -> Vec<String> {
 
 /// Opens the GPU; `None` for one that does not count.
 #[cfg(feature = "wgpu")]
-fn open_gpu(stored: &Stored) -> Result<Option<Arc<Gpu>>, Error> {
+fn open_gpu(stored: &Stored) -> Result<Found, Error> {
     use crate::gpu::wgpu::DeviceType;
     let backend = preferred_gpu(stored).inspect_err(|error| tracing::debug!(%error, "no GPU"))?;
     let Some(gpu) = backend.gpu() else { return Ok(None) };
@@ -187,7 +189,7 @@ fn open_gpu(stored: &Stored) -> Result<Option<Arc<Gpu>>, Error> {
 }
 
 #[cfg(not(feature = "wgpu"))]
-fn open_gpu(_: &Stored) -> Result<Option<Arc<Gpu>>, Error> {
+fn open_gpu(_: &Stored) -> Result<Found, Error> {
     Ok(None)
 }
 
@@ -293,13 +295,13 @@ mod tests {
     }
 
     /// The GPU of the tests, other threads by its name, takes a fifth of what the cores take for keys, and more for pairs than they do.
-    fn other_threads(_: &Stored) -> Result<Option<Arc<Gpu>>, Error> {
+    fn other_threads(_: &Stored) -> Result<Found, Error> {
         let backend = AnyBackend::Rayon(RayonBackend::with_threads(2)?);
         Ok(Some(Arc::new(Gpu { backend, costs: costs(1.0, 20.0)? })))
     }
 
     /// An `Auto` that has not opened its GPU yet.
-    fn untried(open_gpu: fn(&Stored) -> Result<Option<Arc<Gpu>>, Error>) -> Result<Auto, Error> {
+    fn untried(open_gpu: fn(&Stored) -> Result<Found, Error>) -> Result<Auto, Error> {
         let (gpu, missed) = (Retry::untried(), AtomicU64::new(0));
         let cpu = AnyBackend::Rayon(RayonBackend::with_threads(1)?);
         Ok(Auto { shared: Arc::new(Shared { cpu, costs: costs(5.0, 5.0)?, stored: Stored::default(), gpu, missed, open_gpu }) })
@@ -353,7 +355,7 @@ mod tests {
     #[test]
     fn a_gpu_that_does_not_open_is_tried_again() -> Result<(), Error> {
         static TRIED: AtomicUsize = AtomicUsize::new(0);
-        fn fails_thrice(stored: &Stored) -> Result<Option<Arc<Gpu>>, Error> {
+        fn fails_thrice(stored: &Stored) -> Result<Found, Error> {
             match TRIED.fetch_add(1, Ordering::Relaxed) {
                 0..3 => Err(Error::Unavailable { backend: "a GPU".into(), why: "its driver restarts".into(), source: None }),
                 _ => other_threads(stored),

@@ -63,12 +63,13 @@ impl Precision {
     /// [`Error::NotFinite`] with the first number that is not.
     pub fn check(self, what: &'static str, numbers: &[f32]) -> Result<(), Error> {
         let largest = self.largest();
-        // Every number is compared, without an exit in between: this loop is vector code. A comparison with NaN is false.
-        if numbers.iter().fold(true, |all, number| all & (number.abs() <= largest)) {
+        // A comparison with NaN is false.
+        let is_finite = |number: &f32| number.abs() <= largest;
+        // Every number is compared, without an exit in between: this loop is vector code.
+        if numbers.iter().fold(true, |all, number| all & is_finite(number)) {
             return Ok(());
         }
-        let is_not = |number: &f32| !(number.abs() <= largest);
-        let index = numbers.iter().position(is_not).expect("one of the numbers is not finite");
+        let index = numbers.iter().position(|number| !is_finite(number)).expect("one of the numbers is not finite");
         Err(Error::NotFinite { what, index, value: numbers[index], precision: self })
     }
 }

@@ -195,6 +195,8 @@ fn a_key_inside_a_tuple_that_is_wider_than_it_says_is_refused() {
     ] {
         assert!(matches!(outcome, Err(Error::InvalidKey { index: 1, .. })), "{outcome:?}");
     }
+    // A key of your own that is made of such a tuple has the bits of the first key as they are.
+    assert_eq!((1_u8, Narrow(99)).to_bits() >> Narrow::WIDTH, 1);
     let message = BACKEND.sort(&mut [(1_u8, Narrow(99))]).unwrap_err().to_string();
     assert!(message.contains("key 0") && message.contains("inside the tuple"), "{message}");
 }
@@ -357,17 +359,20 @@ fn a_key_that_panics_after_the_sort_leaves_everything_as_it_was() {
     unruly_key!(Fickle, |v| v, |b| if CALLS.fetch_add(1, SeqCst) == 4 { panic!("not this time") } else { b });
     let before = [Fickle(9), Fickle(5), Fickle(1)];
     let (mut keys, mut values) = (before, [1_u32, 2, 3]);
-    let mut run = |operation: &mut dyn FnMut(&mut [Fickle], &mut [u32]) -> Result<(), Error>| {
+    type Operation = fn(&mut [Fickle], &mut [u32]) -> Result<(), Error>;
+    let operations: [Operation; 6] = [
+        |keys, _| BACKEND.sort(keys),
+        |keys, values| BACKEND.sort_pairs(keys, values),
+        |keys, _| BACKEND.sort_segments(keys, &[0, 3]),
+        |keys, values| BACKEND.sort_pairs_segments(keys, values, &[0, 3]),
+        |sorted, _| BACKEND.sort_into(&[Fickle(2), Fickle(1), Fickle(0)], sorted),
+        |sorted, moved| BACKEND.sort_pairs_into(&[Fickle(2), Fickle(1), Fickle(0)], &[4, 5, 6], sorted, moved),
+    ];
+    for operation in operations {
         CALLS.store(0, SeqCst);
         assert!(catch_unwind(AssertUnwindSafe(|| operation(&mut keys, &mut values))).is_err());
         assert_eq!((keys, values), (before, [1, 2, 3]));
-    };
-    run(&mut |keys, _| BACKEND.sort(keys));
-    run(&mut |keys, values| BACKEND.sort_pairs(keys, values));
-    run(&mut |keys, _| BACKEND.sort_segments(keys, &[0, 3]));
-    run(&mut |keys, values| BACKEND.sort_pairs_segments(keys, values, &[0, 3]));
-    run(&mut |sorted, _| BACKEND.sort_into(&before, sorted));
-    run(&mut |sorted, moved| BACKEND.sort_pairs_into(&before, &[1_u32, 2, 3], sorted, moved));
+    }
 }
 
 /// An impl of the two functions alone, with an in-place view or without one, keeps compiling.

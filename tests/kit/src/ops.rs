@@ -18,14 +18,17 @@ pub struct Check<B> {
     pub key: &'static str,
     /// The name of the operation.
     pub operation: &'static str,
-    /// The cases of a plan.
-    cases: Box<dyn Fn(&Plan) -> Vec<Case> + Send + Sync>,
+    /// The cases of a plan, by the salt of the operation.
+    cases: fn(&Plan, u64) -> Vec<Case>,
+    salt: u64,
     /// The number of all combinations of a plan.
     all: fn(&Plan) -> usize,
-    /// Runs one case.
-    run: Box<dyn Fn(&B, Case) -> Result<(), String> + Send + Sync>,
+    run: RunCase<B>,
     is_of_segments: bool,
 }
+
+/// Runs one case on a backend.
+type RunCase<B> = Box<dyn Fn(&B, Case) -> Result<(), String> + Send + Sync>;
 
 impl<B> Check<B> {
     /// The key and the operation: `f32 sort_pairs`.
@@ -47,7 +50,7 @@ impl<B> Check<B> {
 
     /// The cases of this check in a plan.
     pub fn cases(&self, plan: &Plan) -> Vec<Case> {
-        (self.cases)(&self.part(plan))
+        (self.cases)(&self.part(plan), self.salt)
     }
 
     /// The number of all combinations of keys, orders and windows for this check in a plan.
@@ -99,7 +102,8 @@ pub fn checks_of<B: Backend, K: TestKey>() -> Vec<Check<B>> {
     let check = |(operation, salt, run): (&'static str, u64, Operation<B, K>)| Check {
         key: K::NAME,
         operation,
-        cases: Box::new(move |plan| plan.cases::<K>(salt)),
+        cases: Plan::cases::<K>,
+        salt,
         all: Plan::all::<K>,
         run: Box::new(move |backend, case| run(backend, &case.pattern.keys::<K>(case.len, case.seed), case)),
         is_of_segments: operation.ends_with("_segments"),

@@ -130,7 +130,8 @@ fn what_is_no_number_comes_last() {
             (vector[0], vector[dimension - 1]) = (first, last);
         }
         (setup.queries[dimension], setup.queries[2 * dimension - 1]) = (f32::MAX, f32::MAX);
-        for metric in METRICS {
+        // Cosines of such vectors are numbers; the suite checks them.
+        for metric in [Metric::L2, Metric::InnerProduct] {
             let native = setup.found(&open(Source::NATIVE), metric);
             assert!(native == setup.found(&open(Source::NAGA), metric), "{dimension}, {metric:?}");
             let with_fast = setup.found(&open(fast), metric);
