@@ -88,7 +88,7 @@ pub enum Error {
         width: u32,
     },
     /// A permutation has an index that is out of range or occurs twice.
-    #[error("no permutation of {len} elements: position {position} holds {index}, which is out of range or there already")]
+    #[error("no permutation of {len} elements: position {position} holds {index}, which is out of range or occurs twice")]
     #[non_exhaustive]
     InvalidPermutation {
         /// The position of the wrong index.
@@ -136,7 +136,9 @@ pub enum Error {
         limit: u64,
     },
     /// Candidates of a vector search name entries that do not exist, or entries name slots that do not exist.
-    #[error("{count} candidates name entries, or these slots, that are not there; `Check::Host` tells which")]
+    #[error(
+        "{count} candidates name entries that do not exist, or entries name slots that do not exist; `Check::Host` names the first"
+    )]
     BadCandidates {
         /// The number of such candidates.
         count: u64,
@@ -179,7 +181,7 @@ pub enum Error {
 pub type Cause = Arc<dyn std::error::Error + Send + Sync>;
 
 fn limit_text(limit: Option<u64>) -> String {
-    limit.map_or_else(String::new, |limit| format!(", {limit} are to be had"))
+    limit.map_or_else(String::new, |limit| format!(", {limit} are available"))
 }
 
 impl Error {

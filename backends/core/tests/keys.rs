@@ -211,7 +211,8 @@ fn keys_of_no_bits_are_equal_and_take_no_room() -> Result<(), Error> {
         fn to_bits(self) -> u8 {
             0
         }
-        fn from_bits(_: u8) -> Self {
+        fn from_bits(bits: u8) -> Self {
+            assert_eq!(bits, 0, "bits that to_bits did not return");
             Unit
         }
     }
