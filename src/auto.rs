@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Sorts each call on the CPU or on the GPU, whichever is faster by a table of costs.
 ///
-/// The table is the built-in one or, with the feature `calibration`, the one that [`calibrate`](crate::calibrate) stored on this machine. On the GPU, the
+/// The table is the built-in one or, with the feature `calibration`, the one that `calibrate` stored on this machine. On the GPU, the
 /// shapes of passes that were stored for it are used, if there are any. `Auto` never measures; it reads what is stored when it opens.
 ///
 /// | call | sorted by |
