@@ -90,7 +90,7 @@ fn launches() -> Vec<(&'static str, Facts, Command)> {
             for metric in [Metric::L2, Metric::InnerProduct, Metric::Cosine] {
                 for precision in [Precision::F32, Precision::F16] {
                     let SearchPlan { distances, nearest } =
-                        SearchPlan::new(Shape { dimension, capacity: 1000, precision }, metric, &facts);
+                        SearchPlan::new(Shape::new(dimension, 1000).precision(precision), metric, &facts);
                     launches.extend([(name, facts, distances), (name, facts, nearest)]);
                 }
             }

@@ -55,7 +55,7 @@ fn variants() -> Vec<Variant> {
         (128, Metric::Cosine, Precision::F16),
         (3, Metric::L2, Precision::F16),
     ] {
-        let SearchPlan { distances, nearest } = SearchPlan::new(Shape { dimension, capacity: 1, precision }, metric, &facts);
+        let SearchPlan { distances, nearest } = SearchPlan::new(Shape::new(dimension, 1).precision(precision), metric, &facts);
         variants.extend([distances.variant, nearest.variant]);
     }
     variants.dedup();

@@ -247,7 +247,7 @@ impl WgpuBackend {
         options: Options,
     ) -> Result<(), Error> {
         self.gpu().facts.limits(payload.words()).check("the GPU", len, size_of::<K>())?;
-        let request = Request { payload, ..Request::keys(8 * size_of::<K>() as u32, Spec::of::<K>(options)?, len as u64) };
+        let request = Request { payload, ..Request::keys(8 * size_of::<K>() as u32, Spec::of_masks::<K>(options)?, len as u64) };
         self.engine().sort_resident(waiting, request, resident).await
     }
 

@@ -78,7 +78,7 @@ impl DeviceSorter {
     /// As [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
     pub fn scratch_bytes<K: MaskKey>(&self, value_bytes: usize, max: u32) -> Result<u64, Error> {
         let payload = payload(value_bytes)?;
-        let request = Request { payload, ..Request::keys(bits::<K>(), Spec::of::<K>(Options::ascending())?, max.into()) };
+        let request = Request { payload, ..Request::keys(bits::<K>(), Spec::of_masks::<K>(Options::ascending())?, max.into()) };
         Ok(SortPlan::new(request, &self.gpu.facts)?.scratch_bytes())
     }
 
@@ -195,7 +195,7 @@ impl DeviceSorter {
         ask: Ask<'_>,
     ) -> Result<Prepared, Error> {
         let gpu = &self.gpu;
-        let request = Request::keys(bits::<K>(), Spec::of::<K>(ask.options)?, ask.max.into());
+        let request = Request::keys(bits::<K>(), Spec::of_masks::<K>(ask.options)?, ask.max.into());
         let request = match wanted {
             Wanted::Sorted(payload) => Request { payload, ..request },
             Wanted::First(k) => request.select(Top { k, segmented: false }),

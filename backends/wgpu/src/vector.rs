@@ -62,7 +62,7 @@ impl Memory {
 
     /// Writes all of `vectors`, or, if that fails or the future is dropped, none.
     async fn write(&self, engine: &Arc<Engine>, waiting: Waiting, slot: u32, vectors: &[f32]) -> Result<(), Error> {
-        self.shape.check_write(slot, vectors.len())?;
+        self.shape.check_write(slot, vectors)?;
         let rows = self.rows(vectors, engine.gpu().copy_threads);
         let stride = SearchPlan::stride_bytes(self.shape);
         let (mut places, mut slot, mut count) = (vec![], slot as usize, vectors.len() / self.shape.dimension);
@@ -464,7 +464,7 @@ async fn check(engine: &Arc<Engine>, waiting: Waiting, shape: Shape, metric: Met
     let (dimension, slots) = (shape.dimension, [3_u32, 0, 4]);
     let number = |vector: usize, d: usize| ((7 * vector + 3 * d + vector * d) % 5) as f32 - 1.0;
     let vector = |vector: usize| (0..dimension).map(move |d| number(vector, d));
-    let mut memory = Memory::new(engine.gpu(), Shape { capacity: 5, ..shape })?;
+    let mut memory = Memory::new(engine.gpu(), shape.capacity(5))?;
     memory.write(engine, waiting, 0, &(0..5).flat_map(vector).collect::<Vec<_>>()).await?;
     memory.set_entries(engine, waiting, &slots).await?;
     let queries: Vec<f32> = (10..13).flat_map(vector).collect();
@@ -485,6 +485,7 @@ async fn check(engine: &Arc<Engine>, waiting: Waiting, shape: Shape, metric: Met
             Metric::InnerProduct => -product(query, other),
             Metric::Cosine if lengths == 0.0 => 1.0,
             Metric::Cosine => 1.0 - product(query, other) / lengths,
+            other => return Err(Error::Unsupported { what: format!("distances by the metric {other:?}") }),
         };
         let allowed = if metric == Metric::Cosine { 1e-5 } else { 0.0 };
         // Sums beyond 2^24 are not whole any more.

@@ -73,6 +73,12 @@ pub struct MslBackend {
     inner: Arc<Inner>,
 }
 
+impl core::fmt::Debug for MslBackend {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("MslBackend").field("source", &self.inner.config.source.name).finish_non_exhaustive()
+    }
+}
+
 struct Inner {
     config: Config,
     kernels: Mutex<HashMap<Variant, Arc<Compiled>>>,

@@ -34,7 +34,7 @@ fn variants() -> Vec<Variant> {
         for metric in [Metric::L2, Metric::InnerProduct, Metric::Cosine] {
             for precision in [Precision::F32, Precision::F16] {
                 let SearchPlan { distances, nearest } =
-                    SearchPlan::new(Shape { dimension, capacity: 1, precision }, metric, &FACTS);
+                    SearchPlan::new(Shape::new(dimension, 1).precision(precision), metric, &FACTS);
                 commands.extend([distances, nearest]);
             }
         }

@@ -476,6 +476,6 @@ impl Facts {
     /// What one sort can take: keys, and values of `value_words` words of 32 bits if there are any.
     pub fn limits(&self, value_words: u32) -> Limits {
         let max_len = if value_words == 0 { MAX_KEYS } else { MAX_KEYS.min(self.max_binding / (4 * u64::from(value_words))) };
-        Limits { max_len, max_bytes: self.max_binding }
+        Limits { max_len, max_bytes: self.max_binding, min_element_bytes: 4 }
     }
 }

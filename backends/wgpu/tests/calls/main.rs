@@ -2,6 +2,7 @@
 //! calls that do not block.
 
 mod buffers;
+mod masks;
 mod recording;
 mod segments;
 #[path = "../support/mod.rs"]
@@ -31,6 +32,7 @@ fn main() {
             trial("buffers: what does not fit is refused", buffers::refused),
             trial("buffers: elements that are never dropped", buffers::forgotten),
             trial("buffers: absurd lengths", buffers::absurd_lengths),
+            trial("masks: a key without an in-place view", masks::without_a_view),
             trial("segments: keys that fill a binding", segments::that_just_fit),
             trial("twins: the answers of the blocking calls", twins::same_answers),
             trial("twins: the caller's tasks go on", twins::go_on),
