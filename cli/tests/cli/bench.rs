@@ -100,7 +100,7 @@ fn without_a_gpu_there_are_no_passes_to_time() {
         let any = run(what);
         assert_eq!((any.code, &*any.stdout), (2, &b""[..]), "{what}");
         assert!(
-            any.stderr.ends_with("polysort: no backend on a GPU opens, and only the passes of one are timed\n"),
+            any.stderr.ends_with("polysort: no backend on a GPU opens, and only passes on a GPU are timed\n"),
             "{what}: {}",
             any.stderr
         );

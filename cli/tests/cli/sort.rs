@@ -62,6 +62,19 @@ fn a_fortran_array_of_one_dimension_is_an_array() {
     assert_eq!(npy::parse(&place.read("a.npy"), 3).1, [1, 2, 3]);
 }
 
+/// numpy writes version 2 if a header is long, and version 3 if a name in it is no ASCII.
+#[test]
+fn npy_of_versions_2_and_3() {
+    let keys = keys::<f32>(LEN);
+    for version in [2, 3] {
+        let header = npy::header("<f4", &format!("({LEN},)"), false) + &" ".repeat(3000);
+        let place = Place::with("a.npy", npy::versioned(version, header.len() as u32, &header, &bytes(&keys)));
+        place.run("sort a.npy -o b.npy").ok();
+        assert!(npy::parse(&place.read("b.npy"), LEN) == ("<f4".into(), sorted_bytes(&keys, false)), "{version}");
+        assert!(npy::parse(&place.pipe("sort --format npy", &place.read("a.npy")).ok(), LEN).1 == sorted_bytes(&keys, false));
+    }
+}
+
 #[test]
 fn nothing_is_sorted_too() {
     let place = Place::with("a.npy", npy::array("<f8", 0, &[]));

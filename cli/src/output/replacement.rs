@@ -1,0 +1,107 @@
+//! A file that takes the place of another when it is complete.
+
+use super::target::folder;
+use super::unfinished::Unfinished;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+#[cfg(unix)]
+use {super::attributes::Attributes, crate::message::note};
+
+/// A file that will have the name `path`. Until it is [finished](Replacement::finish), a file of this name stays as it is.
+pub(crate) struct Replacement<'a> {
+    path: &'a Path,
+    unfinished: Unfinished,
+    /// What the file keeps of the one that it replaces.
+    #[cfg(unix)]
+    attributes: Option<Attributes>,
+}
+
+impl<'a> Replacement<'a> {
+    /// Checks that a file can be created beside `path`.
+    pub(crate) fn check(path: &Path) -> io::Result<()> {
+        // The message names the directory instead of the temporary file, which the user does not know.
+        Unfinished::create(folder(path), None).map(drop).map_err(|error| {
+            io::Error::new(error.kind(), format!("no file can be created in {}: {}", folder(path).display(), error.kind()))
+        })
+    }
+
+    /// Creates the file, empty. If `path` exists, the file has its owner, mode and attributes.
+    #[cfg(unix)]
+    pub(crate) fn new(path: &'a Path) -> io::Result<Self> {
+        use std::fs::Permissions;
+        use std::os::unix::fs::PermissionsExt;
+        let mut attributes = Attributes::of(path)?;
+        let mode = attributes.as_ref().map_or(0o666, Attributes::mode_at_creation);
+        let unfinished = Unfinished::create(folder(path), Some(Permissions::from_mode(mode)))?;
+        if let Some(attributes) = &mut attributes {
+            attributes.give(&unfinished.file)?;
+        }
+        Ok(Self { path, unfinished, attributes })
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn new(path: &'a Path) -> io::Result<Self> {
+        Ok(Self { path, unfinished: Unfinished::create(folder(path), None)? })
+    }
+
+    /// Returns the file, to be written.
+    pub(crate) fn file(&self) -> &File {
+        &self.unfinished.file
+    }
+
+    /// Gives the complete file its name, and notes what it does not keep of the file that it replaces.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        #[cfg(unix)]
+        let lost = self.attributes.map_or(Ok(vec![]), |attributes| attributes.finish(&self.unfinished.file))?;
+        // After a power failure the name must not belong to a file whose bytes are not on the disk.
+        self.unfinished.file.sync_all()?;
+        self.unfinished.rename(self.path)?;
+        #[cfg(unix)]
+        lost.iter().for_each(|lost| note(&format!("{}: {lost}", self.path.display())));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// The names in a directory.
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).expect("the directory exists");
+        entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("a plain name")).collect()
+    }
+
+    #[test]
+    fn nothing_stays_of_what_is_not_finished() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().join("out.bin");
+        std::fs::write(&path, "old").expect("a file");
+        let write = |fails: bool| {
+            let replacement = Replacement::new(&path).expect("a file can be created");
+            replacement.file().write_all(b"new").expect("it can be written");
+            assert_eq!(names(folder.path()).len(), 2);
+            assert!(!fails, "on purpose");
+        };
+        write(false);
+        assert_eq!(names(folder.path()), ["out.bin"]);
+        assert!(catch_unwind(AssertUnwindSafe(|| write(true))).is_err());
+        assert_eq!(names(folder.path()), ["out.bin"]);
+        assert_eq!(std::fs::read(&path).expect("it is there"), b"old");
+    }
+
+    #[test]
+    fn two_at_a_time_do_not_meet() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let paths = ["a", "b"].map(|name| folder.path().join(name));
+        let [a, b] = [&paths[0], &paths[1]].map(|path| Replacement::new(path).expect("a file can be created"));
+        a.file().write_all(b"a").expect("it can be written");
+        drop(b);
+        a.finish().expect("it can be renamed");
+        assert_eq!(names(folder.path()), ["a"]);
+        assert_eq!(std::fs::read(&paths[0]).expect("it is there"), b"a");
+    }
+}
