@@ -65,7 +65,8 @@ pub fn store_tuned(backend: &crate::AnyBackend, tuned: crate::gpu::Tuned) -> io:
 /// Measures the CPU and the GPU that [`Auto`](crate::Auto) would use, each of them for at most `budget`.
 ///
 /// Short sorts are measured first. If the budget ends before the longest, their cost is estimated from the longest that was measured, in
-/// proportion to the number of keys. A device for which the budget ends during the shortest sorts is left out.
+/// proportion to the number of keys. If it ends during the shortest sorts on the GPU, the GPU is left out; those on the CPU, which take
+/// about half a second, are always measured.
 ///
 /// A GPU may take longer than the budget to compile for a single sort. The call then returns at the end of the budget, and a thread in
 /// the background ends when that sort does. The CPU exceeds the budget only by what a sort takes longer than estimated.
@@ -76,16 +77,14 @@ pub fn store_tuned(backend: &crate::AnyBackend, tuned: crate::gpu::Tuned) -> io:
 /// If a device fails. A GPU that does not open is left out.
 pub fn calibrate(budget: Duration, mut report: impl FnMut(&str)) -> Result<Calibration, Error> {
     let cpu = RayonBackend::global()?;
-    let (threads, name) = (cpu.threads(), cpu.name());
-    report_begin(&name, budget, &mut report);
-    let time = |len, key, payload, _: Duration| time_words(&cpu, len, key, payload).map(Some);
-    let cores = measure_device(&name, budget, Instant::now(), time, &mut report)?;
-    let cores = cores.unwrap_or_else(|| Costs::of_cores(threads));
+    let device = Device { name: cpu.name(), budget, begun: Instant::now() };
+    let time = |len, key, payload| time_words(&cpu, len, key, payload).map(Some);
+    let cores = device.measure(time, &mut report)?.expect("nothing stops the sorts on the CPU");
     #[cfg(feature = "wgpu")]
     let gpu = calibrate_gpu(budget, &mut report)?;
     #[cfg(not(feature = "wgpu"))]
     let gpu = None;
-    Ok(Calibration(Measured { threads, cores, gpu }))
+    Ok(Calibration(Measured { threads: cpu.threads(), cores, gpu }))
 }
 
 /// Measures the GPU. Returns none if there is none, or if it is left out.
@@ -100,13 +99,50 @@ fn calibrate_gpu(budget: Duration, report: &mut impl FnMut(&str)) -> Result<Opti
             return Ok(None);
         }
     };
-    let name = gpu.name();
-    report_begin(&name, budget, report);
-    let time = |len, key, payload, left| {
+    let device = Device { name: gpu.name(), budget, begun };
+    let time = |len, key, payload| {
         let gpu = gpu.clone();
-        within(left, move || time_words(&gpu, len, key, payload)).transpose()
+        within(device.left(), move || time_words(&gpu, len, key, payload)).transpose()
     };
-    Ok(measure_device(&name, budget, begun, time, report)?.map(|costs| (name, costs)))
+    Ok(device.measure(time, report)?.map(|costs| (gpu.name(), costs)))
+}
+
+/// A device that is measured within a budget.
+struct Device {
+    name: String,
+    budget: Duration,
+    /// When the budget began.
+    begun: Instant,
+}
+
+impl Device {
+    /// Measures the device with `time` (see [`Times::of_shortest`]), and reports that. Returns none if `time` stops during the shortest sorts.
+    fn measure<E>(
+        &self,
+        mut time: impl FnMut(usize, usize, usize) -> Result<Option<f64>, E>,
+        report: &mut impl FnMut(&str),
+    ) -> Result<Option<Costs>, E> {
+        let name = &self.name;
+        report(&format!("measuring {name}, for at most {} s", self.budget.as_secs_f64()));
+        let mut stopped = |why: &str| {
+            let after = self.begun.elapsed().as_secs_f64();
+            report(&format!("{name}: stopped after {after:.1} s: {why}; a larger budget measures them"));
+        };
+        let Some(mut times) = Times::of_shortest(&mut time)? else {
+            stopped("left out, since not all of its shortest sorts were measured");
+            return Ok(None);
+        };
+        if let Some(len) = times.add_longer(self.budget, || self.begun.elapsed(), time)? {
+            stopped(&format!("costs of {len} keys and more are in part estimated"));
+        }
+        Ok(Some(times.costs()))
+    }
+
+    /// Returns what is left of the budget.
+    #[cfg(feature = "wgpu")]
+    fn left(&self) -> Duration {
+        self.budget.saturating_sub(self.begun.elapsed())
+    }
 }
 
 /// Runs `work` on a thread of its own. Returns none if it takes longer than `limit`; the thread then goes on in the background.
@@ -126,30 +162,6 @@ fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 
     }
 }
 
-fn report_begin(name: &str, budget: Duration, report: &mut impl FnMut(&str)) {
-    report(&format!("measuring {name}, for at most {} s", budget.as_secs_f64()));
-}
-
-/// Measures the device `name`, whose budget began at `begun`, with `time` (see [`Times::measure`]). Reports it if the budget ends. Returns
-/// none if that is during the shortest sorts.
-fn measure_device<E>(
-    name: &str,
-    budget: Duration,
-    begun: Instant,
-    time: impl FnMut(usize, usize, usize, Duration) -> Result<Option<f64>, E>,
-    report: &mut impl FnMut(&str),
-) -> Result<Option<Costs>, E> {
-    let times = Times::measure(budget, || begun.elapsed(), time)?;
-    let (costs, stopped) = (times.costs(), begun.elapsed().as_secs_f64());
-    let why = match (&costs, times.stopped_at) {
-        (_, None) => return Ok(costs),
-        (Some(_), Some(len)) => format!("costs of {len} keys and more are in part estimated"),
-        (None, Some(len)) => format!("left out, since not all sorts of {len} keys were measured"),
-    };
-    report(&format!("{name}: stopped after {stopped:.1} s: {why}; a larger budget measures them"));
-    Ok(costs)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,18 +169,17 @@ mod tests {
 
     #[test]
     fn a_budget_that_ends_is_reported() -> Result<(), Error> {
+        let device = Device { name: "A card".into(), budget: Calibration::BUDGET, begun: Instant::now() };
         let report = |slow: usize| {
             let mut lines = vec![];
-            let time = |len: usize, _, _, _| Ok::<_, Error>((len < slow).then_some(1.0));
-            let mut report = |line: &str| lines.push(line.to_owned());
-            let costs = measure_device("A card", Calibration::BUDGET, Instant::now(), time, &mut report)?;
+            let time = |len: usize, _, _| Ok::<_, Error>((len < slow).then_some(1.0));
+            let costs = device.measure(time, &mut |line: &str| lines.push(line.to_owned()))?;
+            assert_eq!(lines.remove(0), "measuring A card, for at most 20 s");
             Ok::<_, Error>((costs.is_some(), lines))
         };
-        let (left_out, estimated) =
-            ("left out, since not all sorts of 1024 keys were measured", "costs of 16384 keys and more are in part estimated");
         let line = |why| vec![format!("A card: stopped after 0.0 s: {why}; a larger budget measures them")];
-        assert_eq!(report(LENGTHS[0])?, (false, line(left_out)));
-        assert_eq!(report(LENGTHS[1])?, (true, line(estimated)));
+        assert_eq!(report(LENGTHS[0])?, (false, line("left out, since not all of its shortest sorts were measured")));
+        assert_eq!(report(LENGTHS[1])?, (true, line("costs of 16384 keys and more are in part estimated")));
         assert_eq!(report(usize::MAX)?, (true, vec![]));
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! `calibrate`: measures what `auto` chooses by, and stores it.
 
 use crate::outcome::Outcome;
-use crate::stdout::stdout;
+use crate::standard::stdout;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use polysort::{Auto, Backend, Calibration};

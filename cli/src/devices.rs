@@ -2,7 +2,7 @@
 
 use crate::backend::AUTO;
 use crate::outcome::Outcome;
-use crate::stdout::stdout;
+use crate::standard::stdout;
 use anyhow::Result;
 use polysort::{AnyBackend, Auto, Backend, Limits};
 use std::io::Write;

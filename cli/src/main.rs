@@ -2,7 +2,7 @@
 //!
 //! `args` lists the commands. Each command has a module of its own, with its arguments: `sort` (with `argsort` and `top`), `verify`,
 //! `devices`, `calibrate`, `bench`, `demo`. Commands share `files` (reading), `output` (writing), `dtype` (key types), `order`,
-//! `backend`, `progress`, `message` and `stdout`.
+//! `backend`, `progress`, `message` and `standard` (input and output).
 #![deny(unsafe_code)]
 
 mod args;
@@ -19,7 +19,7 @@ mod outcome;
 mod output;
 mod progress;
 mod sort;
-mod stdout;
+mod standard;
 mod verify;
 
 use anyhow::Context;
@@ -38,8 +38,7 @@ fn main() -> ExitCode {
         Err(usage) if usage.use_stderr() => usage.exit(),
         Err(help) => show(&help),
     };
-    // What standard output still buffers would be lost without an error when the program ends.
-    match ended.and_then(|outcome| Ok(stdout::flush().map(|()| outcome)?)) {
+    match ended {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::Failed) => ExitCode::FAILURE,
         Err(error) if is_broken_pipe(&error) => end_by_broken_pipe(),
@@ -65,7 +64,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
 
 /// Prints the text of `--help` or `--version`.
 fn show(text: &clap::Error) -> anyhow::Result<Outcome> {
-    stdout::check()?;
+    standard::check_stdout()?;
     text.print().context("cannot write to standard output")?;
     Ok(Outcome::Fine)
 }

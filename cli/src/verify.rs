@@ -5,7 +5,7 @@ use crate::files::{Input, InputArgs};
 use crate::message::printable;
 use crate::order::{OrderArgs, Ranking};
 use crate::outcome::Outcome;
-use crate::stdout::stdout;
+use crate::standard::stdout;
 use anyhow::Result;
 use clap::Args;
 use polysort::{Options, Order};

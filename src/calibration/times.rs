@@ -2,6 +2,7 @@
 
 use crate::costs::{Costs, KEY_BYTES, LENGTHS, PAYLOAD_BYTES};
 use crate::{Backend, Error, Options, Spec};
+use core::convert::Infallible;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -17,53 +18,63 @@ const FEWEST_RUNS: u32 = 3;
 /// The expected time of a measurement over the time of its sorts. The rest makes the input and copies it for each run.
 const WITH_COPIES: u32 = 2;
 
-/// The sorts that were measured within a budget.
-#[derive(Debug, Default)]
+/// The times of sorts of each size of key and payload: of the shortest sorts, and of as many longer ones as a budget allows.
+#[derive(Debug)]
 pub(crate) struct Times {
-    /// Nanoseconds by bytes of key and payload, for the first of [`LENGTHS`].
+    /// Nanoseconds by bytes of key and payload, for the first of [`LENGTHS`]; one or more.
     nanos: BTreeMap<(usize, usize), Vec<f64>>,
-    /// The number of keys of the first sort that was not measured, if the budget ended.
-    pub(crate) stopped_at: Option<usize>,
 }
 
 impl Times {
-    /// Measures the shortest sorts of all sizes of key and payload, then longer ones. Stops before a sort that would exceed the budget.
+    /// Measures the shortest sorts.
     ///
-    /// `elapsed` returns the time since the beginning. `time` returns the nanoseconds of a sort of so many keys, of a size of key and
-    /// payload in bytes, which it runs [`FEWEST_RUNS`] times or more. It returns none if the time that it is given ends.
-    pub(crate) fn measure<E>(
+    /// `time` returns the nanoseconds of a sort of so many keys, of a size of key and payload in bytes. It returns none if it stops before
+    /// it knows them; then this function returns none too.
+    pub(crate) fn of_shortest<E>(mut time: impl FnMut(usize, usize, usize) -> Result<Option<f64>, E>) -> Result<Option<Self>, E> {
+        let mut nanos = BTreeMap::new();
+        for (key, payload) in KEY_BYTES.into_iter().flat_map(|key| PAYLOAD_BYTES.map(|payload| (key, payload))) {
+            let Some(shortest) = time(LENGTHS[0], key, payload)? else { return Ok(None) };
+            nanos.insert((key, payload), vec![shortest]);
+        }
+        Ok(Some(Self { nanos }))
+    }
+
+    /// Measures longer sorts, and stops before one that would probably exceed the budget. Returns the number of keys of that one.
+    ///
+    /// `elapsed` returns the part of the budget that is used up. `time` is that of [`of_shortest`](Times::of_shortest), and runs each sort
+    /// [`FEWEST_RUNS`] times or more.
+    pub(crate) fn add_longer<E>(
+        &mut self,
         budget: Duration,
         elapsed: impl Fn() -> Duration,
-        mut time: impl FnMut(usize, usize, usize, Duration) -> Result<Option<f64>, E>,
-    ) -> Result<Self, E> {
-        let mut times = Self::default();
-        for len in LENGTHS {
-            for kind in KEY_BYTES.into_iter().flat_map(|key| PAYLOAD_BYTES.map(|payload| (key, payload))) {
-                let sort = Duration::from_nanos(times.estimate(kind, len).unwrap_or(0.0) as u64);
-                let expected = sort.saturating_mul(FEWEST_RUNS * WITH_COPIES);
-                let left = budget.saturating_sub(elapsed());
-                let measured = if expected < left { time(len, kind.0, kind.1, left)? } else { None };
-                let Some(nanos) = measured else {
-                    times.stopped_at = Some(len);
-                    return Ok(times);
-                };
-                times.nanos.entry(kind).or_default().push(nanos);
+        mut time: impl FnMut(usize, usize, usize) -> Result<Option<f64>, E>,
+    ) -> Result<Option<usize>, E> {
+        for len in &LENGTHS[1..] {
+            for (&(key, payload), known) in &mut self.nanos {
+                let sort = Duration::from_nanos(estimate(known, *len) as u64);
+                if elapsed().saturating_add(sort.saturating_mul(FEWEST_RUNS * WITH_COPIES)) > budget {
+                    return Ok(Some(*len));
+                }
+                let Some(nanos) = time(*len, key, payload)? else { return Ok(Some(*len)) };
+                known.push(nanos);
             }
         }
-        Ok(times)
+        Ok(None)
     }
 
-    /// Returns the time of the longest measured sort that has at most `len` keys, in proportion to `len`; none if there is none.
-    fn estimate(&self, kind: (usize, usize), len: usize) -> Option<f64> {
-        let known = LENGTHS.into_iter().zip(self.nanos.get(&kind)?);
-        let (longest, nanos) = known.take_while(|(known, _)| *known <= len).last()?;
-        Some(nanos * (len as f64 / longest as f64))
+    /// Returns the costs of all sorts, measured or estimated.
+    pub(crate) fn costs(&self) -> Costs {
+        let cost = |len, key, payload| Ok::<_, Infallible>(estimate(&self.nanos[&(key, payload)], len));
+        let Ok(costs) = Costs::by(cost);
+        costs
     }
+}
 
-    /// Returns the costs of all sorts, measured or estimated; none if not all of the shortest sorts were measured.
-    pub(crate) fn costs(&self) -> Option<Costs> {
-        Costs::by(|len, key, payload| self.estimate((key, payload), len).ok_or(())).ok()
-    }
+/// Returns the time of a sort of `len` keys: the known one, or else the time of the longest known sort, in proportion to `len`. `known` are the
+/// times of sorts of the first of [`LENGTHS`].
+fn estimate(known: &[f64], len: usize) -> f64 {
+    let place = LENGTHS[..known.len()].iter().rposition(|&length| length <= len).unwrap_or(0);
+    known[place] * (len as f64 / LENGTHS[place] as f64)
 }
 
 /// Returns the nanoseconds of a sort of `len` keys of `key` bytes, with payloads of `payload` bytes.
@@ -112,41 +123,55 @@ fn time<K: crate::MaskKey<Bits = K> + crate::Word>(backend: &impl Backend, paylo
 mod tests {
     use super::*;
 
-    /// Measures sorts that take this many nanoseconds per byte, by a clock that only they move.
-    fn measured_within(budget: Duration, nanos_per_byte: f64) -> (Times, Duration) {
-        let clock = core::cell::Cell::new(Duration::ZERO);
-        let time = |len: usize, key: usize, payload: usize, left: Duration| {
-            let nanos = nanos_per_byte * (len * (key + payload)) as f64;
-            let runs = Duration::from_nanos(nanos as u64) * FEWEST_RUNS;
-            clock.set(clock.get() + runs.min(left));
-            Ok::<_, core::convert::Infallible>((runs <= left).then_some(nanos))
-        };
-        let Ok(times) = Times::measure(budget, || clock.get(), time);
-        (times, clock.get())
-    }
-
     #[test]
     fn a_budget_is_kept() {
         let budget = Duration::from_secs(1);
-        let all = LENGTHS.len() * KEY_BYTES.len() * PAYLOAD_BYTES.len();
-        let mut stopped_at = vec![];
-        for nanos_per_byte in [0.1, 1.0, 10.0, 100.0, 3000.0] {
-            let (times, elapsed) = measured_within(budget, nanos_per_byte);
-            let measured: usize = times.nanos.values().map(Vec::len).sum();
-            assert_eq!(times.stopped_at.is_none(), measured == all);
-            assert!(elapsed <= budget, "{nanos_per_byte}: {elapsed:?}");
-            stopped_at.push(times.stopped_at);
-            match times.costs() {
-                // The costs are in proportion to the bytes, so that the estimates are exact.
-                Some(costs) => {
-                    for (len, key, payload) in [(1 << 10, 1, 0), (1 << 18, 4, 8), (1 << 22, 16, 16)] {
-                        let expected = nanos_per_byte * (len * (key + payload)) as f64;
-                        assert!((costs.of(len, key, payload) / expected - 1.0).abs() < 1e-9, "{nanos_per_byte}: {len}");
-                    }
-                }
-                None => assert_eq!(times.stopped_at, Some(LENGTHS[0])),
+        // Sorts that take this many nanoseconds per byte, by a clock that only they move; and where the budget ends.
+        let cases = [(0.1, None), (1.0, Some(LENGTHS[3])), (10.0, Some(LENGTHS[2])), (100.0, Some(LENGTHS[1]))];
+        for (nanos_per_byte, end) in cases {
+            let clock = core::cell::Cell::new(Duration::ZERO);
+            let nanos = |len: usize, key: usize, payload: usize| nanos_per_byte * (len * (key + payload)) as f64;
+            let time = |len, key, payload| {
+                clock.set(clock.get() + Duration::from_nanos(nanos(len, key, payload) as u64) * FEWEST_RUNS);
+                Ok::<_, Infallible>(Some(nanos(len, key, payload)))
+            };
+            let Ok(Some(mut times)) = Times::of_shortest(time) else { panic!("it stops nowhere") };
+            assert_eq!(times.add_longer(budget, || clock.get(), time), Ok(end), "{nanos_per_byte}");
+            assert!(clock.get() <= budget, "{nanos_per_byte}: {:?}", clock.get());
+            assert!(clock.get() > budget / 20, "{nanos_per_byte}: {:?}", clock.get());
+            // These times are in proportion to the bytes, so the estimates are exact.
+            for (len, key, payload) in [(1 << 10, 1, 0), (1 << 18, 4, 8), (1 << 22, 16, 16)] {
+                assert!(
+                    (times.costs().of(len, key, payload) / nanos(len, key, payload) - 1.0).abs() < 1e-9,
+                    "{nanos_per_byte}: {len}"
+                );
             }
         }
-        assert_eq!(stopped_at, [None, Some(LENGTHS[3]), Some(LENGTHS[2]), Some(LENGTHS[1]), Some(LENGTHS[0])]);
+    }
+
+    #[test]
+    fn a_sort_that_stops_ends_the_measurement() {
+        let kinds = KEY_BYTES.len() * PAYLOAD_BYTES.len();
+        let measured = |sorts: usize| {
+            let count = core::cell::Cell::new(0);
+            let time = |len: usize, _, _| {
+                count.set(count.get() + 1);
+                Ok::<_, Infallible>((count.get() <= sorts).then_some(len as f64))
+            };
+            let Ok(shortest) = Times::of_shortest(time);
+            let end = shortest.map(|mut times| times.add_longer(Duration::MAX, || Duration::ZERO, time));
+            assert_eq!(count.get(), (sorts + 1).min(kinds * LENGTHS.len()));
+            end.map(|Ok(end)| end)
+        };
+        assert_eq!([0, kinds - 1].map(measured), [None, None]);
+        assert_eq!([kinds, 2 * kinds - 1].map(measured), [Some(Some(LENGTHS[1])); 2]);
+        assert_eq!(measured(3 * kinds + 5), Some(Some(LENGTHS[3])));
+        assert_eq!(measured(4 * kinds), Some(None));
+    }
+
+    #[test]
+    fn estimates_are_in_proportion_to_the_longest_known_sort() {
+        let known = [3.0, 40.0];
+        assert_eq!(LENGTHS.map(|len| estimate(&known, len)), [3.0, 40.0, 640.0, 10_240.0]);
     }
 }

@@ -39,7 +39,7 @@ use crate::dtype::with_key;
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::spin;
-use crate::stdout::stdout;
+use crate::standard::stdout;
 use anyhow::{Context, Result};
 use backends::open_backends;
 use rayon::ThreadPoolBuilder;

@@ -13,7 +13,7 @@ use super::resident::{Resident, open_gpus};
 use crate::message::note;
 use crate::outcome::Outcome;
 use crate::progress::spin;
-use crate::stdout::stdout;
+use crate::standard::stdout;
 use anyhow::{Result, bail};
 use core::fmt::Write as _;
 use polysort::gpu::{PassKind, Times, Tuned, WgpuBackend};

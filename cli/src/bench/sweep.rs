@@ -22,7 +22,7 @@ use crate::dtype::Key;
 use crate::message::note;
 use crate::outcome::Outcome;
 use crate::progress::spin;
-use crate::stdout::stdout;
+use crate::standard::stdout;
 use anyhow::{Context, Result, bail};
 use core::fmt::Write as _;
 use core::time::Duration;

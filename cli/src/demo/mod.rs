@@ -4,7 +4,7 @@ mod flights;
 mod generated;
 
 use crate::outcome::Outcome;
-use crate::stdout::stdout;
+use crate::standard::stdout;
 use anyhow::{Result, bail};
 use clap::Args;
 use polysort::{AnyBackend, Backend};

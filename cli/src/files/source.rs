@@ -2,9 +2,10 @@
 
 use super::format::Format;
 use crate::progress;
+use crate::standard::stdin;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
-use std::io::{IsTerminal, Read, stdin};
+use std::io::{IsTerminal, Read};
 use std::path::Path;
 
 /// An open input.
@@ -23,11 +24,12 @@ impl Source {
         let path = path.filter(|path| *path != Path::new("-"));
         let Some(path) = path else {
             let Some(format) = format else { bail!("stdin has no name that implies a format: add --format npy, bin or csv") };
-            if stdin().is_terminal() {
+            let stdin = stdin()?;
+            if stdin.is_terminal() {
                 bail!("stdin is a terminal: name a file, or pipe one in");
             }
             let bar = progress::bytes("reading stdin", None);
-            return Ok(Self { name: "stdin".into(), format, reader: Box::new(bar.wrap_read(stdin())), bytes: None });
+            return Ok(Self { name: "stdin".into(), format, reader: Box::new(bar.wrap_read(stdin)), bytes: None });
         };
         let name = path.display().to_string();
         let open = || File::open(path).and_then(|file| Ok((file.metadata()?, file)));

@@ -8,7 +8,7 @@ mod unfinished;
 
 use crate::files::Format;
 use crate::progress;
-use crate::stdout::{self, stdout};
+use crate::standard::{check_stdout, stdout};
 use anyhow::{Context, Result, bail};
 use replacement::Replacement;
 use std::fs::OpenOptions;
@@ -32,7 +32,7 @@ impl Output {
     /// `path` is the argument of `-o`: `-` and none are standard output.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
-            stdout::check()?;
+            check_stdout()?;
             return Ok(Self { target: Target::Stdout, format: None });
         };
         let is_text = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt"));
@@ -41,7 +41,7 @@ impl Output {
             let target = Target::of(path)?;
             match &target {
                 Target::File(path) => Replacement::check(path)?,
-                Target::Stdout => stdout::check()?,
+                Target::Stdout => check_stdout()?,
                 Target::Stderr | Target::Device(_) => {}
             }
             Ok(target)

@@ -27,21 +27,28 @@ impl<'a> Replacement<'a> {
     }
 
     /// Creates the file, empty. If `path` exists, the file has its owner, mode and attributes.
-    #[cfg(unix)]
     pub(crate) fn new(path: &'a Path) -> io::Result<Self> {
+        #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no attributes to give"))]
+        let mut replacement = Self::create(path)?;
+        #[cfg(unix)]
+        if let Some(attributes) = &mut replacement.attributes {
+            attributes.give(&replacement.unfinished.file)?;
+        }
+        Ok(replacement)
+    }
+
+    /// Creates the file without the attributes. If `path` exists, only the owner of the file may open it.
+    #[cfg(unix)]
+    fn create(path: &'a Path) -> io::Result<Self> {
         use std::fs::Permissions;
         use std::os::unix::fs::PermissionsExt;
-        let mut attributes = Attributes::of(path)?;
+        let attributes = Attributes::of(path)?;
         let mode = attributes.as_ref().map_or(0o666, Attributes::mode_at_creation);
-        let unfinished = Unfinished::create(folder(path), Some(Permissions::from_mode(mode)))?;
-        if let Some(attributes) = &mut attributes {
-            attributes.give(&unfinished.file)?;
-        }
-        Ok(Self { path, unfinished, attributes })
+        Ok(Self { path, unfinished: Unfinished::create(folder(path), Some(Permissions::from_mode(mode)))?, attributes })
     }
 
     #[cfg(not(unix))]
-    pub(crate) fn new(path: &'a Path) -> io::Result<Self> {
+    fn create(path: &'a Path) -> io::Result<Self> {
         Ok(Self { path, unfinished: Unfinished::create(folder(path), None)? })
     }
 
@@ -91,6 +98,22 @@ mod tests {
         assert!(catch_unwind(AssertUnwindSafe(|| write(true))).is_err());
         assert_eq!(names(folder.path()), ["out.bin"]);
         assert_eq!(std::fs::read(&path).expect("it is there"), b"old");
+    }
+
+    /// Between its creation and its change of owner, the file belongs to this process and its group. No poll sees so short a time.
+    #[test]
+    #[cfg(unix)]
+    fn nobody_else_may_open_a_file_that_has_not_its_owner_yet() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().join("out.bin");
+        std::fs::write(&path, "old").expect("a file");
+        for (old, created) in [(0o666, 0o600), (0o755, 0o700), (0o640, 0o600), (0o222, 0o200), (0o060, 0)] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(old)).expect("it is ours");
+            let replacement = Replacement::create(&path).expect("a file can be created");
+            let mode = replacement.file().metadata().expect("it is open").permissions().mode();
+            assert_eq!(mode & 0o7777, created, "{old:o}");
+        }
     }
 
     #[test]

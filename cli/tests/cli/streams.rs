@@ -59,6 +59,23 @@ fn a_closed_standard_output_is_an_error() {
 }
 
 #[test]
+fn a_closed_standard_input_is_an_error() {
+    let place = place();
+    for args in ["sort --format bin --dtype u8", "verify --format csv", "top -k 1 --format npy -"] {
+        let ran = place.shell(&format!("polysort {args} <&-"));
+        assert_eq!(
+            (ran.code, &*ran.stdout, &*ran.stderr),
+            (2, &b""[..], "polysort: stdin is closed: name a file, or pipe one in\n")
+        );
+    }
+    assert_eq!(place.shell("polysort sort a.bin --dtype u8 <&-").ok(), [1, 2]);
+    // `/dev/null` is open, and empty.
+    for null in ["</dev/null", "<>/dev/null"] {
+        assert_eq!(place.shell(&format!("polysort sort --format bin --dtype u8 {null}")).ok(), []);
+    }
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn a_full_device_is_an_error() {
     let place = place();
