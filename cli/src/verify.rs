@@ -6,7 +6,7 @@ use crate::message::printable;
 use crate::order::{OrderArgs, Ranking};
 use crate::outcome::Outcome;
 use crate::standard::stdout;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use polysort::{Options, Order};
 use std::io::{ErrorKind, Write};
@@ -32,7 +32,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<Outcome> {
                 (keys, Some(line))
             }
         };
-        report(&keys, dtype, options, line.as_deref())?
+        report(&keys, dtype, options, line.as_deref()).with_context(|| format!("cannot check {name}"))?
     });
     match out.write_all(format!("{}: {text}\n", printable(&name)).as_bytes()) {
         // The exit code is the answer, even if nobody reads the line.

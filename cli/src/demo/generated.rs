@@ -1,4 +1,4 @@
-//! Generated keys of several types, with the speed beside that of std.
+//! Generated keys of several types: the speed of each backend, and of std's sorts.
 
 use crate::bench::{Algorithm, Case, Measured, OURS, Op, Pattern, Payload, Rounds, STD, Verdict, measure, speed, systems};
 use crate::dtype::{Dtype, with_key};

@@ -69,9 +69,8 @@ impl<'a> Records<'a> {
             self.reader.read_byte_record(&mut self.fields)?;
             // The reader stops after the first byte of the end of line, or at the end of the text.
             let read = self.origin + self.reader.position().byte() as usize;
-            if read == self.text.len()
-                && let Some(quote) = unclosed_quote(&self.text[begin..])
-            {
+            let is_last = read == self.text.len();
+            if let Some(quote) = Some(&self.text[begin..]).filter(|_| is_last).and_then(unclosed_quote) {
                 bail!("line {}: the quote that opens here is never closed", line_of(self.text, begin + quote));
             }
             let is_ended = self.text[begin..read].last().is_some_and(is_line_end);

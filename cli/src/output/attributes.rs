@@ -18,7 +18,7 @@ use std::path::Path;
 use xattr::FileExt;
 
 /// The extended attributes that hold an access control list.
-const LISTS: [&str; 2] = ["system.posix_acl_access", "system.richacl"];
+const LISTS: [&str; 3] = ["system.posix_acl_access", "system.nfs4_acl", "system.richacl"];
 
 /// The extended attributes that describe the content of a file. The kernel removes or invalidates them when the content changes.
 const OF_CONTENT: [&str; 3] = ["security.capability", "security.ima", "security.evm"];
@@ -50,9 +50,11 @@ impl Attributes {
         match xattr::list(path) {
             Ok(names) => {
                 for name in names {
-                    // An attribute may be removed between the two calls.
-                    if let Some(value) = xattr::get(path, &name)? {
-                        attributes.xattrs.push((name, value));
+                    match xattr::get(path, &name) {
+                        Ok(Some(value)) => attributes.xattrs.push((name, value)),
+                        // It was removed between the two calls.
+                        Ok(None) => {}
+                        Err(error) => attributes.lost.push(format!("its extended attribute {} is lost: {error}", name.display())),
                     }
                 }
             }
@@ -61,7 +63,7 @@ impl Attributes {
         }
         if attributes.metadata.nlink() > 1 {
             let others = attributes.metadata.nlink() - 1;
-            attributes.lost.push(format!("it had {others} more names (hard links), which keep the old content"));
+            attributes.lost.push(format!("its other names (hard links: {others}) keep the old content"));
         }
         Ok(Some(attributes))
     }
@@ -74,10 +76,10 @@ impl Attributes {
     /// Gives the attributes to the new file, which is empty.
     pub(crate) fn give(&mut self, file: &File) -> io::Result<()> {
         let keeps_group = self.give_owner(file)?;
-        self.give_xattrs(file, keeps_group)?;
+        let keeps_list = self.give_xattrs(file, keeps_group)?;
         let mut mode = self.metadata.mode() & 0o777;
-        if !keeps_group {
-            // The members of the new group may do what everybody may, and no more.
+        if !keeps_group || !keeps_list {
+            // The group may do what everybody may, and no more: it is another group, or the list allowed it less than these bits.
             mode &= !GROUP | mode << 3;
         }
         file.set_permissions(Permissions::from_mode(mode))
@@ -102,26 +104,28 @@ impl Attributes {
         Ok(given.gid() == gid)
     }
 
-    fn give_xattrs(&mut self, file: &File, keeps_group: bool) -> io::Result<()> {
+    /// Gives the extended attributes, and returns whether the file has the same access control list, or none as before.
+    fn give_xattrs(&mut self, file: &File, keeps_group: bool) -> io::Result<bool> {
         // A directory may give an access control list to each new file in it.
         for list in LISTS {
             if !self.xattrs.iter().any(|(name, _)| name == list) && matches!(file.get_xattr(list), Ok(Some(_))) {
                 file.remove_xattr(list)?;
             }
         }
-        let mut lost: Vec<&str> = vec![];
+        let (mut lost, mut keeps_list): (Vec<&str>, _) = (vec![], true);
         for (name, value) in &self.xattrs {
             // A list for another group would give rights to that group.
             let is_kept = !is_one_of(name, &OF_CONTENT) && (keeps_group || !is_one_of(name, &LISTS));
             let is_there = || file.get_xattr(name).is_ok_and(|there| there.as_ref() == Some(value));
             if !is_kept || !is_there() && file.set_xattr(name, value).is_err() {
                 lost.push(name.to_str().unwrap_or("one whose name is no text"));
+                keeps_list &= !is_one_of(name, &LISTS);
             }
         }
         if !lost.is_empty() {
             self.lost.push(format!("its extended attributes {} are lost", lost.join(", ")));
         }
-        Ok(())
+        Ok(keeps_list)
     }
 
     /// Gives the special bits of the mode to the written file. Returns what the new file does not keep, in words.
@@ -145,4 +149,26 @@ fn is_one_of(name: &OsStr, names: &[&str]) -> bool {
 /// Whether a file system, or this operating system, has no extended attributes.
 fn is_unsupported(error: &io::Error) -> bool {
     error.kind() == ErrorKind::Unsupported || error.raw_os_error() == Some(Errno::NOTSUP.raw_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_is_lost_gives_the_group_no_rights() -> io::Result<()> {
+        let old = tempfile::NamedTempFile::new()?;
+        // With a list, these bits of the group are the mask of the list: what the group itself may do is less.
+        for (mode, expected) in [(0o660, 0o600), (0o674, 0o644), (0o666, 0o666)] {
+            old.as_file().set_permissions(Permissions::from_mode(mode))?;
+            let mut attributes = Attributes::of(old.path())?.expect("it is there");
+            attributes.xattrs = vec![(LISTS[0].into(), b"no list".into())];
+            let new = tempfile::NamedTempFile::new()?;
+            attributes.give(new.as_file())?;
+            assert_eq!(new.as_file().metadata()?.mode() & 0o7777, expected, "{mode:o}");
+            let lost = format!("its extended attributes {} are lost", LISTS[0]);
+            assert_eq!(attributes.finish(new.as_file())?, [lost]);
+        }
+        Ok(())
+    }
 }

@@ -19,8 +19,10 @@ use target::Target;
 /// Bytes that are collected before they are written.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// A place that can be written, as far as [`Output::open`] can find out.
+/// An output that can be written, as far as [`Output::open`] can find out.
 pub(crate) struct Output {
+    /// The name of the output in messages.
+    name: String,
     target: Target,
     /// The format that the name implies, if there is a name and it implies one.
     format: Option<Format>,
@@ -33,7 +35,7 @@ impl Output {
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
             check_stdout()?;
-            return Ok(Self { target: Target::Stdout, format: None });
+            return Ok(Self { name: "standard output".into(), target: Target::Stdout, format: None });
         };
         let is_text = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt"));
         let format = if is_text { Some(Format::Csv) } else { Format::of(path) };
@@ -47,7 +49,12 @@ impl Output {
             Ok(target)
         };
         let target = check().with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Self { target, format })
+        Ok(Self { name: path.display().to_string(), target, format })
+    }
+
+    /// Returns the name of the output in messages.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Returns the format to write in: the one that the name implies, else `default`.
@@ -70,21 +77,22 @@ impl Output {
 
     /// Calls `body` to write the result, which has about `bytes` bytes. A file gets its name when all of it is written.
     pub(crate) fn write(self, bytes: Option<u64>, body: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-        match &self.target {
+        let Self { name, target, .. } = &self;
+        match target {
             Target::Stdout => Ok(buffered(stdout()?, body)?),
             Target::Stderr => buffered(stderr().lock(), body).context("cannot write to standard error"),
             Target::Device(path) => {
                 let open = || OpenOptions::new().write(true).open(path);
-                open().and_then(|file| buffered(file, body)).with_context(|| format!("cannot write {}", path.display()))
+                open().and_then(|file| buffered(file, body)).with_context(|| format!("cannot write {name}"))
             }
             Target::File(path) => {
-                let bar = progress::bytes(&format!("writing {}", path.display()), bytes);
+                let bar = progress::bytes(&format!("writing {name}"), bytes);
                 let replace = || {
                     let replacement = Replacement::new(path)?;
                     buffered(bar.wrap_write(replacement.file()), body)?;
                     replacement.finish()
                 };
-                replace().with_context(|| format!("cannot write {}; nothing was changed", path.display()))
+                replace().with_context(|| format!("cannot write {name}; nothing was changed"))
             }
         }
     }

@@ -80,7 +80,7 @@ fn raw_keys() {
     );
     refuse("sort four.bin --dtype i128 -o four.bin", &["four.bin has 4 bytes", "the 16 of a i128"]);
     refuse("sort four.bin -o out.bin", &["four.bin", "add --dtype"]);
-    refuse("sort four.bin --dtype u128 -o out.npy", &["cannot hold u128", "write a .bin"]);
+    refuse("sort four.bin --dtype u128 -o out.npy", &["out.npy", "cannot hold u128", "write a .bin"]);
     refuse("sort four.bin --dtype bf16 -o out.npy", &["cannot hold bf16", "write a .bin"]);
     for option in ["--column 0", "--no-header", "--empty nan"] {
         let name = option.split(' ').next().expect("a name");
@@ -124,7 +124,7 @@ fn arrays() {
     refuse("sort header.npy -o out.npy", &["header.npy", "ends before its header"]);
     refuse("sort damaged.npy -o out.npy", &["damaged.npy", "header is damaged"]);
     refuse("sort good.npy --dtype f64 -o out.npy", &["good.npy holds f32, not f64", "leave out --dtype"]);
-    refuse("top -k 1 good.npy -o out.npy", &["only a .csv can hold"]);
+    refuse("top -k 1 good.npy -o out.npy", &["out.npy: keys and their indices can only be written as .csv"]);
 }
 
 /// A header that declares more than there is must not make the binary allocate it. So a limit on memory changes no message.
@@ -173,8 +173,8 @@ fn tables() {
     refuse("sort t.csv --column height --empty nan --dtype u8", &["line 2: \"2.5\"", "does not fit dtype u8"]);
     refuse("sort ragged.csv --column a -o ragged.csv", &["ragged.csv, line 3: the number of fields is 1, but 2"]);
     refuse("sort empty.csv --column a", &["empty.csv is empty"]);
-    refuse("sort t.csv --column id -o out.npy", &["can only be written as .csv"]);
-    refuse("top -k 1 t.csv --column id -o out.bin", &["can only be written as .csv"]);
+    refuse("sort t.csv --column id -o out.npy", &["out.npy", "can only be written as .csv"]);
+    refuse("top -k 1 t.csv --column id -o out.bin", &["out.bin", "can only be written as .csv"]);
 }
 
 #[test]
@@ -210,10 +210,10 @@ fn a_read_only_output() {
 
 #[test]
 fn bits_outside_the_key() {
-    refuse("sort good.npy --bits 8..40 -o out.npy", &["8..40", "32 bits"]);
-    refuse("argsort good.npy --bits 9..8 -o out.npy", &["9..8"]);
-    refuse("verify good.npy --bits ..33", &["0..33"]);
-    refuse("top -k 1 good.npy --bits 0..33", &["0..33"]);
+    refuse("sort good.npy --bits 8..40 -o out.npy", &["cannot sort good.npy", "8..40", "32 bits"]);
+    refuse("argsort good.npy --bits 9..8 -o out.npy", &["cannot sort good.npy", "9..8"]);
+    refuse("verify good.npy --bits ..33", &["cannot check good.npy", "0..33"]);
+    refuse("top -k 1 good.npy --bits 0..33", &["cannot sort good.npy", "0..33"]);
 }
 
 /// The parser of the arguments writes more than one line. Its exit code is 2 too.

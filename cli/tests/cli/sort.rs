@@ -103,7 +103,7 @@ fn from_stdin_to_stdout() {
 }
 
 #[test]
-fn the_outputs_name_tells_its_format() {
+fn the_outputs_name_implies_its_format() {
     let place = Place::with("a.npy", npy::array("<i2", 3, &bytes(&[3_i16, -1, 2])));
     place.run("sort a.npy -o b.bin").ok();
     assert_eq!(place.read("b.bin"), bytes(&[-1_i16, 2, 3]));
@@ -113,7 +113,7 @@ fn the_outputs_name_tells_its_format() {
     assert_eq!(place.read("d.txt"), b"-1\n2\n3\n");
     place.run("sort a.npy -o e.whatever").ok();
     assert_eq!(npy::parse(&place.read("e.whatever"), 3).1, bytes(&[-1_i16, 2, 3]));
-    // The format that is given wins over the one that the input's name tells.
+    // The format of the arguments wins over the format that the input's name implies.
     place.write("really.bin", place.read("a.npy"));
     place.run("sort really.bin --format npy -o f.bin").ok();
     assert_eq!(place.read("f.bin"), bytes(&[-1_i16, 2, 3]));
