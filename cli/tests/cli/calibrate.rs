@@ -108,8 +108,7 @@ fn the_budget_ends_the_measurement() {
     assert_eq!((code, &*errors), (0, ""), "{out}");
     assert!(out.contains(", for at most 0.6 s\n") && out.contains(": stopped after ") && out.contains("stored in "), "{out}");
     assert!(run(&place, "devices", "calibration").1.contains("as measured on this machine"));
-    // All of it takes some seconds on any machine.
-    assert!(elapsed < PATIENCE / 20, "{elapsed:?}");
+    assert!(elapsed < PATIENCE / 6, "{elapsed:?}");
     for budget in ["-1", "nan", "1e30", "soon"] {
         let (code, _, errors) = run(&place, &format!("calibrate --budget={budget}"), "calibration");
         assert_eq!(code, 2);
