@@ -5,6 +5,7 @@ mod format;
 mod input;
 mod npy;
 mod records;
+mod rounding;
 mod source;
 mod table;
 

@@ -3,6 +3,7 @@
 //! The text of the file stays as it was read. A row is a range of it, so rows are written byte for byte in another order.
 
 use super::records::{Record, Records, line_of};
+use super::rounding::{is_rounded, overflows};
 use super::source::Source;
 use crate::dtype::{Dtype, Key};
 use crate::message::note;
@@ -252,21 +253,6 @@ fn find_column(first: &ByteRecord, args: &TableArgs<'_>) -> Result<usize> {
     }
 }
 
-/// Whether a number is too large for a float type, which reads it as infinity.
-fn overflows<K: Key>(key: K, field: &str) -> bool {
-    key.float().is_some_and(f64::is_infinite) && field.contains(|char: char| char.is_ascii_digit())
-}
-
-/// Whether a field is an integer, perhaps with zeros after a decimal point, and a float type reads it as another one.
-fn is_rounded<K: Key>(key: K, field: &str) -> bool {
-    let Some(float) = key.float().filter(|_| field.len() > K::EXACT_DIGITS) else { return false };
-    let (integer, fraction) = field.trim_start_matches(['+', '-']).split_once('.').unwrap_or((field, ""));
-    let digits = integer.trim_start_matches(['+', '-', '0']);
-    let is_integer = digits.bytes().all(|byte| byte.is_ascii_digit()) && fraction.bytes().all(|byte| byte == b'0');
-    // The formatter writes every digit of a float.
-    is_integer && format!("{:.0}", float.abs()).trim_start_matches('0') != digits
-}
-
 /// Notes a header that looks like a row: such a row would stay on top.
 fn warn_if_headless(name: &str, column: &str) {
     if column.parse::<f64>().is_ok() {
@@ -283,40 +269,4 @@ fn bom(text: &[u8]) -> usize {
 
 fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use half::{bf16, f16};
-
-    #[test]
-    fn integers_that_a_float_rounds_are_found() {
-        fn rounds<K: Key>(field: &str) -> bool {
-            is_rounded(K::from_str(field).unwrap_or_else(|_| panic!("{field} is a number")), field)
-        }
-        for exact in ["9007199254740992", "-9007199254740992", "+0009007199254740994", "0", "-0", "1e23", "0.1", "NaN", "inf"] {
-            assert!(!rounds::<f64>(exact), "{exact}");
-        }
-        for rounded in ["9007199254740993", "-9007199254740993", "+09007199254740993.00", "100000000000000000000000000000000001"]
-        {
-            assert!(rounds::<f64>(rounded), "{rounded}");
-        }
-        assert!(
-            !rounds::<f64>("1000000000000000000000") && rounds::<f64>("100000000000000000000000"),
-            "10^22 is the last exact power"
-        );
-        assert!(!rounds::<f32>("16777216") && rounds::<f32>("16777217"));
-        assert!(!rounds::<f16>("2048") && rounds::<f16>("2049"));
-        assert!(!rounds::<bf16>("256") && rounds::<bf16>("257"));
-        assert!(!rounds::<i64>("9007199254740993"));
-    }
-
-    #[test]
-    fn numbers_that_become_infinite_are_found() {
-        for field in ["inf", "-Infinity", "1e308"] {
-            assert!(!overflows(field.parse::<f64>().expect("a number"), field), "{field}");
-        }
-        assert!(overflows(f64::INFINITY, "1e309") && overflows(f16::INFINITY, "65536") && overflows(f64::NEG_INFINITY, "-1e999"));
-    }
 }

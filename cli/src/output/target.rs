@@ -7,7 +7,7 @@
 //! a regular file, or no file    replaced, or created, when the result is complete
 //! ```
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
@@ -88,6 +88,7 @@ fn descriptor(path: &Path) -> Option<u32> {
 /// Refuses what cannot be written as a stream of bytes, and what this process may not write.
 #[cfg(unix)]
 fn check_device(path: &Path, kind: FileType) -> Result<()> {
+    use anyhow::Context;
     use rustix::fs::{Access, access};
     use std::os::unix::fs::FileTypeExt;
     if kind.is_socket() {
