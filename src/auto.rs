@@ -144,19 +144,29 @@ impl Auto {
 /// The GPU by the backend that is preferred: the shared one, or one with the shapes of passes that are stored for it.
 #[cfg(feature = "wgpu")]
 pub(crate) fn preferred_gpu(stored: &Stored) -> Result<AnyBackend, Error> {
-    use crate::gpu::Config;
     let mut shared = Err(Error::Unavailable { backend: "a GPU".into(), why: "this build has none".into(), source: None });
     for name in AnyBackend::GPU_NAMES {
         shared = shared.or_else(|_| AnyBackend::by_name(name));
     }
-    let shared = shared?;
+    with_stored_shapes(stored, shared?)
+}
+
+/// A device like `shared` with the shapes of passes that are stored for it, if there are any.
+#[cfg(all(feature = "calibration", feature = "wgpu"))]
+fn with_stored_shapes(stored: &Stored, shared: AnyBackend) -> Result<AnyBackend, Error> {
     let Some(&tuned) = stored.tuned.get(&shared.device()) else { return Ok(shared) };
-    let mut config = Config::from_env();
+    let mut config = crate::gpu::Config::from_env();
     config.tuned = tuned;
     AnyBackend::open_gpu(shared.kind(), config).or_else(|error| {
         tracing::warn!(%error, "the tuned shapes are not used");
         Ok(shared)
     })
+}
+
+/// Without the feature `calibration` nothing is stored.
+#[cfg(all(not(feature = "calibration"), feature = "wgpu"))]
+fn with_stored_shapes(_: &Stored, shared: AnyBackend) -> Result<AnyBackend, Error> {
+    Ok(shared)
 }
 
 /// The shapes of passes that a GPU uses instead of the built-in ones.

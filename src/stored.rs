@@ -4,7 +4,9 @@
 mod text;
 
 use crate::costs::Measured;
-use polysort_core::plan::Tuned;
+#[cfg(feature = "calibration")]
+use polysort_shaders::plan::Tuned;
+#[cfg(feature = "calibration")]
 use std::collections::BTreeMap;
 
 /// What is stored of a machine. Without the feature `calibration` nothing is stored.
@@ -12,5 +14,6 @@ use std::collections::BTreeMap;
 pub(crate) struct Stored {
     pub(crate) measured: Option<Measured>,
     /// Shapes by the device, as [`AnyBackend::device`](crate::AnyBackend) names it.
+    #[cfg(feature = "calibration")]
     pub(crate) tuned: BTreeMap<String, Tuned>,
 }

@@ -1,7 +1,7 @@
 //! What the host and the kernels must agree on: constants that go into the prelude, and structures that lie in buffers.
 
+use crate::plan::{MAX_DIGITS, Number, Payload, STATE_HEADER, SortPlan, count_digit};
 use bytemuck::{Pod, Zeroable};
-use polysort_core::plan::{MAX_DIGITS, Number, Payload, STATE_HEADER, SortPlan, count_digit};
 use polysort_core::vector::NO_SLOT;
 
 /// The word of the state that holds the number of keys.

@@ -4,11 +4,11 @@
 //! Shading Language they mean the same, so that its texts are as plain.
 
 use crate::abi;
-use core::fmt::Write;
-use polysort_core::plan::{
+use crate::plan::{
     BATCH_WORDS, COUNT_DIGIT_BITS, Kernel, LAST_LEVEL, MAX_DIGITS, RADIX, Ranking, SegmentLists, TILE_WORDS, VALUE_BLOCK,
     Variant, Vectors, When, state_words, tuning,
 };
+use core::fmt::Write;
 use polysort_core::vector::{Metric, Precision};
 
 /// The WGSL of a kernel.

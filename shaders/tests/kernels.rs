@@ -2,11 +2,11 @@
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, StorageAccess, TypeInner};
-use polysort_core::plan::{
-    Algorithm, Buffer, Class, Command, Facts, Kernel, Place, Ranking, Request, SearchPlan, Segmented, SortPlan, Top, Variant,
-};
 use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Error, Options, Spec};
+use polysort_shaders::plan::{
+    Algorithm, Buffer, Class, Command, Facts, Kernel, Place, Ranking, Request, SearchPlan, Segmented, SortPlan, Top, Variant,
+};
 use polysort_shaders::{abi, prelude};
 use std::collections::{BTreeSet, HashMap};
 

@@ -139,8 +139,8 @@ fn chosen_path() -> Option<PathBuf> {
 mod tests {
     use super::*;
     use crate::costs::{Costs, Measured};
-    use polysort_core::plan::tuning::PassShape;
-    use polysort_core::plan::{PassKind, Tuned};
+    use polysort_shaders::plan::tuning::PassShape;
+    use polysort_shaders::plan::{PassKind, Tuned};
 
     type Checked = Result<(), Box<dyn core::error::Error>>;
 

@@ -9,8 +9,8 @@
 use super::Stored;
 use crate::costs::Measured;
 use core::fmt::Write;
-use polysort_core::plan::tuning::PassShape;
-use polysort_core::plan::{PassKind, Tuned};
+use polysort_shaders::plan::tuning::PassShape;
+use polysort_shaders::plan::{PassKind, Tuned};
 use std::collections::BTreeMap;
 
 /// The first line.

@@ -24,7 +24,6 @@ mod key;
 pub mod laws;
 mod masks;
 pub mod permutation;
-pub mod plan;
 mod retry;
 mod segments;
 mod sort;

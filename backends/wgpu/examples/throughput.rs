@@ -1,8 +1,8 @@
 //! How fast host slices are sorted: one call at a time, and by several threads at once.
 //!
-//!   throughput [SECONDS]     seconds for each series of threads; 1 by default
+//!   throughput [SECONDS [POWER]]     seconds for each series, 1 by default; the most keys of one call as a power of two, 26 by default
 //!
-//! One line for each series, `threads,op,n,calls,keys_per_second,median_ns`. Every answer is checked.
+//! One line for each series, `threads,op,n,calls,keys_per_second,median_ns`. The first answers of each thread are checked, and the last.
 
 use polysort_core::{Backend, Error, Sort};
 use polysort_wgpu::WgpuBackend;
@@ -27,46 +27,71 @@ enum Op {
     Argsort,
 }
 
-/// Sorts a copy of `input` once, checks the answer, and returns how long the call took.
-fn once(backend: &WgpuBackend, op: Op, input: &[u32], sorted: &[u32]) -> Result<Duration, Error> {
-    let (mut keys, mut values) = (input.to_vec(), input.to_vec());
-    let started = Instant::now();
-    match op {
-        Op::Keys => backend.sort(&mut keys)?,
-        Op::Pairs => backend.sort_pairs(&mut keys, &mut values)?,
-        Op::Argsort => values = backend.argsort(&keys)?,
+/// What one thread sorts again and again: nothing is allocated between the calls.
+struct Work {
+    input: Vec<u32>,
+    sorted: Vec<u32>,
+    keys: Vec<u32>,
+    values: Vec<u32>,
+}
+
+impl Work {
+    fn new(len: usize, seed: u64) -> Self {
+        let input = keys(len, seed);
+        let mut sorted = input.clone();
+        sorted.sort_unstable();
+        Self { keys: input.clone(), values: input.clone(), input, sorted }
     }
-    let elapsed = started.elapsed();
-    let right = match op {
-        Op::Keys => keys == sorted,
-        Op::Pairs => keys == sorted && values == sorted,
-        Op::Argsort => values.iter().zip(sorted).all(|(&i, &key)| input[i as usize] == key),
-    };
-    assert!(right, "{op:?} of {} keys", input.len());
-    Ok(elapsed)
+
+    /// Sorts a copy of the input, and returns how long the call took.
+    fn once(&mut self, backend: &WgpuBackend, op: Op) -> Result<Duration, Error> {
+        self.keys.copy_from_slice(&self.input);
+        if matches!(op, Op::Pairs) {
+            self.values.copy_from_slice(&self.input);
+        }
+        let started = Instant::now();
+        match op {
+            Op::Keys => backend.sort(&mut self.keys)?,
+            Op::Pairs => backend.sort_pairs(&mut self.keys, &mut self.values)?,
+            Op::Argsort => self.values = backend.argsort(&self.keys)?,
+        }
+        Ok(started.elapsed())
+    }
+
+    fn check(&self, op: Op) {
+        let right = match op {
+            Op::Keys => self.keys == self.sorted,
+            Op::Pairs => self.keys == self.sorted && self.values == self.sorted,
+            Op::Argsort => self.values.iter().zip(&self.sorted).all(|(&i, &key)| self.input[i as usize] == key),
+        };
+        assert!(right, "{op:?} of {} keys", self.input.len());
+    }
 }
 
 /// Sorts with so many threads until the time is up.
 fn series(backend: &WgpuBackend, threads: usize, op: Op, len: usize, time: Duration) -> Result<(), Error> {
+    let start = std::sync::Barrier::new(threads);
     let thread = |seed: usize| {
-        let input = keys(len, seed as u64);
-        let mut sorted = input.clone();
-        sorted.sort_unstable();
+        let mut work = Work::new(len, seed as u64);
         // The first calls warm up.
-        for _ in 0..3 {
-            once(backend, op, &input, &sorted)?;
+        for _ in 0..5 {
+            work.once(backend, op)?;
+            work.check(op);
         }
+        start.wait();
         let (started, mut times) = (Instant::now(), vec![]);
         while started.elapsed() < time || times.len() < 5 {
-            times.push(once(backend, op, &input, &sorted)?);
+            times.push(work.once(backend, op)?);
         }
-        Ok::<_, Error>((times, started.elapsed()))
+        let elapsed = started.elapsed();
+        work.check(op);
+        Ok::<_, Error>((times, elapsed))
     };
     let results: Vec<_> = std::thread::scope(|scope| {
+        let thread = &thread;
         let all: Vec<_> = (0..threads).map(|seed| scope.spawn(move || thread(seed))).collect();
         all.into_iter().map(|one| one.join().expect("no thread panics")).collect::<Result<_, _>>()
     })?;
-    // Calls of all threads by the time that each of them had; the checks between the calls are the same for all.
     let rate: f64 = results.iter().map(|(times, elapsed)| (times.len() * len) as f64 / elapsed.as_secs_f64()).sum();
     let mut times: Vec<Duration> = results.into_iter().flat_map(|(times, _)| times).collect();
     times.sort_unstable();
@@ -76,13 +101,14 @@ fn series(backend: &WgpuBackend, threads: usize, op: Op, len: usize, time: Durat
 
 fn main() -> Result<(), Error> {
     let seconds: f64 = std::env::args().nth(1).and_then(|seconds| seconds.parse().ok()).unwrap_or(1.0);
+    let most: u32 = std::env::args().nth(2).and_then(|power| power.parse().ok()).unwrap_or(26);
     let time = Duration::from_secs_f64(seconds);
     let backend = WgpuBackend::open()?;
     eprintln!("{}", backend.name());
     println!("threads,op,n,calls,keys_per_second,median_ns");
     for op in [Op::Keys, Op::Pairs, Op::Argsort] {
-        for len in [10, 12, 14, 16, 18, 20, 22, 24, 26].map(|power| 1 << power) {
-            series(&backend, 1, op, len, time)?;
+        for power in (10..=most).step_by(2) {
+            series(&backend, 1, op, 1 << power, time)?;
         }
     }
     for threads in [2, 4, 8, 16] {

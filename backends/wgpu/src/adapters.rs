@@ -1,7 +1,7 @@
 //! The adapters of this machine, and what a device of one is opened with.
 
 use crate::way::takes_native;
-use polysort_core::plan::{Class, Facts, Tuned};
+use polysort_shaders::plan::{Class, Facts, Tuned};
 use std::sync::OnceLock;
 use wgpu::{Adapter, AdapterInfo, Backend, Backends, Device, DeviceType, Features, Instance, InstanceDescriptor, InstanceFlags};
 

@@ -2,7 +2,7 @@
 
 use crate::bind::Part;
 use polysort_core::Options;
-use polysort_core::plan::Algorithm;
+use polysort_shaders::plan::Algorithm;
 use wgpu::Buffer;
 
 /// What a prepared sort is to do.

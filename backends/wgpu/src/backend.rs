@@ -1,13 +1,14 @@
 //! `WgpuBackend`: the engine behind the contract of all backends.
 
 use crate::adapters::{Allowed, BACKENDS};
+use crate::copy::Copiers;
 use crate::engine::{Asked, Data, Engine, Memory};
 use crate::gpu::Gpu;
 use crate::sorter::payload;
 use crate::wait::{Waiting, blocking};
 use bytemuck::Pod;
-use polysort_core::plan::{Algorithm, Blocked, Facts, Payload, Request, Tuned};
 use polysort_core::{Backend, Error, Limits, Segments, Spec, Word, permutation};
+use polysort_shaders::plan::{Algorithm, Blocked, Facts, Payload, Request, Tuned};
 use std::sync::Arc;
 use wgpu::Backends;
 
@@ -100,9 +101,7 @@ impl WgpuBackend {
         let mut gpu = Gpu::open(Allowed { backends, software, subgroups, native }).await?;
         gpu.facts.tuned = config.tuned;
         gpu.facts.max_binding = config.max_binding.unwrap_or(u64::MAX).min(gpu.facts.max_binding);
-        if let Some(threads) = config.copy_threads {
-            gpu.copy_threads = threads.max(1);
-        }
+        gpu.copiers = Copiers::new(config.copy_threads);
         let gpu = Arc::new(gpu);
         tracing::info!(device = gpu.name(), "opened");
         let Config { algorithm, blocked, batch, small_bucket, memory, .. } = config;

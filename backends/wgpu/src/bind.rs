@@ -5,7 +5,7 @@
 
 use crate::gpu::Gpu;
 use polysort_core::Error;
-use polysort_core::plan::{Buffer as Role, Place};
+use polysort_shaders::plan::{Buffer as Role, Place};
 use wgpu::{BindingResource, Buffer, BufferBinding, BufferSize, BufferUsages};
 
 /// A part of a buffer, from a byte offset on. A buffer is the part that starts at 0.

@@ -4,11 +4,11 @@ use crate::budget::Permit;
 use crate::engine::Engine;
 use crate::gpu::Gpu;
 use crate::pool::Taken;
-use crate::staging::{UP_CHUNK, encoder};
+use crate::up;
 use crate::wait::Waiting;
 use crate::workspace::{Bindable, Workspace, needs};
 use polysort_core::Error;
-use polysort_core::plan::{Buffer as Role, SortPlan};
+use polysort_shaders::plan::{Buffer as Role, SortPlan};
 use std::sync::Arc;
 use wgpu::{Buffer, CommandEncoder};
 
@@ -84,7 +84,7 @@ impl Call {
         &mut self.taken.as_mut().expect("there until the call ends").item
     }
 
-    /// Copies `bytes` to a buffer of the workspace.
+    /// Copies `bytes` to a buffer of the workspace. They are there when the commands of the next [`run`](Call::run) are.
     pub(crate) async fn upload(&mut self, bytes: &[u8], role: Role) -> Result<(), Error> {
         let buffer = self.workspace().buffer(role).clone();
         self.upload_to(bytes, &buffer, 0).await
@@ -98,55 +98,70 @@ impl Call {
     /// Copies `bytes` to places in the caller's buffers: for each a buffer, its first byte there, and how many bytes. All of them are
     /// copied, or, if the call fails or its future is dropped, none.
     pub(crate) async fn upload_all(&mut self, bytes: &[u8], places: &[(&Buffer, u64, u64)]) -> Result<(), Error> {
-        if let (&[(buffer, start, _)], true) = (places, bytes.len() as u64 <= UP_CHUNK) {
+        if let (&[(buffer, start, _)], true) = (places, bytes.len() as u64 <= up::CHUNK) {
             // One submission.
-            return self.upload_to(bytes, buffer, start).await;
+            self.upload_to(bytes, buffer, start).await?;
+            return self.run(|_| Ok(()), &[], &mut []).await;
         }
         let gpu = self.gpu().clone();
         gpu.watched(|| self.workspace_mut().grow(&gpu, Role::Keys, bytes.len() as u64)).await?;
         self.upload(bytes, Role::Keys).await?;
-        let source = self.workspace().buffer(Role::Keys);
-        gpu.watched(|| {
-            gpu.guarded(|| {
-                let mut encoder = encoder(&gpu);
-                let mut from = 0;
-                for &(buffer, start, len) in places {
-                    encoder.copy_buffer_to_buffer(source, from, buffer, start, len.next_multiple_of(4));
-                    from += len;
-                }
-                gpu.queue.submit([encoder.finish()]);
-            })
-        })
-        .await
+        let source = self.workspace().buffer(Role::Keys).clone();
+        let copies = |encoder: &mut CommandEncoder| {
+            let mut from = 0;
+            for &(buffer, start, len) in places {
+                encoder.copy_buffer_to_buffer(&source, from, buffer, start, len.next_multiple_of(4));
+                from += len;
+            }
+            Ok(())
+        };
+        self.run(copies, &[], &mut []).await
     }
 
-    /// Submits commands, and copies the first bytes of buffers, as many as go with each, to `targets`: all of them or nothing.
-    pub(crate) async fn finish(
+    /// Submits what was uploaded, then the commands that `record` records, and copies the first bytes of `sources`, as many as go with each, to `targets`: all of them
+    /// or nothing. Without targets the device is not waited for.
+    pub(crate) async fn run(
         &mut self,
-        encoder: CommandEncoder,
+        record: impl FnOnce(&mut CommandEncoder) -> Result<(), Error>,
         sources: &[Buffer],
         targets: &mut [&mut [u8]],
     ) -> Result<(), Error> {
         let (gpu, waiting) = (self.gpu().clone(), self.waiting);
-        let sources: Vec<_> = sources.iter().zip(targets.iter()).map(|(source, target)| (source, target.len())).collect();
-        let down = &mut self.workspace_mut().down;
-        let coming = gpu.watched(|| down.begin(&gpu, encoder, &sources)).await?;
+        let Workspace { up, down, .. } = self.workspace_mut();
+        let sources: Vec<_> = sources.iter().cloned().zip(targets.iter().map(|target| target.len())).collect();
+        let submit = || {
+            let pieces = down.prepare(&gpu, &sources)?;
+            gpu.guarded(|| {
+                let _span = tracing::trace_span!("submit").entered();
+                let mut encoder = gpu.encoder();
+                let chunks = up.record(&mut encoder);
+                record(&mut encoder)?;
+                pieces.record(&mut encoder);
+                let submission = gpu.queue.submit([encoder.finish()]);
+                up.submitted(chunks, &submission);
+                Ok(pieces.submitted(submission))
+            })?
+        };
+        let coming = gpu.watched(submit).await?;
+        if targets.is_empty() {
+            return Ok(());
+        }
         down.finish(&gpu, waiting, coming, targets).await
     }
 
     /// Copies the start of a buffer to `bytes`.
     pub(crate) async fn download(&mut self, buffer: &Buffer, bytes: &mut [u8]) -> Result<(), Error> {
-        let (gpu, waiting) = (self.gpu().clone(), self.waiting);
-        self.workspace_mut().down.copy(&gpu, waiting, buffer, bytes).await
+        self.run(|_| Ok(()), core::slice::from_ref(buffer), &mut [bytes]).await
     }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
-        let Some(taken) = self.taken.take() else { return };
+        let Some(mut taken) = self.taken.take() else { return };
         if std::thread::panicking() {
             return;
         }
+        taken.item.up.give_up();
         let bytes = taken.item.bytes();
         // What is not kept is dropped here, where nothing is locked.
         drop(self.engine.pool.put(taken, bytes, self.used));

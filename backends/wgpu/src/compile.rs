@@ -2,7 +2,7 @@
 
 use crate::gpu::Gpu;
 use polysort_core::Error;
-use polysort_core::plan::Variant;
+use polysort_shaders::plan::Variant;
 use polysort_shaders::{abi, prelude};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -135,8 +135,8 @@ fn passed_through(device: &Device, variant: &Variant, text: String) -> wgpu::Sha
 }
 
 /// The declarations of a kernel's bindings.
-pub(crate) fn slots(variant: &Variant, bindings: &[polysort_core::plan::Buffer]) -> Vec<Slot> {
-    use polysort_core::plan::Buffer as Role;
+pub(crate) fn slots(variant: &Variant, bindings: &[polysort_shaders::plan::Buffer]) -> Vec<Slot> {
+    use polysort_shaders::plan::Buffer as Role;
     let slot = |(index, role): (usize, &Role)| match role {
         Role::Number => Slot::Number,
         Role::Sort => Slot::Uniform(size_of::<abi::Sort>() as u64),

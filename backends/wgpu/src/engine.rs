@@ -11,18 +11,17 @@ use crate::pool::Pool;
 use crate::readers::Readers;
 use crate::resident::Resident;
 use crate::self_test;
-use crate::staging::encoder;
 use crate::wait::Waiting;
 use crate::way::{Way, Ways};
 use crate::workspace::{Bindable, Workspace};
 use polysort_core::Error;
-use polysort_core::plan::{self, Algorithm, Buffer as Role, Payload, Request, Segmented, SortPlan, Top, Vectors};
 use polysort_shaders::abi;
+use polysort_shaders::plan::{self, Algorithm, Buffer as Role, Payload, Request, Segmented, SortPlan, Top, Vectors};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use wgpu::{Buffer, ComputePassDescriptor};
+use wgpu::{Buffer, CommandEncoder, ComputePassDescriptor};
 
 pub(crate) const PASS: ComputePassDescriptor<'_> = ComputePassDescriptor { label: Some("polysort"), timestamp_writes: None };
 
@@ -207,15 +206,6 @@ impl Engine {
         for (role, bytes) in uploads {
             call.upload(bytes, role).await?;
         }
-        let encoder = gpu
-            .watched(|| {
-                gpu.guarded(|| -> Result<_, Error> {
-                    let mut encoder = encoder(&gpu);
-                    launches.record(&mut encoder.begin_compute_pass(&PASS), Count::Fixed(count as u32))?;
-                    Ok(encoder)
-                })?
-            })
-            .await?;
         let mut results: Vec<(Role, &mut [u8])> = match data {
             Data::Keys(bytes) => vec![(Role::Keys, bytes)],
             Data::Indices(_, indices) | Data::Top(_, _, indices) => vec![(Role::Values, indices)],
@@ -223,7 +213,9 @@ impl Engine {
         };
         let sources: Vec<Buffer> = results.iter().map(|(role, _)| call.workspace().buffer(*role).clone()).collect();
         let mut targets: Vec<&mut [u8]> = results.iter_mut().map(|(_, bytes)| &mut **bytes).collect();
-        call.finish(encoder, &sources, &mut targets).await
+        let record =
+            |encoder: &mut CommandEncoder| launches.record(&mut encoder.begin_compute_pass(&PASS), Count::Fixed(count as u32));
+        call.run(record, &sources, &mut targets).await
     }
 
     /// Sorts what is on the device. The request's maximum is the number of keys. Returns when the commands are submitted.
@@ -245,7 +237,7 @@ impl Engine {
                 _ => None,
             })?;
             gpu.guarded(|| {
-                let mut encoder = encoder(&gpu);
+                let mut encoder = gpu.encoder();
                 for &(from, to, bytes) in resident.copies.iter().filter(|(.., bytes)| *bytes > 0) {
                     encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
                 }

@@ -2,16 +2,16 @@
 
 use crate::adapters::{Allowed, BACKENDS, adapters, facts, shares_memory, wanted};
 use crate::compile::Pipelines;
-use crate::copy;
+use crate::copy::Copiers;
 use crate::way::takes_native;
-use polysort_core::plan::Facts;
 use polysort_core::{Cause, Error};
 use polysort_shaders::abi;
+use polysort_shaders::plan::Facts;
 use std::sync::{Arc, Mutex, PoisonError};
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 use wgpu::{
-    AdapterInfo, Buffer, BufferDescriptor, BufferUsages, Device, DeviceDescriptor, DeviceType, ErrorFilter, ErrorScopeGuard,
-    Features, MapMode, MemoryHints, PollType, Queue,
+    AdapterInfo, Buffer, BufferDescriptor, BufferUsages, CommandEncoder, CommandEncoderDescriptor, Device, DeviceDescriptor,
+    DeviceType, ErrorFilter, ErrorScopeGuard, Features, MapMode, MemoryHints, PollType, Queue,
 };
 
 /// The name by which errors call the backend.
@@ -34,8 +34,8 @@ pub(crate) struct Gpu {
     pub(crate) numbers: Buffer,
     pub(crate) pipelines: Pipelines,
     lost: Lost,
-    /// Threads that copy between the host's slices and memory that the device sees.
-    pub(crate) copy_threads: usize,
+    /// What copies between the host's slices and memory that the device sees.
+    pub(crate) copiers: Copiers,
 }
 
 impl Gpu {
@@ -105,7 +105,7 @@ impl Gpu {
             numbers,
             pipelines: Pipelines::default(),
             lost,
-            copy_threads: copy::default_threads(),
+            copiers: Copiers::new(None),
         })
     }
 
@@ -149,6 +149,11 @@ impl Gpu {
         }
         #[cfg(not(target_arch = "wasm32"))]
         work()
+    }
+
+    /// An encoder of ours.
+    pub(crate) fn encoder(&self) -> CommandEncoder {
+        self.device.create_command_encoder(&CommandEncoderDescriptor { label: Some("polysort") })
     }
 
     /// A buffer of `bytes` bytes, rounded up to whole words.

@@ -1,11 +1,11 @@
-//! Encodes the commands of a plan: the executor of `polysort_core::plan` on wgpu.
+//! Encodes the commands of a plan: the executor of `polysort_shaders::plan` on wgpu.
 
 use crate::bind::{Bound, Part};
 use crate::compile::{Pipeline, slots};
 use crate::gpu::Gpu;
 use polysort_core::Error;
-use polysort_core::plan::{self, Buffer as Role, Command, Groups, Number, SortPlan};
 use polysort_shaders::abi;
+use polysort_shaders::plan::{self, Buffer as Role, Command, Groups, Number, SortPlan};
 use std::sync::Arc;
 use wgpu::{BindGroup, BindGroupDescriptor, BindGroupEntry, BufferUsages, ComputePass};
 

@@ -10,7 +10,7 @@
 //! # Ok::<(), polysort_core::Error>(())
 //! ```
 //!
-//! A sort is planned by [`polysort_core::plan`], without a GPU; this crate encodes the plan's commands, and moves the data.
+//! A sort is planned by [`polysort_shaders::plan`], without a GPU; this crate encodes the plan's commands, and moves the data.
 #![deny(unsafe_code)]
 
 mod adapters;
@@ -22,6 +22,8 @@ mod buffer;
 mod call;
 mod compile;
 mod copy;
+mod crew;
+mod down;
 mod engine;
 mod gpu;
 mod launch;
@@ -36,9 +38,9 @@ mod segments;
 mod select;
 mod self_test;
 mod sorter;
-mod staging;
 mod sync;
 mod twins;
+mod up;
 mod vector;
 mod wait;
 mod way;
@@ -50,8 +52,8 @@ pub use bind::Part;
 pub use buffer::{Elements, SortBuffer};
 pub use engine::Memory;
 pub use launch::Count;
-pub use polysort_core::plan::tuning::PassShape;
-pub use polysort_core::plan::{Algorithm, Facts, PassKind, Tuned};
+pub use polysort_shaders::plan::tuning::PassShape;
+pub use polysort_shaders::plan::{Algorithm, Facts, PassKind, Tuned};
 pub use prepared::Prepared;
 pub use profile::{Profile, Times};
 pub use sorter::DeviceSorter;

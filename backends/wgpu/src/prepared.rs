@@ -4,7 +4,7 @@ use crate::gpu::Gpu;
 use crate::launch::{Count, Launches};
 use crate::profile::{self, Profile};
 use polysort_core::Error;
-use polysort_core::plan::SortPlan;
+use polysort_shaders::plan::SortPlan;
 use std::sync::Arc;
 use wgpu::{CommandEncoder, ComputePass, ComputePassDescriptor};
 

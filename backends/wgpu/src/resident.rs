@@ -7,8 +7,8 @@ use crate::readers::Readers;
 use crate::sorter::payload;
 use crate::wait::{Waiting, blocking};
 use bytemuck::Pod;
-use polysort_core::plan::{Payload, Request};
 use polysort_core::{Error, MaskKey, Options, Spec};
+use polysort_shaders::plan::{Payload, Request};
 use wgpu::Buffer;
 
 /// What is sorted on the device.

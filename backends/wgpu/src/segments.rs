@@ -5,8 +5,8 @@ use crate::engine::{Data, Lists};
 use crate::sorter::payload;
 use crate::wait::Waiting;
 use bytemuck::Pod;
-use polysort_core::plan::{Payload, Place, Request, Segmented};
 use polysort_core::{Error, Masks, Segments, Spec, Word, permutation};
+use polysort_shaders::plan::{Payload, Place, Request, Segmented};
 
 /// Where segments of at least two keys begin and end, and what sorts them.
 struct Work {

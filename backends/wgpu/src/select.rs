@@ -3,8 +3,8 @@
 use crate::backend::WgpuBackend;
 use crate::engine::Data;
 use crate::wait::Waiting;
-use polysort_core::plan::{Request, Top};
 use polysort_core::{Error, Segments, Spec, Word, permutation};
+use polysort_shaders::plan::{Request, Top};
 
 /// Keys of a segment from which on it is selected from by many groups: what one group reads in about the time that a call takes.
 const LONG: usize = 1 << 18;

@@ -4,10 +4,10 @@ use crate::engine::{Data, Engine, Lists};
 use crate::gpu::Gpu;
 use crate::wait::Waiting;
 use crate::way::Way;
-use polysort_core::plan::tuning::SELECT_SEGMENT;
-use polysort_core::plan::{Algorithm, Blocked, Facts, Payload, Place, Request, Segmented, SortPlan, Top};
 use polysort_core::{Error, Masks, Spec, Word};
 use polysort_shaders::abi;
+use polysort_shaders::plan::tuning::SELECT_SEGMENT;
+use polysort_shaders::plan::{Algorithm, Blocked, Facts, Payload, Place, Request, Segmented, SortPlan, Top};
 use std::sync::Arc;
 
 /// Where kernels are tried, and which.
@@ -203,8 +203,8 @@ async fn check_top<W: Word>(trial: &Trial<'_>, request: Request, top: Top) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use polysort_core::plan::tuning::PassShape;
-    use polysort_core::plan::{Class, Kernel, Length, PassKind, Tuned, Variant};
+    use polysort_shaders::plan::tuning::PassShape;
+    use polysort_shaders::plan::{Class, Kernel, Length, PassKind, Tuned, Variant};
 
     /// What moves keys in a sort of so many.
     fn moving(request: Request, facts: &Facts, count: u64) -> Vec<Variant> {

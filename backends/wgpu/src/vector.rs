@@ -5,32 +5,33 @@
 use crate::backend::WgpuBackend;
 use crate::bind::{Bound, Part};
 use crate::call::Call;
-use crate::copy;
+use crate::copy::Copiers;
 use crate::engine::{Engine, PASS};
 use crate::gpu::{Gpu, STORAGE};
 use crate::launch::{Count, Launch, Launches};
 use crate::profile::{self, Profile, Profiled};
-use crate::staging::encoder;
 use crate::wait::{Waiting, blocking};
 use crate::way::Ways;
 use half::f16;
-use polysort_core::plan::{Buffer as Role, Command, SearchPlan, SearchSize, SortPlan};
 use polysort_core::vector::{
     BY_DISTANCE, Distances, Metric, Nearest, Precision, Search, Shape, VectorSearch, VectorStore, nearest_of,
 };
 use polysort_core::{Error, Segments};
 use polysort_shaders::abi;
+use polysort_shaders::plan::{Buffer as Role, Command, SearchPlan, SearchSize, SortPlan};
 use std::borrow::Cow;
 use std::sync::Arc;
-use wgpu::{Buffer, BufferUsages, ComputePass};
+use wgpu::{Buffer, BufferUsages, CommandEncoder, ComputePass};
 
 /// Vectors on a GPU.
+#[derive(Debug)]
 pub struct WgpuStore {
     backend: WgpuBackend,
     memory: Memory,
 }
 
 /// Where the vectors of a store, and its entries, lie.
+#[derive(Debug)]
 struct Memory {
     shape: Shape,
     /// Slots of all pages but the last.
@@ -63,7 +64,7 @@ impl Memory {
     /// Writes all of `vectors`, or, if that fails or the future is dropped, none.
     async fn write(&self, engine: &Arc<Engine>, waiting: Waiting, slot: u32, vectors: &[f32]) -> Result<(), Error> {
         self.shape.check_write(slot, vectors)?;
-        let rows = self.rows(vectors, engine.gpu().copy_threads);
+        let rows = self.rows(vectors, &engine.gpu().copiers);
         let stride = SearchPlan::stride_bytes(self.shape);
         let (mut places, mut slot, mut count) = (vec![], slot as usize, vectors.len() / self.shape.dimension);
         while count > 0 {
@@ -77,16 +78,16 @@ impl Memory {
     }
 
     /// Vectors as they lie in a page.
-    fn rows<'a>(&self, vectors: &'a [f32], threads: usize) -> Cow<'a, [u8]> {
+    fn rows<'a>(&self, vectors: &'a [f32], copiers: &Copiers) -> Cow<'a, [u8]> {
         if self.shape.precision == Precision::F32 {
             return bytemuck::cast_slice(vectors).into();
         }
         let (dimension, stride) = (self.shape.dimension, SearchPlan::stride_bytes(self.shape) as usize / 2);
         let count = vectors.len() / dimension;
         let mut halves = vec![f16::ZERO; count * stride];
-        let part = copy::split(size_of_val(&*halves), threads).div_ceil(2 * stride);
+        let part = copiers.part(size_of_val(&*halves)).div_ceil(2 * stride);
         let rows = halves.chunks_mut(part * stride).zip(vectors.chunks(part * dimension)).collect();
-        copy::in_parallel(rows, |(halves, vectors)| {
+        copiers.each(rows, |(halves, vectors)| {
             for (row, vector) in halves.chunks_exact_mut(stride).zip(vectors.chunks_exact(dimension)) {
                 row.iter_mut().zip(vector).for_each(|(half, &number)| *half = f16::from_f32(number));
             }
@@ -191,12 +192,16 @@ impl WgpuBackend {
     ///
     /// # Errors
     /// As [`VectorSearch::nearest`]; [`Error::Unsupported`] in a browser, and for a `k` of more than
-    /// [`Facts::most_selected`](polysort_core::plan::Facts::most_selected).
+    /// [`Facts::most_selected`](polysort_shaders::plan::Facts::most_selected).
     pub fn profile_search(&self, store: &WgpuStore, search: &Search<'_>, k: u32, trials: usize) -> Result<Profile, Error> {
         blocking(async {
             let native = self.searching(Waiting::Here, store, search).await?;
             match SearchCall::begin(self.engine(), Waiting::Here, &store.memory, search, k, native).await? {
-                Some(search) => profile::profile(self.gpu(), &search.launches, trials, |_| {}),
+                Some(mut search) => {
+                    // What was uploaded is submitted.
+                    search.call.run(|_| Ok(()), &[], &mut []).await?;
+                    profile::profile(self.gpu(), &search.launches, trials, |_| {})
+                }
                 None => Ok(Profile::default()),
             }
         })
@@ -440,18 +445,15 @@ impl SearchCall {
         let Some(Self { mut call, launches }) = Self::begin(engine, waiting, memory, search, k, native).await? else {
             return Ok(());
         };
-        let gpu = engine.gpu();
-        let record = || {
-            let mut encoder = encoder(gpu);
-            encoder.clear_buffer(call.workspace().buffer(Role::Faults), 0, None);
-            launches.record_whole(&mut encoder.begin_compute_pass(&PASS))?;
-            Ok::<_, Error>(encoder)
-        };
-        let encoder = gpu.watched(|| gpu.guarded(record)?).await?;
         let results = if k == 0 { [Role::Distances, Role::Slots] } else { [Role::NearDistances, Role::NearSlots] };
         let sources = [results[0], results[1], Role::Faults].map(|role| call.workspace().buffer(role).clone());
         let mut faults = [0; 4];
-        call.finish(encoder, &sources, &mut [distances, slots, &mut faults]).await?;
+        let faulty = sources[2].clone();
+        let record = |encoder: &mut CommandEncoder| {
+            encoder.clear_buffer(&faulty, 0, None);
+            launches.record_whole(&mut encoder.begin_compute_pass(&PASS))
+        };
+        call.run(record, &sources, &mut [distances, slots, &mut faults]).await?;
         match u32::from_ne_bytes(faults) {
             0 => Ok(()),
             count => Err(Error::BadCandidates { count: count.into() }),

@@ -1,11 +1,12 @@
 //! What one call works with on the device: scratch, staging, and launches that are bound to them.
 
 use crate::bind::Part;
+use crate::down::Down;
 use crate::gpu::{Gpu, STORAGE};
 use crate::launch::Launches;
-use crate::staging::{Down, Up};
+use crate::up::Up;
 use polysort_core::Error;
-use polysort_core::plan::{Buffer as Role, Request, SortPlan};
+use polysort_shaders::plan::{Buffer as Role, Request, SortPlan};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wgpu::{Buffer, BufferUsages};

@@ -7,12 +7,15 @@
 
 #[path = "../../../backends/wgpu/src/budget.rs"]
 mod budget;
+#[path = "../../../backends/wgpu/src/crew.rs"]
+mod crew;
 #[path = "../../../backends/wgpu/src/pool.rs"]
 mod pool;
 #[path = "../../../backends/wgpu/src/readers.rs"]
 mod readers;
 
 mod budget_model;
+mod crew_model;
 mod pool_model;
 mod readers_model;
 
@@ -21,4 +24,9 @@ mod sync {
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
     // A counter of references has no order that matters here.
     pub(crate) use std::sync::{Arc, PoisonError};
+
+    pub(crate) fn start_thread(run: impl FnOnce() + Send + 'static) -> bool {
+        loom::thread::spawn(run);
+        true
+    }
 }

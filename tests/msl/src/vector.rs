@@ -4,9 +4,9 @@ use crate::backend::{Memory, MslBackend};
 use crate::buffer::Buffer;
 use half::f16;
 use polysort_core::Error;
-use polysort_core::plan::{Buffer as Role, SearchPlan, SortPlan};
 use polysort_core::vector::{Distances, Nearest, Precision, Search, Shape, VectorSearch, VectorStore, nearest_by};
 use polysort_shaders::abi;
+use polysort_shaders::plan::{Buffer as Role, SearchPlan, SortPlan};
 
 /// Vectors in pages, none larger than a binding of the emulated GPU.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! Our kernels as C++ for OpenCL: clang knows its address spaces, which are Metal's, and refuses what `clang/metal.h` does not declare.
 
-use polysort_core::plan::{Algorithm, Kernel, Payload, Request, SearchPlan, SortPlan, Top, Variant};
 use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Masks, Spec, Word};
 use polysort_msl::FACTS;
+use polysort_shaders::plan::{Algorithm, Kernel, Payload, Request, SearchPlan, SortPlan, Top, Variant};
 use polysort_shaders::prelude;
 use std::path::Path;
 use std::process::Command;

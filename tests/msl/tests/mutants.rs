@@ -1,13 +1,13 @@
 //! Planted mistakes in our own kernels: each is reported by the runner, or makes a sort, a selection or a search go wrong.
 #![cfg(unix)]
 
-use polysort_core::plan::tuning::SELECT_SEGMENT;
-use polysort_core::plan::{Algorithm, Blocked, Facts, Kernel, RADIX_BITS, Request, SortPlan, Top, Variant, WIDE_RADIX_BITS};
 use polysort_core::vector::{Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_core::{Backend, Error, Options, Sort, Spec};
 use polysort_kit::StdBackend;
 use polysort_msl::{Config, FACTS, MslBackend, Source, Text};
 use polysort_shaders::abi::NOTHING;
+use polysort_shaders::plan::tuning::SELECT_SEGMENT;
+use polysort_shaders::plan::{Algorithm, Blocked, Facts, Kernel, RADIX_BITS, Request, SortPlan, Top, Variant, WIDE_RADIX_BITS};
 use std::sync::Mutex;
 
 /// Which sorts a kernel is tried by, and is a part of.

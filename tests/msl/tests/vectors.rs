@@ -2,10 +2,10 @@
 //! precision. In one page and in many, on several schedules.
 #![cfg(unix)]
 
-use polysort_core::plan::{Facts, SearchPlan};
 use polysort_core::vector::{Metric, Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_kit::Exact;
 use polysort_msl::{Config, FACTS, MslBackend, MslStore, Source};
+use polysort_shaders::plan::{Facts, SearchPlan};
 
 const METRICS: [Metric; 3] = [Metric::L2, Metric::InnerProduct, Metric::Cosine];
 

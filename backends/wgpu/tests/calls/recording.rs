@@ -3,8 +3,8 @@
 use crate::{keys, support};
 use bytemuck::Pod;
 use libtest_mimic::Failed;
-use polysort_core::plan::SortPlan;
 use polysort_core::{Error, MaskKey, Options, Sort};
+use polysort_shaders::plan::SortPlan;
 use polysort_wgpu::wgpu::{Buffer, BufferDescriptor, BufferUsages, CommandEncoderDescriptor, PollType};
 use polysort_wgpu::{Ask, Count, DeviceSorter, Part, PassKind, PassShape, Prepared, SortBuffer, Tuned, WgpuBackend};
 use std::time::Instant;

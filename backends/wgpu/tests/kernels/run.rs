@@ -1,7 +1,7 @@
 //! Launches one command of a plan on given buffers: the plainest executor there could be.
 
 use libtest_mimic::Failed;
-use polysort_core::plan::{self, Command, SortPlan, Variant};
+use polysort_shaders::plan::{self, Command, SortPlan, Variant};
 use polysort_shaders::{abi, prelude};
 use polysort_wgpu::WgpuBackend;
 use polysort_wgpu::wgpu::{

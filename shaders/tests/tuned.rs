@@ -1,8 +1,8 @@
 //! Shapes of passes that take the place of the built-in ones, and those that may not.
 
-use polysort_core::plan::tuning::{self, PassShape};
-use polysort_core::plan::{Algorithm, Class, Facts, Kernel, PassKind, Request, SortPlan, Tuned, Variant};
 use polysort_core::{Error, Options, Spec};
+use polysort_shaders::plan::tuning::{self, PassShape};
+use polysort_shaders::plan::{Algorithm, Class, Facts, Kernel, PassKind, Request, SortPlan, Tuned, Variant};
 
 const FACTS: Facts = Facts::new(Some((32, 32)), 48 << 10, 1024);
 

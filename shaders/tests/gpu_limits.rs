@@ -1,7 +1,7 @@
 //! The limits of a GPU are those of its plans.
 
-use polysort_core::plan::{Facts, Request, SortPlan};
 use polysort_core::{Error, Masks, Spec};
+use polysort_shaders::plan::{Facts, Request, SortPlan};
 
 /// A GPU sorts as many keys of each size as its limits say, and no more.
 #[test]

@@ -14,7 +14,7 @@ use super::command::{Buffer, Builder, Groups, Number, each};
 use super::shape::{Facts, Kernel, Shapes, Variant};
 use super::tuning::MAX_PICK_KEYS;
 use super::{Payload, RADIX, Request, SortPlan, Top};
-use crate::{Error, Spec};
+use polysort_core::Error;
 
 /// Keys of which each thread of a group marks which are selected.
 const MARKS: u32 = 32;
@@ -37,7 +37,8 @@ impl SortPlan {
     /// Adds the sort of what was picked.
     pub(super) fn sort_picked(&mut self, facts: &Facts) -> Result<(), Error> {
         let (request, k) = (self.request, self.request.picked());
-        let spec = Spec { masks: self.masks, begin: self.window.0, end: self.window.1 };
+        let mut spec = request.spec;
+        (spec.masks, (spec.begin, spec.end)) = (self.masks, self.window);
         let keys = Request::keys(32 * request.key_words(), spec, k);
         let sort = Self::new(
             Request { payload: Payload::Words(1), values: request.values, algorithm: request.algorithm, ..keys },

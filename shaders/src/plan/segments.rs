@@ -16,7 +16,7 @@ use super::command::{Buffer, Builder, COUNT_DIGITS, Groups, Number, When, count_
 use super::shape::{Kernel, Variant, fitted, held, sweep};
 use super::tuning::{COPY_TILE, COUNTER_KEYS, GROUP, LIST_GROUPS, NETWORK_GROUP, NETWORK_GROUPS, SWEEP_GROUPS};
 use super::{Algorithm, Facts, Payload, Place, RADIX, RADIX_BITS, Request, SortPlan, hybrid};
-use crate::Error;
+use polysort_core::Error;
 
 /// Segments that are sorted by themselves. Counts are then numbers of segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

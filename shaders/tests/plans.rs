@@ -1,10 +1,10 @@
 //! Plans are kept as text, so that none changes unseen. `INSTA_UPDATE=always cargo test` takes a change over.
 
 use core::fmt::Write;
-use polysort_core::plan::{
+use polysort_core::{Error, Masks, Options, Spec, Word};
+use polysort_shaders::plan::{
     Algorithm, Class, Facts, Groups, Kernel, MAX_KEYS, Payload, Place, Request, Segmented, SortPlan, Top, Variant, tuning,
 };
-use polysort_core::{Error, Masks, Options, Spec, Word};
 
 /// Devices that differ in what matters to a plan.
 const DEVICES: [(&str, Facts); 6] = [

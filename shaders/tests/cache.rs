@@ -5,7 +5,7 @@
 //! count for each other lies in the cache as well.
 
 use polysort_core::Spec;
-use polysort_core::plan::{Algorithm, Buffer, Class, Command, Facts, Kernel, Number, RADIX, Request, STATE_HEADER, SortPlan};
+use polysort_shaders::plan::{Algorithm, Buffer, Class, Command, Facts, Kernel, Number, RADIX, Request, STATE_HEADER, SortPlan};
 use std::collections::BTreeMap;
 
 const KEYS: usize = 1 << 24;

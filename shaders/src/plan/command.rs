@@ -3,7 +3,7 @@
 use super::shape::{Kernel, Shapes, Variant};
 use super::tuning::{COPY_GROUPS, COPY_TILE, COUNT_TEAMS, PASS_GROUPS, team_keys};
 use super::{Algorithm, MAX_DIGITS, Payload, RADIX, RADIX_BITS, SortPlan, Top, WIDE_RADIX_BITS};
-use crate::Error;
+use polysort_core::Error;
 
 /// Words of the state before the histogram.
 pub const STATE_HEADER: u32 = 32;

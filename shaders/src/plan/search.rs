@@ -10,7 +10,7 @@ use super::command::{Buffer, Command, Groups};
 use super::shape::{Facts, Kernel, Variant, Vectors};
 use super::tuning::{DISTANCE_RUN, DISTANCE_TEAM, GROUP};
 use super::{Request, Top};
-use crate::vector::{BY_DISTANCE, Metric, Precision, Shape};
+use polysort_core::vector::{BY_DISTANCE, Metric, Precision, Shape};
 
 /// The launches of a search. The unit that distances are launched for is the candidate, that of the others the query, and the place
 /// of a near one.
@@ -63,9 +63,9 @@ impl SearchPlan {
         let dimension = shape.dimension as u32;
         match shape.precision {
             _ if dimension.is_multiple_of(4) => dimension / 4,
-            Precision::F32 => dimension,
             // Vectors start at whole words.
             Precision::F16 => dimension.next_multiple_of(2),
+            _ => dimension,
         }
     }
 

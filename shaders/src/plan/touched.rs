@@ -1,7 +1,7 @@
 //! How many bytes of each buffer a plan touches: what an executor compares with a buffer before it binds it.
 
 use super::{Buffer, SearchPlan, SortPlan};
-use crate::vector::Shape;
+use polysort_core::vector::Shape;
 
 impl SortPlan {
     /// Bytes from the start of a binding of `buffer` on that the commands of this plan may read or write, in whole words. Where the elements

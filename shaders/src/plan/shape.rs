@@ -6,8 +6,8 @@ use super::tuning::{
     UNROLLED_LANES, WIDE_SLICES,
 };
 use super::{Algorithm, MAX_KEYS, PassKind, Payload, RADIX, RADIX_BITS, Request, SortPlan, Tuned, tuning};
-use crate::Error;
-use crate::vector::{Metric, Precision};
+use polysort_core::Error;
+use polysort_core::vector::{Metric, Precision};
 
 /// What a plan must know of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

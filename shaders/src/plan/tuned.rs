@@ -3,8 +3,8 @@
 use super::shape::{Facts, Kernel, Variant, sweep};
 use super::tuning::{COUNT_BITS, PassShape, spread};
 use super::{MAX_KEYS, RADIX};
-use crate::Error;
 use core::fmt::{self, Display, Formatter};
+use polysort_core::Error;
 
 /// A kind of sorts whose passes share a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

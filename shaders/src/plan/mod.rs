@@ -30,8 +30,8 @@ pub use top::Top;
 pub use touched::SearchSize;
 pub use tuned::{PassKind, Tuned};
 
-use crate::{Error, Limits, Masks, Spec};
 use command::Builder;
+use polysort_core::{Error, Limits, Masks, Spec};
 use segments::SegmentShapes;
 use shape::Shapes;
 
@@ -476,6 +476,10 @@ impl Facts {
     /// What one sort can take: keys, and values of `value_words` words of 32 bits if there are any.
     pub fn limits(&self, value_words: u32) -> Limits {
         let max_len = if value_words == 0 { MAX_KEYS } else { MAX_KEYS.min(self.max_binding / (4 * u64::from(value_words))) };
-        Limits { max_len, max_bytes: self.max_binding, min_element_bytes: 4 }
+        let mut limits = Limits::default();
+        (limits.max_len, limits.max_bytes) = (max_len, self.max_binding);
+        // A shorter key or value takes a word while it is sorted.
+        limits.min_element_bytes = 4;
+        limits
     }
 }
