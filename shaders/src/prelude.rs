@@ -313,6 +313,8 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("NOTHING", abi::NOTHING),
         ("INFINITY_BITS", abi::INFINITY_BITS),
         ("NOT_A_NUMBER", abi::NOT_A_NUMBER),
+        ("LEAST_SQUARES", abi::PLAIN_SQUARES[0]),
+        ("MOST_SQUARES", abi::PLAIN_SQUARES[1]),
         ("RUN", tuning::DISTANCE_RUN),
         ("SUMS", variant.vectors.map_or(0, Vectors::sums)),
         ("TEAM", variant.vectors.map_or(1, |vectors| vectors.team)),
