@@ -6,7 +6,10 @@
 
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How often the call that is next in the queue looks around: whether the device has ended something, and whether anybody still wants the call.
+const STEP: Duration = Duration::from_millis(5);
 
 /// Bytes that calls in flight may take together.
 #[derive(Debug)]
@@ -62,12 +65,22 @@ impl Budget {
         Some(self.taken(&mut state, bytes))
     }
 
-    /// Takes `bytes`, and waits for them if there is no room.
+    /// Takes `bytes`, and waits for them if there is no room. While it is the next one, it asks `is_wanted` every few milliseconds.
     ///
     /// # Errors
-    /// [`Refused`] if no permit came back for as long as `patience`.
-    pub(crate) fn take(self: &Arc<Self>, bytes: u64, patience: Duration) -> Result<Permit, Refused> {
+    /// [`Refused`] if no permit came back for as long as `patience`, or if the permit is not wanted any more.
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        bytes: u64,
+        patience: Duration,
+        mut is_wanted: impl FnMut() -> bool,
+    ) -> Result<Permit, Refused> {
+        if patience.is_zero() {
+            // Where there is no clock, nobody may wait.
+            return self.try_take(bytes).ok_or_else(|| Refused { in_flight: self.state().in_flight });
+        }
         let mut state = self.state();
+        let (mut returned, mut since) = (state.returned, Instant::now());
         let ticket = state.next;
         state.next += 1;
         state.queue.push_back(ticket);
@@ -79,13 +92,24 @@ impl Budget {
                 self.changed.notify_all();
                 return Ok(permit);
             }
-            let returned = state.returned;
-            let waited = self.changed.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner);
-            state = waited.0;
-            if waited.1.timed_out() && state.returned == returned {
+            if state.returned != returned {
+                (returned, since) = (state.returned, Instant::now());
+            }
+            // The device may give permits back while it is asked, so nothing is locked.
+            let is_next = state.queue.front() == Some(&ticket);
+            drop(state);
+            let is_unwanted = is_next && !is_wanted();
+            state = self.state();
+            let waited = since.elapsed();
+            if is_unwanted || (waited >= patience && state.returned == returned) {
                 state.queue.retain(|&waiting| waiting != ticket);
                 self.changed.notify_all();
                 return Err(Refused { in_flight: state.in_flight });
+            }
+            if state.returned == returned && is_next == (state.queue.front() == Some(&ticket)) {
+                let left = patience.saturating_sub(waited);
+                let step = if is_next { STEP.min(left) } else { left };
+                state = self.changed.wait_timeout(state, step).unwrap_or_else(PoisonError::into_inner).0;
             }
         }
     }

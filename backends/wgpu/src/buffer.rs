@@ -3,7 +3,7 @@
 use crate::backend::WgpuBackend;
 use crate::call::Call;
 use crate::gpu::{Gpu, STORAGE};
-use crate::readers::{Map, Readers, Reading};
+use crate::readers::{Map, Readers, Reading, unless_read};
 use crate::wait::{Waiting, blocking, polled};
 use bytemuck::Pod;
 use core::marker::PhantomData;
@@ -70,9 +70,9 @@ impl<T: Pod> SortBuffer<T> {
             let buffer = gpu.buffer_of(LABEL, bytemuck::cast_slice(elements), usage(gpu))?;
             return Ok(Self { len: elements.len(), ..Self::of(backend, buffer, elements.len()) });
         }
-        let mut buffer = Self::with_capacity(backend, elements.len())?;
-        buffer.copy_from_slice(elements)?;
-        Ok(buffer)
+        let buffer = Self::with_capacity(backend, elements.len())?;
+        blocking(Call::fill(backend.engine(), Waiting::Here, bytemuck::cast_slice(elements), &buffer.buffer))?;
+        Ok(Self { len: elements.len(), ..buffer })
     }
 
     /// The number of elements.
@@ -111,7 +111,8 @@ impl<T: Pod> SortBuffer<T> {
     /// Replaces all elements by a copy of a slice.
     ///
     /// # Errors
-    /// [`Error::TooLong`] for more than there is room for, or if the device fails: the number of elements stays then.
+    /// [`Error::TooLong`] for more than there is room for, [`Error::InvalidBuffer`] while it is read, or if the device fails: the number of elements
+    /// stays then.
     pub fn copy_from_slice(&mut self, elements: &[T]) -> Result<(), Error> {
         blocking(self.upload(Waiting::Here, elements))
     }
@@ -126,10 +127,10 @@ impl<T: Pod> SortBuffer<T> {
 
     async fn upload(&mut self, waiting: Waiting, elements: &[T]) -> Result<(), Error> {
         self.check_room(elements.len())?;
-        self.readers.unless_read(|| ())?;
+        // An `Elements` that was forgotten is a reader as well.
+        unless_read(&[&self.readers], || ())?;
         let bytes = bytemuck::cast_slice(elements);
-        let mut call = Call::begin(self.backend.engine(), waiting, None, &[], bytes.len() as u64).await?;
-        call.upload_all(bytes, &[(&self.buffer, 0, bytes.len() as u64)]).await?;
+        Call::replace(self.backend.engine(), waiting, bytes, &[(&self.buffer, 0, bytes.len() as u64)]).await?;
         self.len = elements.len();
         Ok(())
     }
@@ -137,7 +138,8 @@ impl<T: Pod> SortBuffer<T> {
     /// Copies all elements to a slice.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] for a slice of another length, or if the device fails: the slice stays as it is then.
+    /// [`Error::LengthMismatch`] for a slice of another length, [`Error::InvalidBuffer`] while it is [read](SortBuffer::read) in memory that host and
+    /// device share, or if the device fails: the slice stays as it is then.
     pub fn copy_to_slice(&self, elements: &mut [T]) -> Result<(), Error> {
         blocking(self.download(Waiting::Here, elements))
     }
@@ -152,16 +154,14 @@ impl<T: Pod> SortBuffer<T> {
 
     async fn download(&self, waiting: Waiting, elements: &mut [T]) -> Result<(), Error> {
         Error::check_lengths("buffer", self.len, "slice", elements.len())?;
-        self.readers.unless_read(|| ())?;
         let bytes = bytemuck::cast_slice_mut(elements);
-        let mut call = Call::begin(self.backend.engine(), waiting, None, &[], bytes.len() as u64).await?;
-        call.download(&self.buffer, bytes).await
+        Call::download(self.backend.engine(), waiting, &self.buffer, &[&self.readers], bytes).await
     }
 
     /// The elements, as they are now. While they are read, the device cannot have them.
     ///
     /// # Errors
-    /// If the device fails.
+    /// [`Error::InvalidBuffer`] if the caller has mapped or destroyed the buffer by [`raw`](SortBuffer::raw), or if the device fails.
     pub fn read(&self) -> Result<Elements<'_, T>, Error> {
         blocking(self.elements(Waiting::Here))
     }
@@ -183,10 +183,12 @@ impl<T: Pod> SortBuffer<T> {
         }
         let reading = Reading::begin(&self.readers, InPlace { gpu: gpu.clone(), buffer: self.buffer.clone() });
         polled(gpu, waiting).await?;
-        reading.ready().await.map_err(|why| gpu.give_up(&why))?;
+        // A buffer that the caller has mapped or destroyed by `raw` says nothing of the device.
+        let failed = |why: String| gpu.lost_or(Error::InvalidBuffer { why: format!("the device cannot map it: {why}") });
+        reading.ready().await.map_err(failed)?;
         let len = self.len * size_of::<T>();
         let view = self.buffer.get_mapped_range(0..(len as u64).next_multiple_of(4));
-        let view = view.map_err(|error| gpu.give_up(&error.to_string()))?;
+        let view = view.map_err(|error| failed(error.to_string()))?;
         let bytes = match bytemuck::try_cast_slice::<u8, T>(&view[..len]) {
             Ok(_) => Bytes::Shared(Shared { view, len, _reading: reading }),
             Err(_) => Bytes::Copied(bytemuck::pod_collect_to_vec(&view[..len])),

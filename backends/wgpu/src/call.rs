@@ -4,9 +4,10 @@ use crate::budget::Permit;
 use crate::engine::Engine;
 use crate::gpu::Gpu;
 use crate::pool::Taken;
+use crate::readers::{Readers, unless_read};
 use crate::up;
 use crate::wait::Waiting;
-use crate::workspace::{Bindable, Workspace, needs};
+use crate::workspace::{Bindable, Staging, Workspace, needs};
 use polysort_core::Error;
 use polysort_shaders::plan::{Buffer as Role, SortPlan};
 use std::sync::Arc;
@@ -22,11 +23,13 @@ pub(crate) struct Call {
     /// Bytes that the call needs.
     used: u64,
     permit: Option<Permit>,
+    /// Whether the device may still work on what the call submitted.
+    is_running: bool,
 }
 
 impl Call {
-    /// Begins a call that needs these buffers and so many bytes of staging; and what `sort` needs, if it is one. Takes the workspace that suits
-    /// it best.
+    /// Begins a call. It reserves memory for the `others`, for `staging`, and for the buffers of `sort` if there is one. Takes the workspace that
+    /// suits it best.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if calls in flight have taken too much and none of them ends; else as [`SortPlan::new`].
@@ -35,8 +38,9 @@ impl Call {
         waiting: Waiting,
         sort: Option<Bindable>,
         others: &[(Role, u64)],
-        staging: u64,
+        staging: Staging<'_>,
     ) -> Result<Self, Error> {
+        let results: usize = staging.down.iter().sum();
         let bound_bytes = |workspace: &Workspace| sort.and_then(|sort| workspace.bound_bytes(&sort));
         let mut wanted = others.to_vec();
         let mut bound = engine.pool.find(bound_bytes);
@@ -55,8 +59,8 @@ impl Call {
             };
             let taken = engine.pool.take(rank).unwrap_or_else(|| Taken::new(Workspace::default()));
             let bytes = taken.item.bytes_with(&wanted, staging);
-            let used = bound_bytes(&taken.item).unwrap_or_else(|| wanted.iter().map(|(_, bytes)| bytes).sum()) + staging;
-            let mut call = Self { engine: engine.clone(), waiting, taken: Some(taken), used, permit: None };
+            let used = bound_bytes(&taken.item).unwrap_or_else(|| wanted.iter().map(|(_, bytes)| bytes).sum()) + results as u64;
+            let mut call = Self { engine: engine.clone(), waiting, taken: Some(taken), used, permit: None, is_running: false };
             if bound.is_some_and(|bytes| bytes > 0) && bound_bytes(call.workspace()).is_none() {
                 // Another call has taken the one that was bound.
                 bound = None;
@@ -100,18 +104,36 @@ impl Call {
         if is_alone { up.flush(&gpu) } else { Ok(()) }
     }
 
-    /// Copies `bytes` to places in the caller's buffers: for each a buffer, its first byte there, and how many bytes. All of them are
-    /// copied, or, if the call fails or its future is dropped, none.
-    pub(crate) async fn upload_all(&mut self, bytes: &[u8], places: &[(&Buffer, u64, u64)]) -> Result<(), Error> {
+    /// Copies `bytes` to the start of a buffer that nobody has seen yet.
+    pub(crate) async fn fill(engine: &Arc<Engine>, waiting: Waiting, bytes: &[u8], buffer: &Buffer) -> Result<(), Error> {
+        let staging = Staging { up: &[bytes.len()], down: &[] };
+        let mut call = Self::begin(engine, waiting, None, &[], staging).await?;
+        call.upload_to(bytes, buffer, 0).await?;
+        call.run(|_| Ok(()), &[], &mut []).await
+    }
+
+    /// Copies `bytes` to places in buffers: for each a buffer, its first byte there, and how many bytes. All of them are copied, or, if the call
+    /// fails or its future is dropped, none.
+    pub(crate) async fn replace(
+        engine: &Arc<Engine>,
+        waiting: Waiting,
+        bytes: &[u8],
+        places: &[(&Buffer, u64, u64)],
+    ) -> Result<(), Error> {
+        let staging = Staging { up: &[bytes.len()], down: &[] };
         if let (&[(buffer, start, _)], true) = (places, bytes.len() as u64 <= up::CHUNK) {
-            // One submission.
-            self.upload_to(bytes, buffer, start).await?;
-            return self.run(|_| Ok(()), &[], &mut []).await;
+            // One submission copies it, so it needs no buffer in between.
+            let mut call = Self::begin(engine, waiting, None, &[], staging).await?;
+            let gpu = call.gpu().clone();
+            call.workspace_mut().up.copy(&gpu, waiting, bytes, (buffer, start)).await?;
+            return call.run(|_| Ok(()), &[], &mut []).await;
         }
-        let gpu = self.gpu().clone();
-        gpu.watched(|| self.workspace_mut().grow(&gpu, Role::Keys, bytes.len() as u64)).await?;
-        self.upload(bytes, Role::Keys).await?;
-        let source = self.workspace().buffer(Role::Keys).clone();
+        let whole = [(Role::Keys, bytes.len() as u64)];
+        let mut call = Self::begin(engine, waiting, None, &whole, staging).await?;
+        let gpu = call.gpu().clone();
+        engine.allocating(waiting, || call.workspace_mut().grow(&gpu, Role::Keys, bytes.len() as u64)).await?;
+        call.upload(bytes, Role::Keys).await?;
+        let source = call.workspace().buffer(Role::Keys).clone();
         let copies = |encoder: &mut CommandEncoder| {
             let mut from = 0;
             for &(buffer, start, len) in places {
@@ -120,17 +142,29 @@ impl Call {
             }
             Ok(())
         };
-        self.run(copies, &[], &mut []).await
+        call.run(copies, &[], &mut []).await
     }
 
-    /// Submits what was uploaded, then the commands that `record` records, and copies the first bytes of `sources`, as many as go with each, to `targets`: all of them
-    /// or nothing. Without targets the device is not waited for.
+    /// Submits the uploads and what `record` records. Then copies the first `targets[i].len()` bytes of each `sources[i]` to `targets[i]`; on an error no
+    /// target changes. Without targets it returns when the commands are submitted.
     pub(crate) async fn run(
         &mut self,
         record: impl FnOnce(&mut CommandEncoder) -> Result<(), Error>,
         sources: &[Buffer],
         targets: &mut [&mut [u8]],
     ) -> Result<(), Error> {
+        self.run_unless_read(&[], record, sources, targets).await
+    }
+
+    /// As [`run`](Call::run), unless somebody reads one of the buffers of these readers.
+    async fn run_unless_read(
+        &mut self,
+        readers: &[&Readers],
+        record: impl FnOnce(&mut CommandEncoder) -> Result<(), Error>,
+        sources: &[Buffer],
+        targets: &mut [&mut [u8]],
+    ) -> Result<(), Error> {
+        self.is_running = true;
         let (gpu, waiting) = (self.gpu().clone(), self.waiting);
         let Workspace { up, down, .. } = self.workspace_mut();
         let sources: Vec<_> = sources.iter().cloned().zip(targets.iter().map(|target| target.len())).collect();
@@ -142,7 +176,8 @@ impl Call {
                 let chunks = up.record(&mut encoder);
                 record(&mut encoder)?;
                 pieces.record(&mut encoder);
-                let submission = gpu.queue.submit([encoder.finish()]);
+                let commands = encoder.finish();
+                let submission = unless_read(readers, || gpu.queue.submit([commands]))?;
                 up.submitted(chunks, &submission);
                 Ok(pieces.submitted(submission))
             })?
@@ -151,12 +186,26 @@ impl Call {
         if targets.is_empty() {
             return Ok(());
         }
-        down.finish(&gpu, waiting, coming, targets).await
+        down.finish(&gpu, waiting, coming, targets).await?;
+        self.is_running = false;
+        Ok(())
     }
 
-    /// Copies the start of a buffer to `bytes`.
-    pub(crate) async fn download(&mut self, buffer: &Buffer, bytes: &mut [u8]) -> Result<(), Error> {
-        self.run(|_| Ok(()), core::slice::from_ref(buffer), &mut [bytes]).await
+    /// Notes that the device works on something that the call does not wait for.
+    pub(crate) fn submitted(&mut self) {
+        self.is_running = true;
+    }
+
+    /// Copies the start of a buffer to `bytes`, unless one of its `readers` reads it.
+    pub(crate) async fn download(
+        engine: &Arc<Engine>,
+        waiting: Waiting,
+        buffer: &Buffer,
+        readers: &[&Readers],
+        bytes: &mut [u8],
+    ) -> Result<(), Error> {
+        let mut call = Self::begin(engine, waiting, None, &[], Staging { up: &[], down: &[bytes.len()] }).await?;
+        call.run_unless_read(readers, |_| Ok(()), core::slice::from_ref(buffer), &mut [bytes]).await
     }
 }
 
@@ -169,7 +218,12 @@ impl Drop for Call {
         taken.item.up.give_up();
         // The ring of chunks for uploads has one size for all calls, so each call needs all of it.
         let (bytes, used) = (taken.item.bytes(), self.used + taken.item.up.bytes());
-        // What is not kept is dropped here, where nothing is locked.
-        drop(self.engine.pool.put(taken, bytes, used));
+        let permit = self.permit.take();
+        debug_assert!(permit.as_ref().is_none_or(|permit| bytes <= permit.bytes()), "{bytes} bytes, and a permit for {permit:?}");
+        let given_up = self.engine.pool.put(taken, bytes, used);
+        if self.is_running && permit.is_some() {
+            // The device keeps the memory until it is done with it.
+            self.gpu().queue.on_submitted_work_done(move || drop((given_up, permit)));
+        }
     }
 }

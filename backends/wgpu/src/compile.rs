@@ -109,7 +109,8 @@ fn trusted(device: &Device, descriptor: ShaderModuleDescriptor<'_>) -> wgpu::Sha
     //   these numbers (`SortPlan::touched_bytes`, `SearchPlan::touched_bytes`).
     // * Data that kernels read as an index is limited before: a count on the device by the number of keys that the plan was made for; begins and ends of
     //   segments by the number of keys; entries and slots by how many there are. Begins and ends of segments that are selected from come from
-    //   the host alone, which checked them against the keys that it uploaded. Lists of segments end where they are full; long segments are
+    //   the host alone, which checked them against the number of keys: those that it uploaded, or the distances of the candidates. The plan does not know
+    //   that number; `Engine::sort_untested` and `SearchCall::begin` make the buffer at least as long. Lists of segments end where they are full; long segments are
     //   left alone unless their tiles fit the table; where segments overlap, so that keys change while they are sorted, no offset passes the last key.
     // * Workgroup memory: indices stay below the declared sizes, which are constants of the same text.
     // * Loops are bounded by the tile, its lanes, or by SPIN_LIMIT and the number of tiles; or go through the keys in steps of all workgroups, of

@@ -3,7 +3,7 @@
 //! Everything waits in mapped memory until all of it is there, so that a device that fails half-way leaves the caller's slices as they were. Chunks of a call
 //! that was given up half-way are not used again.
 
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, allocated_bytes};
 use crate::wait::{Mapping, Waiting, done, map};
 use polysort_core::Error;
 use wgpu::{Buffer, BufferUsages, CommandEncoder, MapMode, SubmissionIndex};
@@ -33,9 +33,8 @@ impl Down {
         let mut free = std::mem::take(&mut self.chunks).into_iter();
         let mut pieces = vec![];
         for (source, bytes) in sources {
-            let bytes = *bytes as u64;
-            for at in (0..bytes).step_by(CHUNK as usize) {
-                let (piece, usage) = (CHUNK.min(bytes - at), BufferUsages::MAP_READ | BufferUsages::COPY_DST);
+            for (at, piece) in parts(*bytes) {
+                let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
                 let chunk = match free.next().filter(|chunk| chunk.size() >= piece) {
                     Some(chunk) => chunk,
                     None => gpu.buffer("polysort download", piece.next_power_of_two(), usage)?,
@@ -73,6 +72,25 @@ impl Down {
     pub(crate) fn bytes(&self) -> u64 {
         self.chunks.iter().map(Buffer::size).sum()
     }
+
+    /// The bytes that the chunks have after slices of these lengths have come down.
+    pub(crate) fn bytes_with(&self, lengths: &[usize]) -> u64 {
+        let mut free = self.chunks.iter().map(Buffer::size);
+        let pieces = lengths.iter().flat_map(|&bytes| parts(bytes));
+        let taken: u64 = pieces
+            .map(|(_, piece)| {
+                let is_large_enough = |&size: &u64| size >= piece;
+                free.next().filter(is_large_enough).unwrap_or_else(|| allocated_bytes(piece.next_power_of_two()))
+            })
+            .sum();
+        taken + free.sum::<u64>()
+    }
+}
+
+/// The parts of so many bytes that come down in a chunk each: where each starts, and its bytes.
+fn parts(bytes: usize) -> impl Iterator<Item = (u64, u64)> {
+    let bytes = bytes as u64;
+    (0..bytes).step_by(CHUNK as usize).map(move |at| (at, CHUNK.min(bytes - at)))
 }
 
 impl Pieces {

@@ -3,17 +3,19 @@
 //! Nothing here is locked while anything waits. A call takes a workspace from a pool, submits, waits, and gives the workspace back, so that any number
 //! of calls are in flight at a time, blocking ones and async ones, from any thread.
 
-use crate::budget::{Budget, Permit};
+use crate::budget::{Budget, Permit, Refused};
 use crate::call::Call;
 use crate::gpu::Gpu;
 use crate::launch::Count;
 use crate::pool::Pool;
-use crate::readers::Readers;
+use crate::readers::unless_read;
 use crate::resident::Resident;
 use crate::self_test;
-use crate::wait::Waiting;
+use crate::sync::start_thread;
+use crate::wait::{Waiting, polled};
 use crate::way::{Way, Ways};
-use crate::workspace::{Bindable, Workspace};
+use crate::workspace::{Bindable, Staging, Workspace};
+use futures_channel::oneshot;
 use polysort_core::Error;
 use polysort_shaders::abi;
 use polysort_shaders::plan::{self, Algorithm, Buffer as Role, Payload, Request, Segmented, SortPlan, Top, Vectors};
@@ -46,7 +48,8 @@ pub(crate) struct Lists<'a> {
 
 /// How much memory calls may take, and how much is kept between them.
 ///
-/// A call takes what its sort needs: the keys and values, as much again, and some MiB. Calls in flight may take up to
+/// A call takes about three times its data: the keys and values on the device, as much again to sort them, and memory that the host and the device
+/// see for what comes back; and up to 24 MiB for what goes up. Until the device has done what it submitted, a call is in flight, also one that returned before. Calls in flight may take up to
 /// [`in_flight`](Memory::in_flight) bytes together; a call that is alone may take more. A call that finds no room waits for others to end. If none ends for as
 /// long as [`patience`](Memory::patience), the call is refused with [`Error::OutOfMemory`], which [`Fallback`](polysort_core::Fallback) answers on another
 /// backend. So a caller that leaves the future of one call half done, and then makes another call, gets an error and not a hang. In a browser the call is
@@ -137,8 +140,37 @@ impl Engine {
     /// Waits until calls in flight leave room for `bytes`.
     pub(crate) async fn wait_for_room(&self, waiting: Waiting, bytes: u64) -> Result<Permit, Error> {
         let (budget, patience) = (self.budget.clone(), self.patience);
-        let refused = |_| Error::OutOfMemory { asked: bytes, limit: Some(self.budget.cap()) };
-        waiting.run(move || budget.take(bytes, patience)).await.map_err(refused)
+        let device = self.gpu.device.clone();
+        // What calls submitted without waiting for it comes back when the device is asked.
+        let ask = move || drop(device.poll(wgpu::PollType::Poll));
+        let taken = match waiting {
+            Waiting::Elsewhere if !patience.is_zero() => {
+                // In a thread of its own: the threads that wait for calls in flight to end must not be taken up by calls that wait for these.
+                let (sender, permit) = oneshot::channel();
+                let take = move || {
+                    let taken = budget.take(bytes, patience, || {
+                        ask();
+                        !sender.is_canceled()
+                    });
+                    // A future that was dropped wants it no more.
+                    drop(sender.send(taken));
+                };
+                let started = start_thread(take);
+                match permit.await {
+                    Ok(taken) if started => taken,
+                    _ => Err(Refused { in_flight: self.budget.cap() }),
+                }
+            }
+            _ => budget.take(bytes, patience, || {
+                ask();
+                true
+            }),
+        };
+        let refused = |Refused { in_flight }| {
+            let limit = Some(self.budget.cap().saturating_sub(in_flight));
+            Error::OutOfMemory { asked: bytes, limit }
+        };
+        taken.map_err(refused)
     }
 
     /// The request whose buffers and launches requests of much the same lengths share.
@@ -190,19 +222,21 @@ impl Engine {
         let uploads = [(Role::Keys, bytes)].into_iter().chain(others).chain(lists.into_iter().flatten());
         let uploads: Vec<(Role, &[u8])> = uploads.filter(|(_, bytes)| !bytes.is_empty()).collect();
         let results = match &data {
-            Data::Keys(bytes) => bytes.len(),
-            Data::Indices(_, indices) | Data::Top(_, _, indices) => indices.len(),
-            Data::Pairs(bytes, value_bytes) => bytes.len() + value_bytes.len(),
+            Data::Keys(bytes) => vec![bytes.len()],
+            Data::Indices(_, indices) | Data::Top(_, _, indices) => vec![indices.len()],
+            Data::Pairs(bytes, value_bytes) => vec![bytes.len(), value_bytes.len()],
         };
         // The plan of a selection from segments does not know how many keys there are.
-        let keys = if request.top.is_some() { vec![(Role::Keys, (bytes.len() as u64).next_power_of_two())] } else { vec![] };
-        let mut call = Call::begin(self, waiting, Some((request, native)), &keys, results as u64).await?;
+        let roomy = || (bytes.len() as u64).next_power_of_two().min(gpu.facts.max_binding).max(bytes.len() as u64);
+        let keys = if request.top.is_some_and(|top| top.segmented) { vec![(Role::Keys, roomy())] } else { vec![] };
+        let up: Vec<usize> = uploads.iter().map(|(_, bytes)| bytes.len()).collect();
+        let mut call = Call::begin(self, waiting, Some((request, native)), &keys, Staging { up: &up, down: &results }).await?;
         let bind = || {
             let workspace = call.workspace_mut();
             keys.iter().try_for_each(|&(role, bytes)| workspace.grow(&gpu, role, bytes))?;
             workspace.launches(&gpu, (request, native))
         };
-        let launches = gpu.watched(bind).await?;
+        let launches = self.allocating(waiting, bind).await?;
         for (role, bytes) in uploads {
             call.upload(bytes, role).await?;
         }
@@ -229,25 +263,39 @@ impl Engine {
         let (request, native) = self.tested(waiting, request).await?;
         let gpu = self.gpu.clone();
         let plan = SortPlan::new(request, &gpu.facts)?;
-        let mut call = Call::begin(self, waiting, None, &plan.scratch, 0).await?;
+        let mut call = Call::begin(self, waiting, None, &plan.scratch, Staging::default()).await?;
+        let given = |role| match role {
+            Role::Keys => Some(resident.keys),
+            Role::Values => resident.values,
+            _ => None,
+        };
+        let launches = self.allocating(waiting, || call.workspace_mut().bind(&gpu, &plan, native, given)).await?;
         let submit = || {
-            let launches = call.workspace_mut().bind(&gpu, plan, native, |role| match role {
-                Role::Keys => Some(resident.keys),
-                Role::Values => resident.values,
-                _ => None,
-            })?;
             gpu.guarded(|| {
                 let mut encoder = gpu.encoder();
                 for &(from, to, bytes) in resident.copies.iter().filter(|(.., bytes)| *bytes > 0) {
                     encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
                 }
-                let recorded = launches.record(&mut encoder.begin_compute_pass(&PASS), count);
-                gpu.queue.submit([encoder.finish()]);
-                recorded
+                launches.record(&mut encoder.begin_compute_pass(&PASS), count)?;
+                // Nobody may map a buffer between the check that nobody has and the submission.
+                unless_read(&resident.readers, || gpu.queue.submit([encoder.finish()]))
             })?
         };
-        // Nobody may map a buffer between the check that nobody has and the submission.
-        gpu.watched(|| unless_read(&resident.readers, submit)).await
+        call.submitted();
+        gpu.watched(submit).await.map(drop)
+    }
+
+    /// Runs what allocates memory on the device. If the device has none left, gives back what is kept for later calls and tries once more.
+    pub(crate) async fn allocating<T>(&self, waiting: Waiting, mut work: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+        match self.gpu.watched(&mut work).await {
+            Err(Error::OutOfMemory { .. }) if self.bytes() > 0 => {
+                self.release();
+                // The device keeps what it works with.
+                polled(&self.gpu, waiting).await?;
+                self.gpu.watched(work).await
+            }
+            outcome => outcome,
+        }
     }
 
     /// The request as this engine is asked to do it, by a way that has passed its test on this device, which is there; and whether
@@ -297,15 +345,7 @@ impl Engine {
         let Some(state) = self.pool.find(|workspace| workspace.find(Role::State).cloned()) else { return Ok(0) };
         let mut words = [0_u32; abi::STATE_HISTOGRAM as usize];
         let bytes = bytemuck::cast_slice_mut(&mut words);
-        Call::begin(self, waiting, None, &[], bytes.len() as u64).await?.download(&state, bytes).await?;
+        Call::download(self, waiting, &state, &[], bytes).await?;
         Ok(words[abi::STATE_RECOUNTS as usize])
-    }
-}
-
-/// Calls `work` unless one of these buffers is read, and keeps new readers out until it is done.
-fn unless_read<T>(readers: &[&Readers], work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    match readers {
-        [] => work(),
-        [first, rest @ ..] => first.unless_read(|| unless_read(rest, work))?,
     }
 }

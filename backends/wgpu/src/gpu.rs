@@ -133,6 +133,12 @@ impl Gpu {
         self.lost.note(why)
     }
 
+    /// The error of something that failed: that of a device that is gone, if it is, else `error`.
+    pub(crate) fn lost_or(&self, error: Error) -> Error {
+        probe(&self.device, &self.lost);
+        self.lost().unwrap_or(error)
+    }
+
     /// Runs `work` on the device and returns its errors, none of which reaches the device's own handler. In a browser errors are known later
     /// only: there [`watched`](Gpu::watched) returns them.
     ///
@@ -162,7 +168,7 @@ impl Gpu {
 
     /// A buffer of `bytes` bytes, rounded up to whole words.
     pub(crate) fn buffer(&self, label: &str, bytes: u64, usage: BufferUsages) -> Result<Buffer, Error> {
-        let size = bytes.checked_next_multiple_of(16).unwrap_or(u64::MAX).max(16);
+        let size = allocated_bytes(bytes);
         self.allocated(size, || {
             self.device.create_buffer(&BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false })
         })
@@ -185,6 +191,11 @@ impl Gpu {
             other => other,
         })
     }
+}
+
+/// Bytes of a buffer that has room for `bytes`.
+pub(crate) fn allocated_bytes(bytes: u64) -> u64 {
+    bytes.checked_next_multiple_of(16).unwrap_or(u64::MAX).max(16)
 }
 
 /// Why a device is gone, if it is.

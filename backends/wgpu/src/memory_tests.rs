@@ -22,13 +22,13 @@ fn a_call_that_finds_no_room_is_refused_and_leaves_no_trace() {
     let budget = Arc::new(Budget::new(100));
     let permit = budget.try_take(60).expect("it is alone");
     let started = Instant::now();
-    let refused = budget.take(60, Duration::from_millis(50)).expect_err("there is no room");
+    let refused = budget.take(60, Duration::from_millis(50), || true).expect_err("there is no room");
     assert_eq!(refused, Refused { in_flight: 60 });
     assert!(started.elapsed() >= Duration::from_millis(50), "it did not wait");
     // It is not in the queue any more, and what is left is there.
     assert!(budget.try_take(40).is_some());
     drop(permit);
-    assert!(budget.take(100, LONG).is_ok());
+    assert!(budget.take(100, LONG, || true).is_ok());
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_call_that_waits_is_served_before_later_ones() {
     let permit = budget.try_take(60).expect("it is alone");
     let waiting = {
         let budget = budget.clone();
-        std::thread::spawn(move || budget.take(100, LONG).map(|permit| permit.bytes()))
+        std::thread::spawn(move || budget.take(100, LONG, || true).map(|permit| permit.bytes()))
     };
     // As soon as the other call waits, a small one that would fit has to wait as well.
     let started = Instant::now();

@@ -55,21 +55,25 @@ pub(crate) struct Reading<M: Map> {
 }
 
 impl Readers {
-    /// Calls `work` unless there are readers, which keep out until it is done.
-    ///
-    /// # Errors
-    /// [`Error::InvalidBuffer`] if there are readers.
-    pub(crate) fn unless_read<T>(&self, work: impl FnOnce() -> T) -> Result<T, Error> {
-        let state = self.state();
-        if state.count > 0 {
-            return Err(Error::InvalidBuffer { why: "it is being read; drop what `read` returned before".into() });
-        }
-        Ok(work())
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Calls `work` if nobody reads any of these buffers. New readers block until `work` returns, which must not wait for anything.
+///
+/// # Errors
+/// [`Error::InvalidBuffer`] if one of them has a reader.
+pub(crate) fn unless_read<T>(readers: &[&Readers], work: impl FnOnce() -> T) -> Result<T, Error> {
+    // Every thread locks in one order, and each buffer once, also one that is named twice.
+    let mut readers = readers.to_vec();
+    readers.sort_unstable_by_key(|readers| core::ptr::from_ref(*readers));
+    readers.dedup_by(|a, b| core::ptr::eq(*a, *b));
+    let states: Vec<_> = readers.iter().map(|readers| readers.state()).collect();
+    if states.iter().any(|state| state.count > 0) {
+        return Err(Error::InvalidBuffer { why: "it is being read; drop what `read` returned before".into() });
+    }
+    Ok(work())
 }
 
 impl<M: Map> Reading<M> {

@@ -3,7 +3,7 @@
 use crate::backend::WgpuBackend;
 use crate::bind::invalid;
 use crate::buffer::SortBuffer;
-use crate::readers::Readers;
+use crate::readers::{Readers, unless_read};
 use crate::sorter::payload;
 use crate::wait::{Waiting, blocking};
 use bytemuck::Pod;
@@ -256,6 +256,6 @@ impl WgpuBackend {
         if !self.is_same(&buffer.backend) {
             return Err(invalid("it lies on another device; make it with a clone of this backend".into()));
         }
-        buffer.readers.unless_read(|| ())
+        unless_read(&[&buffer.readers], || ())
     }
 }

@@ -126,6 +126,13 @@ impl Up {
     pub(crate) fn bytes(&self) -> u64 {
         CHUNK * (self.ring.len() + self.staged.len()) as u64
     }
+
+    /// The most bytes that the chunks have after slices of these lengths have gone up.
+    pub(crate) fn bytes_with(&self, lengths: &[usize]) -> u64 {
+        let long = lengths.iter().filter(|&&bytes| bytes >= SHORT);
+        let chunks = long.map(|&bytes| bytes.div_ceil(CHUNK as usize)).sum::<usize>().min(CHUNKS);
+        self.bytes().max(CHUNK * chunks as u64)
+    }
 }
 
 /// Copies `bytes` to a mapped buffer, by several threads.

@@ -12,6 +12,7 @@ use crate::launch::{Count, Launch, Launches};
 use crate::profile::{self, Profile, Profiled};
 use crate::wait::{Waiting, blocking};
 use crate::way::Ways;
+use crate::workspace::Staging;
 use half::f16;
 use polysort_core::vector::{
     BY_DISTANCE, Distances, Metric, Nearest, Precision, Search, Shape, VectorSearch, VectorStore, nearest_of,
@@ -73,8 +74,7 @@ impl Memory {
             places.push((&self.pages[page], first as u64 * stride, there as u64 * stride));
             (slot, count) = (slot + there, count - there);
         }
-        let mut call = Call::begin(engine, waiting, None, &[], rows.len() as u64).await?;
-        call.upload_all(&rows, &places).await
+        Call::replace(engine, waiting, &rows, &places).await
     }
 
     /// Vectors as they lie in a page.
@@ -101,9 +101,8 @@ impl Memory {
         let gpu = engine.gpu();
         fits(gpu, "entries", slots.len(), 4)?;
         let bytes: &[u8] = bytemuck::cast_slice(slots);
-        let mut call = Call::begin(engine, waiting, None, &[], bytes.len() as u64).await?;
-        let entries = gpu.watched(|| gpu.buffer("polysort entries", bytes.len() as u64, STORAGE)).await?;
-        call.upload_all(bytes, &[(&entries, 0, bytes.len() as u64)]).await?;
+        let entries = engine.allocating(waiting, || gpu.buffer("polysort entries", bytes.len() as u64, STORAGE)).await?;
+        Call::fill(engine, waiting, bytes, &entries).await?;
         (self.entries, self.entry_count) = (entries, slots.len());
         Ok(())
     }
@@ -373,8 +372,11 @@ impl SearchCall {
             .map(|(role, bytes)| (role, roomy(bytes)))
             .chain(select.iter().flat_map(|(plan, _)| plan.scratch.iter().copied()))
             .collect();
-        let mut call = Call::begin(engine, waiting, None, &needs, 8 * selected.max(candidates as u64)).await?;
-        gpu.watched(|| needs.iter().try_for_each(|&(role, bytes)| call.workspace_mut().grow(&gpu, role, bytes))).await?;
+        let up = uploads.map(|(_, bytes)| bytes.len());
+        let one = 4 * if k == 0 { candidates } else { selected as usize };
+        let mut call = Call::begin(engine, waiting, None, &needs, Staging { up: &up, down: &[one, one, 4] }).await?;
+        let mut grow = || needs.iter().try_for_each(|&(role, bytes)| call.workspace_mut().grow(&gpu, role, bytes));
+        engine.allocating(waiting, &mut grow).await?;
         for (role, bytes) in uploads {
             call.upload(bytes, role).await?;
         }

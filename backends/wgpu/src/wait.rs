@@ -115,8 +115,8 @@ impl Drop for Mapped<'_> {
 
 /// Maps all of a buffer, once everything that was submitted before is done.
 pub(crate) async fn mapped<'a>(gpu: &Gpu, waiting: Waiting, buffer: &'a Buffer, mode: MapMode) -> Result<Mapped<'a>, Error> {
-    let mapped = Mapped(Some(buffer));
     let (mapping, submission) = gpu.guarded(|| (map(buffer, mode), gpu.queue.submit([])))?;
+    let mapped = Mapped(Some(buffer));
     done(gpu, waiting, submission, [mapping]).await?;
     Ok(mapped)
 }

@@ -2,7 +2,7 @@
 
 use crate::bind::Part;
 use crate::down::Down;
-use crate::gpu::{Gpu, STORAGE};
+use crate::gpu::{Gpu, STORAGE, allocated_bytes};
 use crate::launch::Launches;
 use crate::up::Up;
 use polysort_core::Error;
@@ -16,6 +16,13 @@ const KEPT: usize = 32;
 
 /// A sort, and whether native kernels do it.
 pub(crate) type Bindable = (Request, bool);
+
+/// What a call copies: the lengths in bytes of the slices that go up, and of those that come down.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Staging<'a> {
+    pub(crate) up: &'a [usize],
+    pub(crate) down: &'a [usize],
+}
 
 struct BoundSort {
     sort: Bindable,
@@ -44,10 +51,12 @@ impl Workspace {
         self.launches.iter().find(|bound| bound.sort == *sort).map(|bound| bound.bytes)
     }
 
-    /// Bytes that it will have when each of these buffers has as many as are needed, and staging has `staging`.
-    pub(crate) fn bytes_with(&self, needs: &[(Role, u64)], staging: u64) -> u64 {
-        let more = needs.iter().map(|(role, bytes)| bytes.saturating_sub(self.buffers.get(role).map_or(0, Buffer::size)));
-        self.bytes() + more.sum::<u64>() + staging.saturating_sub(self.up.bytes() + self.down.bytes())
+    /// The most bytes that it has after each of these buffers has grown to what is needed, and `staging` has been copied.
+    pub(crate) fn bytes_with(&self, needs: &[(Role, u64)], staging: Staging<'_>) -> u64 {
+        let size = |role| self.buffers.get(&role).map_or(0, Buffer::size);
+        let more = needs.iter().map(|&(role, bytes)| allocated_bytes(bytes).saturating_sub(size(role)));
+        let buffers = self.buffers.values().map(Buffer::size).sum::<u64>() + more.sum::<u64>();
+        buffers + self.up.bytes_with(staging.up) + self.down.bytes_with(staging.down)
     }
 
     /// A buffer that was grown.
@@ -98,17 +107,17 @@ impl Workspace {
     }
 
     /// Binds a sort of the caller's buffers, which `given` gives, with scratch of this workspace.
-    pub(crate) fn bind<'a>(
-        &'a mut self,
+    pub(crate) fn bind<'b>(
+        &mut self,
         gpu: &Arc<Gpu>,
-        plan: SortPlan,
+        plan: &SortPlan,
         native: bool,
-        given: impl Fn(Role) -> Option<&'a Buffer>,
+        given: impl Fn(Role) -> Option<&'b Buffer>,
     ) -> Result<Launches, Error> {
         for &(role, bytes) in &plan.scratch {
             self.grow(gpu, role, bytes)?;
         }
-        Launches::new(gpu, plan, native, None, &|role| Part::from(given(role).unwrap_or_else(|| self.buffer(role))))
+        Launches::new(gpu, plan.clone(), native, None, &|role| Part::from(given(role).unwrap_or_else(|| self.buffer(role))))
     }
 }
 

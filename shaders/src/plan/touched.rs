@@ -52,7 +52,8 @@ impl SearchPlan {
     pub fn touched_bytes(shape: Shape, size: SearchSize, buffer: Buffer) -> u64 {
         let bytes = match buffer {
             Buffer::Queries => 4 * size.queries * shape.dimension as u64,
-            Buffer::Vectors => Self::stride_bytes(shape) * size.page_slots,
+            // A candidate without a slot reads the first vector, and a page has one at least.
+            Buffer::Vectors => Self::stride_bytes(shape) * size.page_slots.max(1),
             Buffer::Entries => 4 * size.entries,
             Buffer::Listed | Buffer::Distances | Buffer::Slots => 4 * size.candidates,
             Buffer::Offsets => 4 * (size.queries + 1),
