@@ -3,7 +3,8 @@
 // in       sort; state: the number of keys, the number of keys of each block, and for each value the number of keys
 //          with smaller values of its block
 // out      keys_to: packed keys, from key sort.packed_first on. Bytes past the last key stay as they are
-// launch   at least as many workgroups of VALUE_BLOCK threads as there are COPY_TILE packed words; each writes so many
+// launch   at least packed words / COPY_TILE workgroups of VALUE_BLOCK threads, rounded up; each writes COPY_TILE
+//          packed words
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read> state: array<u32>;

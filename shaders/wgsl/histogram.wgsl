@@ -4,8 +4,7 @@
 // in, out  state: word STATE_HISTOGRAM + d * RADIX + v grows by the keys whose digit `d` is `v`; word STATE_DESCENTS
 //          becomes 1 if any key is smaller than the key before it
 // out      status: RADIX words for each tile of the first pass, all 0 (with STATUS)
-// launch   at least as many workgroups as there are HISTOGRAM_TILE keys; each counts so many, and those without keys
-//          return
+// launch   at least keys / HISTOGRAM_TILE workgroups, rounded up; each counts HISTOGRAM_TILE keys
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;

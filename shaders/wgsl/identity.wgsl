@@ -2,7 +2,7 @@
 //
 // in       sort; state: the number of keys and the schedule
 // out      indices_to: a word for each key, from sort.values_home on
-// launch   at least as many workgroups as there are COPY_TILE keys; each writes so many indices
+// launch   at least keys / COPY_TILE workgroups, rounded up; each writes COPY_TILE indices
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;

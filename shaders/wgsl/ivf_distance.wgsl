@@ -6,7 +6,7 @@
 // in, out  faults: one word, which grows by the candidates without an entry or a slot
 // out      distances, slots: a word for each candidate whose slot lies in the page. The launch for the first page also
 //          writes infinity and NOTHING for the candidates without a slot
-// launch   for each page, at least as many workgroups as there are TILE candidates; each computes so many distances
+// launch   for each page, at least candidates / TILE workgroups, rounded up; each computes TILE distances
 // does     A team of TEAM threads computes RUN distances at a time: the threads read neighboring parts of a vector, and
 //          add up their sums by halves. If single precision cannot hold the sums of squares of a cosine, one thread
 //          computes it again from scaled numbers.

@@ -3,7 +3,7 @@
 // in       sort; state: the number of keys and the schedule; even, odd: the keys after an even and after an odd number
 //          of passes, a word each
 // out      keys_to: packed keys, from key sort.packed_first on. Bytes past the last key stay as they are
-// launch   at least as many workgroups as there are COPY_TILE packed words; each writes so many
+// launch   at least packed words / COPY_TILE workgroups, rounded up; each writes COPY_TILE packed words
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;

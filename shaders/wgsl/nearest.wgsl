@@ -3,7 +3,7 @@
 // in       search; positions: search.selected positions of candidates, or NOTHING; distances, slots: of all candidates
 // out      near_distances, near_slots: for each position its distance and slot; infinity and NOTHING where there is no
 //          candidate
-// launch   at least as many workgroups as there are GROUP positions; each thread writes one result
+// launch   at least search.selected / GROUP workgroups, rounded up; each thread writes one result
 
 @group(0) @binding(0) var<uniform> search: Search;
 @group(0) @binding(1) var<storage, read> positions: array<u32>;

@@ -3,7 +3,7 @@
 // in       sort; state: the number of keys, the threshold, and how many keys that equal it are selected; keys_from: the
 //          source; status: for each tile, how many keys of earlier tiles lie below the threshold, and how many equal it
 // out      indices_to, from sort.values_home on, and picked: a position and a key for each selected key
-// launch   at least as many workgroups as there are PICK_TILE keys; each looks at so many
+// launch   at least keys / PICK_TILE workgroups, rounded up; each looks at PICK_TILE keys
 // does     The workgroup marks the keys below the threshold, and those that equal it, with a bit each. Then each thread
 //          writes the keys of one word of marks.
 

@@ -3,7 +3,7 @@
 // in       level: which digit, 0 the most significant; sort; state: the number of keys and the threshold; keys_from:
 //          the source
 // in, out  state: word STATE_HISTOGRAM + d * RADIX + v, from 0 on, grows by such keys whose digit `d` is `v`
-// launch   at least as many workgroups as there are HISTOGRAM_TILE keys; each counts so many. All return if the
+// launch   at least keys / HISTOGRAM_TILE workgroups, rounded up; each counts HISTOGRAM_TILE keys. All return if the
 //          threshold is settled
 // does     Radix select (Alabi et al., "Fast k-selection algorithms for graphics processing units", 2012), by all
 //          workgroups together.

@@ -2,7 +2,7 @@
 //
 // in       sort; state: the number of keys and the threshold; keys_from: the source
 // out      status: two words for each tile: its keys below the threshold, and those that equal it
-// launch   at least as many workgroups as there are PICK_TILE keys; each counts so many
+// launch   at least keys / PICK_TILE workgroups, rounded up; each counts PICK_TILE keys
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;

@@ -2,7 +2,7 @@
 //
 // in       sort; state: the number of keys; keys_from: packed keys, from key sort.packed_first on
 // out      keys_to: a word for each key
-// launch   at least as many workgroups as there are COPY_TILE keys; each unpacks so many
+// launch   at least keys / COPY_TILE workgroups, rounded up; each unpacks COPY_TILE keys
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
