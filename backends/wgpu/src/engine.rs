@@ -264,7 +264,7 @@ impl Engine {
         let Asked { blocked, batch, small_bucket, .. } = self.asked;
         let asked = self.asked.algorithm.filter(|algorithm| algorithm.sorts(&request)).or(request.algorithm);
         let request = Request { blocked, batch, small_bucket, ..request };
-        // Selections with the same kernel are of one kind. The test takes the largest `k` of the kernel's tile.
+        // Selections with the same kernel are of one kind. The test selects as many keys as the kernel's tile holds.
         let top = match request.top {
             None => None,
             Some(top) => {

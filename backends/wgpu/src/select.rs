@@ -24,7 +24,7 @@ impl WgpuBackend {
     ) -> Result<Vec<u32>, Error> {
         spec.check::<W>()?;
         let k = k.min(keys.len());
-        // A selection of many keys sorts them afterwards, so that it does not pay for most of the keys.
+        // All workgroups together select many keys of an array. If `k` is a larger part of the keys, all keys are sorted.
         if !self.selects(k, keys.len(), spec) && (k == 0 || k > keys.len() / SELECTED || spec.width() == 0) {
             let mut order = self.argsort_words(waiting, keys, spec).await?;
             order.truncate(k);

@@ -221,7 +221,7 @@ impl WgpuBackend {
     async fn some_nearest(&self, waiting: Waiting, store: &WgpuStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
         let k = k.min(longest(search));
         if k == 0 {
-            // There is no result, but the search may still be wrong.
+            // No result is wanted, but faulty candidates are still reported.
             self.all_distances(waiting, store, search).await?;
             return Nearest::new(0, vec![], vec![]);
         }
