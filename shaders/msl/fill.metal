@@ -52,7 +52,7 @@ inline uint value_at(uint position, uint least, const device uint* state, thread
     const uint keys = state[STATE_COUNT];
     const uint words = (keys + KEYS_PER_WORD - 1u) / KEYS_PER_WORD;
     const uint first = group_index(group_id, groups) * COPY_TILE;
-    // The value that the thread has come to, a word full of its key, and where the keys with this value end.
+    // The value that the thread has come to, and a word full of its key. `end` is where the keys with this value end.
     uint value = 0u;
     uint alike = 0u;
     uint end = 0u;

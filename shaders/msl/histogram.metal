@@ -1,4 +1,4 @@
-// Counts the values of every digit, with one read of the keys, and finds out whether the keys are in order already.
+// Counts the values of every digit, with one read of the keys. Finds out whether the keys are in order already.
 //
 // in       sort; state: word STATE_COUNT, the number of keys; keys_from: the source
 // in, out  state: word STATE_HISTOGRAM + d * RADIX + v grows by the keys whose digit `d` is `v`; word STATE_DESCENTS

@@ -48,8 +48,8 @@ inline uint compared(Key key, uint4 bar, uint4 known, constant Sort& sort) {
     return order;
 }
 
-// Returns the digit of the `wanted`-th key, by the counts in `board`, with the number of keys that have a smaller
-// digit, and that have this one.
+// Returns the digit of the `wanted`-th key, by the counts in `board`. Also returns how many keys have a smaller digit,
+// and how many have this one.
 inline uint3 find_digit(
     const thread Thread& me,
     uint wanted,

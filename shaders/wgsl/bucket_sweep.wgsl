@@ -90,8 +90,8 @@ fn bucket_sweep(
         from_shift = select(0u, taken.batch_start, ends_here && slot.value > 1u);
         let is_first = slot.value == 1u;
 #endif
-        // In the first pass over a bucket, keys with the same digit may change their order if keys that agree in all
-        // digits are identical.
+        // In the first pass over a bucket, keys with the same digit may change their order. That needs keys that are
+        // identical if they agree in all digits.
         sweep(taken.present, !is_first || sort.digits[0].w == 0u || taken.present < TILE);
     }
 }

@@ -33,7 +33,7 @@ fn fill(
     keys = state[STATE_COUNT];
     let words = (keys + KEYS_PER_WORD - 1u) / KEYS_PER_WORD;
     let first = (group_id.y * groups.x + group_id.x) * COPY_TILE;
-    // The value that the thread has come to, a word full of its key, and where the keys with this value end.
+    // The value that the thread has come to, and a word full of its key. `end` is where the keys with this value end.
     var value = 0u;
     var alike = 0u;
     var end = 0u;

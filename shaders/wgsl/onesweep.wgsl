@@ -55,8 +55,9 @@ fn onesweep(
         tile = taken.x;
         digit_index = taken.z;
         let present = min(taken.y - taken.x * TILE, TILE);
-        // In the first pass, keys with the same digit may change their order if keys that agree in all digits are
-        // identical. A tile that is not full needs the stable order: it keeps the missing items behind the keys.
+        // In the first pass, keys with the same digit may change their order. That needs keys that are identical if
+        // they agree in all digits. A tile that is not full needs the stable order: it keeps the missing items behind
+        // the keys.
         sweep(present, slot.value > 0u || sort.digits[0].w == 0u || present < TILE);
         if (thread == 0u) {
             ticket.x = next_tile;

@@ -205,8 +205,8 @@ fn take_first(begin: u32, length: u32) {
     }
 }
 
-// Returns the digit of the `wanted`-th key, by the counts in `board`, with the number of keys that have a smaller
-// digit, and that have this one.
+// Returns the digit of the `wanted`-th key, by the counts in `board`. Also returns how many keys have a smaller digit,
+// and how many have this one.
 fn find_digit(wanted: u32) -> vec3<u32> {
     if (thread < RADIX / DIGIT_RUN) {
         var sum = 0u;

@@ -62,9 +62,9 @@ impl<'a> Ask<'a> {
         Self { segments: Some((begins.into(), ends.into(), max)), ..self }
     }
 
-    /// Takes the number of keys, or of segments, from word `index` of `buffer` when the sort runs, if the sort is
-    /// recorded with [`Count::OnDevice`](crate::Count::OnDevice). The buffer needs the usage `STORAGE`; nothing in it
-    /// is sorted.
+    /// Takes the number of keys, or of segments, from word `index` of `buffer` when the sort runs. The sort does so if
+    /// it is recorded with [`Count::OnDevice`](crate::Count::OnDevice). The buffer needs the usage `STORAGE`; nothing
+    /// in it is sorted.
     #[must_use]
     pub fn counted_by(self, buffer: &'a Buffer, index: u32) -> Self {
         Self { count: Some((buffer, index)), ..self }

@@ -131,7 +131,8 @@ impl WgpuBackend {
         Ok(())
     }
 
-    /// Returns how many tiles workgroups have counted on behalf of slower ones, in the last sort of more than one tile.
+    /// Returns how many tiles workgroups have counted on behalf of slower ones. This is for the last sort of more than
+    /// one tile.
     ///
     /// # Errors
     /// [`Error::DeviceLost`] if the device is lost, or another failure of the device.

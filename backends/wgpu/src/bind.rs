@@ -52,8 +52,8 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// Binds `bytes` bytes of the buffer of `part`, from the last aligned byte on that is not behind the part's offset.
-    /// These are the bytes that a plan touches. Without `bytes`, it binds the rest of the buffer, up to the largest
+    /// Binds `bytes` bytes of a buffer: those that a plan touches of `part`. They start at the last aligned byte that
+    /// is not behind the offset of `part`. Without `bytes`, this binds the rest of the buffer, up to the largest
     /// binding: then the caller has to limit what kernels touch.
     ///
     /// # Errors

@@ -33,8 +33,8 @@ pub(crate) enum Data<'a> {
     Pairs(&'a mut [u8], &'a mut [u8]),
     /// Keys that stay as they are, and the slice for their indices.
     Indices(&'a [u8], &'a mut [u8]),
-    /// Keys that stay as they are, the begin and end of each segment if there are any, and the slice for the indices of
-    /// the selected keys.
+    /// A selection: keys that stay as they are, bounds of segments, and the slice for the indices of the selected keys.
+    /// The bounds are the begin and end of each segment; they are empty without segments.
     Top(&'a [u8], &'a [u8], &'a mut [u8]),
 }
 
@@ -254,9 +254,9 @@ impl Engine {
         gpu.watched(|| unless_read(&resident.readers, submit)).await
     }
 
-    /// Returns `request` with the engine's settings and the algorithm of a way that has passed its test, and whether
-    /// that way has native kernels. If no test was made for this kind of sorts, makes one. Two calls of a new kind at
-    /// the same time both make the test: neither waits for the other.
+    /// Returns `request` as the engine executes it, with a way that has passed its test. The result has the engine's
+    /// settings, the algorithm of the way, and whether the way has native kernels. If no test was made for this kind of
+    /// sorts, this makes one. Two calls of a new kind at the same time both make the test: neither waits for the other.
     pub(crate) async fn tested(self: &Arc<Self>, waiting: Waiting, request: Request) -> Result<Bindable, Error> {
         if let Some(lost) = self.gpu.lost() {
             return Err(lost);

@@ -14,8 +14,8 @@ use wgpu::{BindGroup, BindGroupDescriptor, BindGroupEntry, BufferUsages, Compute
 pub enum Count {
     /// This many.
     Fixed(u32),
-    /// As many as the count buffer of the prepared sort says when the sort runs, but at most as many as the sort was
-    /// prepared for.
+    /// As many as the count buffer says when the sort runs. Keys or segments beyond what the sort was prepared for are
+    /// left out.
     OnDevice,
 }
 

@@ -220,7 +220,8 @@ mod tests {
         commands.iter().map(|command| command.variant).filter(|variant| kernels.contains(&variant.kernel)).collect()
     }
 
-    /// Fails if a kernel that moves keys in a sort of `request.max` keys or half of them is not tested before.
+    /// Fails if a kernel that moves keys is not tested before. It looks at sorts of `request.max` keys and of half of
+    /// them.
     fn is_tried(request: Request, facts: &Facts) {
         let least = facts.least_alike(&request);
         let least_request = Request { max: least, ..request };

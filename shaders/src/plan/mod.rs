@@ -197,8 +197,8 @@ impl Request {
         Self { segments: Some(segments), ..self }
     }
 
-    /// Returns the bytes that a key, or a segment to select from, takes in the largest binding other than that of the
-    /// values.
+    /// Returns the bytes that a key, or a segment to select from, takes in its largest binding. The binding of the
+    /// values does not count.
     pub fn unit_bytes(&self) -> usize {
         match self.top {
             // The segment's begin and end, and room for the keys that are selected from it.
@@ -470,7 +470,7 @@ impl Facts {
         steps.filter(|&step| step <= request.max).max().unwrap_or(1)
     }
 
-    /// Returns the numbers of keys from which on the single launch has another shape, or from which on there is none.
+    /// Returns the numbers of keys from which on the single launch has another shape, or does not exist.
     fn single_steps(&self, request: &Request) -> impl Iterator<Item = u64> {
         let next = |&step: &u64| {
             let shape = shape::single(request, step, self).ok().filter(|_| request.algorithm.is_none())?;
@@ -484,7 +484,7 @@ impl Facts {
         self.class != Class::Apple && self.workgroup_bytes >= 4 * (1_u32 << 15).div_ceil(tuning::COUNT_16_SPANS)
     }
 
-    /// Returns the limits of a sort of keys, and of values of `value_words` words of 32 bits, if there are any.
+    /// Returns the limits of a sort of keys, and of values of `value_words` words; 0 means no values.
     pub fn limits(&self, value_words: u32) -> Limits {
         let max_len = if value_words == 0 { MAX_KEYS } else { MAX_KEYS.min(self.max_binding / (4 * u64::from(value_words))) };
         let mut limits = Limits::default();

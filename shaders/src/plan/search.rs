@@ -59,7 +59,7 @@ impl SearchPlan {
         Request::keys(32, BY_DISTANCE, queries).select(Top { k, segmented: true })
     }
 
-    /// Returns the distance from one vector of a page to the next, in the parts that a thread reads at a time: four
+    /// Returns the distance from one vector of a page to the next, in parts. A thread reads a part at a time: four
     /// numbers, or one.
     pub fn stride(shape: Shape) -> u32 {
         let dimension = shape.dimension as u32;

@@ -4,8 +4,8 @@ use super::{Buffer, SearchPlan, SortPlan};
 use polysort_core::vector::Shape;
 
 impl SortPlan {
-    /// Returns the bytes, from the start of a binding of `buffer` on, that the commands of this plan may read or write.
-    /// They are whole words. Bytes before the first element of a caller's buffer count.
+    /// Returns how many bytes of a binding of `buffer` the commands of this plan may read or write. They count from the
+    /// start of the binding, with those before the first element, and are whole words.
     ///
     /// `None` for two buffers that the plan cannot know: [`Buffer::Count`], whose word the caller chooses, and
     /// [`Buffer::Keys`] of a selection from segments, which ends with the last segment.
@@ -47,8 +47,8 @@ pub struct SearchSize {
 }
 
 impl SearchPlan {
-    /// Returns the bytes, from the start of a binding of `buffer` on, that the commands of a search of this `size` may
-    /// read or write, in a store of this `shape`.
+    /// Returns how many bytes of a binding of `buffer` a search of this `size` may read or write. The store has this
+    /// `shape`. The bytes count from the start of the binding.
     pub fn touched_bytes(shape: Shape, size: SearchSize, buffer: Buffer) -> u64 {
         let bytes = match buffer {
             Buffer::Queries => 4 * size.queries * shape.dimension as u64,

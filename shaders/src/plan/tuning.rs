@@ -268,7 +268,7 @@ pub const COUNT_16: u64 = 1 << 24;
 /// needs were not measured.
 pub const COUNT_16_SPANS: u32 = 3;
 
-/// Values of a digit whose counts one thread adds up, when a selection looks for the digit of the last selected key.
+/// Values of a digit whose counts one thread adds up. A selection does so to find the digit of the last selected key.
 pub const DIGIT_RUN: u32 = 16;
 
 /// Vectors that a team of threads reads side by side: enough loads at a time to hide how long each takes.

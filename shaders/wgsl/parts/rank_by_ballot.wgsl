@@ -17,7 +17,8 @@ fn item_stride() -> u32 {
     return lanes;
 }
 
-// While a tile is ranked, an item is its digit's index in the row (`column`), above its rank in the row.
+// While a tile is ranked, an item packs two numbers: the column of its digit, and in the low PLACE_BITS bits its rank
+// in the row. A column is the index of a digit in a row.
 const PLACE_BITS: u32 = 16u;
 
 const_assert ROWS * ROW <= BOARD;
@@ -145,13 +146,14 @@ fn place_in_row(column: u32, row: u32) -> u32 {
     return place_of_some(column, row, true);
 }
 
-// Returns that rank for the lanes with `counts` set. No other lane may have the column of one of them.
+// Returns the rank of this lane's key in the row, and counts the key, if `counts` is set. No other lane may have the
+// column of a lane with `counts` set.
 //
-// These lanes add their arrival codes to their counters at once, in any order. Each lane then reads what others have
-// added after it. If that is less than the arrival code of the previous lane, no earlier lane has come after this one.
-// If that is so for all lanes, each counter has seen its lanes in their order, so that the count that a lane found is
-// its rank. A lane is unsure otherwise: an earlier lane came later, or several later lanes have added as much as one.
-// Ballots then rank the lanes that share a digit with an unsure one.
+// The lanes add their arrival codes (see parts/rows.wgsl) to their counters at once, in any order. Each lane then reads
+// what others have added after it. If that is less than the arrival code of the previous lane, no earlier lane has come
+// after this one. If that is so for all lanes, each counter has seen its lanes in their order. Then the count that a
+// lane found is its rank. Otherwise a lane is unsure: an earlier lane has come later, or several later lanes have added
+// as much as an earlier one would. Ballots then rank all lanes that share a digit with an unsure lane.
 fn place_of_some(column: u32, row: u32, counts: bool) -> u32 {
     let mine = arrival();
     var before = 0u;

@@ -39,8 +39,8 @@ const_assert COUNT_BITS <= 11u;
 //   lane   31  30  29  28  27  26  25  24  23  22  …    0
 //   code    0   1   1   2   3   4   8  12  16  32  …    3 * 2^18
 //
-// All lanes after lane `l` together add less than lane `l - 1`. The exceptions are `l` = 0, 3, …, 27: four of the lanes after
-// these (three after lane 27) can add as much.
+// All lanes after lane `l` together add less than lane `l - 1`. Exceptions are `l` = 0, 3, …, 27: four of the lanes
+// after `l` (three if `l` is 27) can add as much.
 fn weight(rest: u32) -> u32 {
     return (((rest % 3u + 1u) << (rest / 3u * 2u)) + 1u) >> 2u;
 }
