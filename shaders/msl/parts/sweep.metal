@@ -11,8 +11,8 @@
 //   AGGREGATE   how many keys of the tile have the digit
 //   INCLUSIVE   how many keys of the tile and of all earlier tiles of the chain have it
 //
-// A word only changes by an atomic maximum, and never becomes smaller. So it does not matter which threadgroup
-// publishes it, or how often.
+// During a pass, a word only changes by an atomic maximum, and never becomes smaller. So it does not matter which
+// threadgroup publishes it, or how often.
 //
 // Apple's GPUs do not promise that another threadgroup makes progress. A threadgroup that has waited too long for a
 // tile therefore counts that tile itself, from the source, and publishes the counts.

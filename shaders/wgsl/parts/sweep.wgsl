@@ -11,8 +11,8 @@
 //   AGGREGATE   how many keys of the tile have the digit
 //   INCLUSIVE   how many keys of the tile and of all earlier tiles of the chain have it
 //
-// A word only changes by atomicMax, and never becomes smaller. So it does not matter which workgroup publishes it, or
-// how often.
+// During a pass, a word only changes by atomicMax, and never becomes smaller. So it does not matter which workgroup
+// publishes it, or how often.
 //
 // No device promises that another workgroup makes progress. A workgroup that has waited too long for a tile therefore
 // counts that tile itself, from the source, and publishes the counts.
