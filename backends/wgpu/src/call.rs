@@ -1,4 +1,4 @@
-//! One call on the device: how it waits, the memory that it has taken, and what it does with it.
+//! A call on the device: how it waits, the memory that it has taken, and its copies and submissions.
 
 use crate::budget::Permit;
 use crate::engine::Engine;
@@ -13,12 +13,13 @@ use polysort_shaders::plan::{Buffer as Role, SortPlan};
 use std::sync::Arc;
 use wgpu::{Buffer, CommandEncoder};
 
-/// A call that has taken a workspace. The workspace goes back to the pool when the call ends, also when its future is dropped half-way: what was
-/// submitted runs before anything that a later call submits. A workspace of a call that panics is not used again.
+/// A call that has taken a workspace. The workspace goes back to the pool when the call ends, also if its future is
+/// dropped half-way: what the call has submitted runs before the commands of later calls. The workspace of a call that
+/// panics is not used again.
 pub(crate) struct Call {
     engine: Arc<Engine>,
     waiting: Waiting,
-    /// There until the call ends.
+    /// `Some` until the call ends.
     taken: Option<Taken<Workspace>>,
     /// Bytes that the call needs.
     used: u64,
@@ -28,11 +29,12 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Begins a call. It reserves memory for the `others`, for `staging`, and for the buffers of `sort` if there is one. Takes the workspace that
-    /// suits it best.
+    /// Starts a call. Reserves memory for the buffers of `others`, for `staging`, and for the buffers of `sort`, if the
+    /// call is a sort. Takes the workspace that suits it best.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if calls in flight have taken too much and none of them ends; else as [`SortPlan::new`].
+    /// [`Error::OutOfMemory`] if calls in flight have taken too much memory and none of them ends; or the errors of
+    /// [`SortPlan::new`].
     pub(crate) async fn begin(
         engine: &Arc<Engine>,
         waiting: Waiting,
@@ -47,12 +49,13 @@ impl Call {
         let mut permit: Option<Permit> = None;
         loop {
             if let (Some((request, _)), None) = (sort, bound) {
-                // Nothing is known of it yet.
+                // No workspace is bound to this sort: the plan says what it needs.
                 let plan = SortPlan::new(request, &engine.gpu().facts)?;
                 wanted = others.iter().copied().chain(needs(&plan)).collect();
                 bound = Some(0);
             }
-            // The one that is bound already, else the one that has to grow the least, and of these the smallest.
+            // First a workspace that is bound to the sort; then the one that has to grow the least, and of these the
+            // smallest.
             let rank = |workspace: &Workspace| {
                 let bytes = workspace.bytes();
                 (bound_bytes(workspace).is_some(), core::cmp::Reverse((workspace.bytes_with(&wanted, staging) - bytes, bytes)))
@@ -62,7 +65,7 @@ impl Call {
             let used = bound_bytes(&taken.item).unwrap_or_else(|| wanted.iter().map(|(_, bytes)| bytes).sum()) + results as u64;
             let mut call = Self { engine: engine.clone(), waiting, taken: Some(taken), used, permit: None, is_running: false };
             if bound.is_some_and(|bytes| bytes > 0) && bound_bytes(call.workspace()).is_none() {
-                // Another call has taken the one that was bound.
+                // Another call has taken the workspace that was bound.
                 bound = None;
                 continue;
             }
@@ -70,7 +73,7 @@ impl Call {
             if call.permit.is_some() {
                 return Ok(call);
             }
-            // Others may use the workspace while this call waits.
+            // Other calls may use the workspace while this call waits.
             drop(call);
             permit = Some(engine.wait_for_room(waiting, bytes).await?);
         }
@@ -88,7 +91,8 @@ impl Call {
         &mut self.taken.as_mut().expect("there until the call ends").item
     }
 
-    /// Copies `bytes` to a buffer of the workspace. They are there when the commands of the next [`run`](Call::run) are.
+    /// Copies `bytes` to a buffer of the workspace. They arrive before the commands of the next [`run`](Call::run)
+    /// start.
     pub(crate) async fn upload(&mut self, bytes: &[u8], role: Role) -> Result<(), Error> {
         let buffer = self.workspace().buffer(role).clone();
         self.upload_to(bytes, &buffer, 0).await
@@ -145,8 +149,9 @@ impl Call {
         call.run(copies, &[], &mut []).await
     }
 
-    /// Submits the uploads and what `record` records. Then copies the first `targets[i].len()` bytes of each `sources[i]` to `targets[i]`; on an error no
-    /// target changes. Without targets it returns when the commands are submitted.
+    /// Submits the uploads and then the commands that `record` records. Then copies the first bytes of each of
+    /// `sources` to its slice of `targets`: to all of them, or, on an error, to none. Without targets, the call does
+    /// not wait for the device.
     pub(crate) async fn run(
         &mut self,
         record: impl FnOnce(&mut CommandEncoder) -> Result<(), Error>,

@@ -1,4 +1,5 @@
-//! What `budget`, `crew`, `pool`, `readers` and `turns` are built on, in one place: `tests/models` puts what a model checker has here.
+//! What `budget`, `crew`, `pool`, `readers` and `turns` are built on. `tests/models` replaces this file with the types of a
+//! model checker.
 
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
