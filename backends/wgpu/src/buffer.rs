@@ -163,7 +163,8 @@ impl<T: Pod> SortBuffer<T> {
     /// Returns the elements as they are now. While the result exists, the device cannot use the buffer.
     ///
     /// # Errors
-    /// A failure of the device.
+    /// [`Error::InvalidBuffer`] if the caller has mapped or destroyed the buffer by [`raw`](SortBuffer::raw), or a
+    /// failure of the device.
     pub fn read(&self) -> Result<Elements<'_, T>, Error> {
         blocking(self.elements(Waiting::Here))
     }
