@@ -1,4 +1,4 @@
-//! A key of one's own, proved, sorted, and sorted by. `cargo run --example custom_key`
+//! Tests a key type of your own, sorts it, and sorts other items by it. `cargo run --example custom_key`
 
 use polysort::laws;
 use polysort::prelude::*;
@@ -15,6 +15,8 @@ struct Version {
 impl Sortable for Version {
     type Bits = u64;
     const WIDTH: u32 = 3 * 16 + 1;
+    // A sort compares each key with what `from_bits` makes of its bits, so that no part of a key is ever lost.
+    const IDENTICAL: Option<fn(Self, Self) -> bool> = Some(|a, b| a == b);
 
     fn to_bits(self) -> u64 {
         let [major, minor, patch] = [self.major, self.minor, self.patch].map(u64::from);
@@ -27,7 +29,7 @@ impl Sortable for Version {
 }
 
 fn main() -> Result<(), Error> {
-    // The proof, best kept in a test: edges of every field, and neighbours.
+    // The test of the key, best kept among your own tests: edges of every field, and their neighbors.
     let edges = [0, 1, 9, 10, u16::MAX];
     let samples: Vec<Version> = edges
         .iter()
@@ -42,7 +44,7 @@ fn main() -> Result<(), Error> {
     Auto::global()?.sort(&mut versions)?;
     assert!(versions.is_sorted());
 
-    // As a key of something else, newest first.
+    // Other items by a version, newest first.
     let mut packages = vec![
         ("alpha", Version { major: 1, minor: 2, patch: 0, release: true }),
         ("beta", Version { major: 1, minor: 10, patch: 0, release: false }),

@@ -2,11 +2,11 @@
 //!
 //! `cargo run --release --example ivf_search`, on a GPU with `-- --backend wgpu`. Every answer is compared with brute force in
 //! double precision on the host. The program fails if looking into an eighth of the lists finds fewer than 95 of 100 nearest
-//! neighbours, or if looking into all of them differs.
+//! neighbors, or if looking into all of them differs.
 
 use npyz::NpyFile;
 use polysort::RayonBackend;
-use polysort::vector::{IvfIndex, IvfOptions, Neighbour, VectorSearch};
+use polysort::vector::{IvfIndex, IvfOptions, Neighbor, VectorSearch};
 use std::collections::HashSet;
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ const DIMENSION: usize = 64;
 const LISTS: usize = 64;
 /// Lists that a query looks into.
 const PROBES: usize = LISTS / 8;
-/// Neighbours that a query asks for.
+/// Neighbors that a query asks for.
 const K: usize = 10;
 /// One digit in this many is a query, the others are in the index.
 const HELD_OUT: usize = 9;
@@ -74,16 +74,16 @@ fn report<B: VectorSearch>(
     let there: HashSet<u64> = ids.iter().copied().collect();
     for probes in [PROBES, LISTS] {
         let found = index.search(held_out, K, probes)?;
-        // Pixels are small whole numbers, so distances are exact. A neighbour is right if it is no farther than the last true one.
+        // Pixels are small whole numbers, so distances are exact. A neighbor is right if it is no farther than the last true one.
         let mut right = 0;
         for ((&query, found), truth) in queries.iter().zip(&found).zip(&truth) {
-            for neighbour in found {
-                if !there.contains(&neighbour.id) || digits.distance(query, neighbour.id as usize) != neighbour.distance.into() {
-                    return Err(format!("digit {query}: {neighbour:?} is not there, or elsewhere").into());
+            for neighbor in found {
+                if !there.contains(&neighbor.id) || digits.distance(query, neighbor.id as usize) != neighbor.distance.into() {
+                    return Err(format!("digit {query}: {neighbor:?} is not there, or elsewhere").into());
                 }
             }
-            right += found.iter().filter(|neighbour| f64::from(neighbour.distance) <= truth[K - 1]).count();
-            if probes == LISTS && !found.iter().map(|neighbour| f64::from(neighbour.distance)).eq(truth.iter().copied()) {
+            right += found.iter().filter(|neighbor| f64::from(neighbor.distance) <= truth[K - 1]).count();
+            if probes == LISTS && !found.iter().map(|neighbor| f64::from(neighbor.distance)).eq(truth.iter().copied()) {
                 return Err(format!("digit {query}: all lists give {found:?}, brute force {truth:?}").into());
             }
         }
@@ -144,9 +144,9 @@ impl Digits {
         distances
     }
 
-    /// The digit that most of the neighbours are.
-    fn named(&self, neighbours: &[Neighbour]) -> u8 {
-        let votes = |digit: &u8| neighbours.iter().filter(|neighbour| self.labels[neighbour.id as usize] == *digit).count();
+    /// The digit that most of the neighbors are.
+    fn named(&self, neighbors: &[Neighbor]) -> u8 {
+        let votes = |digit: &u8| neighbors.iter().filter(|neighbor| self.labels[neighbor.id as usize] == *digit).count();
         (0..10).max_by_key(votes).unwrap_or(0)
     }
 }

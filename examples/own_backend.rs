@@ -1,10 +1,24 @@
 //! A whole backend in 40 lines, and the line that enters it in the conformance suite.
 //!
-//! `cargo run --release --example own_backend` runs the suite on it (`-- u32` the checks with that in their name, `-- --full` all cases).
+//! `cargo run --release --example own_backend` runs the suite on it: `-- u32` the checks with `u32` in their names, `-- --full` all cases.
+//!
+//! In a crate of your own the suite is a test. Put `main` into `tests/conformance.rs`, and this into `Cargo.toml`:
+//!
+//! ```toml
+//! [dependencies]
+//! polysort-core = "0.1"
+//!
+//! [dev-dependencies]
+//! polysort-kit = "0.1"
+//!
+//! [[test]]
+//! name = "conformance"
+//! harness = false
+//! ```
 
 use polysort::{Backend, Error, Limits, Spec, Word, permutation};
 
-/// Sorts with `std`. Yours may hold a device, a pool, a connection: anything that is cheap to clone.
+/// Sorts with `std`. Your backend may have a device, a thread pool or a connection: anything that is cheap to clone.
 #[derive(Clone)]
 struct Std;
 
@@ -38,6 +52,6 @@ impl Backend for Std {
 
 fn main() {
     let mut suite = polysort_kit::Suite::from_args();
-    suite.enter("std", Std::open);
+    suite.enter("std", Std::open); // The line that enters a backend.
     suite.run();
 }

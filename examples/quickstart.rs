@@ -13,10 +13,15 @@ fn main() -> Result<(), Error> {
     polysort::sort_pairs_with::<u16, u32, Auto>(&mut scores, &mut players, Options::descending())?;
     println!("pairs           {scores:?} {players:?}");
 
-    // Elements that are not plain: by a key that is taken once of each.
+    // Items that are not plain data: by a key that is computed once for each item.
     let mut words = vec!["violet".to_string(), "red".into(), "green".into(), "blue".into()];
     polysort::sort_by_key::<String, usize, Auto>(&mut words, String::len)?;
     println!("by key          {words:?}");
+
+    // Into another slice: the input stays.
+    let (input, mut sorted) = ([9_u8, 7, 8], [0; 3]);
+    polysort::sort_into::<u8, Auto>(&input, &mut sorted)?;
+    println!("into            {sorted:?} from {input:?}");
 
     // Argsort: the permutation alone.
     let order = polysort::argsort::<i64, Auto>(&[30, -10, 20])?;
@@ -32,7 +37,7 @@ fn main() -> Result<(), Error> {
     polysort::sort_with::<u16, Auto>(&mut codes, Options::ascending().bits(0..8))?;
     println!("by low byte     {codes:x?}");
 
-    // Many lists at once, and the best of a list.
+    // Many segments at once, and the largest keys of a slice.
     let mut rows = vec![3, 1, 2, /**/ 9, 8, /**/ 5, 4];
     polysort::sort_segments::<u32, Auto>(&mut rows, &[0, 3, 5, 7])?;
     println!("segments        {rows:?}");
@@ -41,7 +46,7 @@ fn main() -> Result<(), Error> {
     let best = polysort::top_k_segments::<u32, Auto>(&[3, 1, 2, /**/ 9, 8, /**/ 5, 4], 1, &[0, 3, 5, 7])?;
     println!("best of each    {:?} at {:?}", best.keys, best.indices);
 
-    // What sorted all this.
+    // The backend that sorted all this.
     println!("on              {}", Auto::global()?.name());
     Ok(())
 }

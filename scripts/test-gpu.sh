@@ -65,8 +65,8 @@ scripts/software-vulkan.sh install
 mkdir -p "$logs"
 rm -f "$logs"/*
 cargo test --workspace --no-run --quiet
-built=$(cargo test --workspace --no-run --quiet --message-format=json | grep -oE '"executable":"[^"]*/wgpu_(calls|conformance|faults|kernels|look_back|vectors)-[0-9a-f]+"' | cut -d'"' -f4)
-[ "$(wc -w <<<"$built")" = 6 ] || { echo "not every program was built: $built" >&2; exit 1; }
+built=$(cargo test --workspace --no-run --quiet --message-format=json | grep -oE '"executable":"[^"]*/wgpu_(calls|conformance|faults|kernels|look_back|side_by_side|vectors)-[0-9a-f]+"' | cut -d'"' -f4)
+[ "$(wc -w <<<"$built")" = 7 ] || { echo "not every program was built: $built" >&2; exit 1; }
 status=0
 for device in "$@"; do
     for program in $built; do printf '%s %s\n' "$device" "$program"; done

@@ -15,7 +15,7 @@ mkdir -p target
     cargo run --release --quiet -p polysort-cli -- devices
     for native in 1 0; do
         printf '\n## GPU tests, native kernels: %s\n' "$native"
-        for program in calls conformance faults kernels look_back vectors; do
+        for program in calls conformance faults kernels look_back side_by_side vectors; do
             log=target/metal-$program-$native.log
             POLYSORT_TEST_NATIVE=$native cargo test --release --quiet -p polysort-wgpu --test "wgpu_$program" >"$log" 2>&1 || failed=1
             printf '%-12s %s\n' "$program" "$(grep '^test result' "$log" || tail -n 3 "$log")"

@@ -18,6 +18,11 @@ step "format and lints"
 cargo fmt --all --check
 cargo clippy --workspace --all-targets --quiet -- -D warnings
 
+step "features, each by itself and none"
+for features in "" calibration metal rayon vector wgpu; do
+    cargo check --quiet -p polysort --no-default-features --features "$features" --all-targets
+done
+
 step "tests"
 if cargo nextest --version >/dev/null 2>&1; then
     cargo nextest run --workspace --no-fail-fast --status-level fail --final-status-level slow 2>&1 | tee -a "$tests"
@@ -51,7 +56,7 @@ step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 step "packages"
-cargo package --workspace --exclude polysort-kit --exclude polysort-benches --exclude polysort-msl --exclude polysort-web --allow-dirty --quiet --no-verify
+cargo package --workspace --exclude polysort-benches --exclude polysort-msl --exclude polysort-web --allow-dirty --quiet --no-verify
 
 step "the demo"
 # As the tests were built: what is for release differs in speed.

@@ -1,6 +1,6 @@
-//! A backend chosen at run time.
+//! A backend that is selected at run time.
 
-#[cfg(feature = "metal")]
+#[cfg(all(feature = "metal", target_vendor = "apple"))]
 use crate::MetalBackend;
 #[cfg(feature = "rayon")]
 use crate::RayonBackend;
@@ -9,21 +9,23 @@ use crate::WgpuBackend;
 use crate::{Backend, Error, Limits, Segments, Spec, Word};
 use bytemuck::Pod;
 
-/// Any of this build's backends: the choice at run time that generic methods do not give a `dyn Backend`.
+/// One of this build's backends, selected at run time. The methods of [`Backend`] are generic, so there is no `dyn Backend`.
 ///
 /// ```
+/// # #[cfg(feature = "rayon")] {
 /// use polysort::{AnyBackend, Sort};
 /// let backend = AnyBackend::by_name("rayon")?;
 /// let mut keys = [2_u8, 1];
 /// backend.sort(&mut keys)?;
 /// assert_eq!(keys, [1, 2]);
+/// # }
 /// # Ok::<(), polysort::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum AnyBackend {
     /// A GPU on an Apple system, through Metal.
-    #[cfg(feature = "metal")]
+    #[cfg(all(feature = "metal", target_vendor = "apple"))]
     Metal(MetalBackend),
     /// All cores.
     #[cfg(feature = "rayon")]
@@ -34,7 +36,7 @@ pub enum AnyBackend {
 }
 
 impl AnyBackend {
-    /// The names of the backends that this build knows for this system, the ones that `Auto` prefers first.
+    /// The names of the backends that this build has for this system, in the order in which [`open`](Backend::open) tries them.
     pub const NAMES: &'static [&'static str] = &[
         #[cfg(all(feature = "metal", target_vendor = "apple"))]
         "metal",
@@ -44,7 +46,7 @@ impl AnyBackend {
         "rayon",
     ];
 
-    /// Those of [`NAMES`](AnyBackend::NAMES) that are on a GPU.
+    /// The names of those that are on a GPU, in the same order.
     pub const GPU_NAMES: &'static [&'static str] = &[
         #[cfg(all(feature = "metal", target_vendor = "apple"))]
         "metal",
@@ -52,34 +54,36 @@ impl AnyBackend {
         "wgpu",
     ];
 
-    /// The shared device of the backend with one of [`NAMES`](AnyBackend::NAMES).
+    /// Returns the shared device of the backend with this name, which is one of [`NAMES`](AnyBackend::NAMES).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if there is no such backend in this build, or no device for it on this machine.
+    /// [`Error::Unavailable`] if this build has no such backend, or this machine has no device for it.
     pub fn by_name(name: &str) -> Result<Self, Error> {
         match name {
-            #[cfg(feature = "metal")]
+            #[cfg(all(feature = "metal", target_vendor = "apple"))]
             "metal" => Ok(Self::Metal(MetalBackend::global()?)),
             #[cfg(feature = "rayon")]
             "rayon" => Ok(Self::Rayon(RayonBackend::global()?)),
             #[cfg(feature = "wgpu")]
             "wgpu" => Ok(Self::Wgpu(WgpuBackend::global()?)),
-            _ => Err(Error::Unavailable {
-                backend: name.into(),
-                why: format!("this build has {}", Self::NAMES.join(", ")),
-                source: None,
-            }),
+            _ => {
+                let why = match name {
+                    "metal" if !cfg!(target_vendor = "apple") => "Metal is on Apple's systems only".into(),
+                    _ => format!("this build has {}", Self::NAMES.join(", ")),
+                };
+                Err(Error::Unavailable { backend: name.into(), why, source: None })
+            }
         }
     }
 
-    /// A device of its own for the backend with one of [`GPU_NAMES`](AnyBackend::GPU_NAMES), as the configuration says.
+    /// Opens a device of its own, by this configuration, for the backend with this name, which is one of [`GPU_NAMES`](AnyBackend::GPU_NAMES).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] as [`by_name`](AnyBackend::by_name), and for a backend that is on no GPU.
+    /// [`Error::Unavailable`] as [`by_name`](AnyBackend::by_name), and for a backend that is not on a GPU.
     #[cfg(feature = "wgpu")]
     pub fn open_gpu(name: &str, config: crate::gpu::Config) -> Result<Self, Error> {
         match name {
-            #[cfg(feature = "metal")]
+            #[cfg(all(feature = "metal", target_vendor = "apple"))]
             "metal" => MetalBackend::open_with(config).map(Self::Metal),
             "wgpu" => WgpuBackend::open_with(config).map(Self::Wgpu),
             _ => {
@@ -89,11 +93,11 @@ impl AnyBackend {
         }
     }
 
-    /// The engine of a backend on a GPU; none for others.
+    /// The engine of a backend on a GPU; `None` for other backends.
     #[cfg(feature = "wgpu")]
     pub fn gpu(&self) -> Option<&WgpuBackend> {
         match self {
-            #[cfg(feature = "metal")]
+            #[cfg(all(feature = "metal", target_vendor = "apple"))]
             Self::Metal(backend) => Some(backend),
             #[cfg(feature = "rayon")]
             Self::Rayon(_) => None,
@@ -101,16 +105,16 @@ impl AnyBackend {
         }
     }
 
-    /// What sorts: the backend, and the device by its name.
+    /// The backend and the name of its device.
     #[cfg(all(feature = "rayon", feature = "wgpu"))]
     pub(crate) fn device(&self) -> String {
         format!("{} {}", self.kind(), self.name())
     }
 
-    /// Which of [`NAMES`](AnyBackend::NAMES) this is.
+    /// The name of this backend, one of [`NAMES`](AnyBackend::NAMES).
     pub fn kind(&self) -> &'static str {
         match self {
-            #[cfg(feature = "metal")]
+            #[cfg(all(feature = "metal", target_vendor = "apple"))]
             Self::Metal(_) => "metal",
             #[cfg(feature = "rayon")]
             Self::Rayon(_) => "rayon",
@@ -120,11 +124,11 @@ impl AnyBackend {
     }
 }
 
-/// The same expression on whichever backend it is.
+/// Evaluates an expression with the backend that it is.
 macro_rules! on {
     ($any:expr, $backend:ident => $call:expr) => {
         match $any {
-            #[cfg(feature = "metal")]
+            #[cfg(all(feature = "metal", target_vendor = "apple"))]
             AnyBackend::Metal($backend) => $call,
             #[cfg(feature = "rayon")]
             AnyBackend::Rayon($backend) => $call,
@@ -135,7 +139,7 @@ macro_rules! on {
 }
 
 impl Backend for AnyBackend {
-    /// The first backend of [`NAMES`](AnyBackend::NAMES) that opens.
+    /// Opens the first backend of [`NAMES`](AnyBackend::NAMES) that opens.
     fn open() -> Result<Self, Error> {
         let mut failure = None;
         for name in Self::NAMES {
@@ -167,6 +171,21 @@ impl Backend for AnyBackend {
         on!(self, backend => backend.sort_pairs_bits(keys, values, spec))
     }
 
+    fn sort_bits_into<W: Word>(&self, keys: &[W], sorted: &mut [W], spec: Spec) -> Result<(), Error> {
+        on!(self, backend => backend.sort_bits_into(keys, sorted, spec))
+    }
+
+    fn sort_pairs_bits_into<W: Word, V: Pod>(
+        &self,
+        keys: &[W],
+        values: &[V],
+        sorted_keys: &mut [W],
+        sorted_values: &mut [V],
+        spec: Spec,
+    ) -> Result<(), Error> {
+        on!(self, backend => backend.sort_pairs_bits_into(keys, values, sorted_keys, sorted_values, spec))
+    }
+
     fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
         on!(self, backend => backend.argsort_bits(keys, spec))
     }
@@ -195,5 +214,19 @@ impl Backend for AnyBackend {
 
     fn top_k_segments_bits<W: Word>(&self, keys: &[W], k: usize, segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
         on!(self, backend => backend.top_k_segments_bits(keys, k, segments, spec))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_no_backend_here_is_refused_with_the_reason() {
+        let why = |name| AnyBackend::by_name(name).map(|backend| backend.name()).unwrap_err().to_string();
+        assert!(why("abacus").contains("abacus is unavailable: this build has "), "{}", why("abacus"));
+        if !cfg!(target_vendor = "apple") {
+            assert!(why("metal").contains("metal is unavailable: Metal is on Apple's systems only"), "{}", why("metal"));
+        }
     }
 }

@@ -1,111 +1,161 @@
-//! The backend for those who do not care.
+//! The backend for programs that leave the choice to polysort.
 
-use crate::calibration;
 use crate::costs::Costs;
 use crate::stored::Stored;
 use crate::{AnyBackend, Backend, Error, Limits, RayonBackend, Segments, Spec, Word};
 use bytemuck::Pod;
+use polysort_core::{Opened, Retry};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
-/// Sorts on the device that suits the call, by a table: the built-in one, or what [`calibrate`](crate::calibrate) stored on this
-/// machine; on a GPU by the shapes of passes that were stored for it, if there are any. Never measures; reads what is stored when it is opened.
+/// Sorts each call on the CPU or on the GPU, whichever is faster by a table of costs.
 ///
-/// A GPU gets what it sorts sooner than the cores do, the copies there and back included. It is opened when the calls that it could
-/// have had have taken as long as opening it takes. One that shares the cores, a software adapter, counts as none unless it
-/// was measured. What a GPU fails at, the cores do.
+/// The table is the built-in one or, with the feature `calibration`, the one that `calibrate` stored on this machine. On the GPU, the
+/// shapes of passes that were stored for it are used, if there are any. `Auto` never measures; it reads what is stored when it opens.
+///
+/// | call | sorted by |
+/// |---|---|
+/// | the CPU takes less than 0.2 ms for it | the CPU: submitting to a GPU takes longer |
+/// | a longer sort, of pairs too, or argsort | the GPU, if it is faster, copies to the GPU and back included |
+/// | segments, selections | the CPU: it reads the keys once, and the GPU would have to get them first |
+///
+/// The GPU is opened when the calls that it could have had have taken as long as opening takes. A software adapter runs on the cores, so it does not
+/// count as a GPU unless it was measured. If the GPU fails, the CPU takes the call.
+///
+/// A failure is never kept for ever. If the GPU could not be opened, or is lost, the next call for the GPU opens it again. After `k` such failures
+/// in a row, `2^(k-1) - 1` such calls, at most 1023, go to the CPU before one tries the GPU again. A call that the GPU answers resets the count.
+///
+/// `Auto` is a handle: cloning it copies one pointer.
 #[derive(Clone, Debug)]
 pub struct Auto {
+    shared: Arc<Shared>,
+}
+
+/// What all clones of a handle share.
+#[derive(Debug)]
+struct Shared {
     cpu: AnyBackend,
     costs: Costs,
-    stored: Arc<Stored>,
-    gpu: Arc<Gpu>,
-}
-
-/// The GPU, if one is there.
-#[derive(Debug, Default)]
-struct Gpu {
-    opened: OnceLock<Option<(AnyBackend, Costs)>>,
-    /// Nanoseconds of calls that it could have had.
+    stored: Stored,
+    gpu: Retry<Found>,
+    /// Nanoseconds of calls that the GPU could have had before it was opened.
     missed: AtomicU64,
+    open_gpu: fn(&Stored) -> Result<Found, Error>,
 }
 
-/// Calls that the cores answer sooner, in nanoseconds, no GPU answers yet sooner.
+/// The GPU of this machine; `None` if it has none that counts.
+type Found = Option<Arc<Gpu>>;
+
+#[derive(Debug)]
+struct Gpu {
+    backend: AnyBackend,
+    costs: Costs,
+}
+
+/// Calls that the CPU finishes within this time, in nanoseconds, always stay on the CPU: submitting to a GPU alone takes longer.
 const WORTH: f64 = 2.0e5;
 
-/// Nanoseconds that opening a GPU, compiling for it and testing it are taken to cost.
+/// The assumed time, in nanoseconds, of opening a GPU, compiling kernels for it and testing them.
 const OPENING: u64 = 300_000_000;
 
 impl Auto {
-    /// The backend that a call on `len` keys of `key_bytes` with payloads of `payload_bytes` (0 for none) is best taken by. Opens
-    /// the GPU if it may be that.
-    pub fn choose(&self, len: usize, key_bytes: usize, payload_bytes: usize) -> &AnyBackend {
-        let on_cores = self.costs.of(len, key_bytes, payload_bytes);
-        match if on_cores < WORTH { None } else { self.gpu() } {
-            Some((gpu, costs)) if costs.of(len, key_bytes, payload_bytes) < on_cores => gpu,
-            _ => &self.cpu,
+    /// Returns the backend that is best for a sort of `len` keys of `key_bytes` bytes with payloads of `payload_bytes` bytes (0 for none). Opens the GPU if
+    /// it could be that backend and was not opened yet.
+    pub fn choose(&self, len: usize, key_bytes: usize, payload_bytes: usize) -> AnyBackend {
+        let on_cpu = self.shared.costs.of(len, key_bytes, payload_bytes);
+        let gpu = if on_cpu < WORTH { None } else { self.gpu().ok().flatten() };
+        match gpu.filter(|gpu| gpu.costs.of(len, key_bytes, payload_bytes) < on_cpu) {
+            Some(gpu) => gpu.backend.clone(),
+            None => self.shared.cpu.clone(),
         }
     }
 
-    /// What is used for such a call: as [`choose`](Auto::choose) says once the GPU is worth opening.
-    fn pick(&self, len: usize, key_bytes: usize, payload_bytes: usize) -> &AnyBackend {
-        if self.gpu.opened.get().is_none() {
-            let on_cores = self.costs.of(len, key_bytes, payload_bytes);
-            if on_cores < WORTH || self.gpu.missed.fetch_add(on_cores as u64, Ordering::Relaxed) + (on_cores as u64) < OPENING {
-                return &self.cpu;
-            }
-        }
-        let chosen = self.choose(len, key_bytes, payload_bytes);
-        tracing::trace!(backend = chosen.kind(), len, key_bytes, payload_bytes, "chosen");
-        chosen
-    }
-
-    /// What this machine has, and why it is taken or not: a line for each backend. Opens the GPU.
+    /// Describes the backends of this machine, and where their costs come from: a line for each backend. Opens the GPU if it was not opened yet.
     pub fn explain(&self) -> Vec<String> {
         let cost = |costs: &Costs| {
             let [few, many] = [1 << 10, 1 << 22].map(|len| costs.of(len, 4, 0) / 1000.0);
             format!("{few:.0} us for 2^10 keys of 4 bytes, {many:.0} us for 2^22")
         };
-        let source = match &self.stored.measured {
+        let source = match &self.shared.stored.measured {
             Some(_) => "as measured on this machine",
             None => "by the built-in table; `calibrate` measures this machine",
         };
         let (gpu, shapes) = match self.gpu() {
-            Some((backend, costs)) => (format!("{}: {}", backend.name(), cost(costs)), tuned(backend)),
-            None => ("no GPU, or one that runs on the cores".into(), vec![]),
+            Ok(Some(gpu)) => (format!("{}: {}", gpu.backend.name(), cost(&gpu.costs)), tuned(&gpu.backend)),
+            Ok(None) => ("no GPU, or one that runs on the cores".into(), vec![]),
+            Err(error) => (format!("no GPU: {error}"), vec![]),
         };
-        let mut lines = vec![gpu, format!("{}: {}", self.cpu.name(), cost(&self.costs)), source.into()];
+        let mut lines = vec![gpu, format!("{}: {}", self.shared.cpu.name(), cost(&self.shared.costs)), source.into()];
         if !shapes.is_empty() {
             lines.push(format!("the GPU's passes as tuned on this machine: {}", shapes.join("; ")));
         }
         lines
     }
 
-    fn gpu(&self) -> Option<&(AnyBackend, Costs)> {
-        self.gpu.opened.get_or_init(|| gpu(&self.stored)).as_ref()
+    /// The GPU, or why there is none: what the latest try gave, or the first one.
+    fn gpu(&self) -> Result<Found, Error> {
+        let Shared { gpu, stored, open_gpu, .. } = &*self.shared;
+        gpu.latest().unwrap_or_else(|| gpu.get(|| open_gpu(stored)).map(|opened| opened.device))
     }
 
-    fn run<T>(&self, chosen: &AnyBackend, mut work: impl FnMut(&AnyBackend) -> Result<T, Error>) -> Result<T, Error> {
-        match work(chosen) {
-            Err(error) if !error.is_misuse() && chosen.kind() != self.cpu.kind() => {
-                tracing::warn!(backend = chosen.kind(), %error, "the cores take over");
-                work(&self.cpu)
+    /// The GPU for a call, if the call is better there; opens it if it is worth opening, or is to be tried again.
+    fn pick(&self, len: usize, key_bytes: usize, payload_bytes: usize) -> Option<(Arc<Gpu>, Opened<Found>)> {
+        let Shared { costs, gpu, missed, stored, open_gpu, .. } = &*self.shared;
+        let on_cpu = costs.of(len, key_bytes, payload_bytes);
+        if on_cpu < WORTH {
+            return None;
+        }
+        let missing = on_cpu as u64;
+        if gpu.latest().is_none() && missed.fetch_add(missing, Ordering::Relaxed) + missing < OPENING {
+            return None;
+        }
+        let opened = gpu.get(|| open_gpu(stored)).ok()?;
+        let gpu = opened.device.clone().filter(|gpu| gpu.costs.of(len, key_bytes, payload_bytes) < on_cpu)?;
+        tracing::trace!(backend = gpu.backend.kind(), len, key_bytes, payload_bytes, "chosen");
+        Some((gpu, opened))
+    }
+
+    /// Runs a call of keys and payloads of these sizes on the backend that is best for it, and on the CPU if the GPU fails.
+    fn run<T>(
+        &self,
+        (len, key_bytes, payload_bytes): (usize, usize, usize),
+        mut work: impl FnMut(&AnyBackend) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let Shared { cpu, gpu: retry, .. } = &*self.shared;
+        let Some((gpu, opened)) = self.pick(len, key_bytes, payload_bytes) else { return work(cpu) };
+        let outcome = work(&gpu.backend);
+        match outcome {
+            Err(error) if !error.is_misuse() => {
+                tracing::warn!(backend = gpu.backend.kind(), %error, "the CPU takes over");
+                if gpu.backend.is_lost() {
+                    retry.lost(&opened, error);
+                }
+                work(cpu)
             }
-            done => done,
+            Err(misuse) => Err(misuse),
+            Ok(done) => {
+                retry.succeeded();
+                Ok(done)
+            }
         }
     }
 }
 
-/// The GPU by the backend that is preferred: the shared one, or one of its own if it is to sort by shapes that were stored for it.
+/// The GPU by the backend that is preferred: the shared one, or one with the shapes of passes that are stored for it.
 #[cfg(feature = "wgpu")]
 pub(crate) fn preferred_gpu(stored: &Stored) -> Result<AnyBackend, Error> {
-    use crate::gpu::Config;
-    #[cfg(feature = "metal")]
-    let shared = AnyBackend::by_name("metal").or_else(|_| AnyBackend::by_name("wgpu"))?;
-    #[cfg(not(feature = "metal"))]
-    let shared = AnyBackend::by_name("wgpu")?;
+    let mut shared = Err(Error::Unavailable { backend: "a GPU".into(), why: "this build has none".into(), source: None });
+    for name in AnyBackend::GPU_NAMES {
+        shared = shared.or_else(|_| AnyBackend::by_name(name));
+    }
+    with_stored_shapes(stored, shared?)
+}
+
+/// A device like `shared` with the shapes of passes that are stored for it, if there are any.
+#[cfg(all(feature = "calibration", feature = "wgpu"))]
+fn with_stored_shapes(stored: &Stored, shared: AnyBackend) -> Result<AnyBackend, Error> {
     let Some(&tuned) = stored.tuned.get(&shared.device()) else { return Ok(shared) };
-    let mut config = Config::from_env();
+    let mut config = crate::gpu::Config::from_env();
     config.tuned = tuned;
     AnyBackend::open_gpu(shared.kind(), config).or_else(|error| {
         tracing::warn!(%error, "the tuned shapes are not used");
@@ -113,7 +163,13 @@ pub(crate) fn preferred_gpu(stored: &Stored) -> Result<AnyBackend, Error> {
     })
 }
 
-/// The shapes that a GPU sorts by instead of the built-in ones.
+/// Without the feature `calibration` nothing is stored.
+#[cfg(all(not(feature = "calibration"), feature = "wgpu"))]
+fn with_stored_shapes(_: &Stored, shared: AnyBackend) -> Result<AnyBackend, Error> {
+    Ok(shared)
+}
+
+/// The shapes of passes that a GPU uses instead of the built-in ones.
 #[cfg(feature = "wgpu")]
 fn tuned(gpu: &AnyBackend) -> Vec<String> {
     let shapes = gpu.gpu().into_iter().flat_map(|gpu| gpu.facts().tuned.shapes());
@@ -125,74 +181,95 @@ fn tuned(_: &AnyBackend) -> Vec<String> {
     vec![]
 }
 
+/// Opens the GPU; `None` for one that does not count.
 #[cfg(feature = "wgpu")]
-fn gpu(stored: &Stored) -> Option<(AnyBackend, Costs)> {
+fn open_gpu(stored: &Stored) -> Result<Found, Error> {
     use crate::gpu::wgpu::DeviceType;
-    let backend = match preferred_gpu(stored) {
-        Ok(opened) => opened,
-        Err(error) => {
-            tracing::debug!(%error, "no GPU");
-            return None;
-        }
-    };
+    let backend = preferred_gpu(stored).inspect_err(|error| tracing::debug!(%error, "no GPU"))?;
+    let Some(gpu) = backend.gpu() else { return Ok(None) };
     let known = stored.measured.as_ref().and_then(|measured| measured.gpu.as_ref()).filter(|(name, _)| *name == backend.name());
-    let costs = match (known, backend.gpu()?.info().device_type) {
+    let costs = match (known, gpu.info().device_type) {
         (Some((_, costs)), _) => costs.clone(),
-        // Copies over a bus cost more than copies in memory; a sort on a small GPU costs more than one on a large one.
+        // Copies over a bus cost more than copies in memory; a sort on a small GPU costs more than one on a large GPU.
         (None, DeviceType::DiscreteGpu | DeviceType::VirtualGpu) => Costs::even(1.0e6, 0.15),
         (None, DeviceType::IntegratedGpu) => Costs::even(1.0e6, 0.4),
-        (None, DeviceType::Cpu | DeviceType::Other) => return None,
+        (None, DeviceType::Cpu | DeviceType::Other) => return Ok(None),
     };
-    Some((backend, costs))
+    Ok(Some(Arc::new(Gpu { backend, costs })))
 }
 
 #[cfg(not(feature = "wgpu"))]
-fn gpu(_: &Stored) -> Option<(AnyBackend, Costs)> {
-    None
+fn open_gpu(_: &Stored) -> Result<Found, Error> {
+    Ok(None)
+}
+
+/// What is stored for this machine.
+#[cfg(feature = "calibration")]
+fn stored() -> Stored {
+    crate::calibration::load().unwrap_or_default()
+}
+
+#[cfg(not(feature = "calibration"))]
+fn stored() -> Stored {
+    Stored::default()
 }
 
 impl Backend for Auto {
     fn open() -> Result<Self, Error> {
         let cpu = RayonBackend::global()?;
         let threads = cpu.threads();
-        let mut stored = calibration::load().unwrap_or_default();
+        let mut stored = stored();
         stored.measured = stored.measured.filter(|measured| measured.threads == threads);
         let costs = stored.measured.as_ref().map_or_else(|| Costs::of_cores(threads), |measured| measured.cores.clone());
-        Ok(Self { cpu: AnyBackend::Rayon(cpu), costs, stored: Arc::new(stored), gpu: Arc::default() })
+        let (cpu, gpu, missed) = (AnyBackend::Rayon(cpu), Retry::untried(), AtomicU64::new(0));
+        Ok(Self { shared: Arc::new(Shared { cpu, costs, stored, gpu, missed, open_gpu }) })
     }
 
     fn name(&self) -> String {
-        match self.gpu.opened.get().and_then(Option::as_ref) {
-            Some((gpu, _)) => format!("auto ({}; {})", gpu.name(), self.cpu.name()),
-            None => format!("auto ({})", self.cpu.name()),
+        match self.shared.gpu.latest() {
+            Some(Ok(Some(gpu))) => format!("auto ({}; {})", gpu.backend.name(), self.shared.cpu.name()),
+            _ => format!("auto ({})", self.shared.cpu.name()),
         }
     }
 
+    /// The limits of the CPU, which takes what the GPU refuses.
     fn limits(&self) -> Limits {
-        self.cpu.limits()
-    }
-
-    fn is_lost(&self) -> bool {
-        self.gpu.opened.get().and_then(Option::as_ref).is_some_and(|(gpu, _)| gpu.is_lost())
+        self.shared.cpu.limits()
     }
 
     fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
-        self.run(self.pick(keys.len(), size_of::<W>(), 0), |backend| backend.sort_bits(keys, spec))
+        self.run((keys.len(), size_of::<W>(), 0), |backend| backend.sort_bits(keys, spec))
     }
 
     fn sort_pairs_bits<W: Word, V: Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
-        let chosen = self.pick(keys.len(), size_of::<W>(), size_of::<V>());
-        self.run(chosen, |backend| backend.sort_pairs_bits(keys, values, spec))
+        self.run((keys.len(), size_of::<W>(), size_of::<V>()), |backend| backend.sort_pairs_bits(keys, values, spec))
+    }
+
+    fn sort_bits_into<W: Word>(&self, keys: &[W], sorted: &mut [W], spec: Spec) -> Result<(), Error> {
+        self.run((keys.len(), size_of::<W>(), 0), |backend| backend.sort_bits_into(keys, sorted, spec))
+    }
+
+    fn sort_pairs_bits_into<W: Word, V: Pod>(
+        &self,
+        keys: &[W],
+        values: &[V],
+        sorted_keys: &mut [W],
+        sorted_values: &mut [V],
+        spec: Spec,
+    ) -> Result<(), Error> {
+        self.run((keys.len(), size_of::<W>(), size_of::<V>()), |backend| {
+            backend.sort_pairs_bits_into(keys, values, sorted_keys, sorted_values, spec)
+        })
     }
 
     fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
-        self.run(self.pick(keys.len(), size_of::<W>(), size_of::<u32>()), |backend| backend.argsort_bits(keys, spec))
+        self.run((keys.len(), size_of::<W>(), size_of::<u32>()), |backend| backend.argsort_bits(keys, spec))
     }
 
-    // The cores sort segments, and select, in one read of what a GPU would have to be sent first.
+    // The CPU sorts segments, and selects, in one read of keys that a GPU would have to get first.
 
     fn sort_segments_bits<W: Word>(&self, keys: &mut [W], segments: Segments<'_>, spec: Spec) -> Result<(), Error> {
-        self.cpu.sort_segments_bits(keys, segments, spec)
+        self.shared.cpu.sort_segments_bits(keys, segments, spec)
     }
 
     fn sort_pairs_segments_bits<W: Word, V: Pod>(
@@ -202,47 +279,58 @@ impl Backend for Auto {
         segments: Segments<'_>,
         spec: Spec,
     ) -> Result<(), Error> {
-        self.cpu.sort_pairs_segments_bits(keys, values, segments, spec)
+        self.shared.cpu.sort_pairs_segments_bits(keys, values, segments, spec)
     }
 
     fn argsort_segments_bits<W: Word>(&self, keys: &[W], segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
-        self.cpu.argsort_segments_bits(keys, segments, spec)
+        self.shared.cpu.argsort_segments_bits(keys, segments, spec)
     }
 
     fn top_k_bits<W: Word>(&self, keys: &[W], k: usize, spec: Spec) -> Result<Vec<u32>, Error> {
-        self.cpu.top_k_bits(keys, k, spec)
+        self.shared.cpu.top_k_bits(keys, k, spec)
     }
 
     fn top_k_segments_bits<W: Word>(&self, keys: &[W], k: usize, segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
-        self.cpu.top_k_segments_bits(keys, k, segments, spec)
+        self.shared.cpu.top_k_segments_bits(keys, k, segments, spec)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicUsize;
 
-    /// An `Auto` whose GPU, other threads by name, takes a fifth of what the cores take, and more for pairs than they do.
-    fn auto() -> Result<Auto, Error> {
-        let gpu = AnyBackend::Rayon(RayonBackend::with_threads(2)?);
-        let costs = |per_key: f64, per_value: f64| {
-            let cost = |len, key, value| Ok::<_, Error>(len as f64 * (per_key * key as f64 + per_value * value as f64));
-            Costs::by(cost)
-        };
-        let opened = OnceLock::from(Some((gpu, costs(1.0, 20.0)?)));
-        let gpu = Arc::new(Gpu { opened, missed: AtomicU64::new(0) });
-        Ok(Auto { cpu: AnyBackend::Rayon(RayonBackend::with_threads(1)?), costs: costs(5.0, 5.0)?, stored: Arc::default(), gpu })
+    fn costs(per_key: f64, per_value: f64) -> Result<Costs, Error> {
+        Costs::by(|len, key, value| Ok(len as f64 * (per_key * key as f64 + per_value * value as f64)))
+    }
+
+    /// The GPU of the tests, other threads by its name, takes a fifth of what the cores take for keys, and more for pairs than they do.
+    fn other_threads(_: &Stored) -> Result<Found, Error> {
+        let backend = AnyBackend::Rayon(RayonBackend::with_threads(2)?);
+        Ok(Some(Arc::new(Gpu { backend, costs: costs(1.0, 20.0)? })))
+    }
+
+    /// An `Auto` that has not opened its GPU yet.
+    fn untried(open_gpu: fn(&Stored) -> Result<Found, Error>) -> Result<Auto, Error> {
+        let (gpu, missed) = (Retry::untried(), AtomicU64::new(0));
+        let cpu = AnyBackend::Rayon(RayonBackend::with_threads(1)?);
+        Ok(Auto { shared: Arc::new(Shared { cpu, costs: costs(5.0, 5.0)?, stored: Stored::default(), gpu, missed, open_gpu }) })
+    }
+
+    fn picked(auto: &Auto, len: usize, key: usize, payload: usize) -> String {
+        auto.pick(len, key, payload).map_or_else(|| auto.shared.cpu.name(), |(gpu, _)| gpu.backend.name())
     }
 
     #[test]
     fn what_is_cheaper_is_chosen_by_key_and_payload() -> Result<(), Error> {
-        let auto = auto()?;
-        let (cpu, gpu) = (auto.cpu.name(), auto.gpu().map(|(gpu, _)| gpu.name()).unwrap_or_default());
+        let auto = untried(other_threads)?;
+        let gpu = auto.gpu()?.ok_or_else(|| Error::Unsupported { what: "no GPU".into() })?.backend.name();
+        let cpu = auto.shared.cpu.name();
         assert_ne!(cpu, gpu);
         // The GPU saves 4 ns for each byte of a key and loses 15 for each byte of a payload.
         for (key, payload, expected) in [(4, 0, &gpu), (16, 0, &gpu), (16, 4, &gpu), (4, 4, &cpu), (4, 16, &cpu), (16, 8, &cpu)] {
             assert_eq!(auto.choose(1 << 20, key, payload).name(), *expected, "{key} and {payload} bytes");
-            assert_eq!(auto.pick(1 << 20, key, payload).name(), *expected, "{key} and {payload} bytes");
+            assert_eq!(picked(&auto, 1 << 20, key, payload), *expected, "{key} and {payload} bytes");
         }
         assert_eq!(auto.choose(1 << 10, 16, 0).name(), cpu, "too short a call for any GPU");
         Ok(())
@@ -250,20 +338,73 @@ mod tests {
 
     #[test]
     fn a_gpu_is_not_opened_for_less_than_opening_it_takes() -> Result<(), Error> {
-        let mut auto = auto()?;
-        auto.gpu = Arc::default();
+        let auto = untried(other_threads)?;
         let (len, key) = (1 << 20, 4);
-        let missed = auto.costs.of(len, key, 0) as u64;
+        let missed = auto.shared.costs.of(len, key, 0) as u64;
         for _ in 0..(OPENING - 1) / missed {
-            assert_eq!(auto.pick(len, key, 0).name(), auto.cpu.name());
-            assert!(auto.gpu.opened.get().is_none(), "opened too soon");
+            assert_eq!(picked(&auto, len, key, 0), auto.shared.cpu.name());
+            assert!(auto.shared.gpu.latest().is_none(), "opened too early");
         }
         for _ in 0..1000 {
             auto.pick(1 << 10, key, 0);
         }
-        assert!(auto.gpu.opened.get().is_none(), "opened for calls that no GPU answers sooner");
+        assert!(auto.shared.gpu.latest().is_none(), "opened for calls that are too short for any GPU");
         auto.pick(len, key, 0);
-        assert!(auto.gpu.opened.get().is_some(), "not opened though it would have paid");
+        assert!(auto.shared.gpu.latest().is_some(), "not opened though it would have paid");
+        Ok(())
+    }
+
+    #[test]
+    fn a_clone_is_the_same_handle() -> Result<(), Error> {
+        let auto = untried(other_threads)?;
+        assert!(Arc::ptr_eq(&auto.shared, &auto.clone().shared));
+        assert_eq!(size_of::<Auto>(), size_of::<usize>());
+        Ok(())
+    }
+
+    #[test]
+    fn a_gpu_that_does_not_open_is_tried_again() -> Result<(), Error> {
+        static TRIED: AtomicUsize = AtomicUsize::new(0);
+        fn fails_thrice(stored: &Stored) -> Result<Found, Error> {
+            match TRIED.fetch_add(1, Ordering::Relaxed) {
+                0..3 => Err(Error::Unavailable { backend: "a GPU".into(), why: "its driver restarts".into(), source: None }),
+                _ => other_threads(stored),
+            }
+        }
+        let auto = untried(fails_thrice)?;
+        assert!(auto.explain()[0].contains("its driver restarts"), "{:?}", auto.explain());
+        assert_eq!(auto.choose(1 << 20, 4, 0).name(), auto.shared.cpu.name());
+        assert_eq!(TRIED.load(Ordering::Relaxed), 1, "asking what would be chosen is no call");
+        // Tried by the next call, then after one without a try, then after three.
+        let tried: Vec<usize> = (0..8)
+            .map(|_| {
+                auto.pick(1 << 20, 4, 0);
+                TRIED.load(Ordering::Relaxed)
+            })
+            .collect();
+        assert_eq!(tried, [2, 2, 3, 3, 3, 3, 4, 4]);
+        assert_ne!(picked(&auto, 1 << 20, 4, 0), auto.shared.cpu.name());
+        assert_eq!(auto.name(), format!("auto (rayon, 2 threads; {})", auto.shared.cpu.name()));
+        Ok(())
+    }
+
+    #[test]
+    fn a_failing_gpu_leaves_the_call_to_the_cpu_and_a_lost_one_is_opened_again() -> Result<(), Error> {
+        let auto = untried(other_threads)?;
+        auto.gpu()?;
+        let failing = |backend: &AnyBackend| match backend.name() == auto.shared.cpu.name() {
+            true => Ok(backend.name()),
+            false => Err(Error::OutOfMemory { asked: 1, limit: None }),
+        };
+        assert_eq!(auto.run((1 << 20, 4, 0), failing)?, auto.shared.cpu.name());
+        assert!(matches!(auto.shared.gpu.latest(), Some(Ok(Some(_)))), "it failed, but is not lost");
+        let misuse = auto.run((1 << 20, 4, 0), |_| Error::check_lengths("keys", 1, "values", 2));
+        assert!(matches!(misuse, Err(Error::LengthMismatch { .. })));
+        // A loss closes it; the next call opens it again.
+        let (_, opened) = auto.pick(1 << 20, 4, 0).ok_or_else(|| Error::Unsupported { what: "no GPU".into() })?;
+        auto.shared.gpu.lost(&opened, Error::OutOfMemory { asked: 1, limit: None });
+        assert!(auto.gpu().is_err());
+        assert_eq!(auto.run((1 << 20, 4, 0), |backend| Ok(backend.name()))?, "rayon, 2 threads");
         Ok(())
     }
 }

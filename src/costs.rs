@@ -1,25 +1,27 @@
-//! What sorts cost on the devices of a machine: by the built-in table, or as they were measured.
+//! The costs of sorts on the devices of a machine: by the built-in table, or as they were measured.
 
 use core::convert::Infallible;
+#[cfg(feature = "calibration")]
 use core::fmt::Write;
 use std::collections::BTreeMap;
 
 /// Sizes of keys, in bytes, that costs are known for.
 pub(crate) const KEY_BYTES: [usize; 5] = [1, 2, 4, 8, 16];
 
-/// Sizes of payloads, in bytes, that costs are known for. Others cost what the next larger one does.
+/// Sizes of payloads, in bytes, that costs are known for. Another size costs as much as the next larger one.
 pub(crate) const PAYLOAD_BYTES: [usize; 4] = [0, 4, 8, 16];
 
-/// Numbers of keys that costs are known for. Between them they grow evenly, and beyond the last one in proportion.
+/// Numbers of keys that costs are known for. Between them costs are linear, and beyond the last one they are proportional.
 pub(crate) const LENGTHS: [usize; 4] = [1 << 10, 1 << 14, 1 << 18, 1 << 22];
 
 /// The line that stands for the name of a GPU.
+#[cfg(feature = "calibration")]
 const NO_GPU: &str = "no gpu";
 
-/// Nanoseconds that one core takes for each byte of keys and payload: 16 M keys of 4 and 8 bytes on two cores of an AMD EPYC.
+/// Nanoseconds that one core takes for each byte of keys and payload. Measured: 16 M keys of 4 and 8 bytes on two cores of an AMD EPYC.
 const CORE_BYTE: f64 = 1.0;
 
-/// Cores above which the memory, not they, set the pace.
+/// The most cores that make a sort faster: with more of them the memory limits it.
 const USEFUL_CORES: usize = 16;
 
 /// Nanoseconds of a sort on one device, by the bytes of its keys and of its payload, for each of [`LENGTHS`].
@@ -36,7 +38,7 @@ impl Costs {
         }
     }
 
-    /// The costs that `cost` tells for a number of keys and the bytes of a key and of a payload.
+    /// The costs that `cost` returns for a number of keys and the bytes of a key and of a payload.
     pub(crate) fn by<E>(mut cost: impl FnMut(usize, usize, usize) -> Result<f64, E>) -> Result<Self, E> {
         let mut all = BTreeMap::new();
         for key in KEY_BYTES {
@@ -51,7 +53,7 @@ impl Costs {
         Ok(Self(all))
     }
 
-    /// What is assumed of so many cores.
+    /// The assumed costs on so many cores.
     pub(crate) fn of_cores(cores: usize) -> Self {
         Self::even(0.0, CORE_BYTE / cores.clamp(1, USEFUL_CORES) as f64)
     }
@@ -73,16 +75,17 @@ impl Costs {
     }
 }
 
-/// What was measured on a machine.
+/// The costs that were measured on a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Measured {
-    /// How many threads the cores were used with.
+    /// The number of threads of the CPU's sorts.
     pub(crate) threads: usize,
     pub(crate) cores: Costs,
-    /// The GPU by its name, if there was one.
+    /// The name of the GPU and its costs, if there was one.
     pub(crate) gpu: Option<(String, Costs)>,
 }
 
+#[cfg(feature = "calibration")]
 impl Measured {
     /// The lines that [`parse`](Measured::parse) reads.
     pub(crate) fn text(&self) -> String {
@@ -98,7 +101,7 @@ impl Measured {
         text
     }
 
-    /// Reads lines; none if they are others, or lack anything.
+    /// Reads lines; `None` if they are malformed or incomplete.
     pub(crate) fn parse<'a>(mut lines: impl Iterator<Item = &'a str>) -> Option<Self> {
         let threads = lines.next()?.strip_prefix("threads ")?.parse().ok()?;
         let name = match lines.next()? {
@@ -147,6 +150,7 @@ mod tests {
         assert_eq!(Costs::even(7.0, 2.0).of(1 << 14, 4, 4), 7.0 + 2.0 * 8.0 * 16384.0);
     }
 
+    #[cfg(feature = "calibration")]
     #[test]
     fn a_text_is_read_as_it_was_written_or_not_at_all() {
         let costs = Costs::even(1000.0, 1.0);

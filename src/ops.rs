@@ -1,6 +1,6 @@
-//! The operations as free functions: the backend is a type parameter, its device opened once for the process.
+//! The operations as free functions. The backend is a type parameter, and its device is opened once for the process.
 //!
-//! Each is [`B::global()`](Backend::global) and the method of [`Sort`] with the same name, whose docs say what it does.
+//! Each function calls the method of [`Sort`] with the same name on [`B::global()`](Backend::global).
 
 use crate::{Backend, Error, Options, Segments, Sort, Sortable, TopK};
 use bytemuck::Pod;
@@ -8,79 +8,152 @@ use bytemuck::Pod;
 /// Sorts `keys` on backend `B`, ascending and stable.
 ///
 /// ```
+/// # #[cfg(feature = "rayon")] {
 /// use polysort::{sort, RayonBackend};
 /// let mut keys = [3, -1, 2];
 /// sort::<i32, RayonBackend>(&mut keys)?;
 /// assert_eq!(keys, [-1, 2, 3]);
+/// # }
 /// # Ok::<(), polysort::Error>(())
 /// ```
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::sort`]; `keys` is then as it was.
+/// The errors of opening `B`, and of [`Sort::sort`]; `keys` then stays as it was.
 pub fn sort<K: Sortable, B: Backend>(keys: &mut [K]) -> Result<(), Error> {
     B::global()?.sort(keys)
 }
 
-/// Sorts `keys` on backend `B` as `options` say.
+/// Sorts `keys` on backend `B` by `options`.
 ///
 /// ```
+/// # #[cfg(feature = "rayon")] {
 /// use polysort::{sort_with, Options, RayonBackend};
 /// let mut keys = [0x10f, 0x201, 0x303];
 /// sort_with::<u32, RayonBackend>(&mut keys, Options::descending().bits(0..8))?; // by the low byte
 /// assert_eq!(keys, [0x10f, 0x303, 0x201]);
+/// # }
 /// # Ok::<(), polysort::Error>(())
 /// ```
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::sort_with`]; `keys` is then as it was.
+/// The errors of opening `B`, and of [`Sort::sort_with`]; `keys` then stays as it was.
 pub fn sort_with<K: Sortable, B: Backend>(keys: &mut [K], options: Options) -> Result<(), Error> {
     B::global()?.sort_with(keys, options)
 }
 
-/// Sorts `keys` on backend `B`, ascending and stable, and moves `values` along.
+/// Sorts `keys`, which stay as they are, into `sorted` on backend `B`, ascending and stable.
 ///
 /// ```
+/// # #[cfg(feature = "rayon")] {
+/// use polysort::{sort_into, RayonBackend};
+/// let (keys, mut sorted) = ([3, -1, 2], [0; 3]);
+/// sort_into::<i32, RayonBackend>(&keys, &mut sorted)?;
+/// assert_eq!((keys, sorted), ([3, -1, 2], [-1, 2, 3]));
+/// # }
+/// # Ok::<(), polysort::Error>(())
+/// ```
+///
+/// # Errors
+/// The errors of opening `B`, and of [`Sort::sort_into`]; `sorted` then stays as it was.
+pub fn sort_into<K: Sortable, B: Backend>(keys: &[K], sorted: &mut [K]) -> Result<(), Error> {
+    B::global()?.sort_into(keys, sorted)
+}
+
+/// Sorts `keys`, which stay as they are, into `sorted` on backend `B` by `options`.
+///
+/// # Errors
+/// The errors of opening `B`, and of [`Sort::sort_into_with`]; `sorted` then stays as it was.
+pub fn sort_into_with<K: Sortable, B: Backend>(keys: &[K], sorted: &mut [K], options: Options) -> Result<(), Error> {
+    B::global()?.sort_into_with(keys, sorted, options)
+}
+
+/// Sorts `keys` on backend `B`, ascending and stable, and moves each value with its key.
+///
+/// ```
+/// # #[cfg(feature = "rayon")] {
 /// use polysort::{sort_pairs, RayonBackend};
 /// let (mut depths, mut splats) = ([2.5, 0.5, 1.5], [10, 11, 12]);
 /// sort_pairs::<f32, u32, RayonBackend>(&mut depths, &mut splats)?;
 /// assert_eq!(splats, [11, 12, 10]);
+/// # }
 /// # Ok::<(), polysort::Error>(())
 /// ```
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::sort_pairs`]; both slices are then as they were.
+/// The errors of opening `B`, and of [`Sort::sort_pairs`]; both slices then stay as they were.
 pub fn sort_pairs<K: Sortable, V: Pod, B: Backend>(keys: &mut [K], values: &mut [V]) -> Result<(), Error> {
     B::global()?.sort_pairs(keys, values)
 }
 
-/// Sorts `keys` on backend `B` as `options` say and moves `values` along.
+/// Sorts `keys` on backend `B` by `options` and moves each value with its key.
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::sort_pairs_with`]; both slices are then as they were.
+/// The errors of opening `B`, and of [`Sort::sort_pairs_with`]; both slices then stay as they were.
 pub fn sort_pairs_with<K: Sortable, V: Pod, B: Backend>(keys: &mut [K], values: &mut [V], options: Options) -> Result<(), Error> {
     B::global()?.sort_pairs_with(keys, values, options)
 }
 
-/// Sorts any elements on backend `B`, ascending and stable, by a key that is taken once of each.
+/// Sorts `keys` into `sorted_keys` on backend `B`, ascending and stable, and moves each value with its key, from `values` to `sorted_values`. The
+/// inputs stay as they are.
 ///
 /// ```
-/// use polysort::{sort_by_key, RayonBackend};
-/// let mut words = vec!["three".to_string(), "a".into(), "to".into()];
-/// sort_by_key::<_, usize, RayonBackend>(&mut words, |word| word.len())?;
-/// assert_eq!(words, ["a", "to", "three"]);
+/// # #[cfg(feature = "rayon")] {
+/// use polysort::{sort_pairs_into, RayonBackend};
+/// let (mut depths, mut splats) = ([0.0; 3], [0; 3]);
+/// sort_pairs_into::<f32, u32, RayonBackend>(&[2.5, 0.5, 1.5], &[10, 11, 12], &mut depths, &mut splats)?;
+/// assert_eq!((depths, splats), ([0.5, 1.5, 2.5], [11, 12, 10]));
+/// # }
 /// # Ok::<(), polysort::Error>(())
 /// ```
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::sort_by_key`]; `items` is then as it was.
+/// The errors of opening `B`, and of [`Sort::sort_pairs_into`]; both outputs then stay as they were.
+pub fn sort_pairs_into<K: Sortable, V: Pod, B: Backend>(
+    keys: &[K],
+    values: &[V],
+    sorted_keys: &mut [K],
+    sorted_values: &mut [V],
+) -> Result<(), Error> {
+    B::global()?.sort_pairs_into(keys, values, sorted_keys, sorted_values)
+}
+
+/// Sorts `keys` into `sorted_keys` on backend `B` by `options` and moves each value with its key, from `values` to `sorted_values`. The inputs stay as
+/// they are.
+///
+/// # Errors
+/// The errors of opening `B`, and of [`Sort::sort_pairs_into_with`]; both outputs then stay as they were.
+pub fn sort_pairs_into_with<K: Sortable, V: Pod, B: Backend>(
+    keys: &[K],
+    values: &[V],
+    sorted_keys: &mut [K],
+    sorted_values: &mut [V],
+    options: Options,
+) -> Result<(), Error> {
+    B::global()?.sort_pairs_into_with(keys, values, sorted_keys, sorted_values, options)
+}
+
+/// Sorts any items on backend `B`, ascending and stable, by a key that `key` returns once for each item.
+///
+/// ```
+/// # #[cfg(feature = "rayon")] {
+/// use polysort::{sort_by_key, RayonBackend};
+/// let mut words = vec!["three".to_string(), "a".into(), "to".into()];
+/// sort_by_key::<_, usize, RayonBackend>(&mut words, |word| word.len())?;
+/// assert_eq!(words, ["a", "to", "three"]);
+/// # }
+/// # Ok::<(), polysort::Error>(())
+/// ```
+///
+/// # Errors
+/// The errors of opening `B`, and of [`Sort::sort_by_key`]; `items` then stays as it was.
 pub fn sort_by_key<T, K: Sortable, B: Backend>(items: &mut [T], key: impl FnMut(&T) -> K) -> Result<(), Error> {
     B::global()?.sort_by_key(items, key)
 }
 
-/// Sorts any elements on backend `B` by a key as `options` say.
+/// Sorts any items on backend `B` by a key and `options`.
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::sort_by_key_with`]; `items` is then as it was.
+/// The errors of opening `B`, and of [`Sort::sort_by_key_with`]; `items` then stays as it was.
 pub fn sort_by_key_with<T, K: Sortable, B: Backend>(
     items: &mut [T],
     key: impl FnMut(&T) -> K,
@@ -89,24 +162,26 @@ pub fn sort_by_key_with<T, K: Sortable, B: Backend>(
     B::global()?.sort_by_key_with(items, key, options)
 }
 
-/// The stable permutation that sorts `keys` ascending, made on backend `B`: `keys[result[0]]` is the smallest.
+/// Returns the stable permutation that sorts `keys` ascending, made on backend `B`: `keys[result[0]]` is the smallest.
 ///
 /// ```
+/// # #[cfg(feature = "rayon")] {
 /// use polysort::{argsort, RayonBackend};
 /// assert_eq!(argsort::<f32, RayonBackend>(&[0.5, -1.0, 0.5])?, [1, 0, 2]);
+/// # }
 /// # Ok::<(), polysort::Error>(())
 /// ```
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::argsort`].
+/// The errors of opening `B`, and of [`Sort::argsort`].
 pub fn argsort<K: Sortable, B: Backend>(keys: &[K]) -> Result<Vec<u32>, Error> {
     B::global()?.argsort(keys)
 }
 
-/// The stable permutation that sorts `keys` as `options` say, made on backend `B`.
+/// Returns the stable permutation that sorts `keys` by `options`, made on backend `B`.
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::argsort_with`].
+/// The errors of opening `B`, and of [`Sort::argsort_with`].
 pub fn argsort_with<K: Sortable, B: Backend>(keys: &[K], options: Options) -> Result<Vec<u32>, Error> {
     B::global()?.argsort_with(keys, options)
 }
@@ -114,23 +189,25 @@ pub fn argsort_with<K: Sortable, B: Backend>(keys: &[K], options: Options) -> Re
 /// Sorts each segment of `keys` by itself on backend `B`, ascending and stable.
 ///
 /// ```
+/// # #[cfg(feature = "rayon")] {
 /// use polysort::{sort_segments, RayonBackend};
 /// let mut rows = [3, 1, 2, /**/ 9, 8];
 /// sort_segments::<u32, RayonBackend>(&mut rows, &[0, 3, 5])?;
 /// assert_eq!(rows, [1, 2, 3, 8, 9]);
+/// # }
 /// # Ok::<(), polysort::Error>(())
 /// ```
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::sort_segments`]; `keys` is then as it was.
+/// The errors of opening `B`, and of [`Sort::sort_segments`]; `keys` then stays as it was.
 pub fn sort_segments<'a, K: Sortable, B: Backend>(keys: &mut [K], segments: impl Into<Segments<'a>>) -> Result<(), Error> {
     B::global()?.sort_segments(keys, segments)
 }
 
-/// Sorts each segment of `keys` by itself on backend `B` as `options` say.
+/// Sorts each segment of `keys` by itself and by `options` on backend `B`.
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::sort_segments_with`]; `keys` is then as it was.
+/// The errors of opening `B`, and of [`Sort::sort_segments_with`]; `keys` then stays as it was.
 pub fn sort_segments_with<'a, K: Sortable, B: Backend>(
     keys: &mut [K],
     segments: impl Into<Segments<'a>>,
@@ -139,10 +216,10 @@ pub fn sort_segments_with<'a, K: Sortable, B: Backend>(
     B::global()?.sort_segments_with(keys, segments, options)
 }
 
-/// Sorts each segment of `keys` by itself on backend `B`, ascending and stable, and moves `values` along.
+/// Sorts each segment of `keys` by itself on backend `B`, ascending and stable, and moves each value with its key.
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::sort_pairs_segments`]; both slices are then as they were.
+/// The errors of opening `B`, and of [`Sort::sort_pairs_segments`]; both slices then stay as they were.
 pub fn sort_pairs_segments<'a, K: Sortable, V: Pod, B: Backend>(
     keys: &mut [K],
     values: &mut [V],
@@ -151,10 +228,10 @@ pub fn sort_pairs_segments<'a, K: Sortable, V: Pod, B: Backend>(
     B::global()?.sort_pairs_segments(keys, values, segments)
 }
 
-/// Sorts each segment of `keys` by itself on backend `B` as `options` say and moves `values` along.
+/// Sorts each segment of `keys` by itself and by `options` on backend `B` and moves each value with its key.
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::sort_pairs_segments_with`]; both slices are then as they were.
+/// The errors of opening `B`, and of [`Sort::sort_pairs_segments_with`]; both slices then stay as they were.
 pub fn sort_pairs_segments_with<'a, K: Sortable, V: Pod, B: Backend>(
     keys: &mut [K],
     values: &mut [V],
@@ -164,18 +241,18 @@ pub fn sort_pairs_segments_with<'a, K: Sortable, V: Pod, B: Backend>(
     B::global()?.sort_pairs_segments_with(keys, values, segments, options)
 }
 
-/// The permutation that sorts each segment of `keys` by itself, ascending, made on backend `B`.
+/// Returns the permutation that sorts each segment of `keys` by itself, ascending, made on backend `B`.
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::argsort_segments`].
+/// The errors of opening `B`, and of [`Sort::argsort_segments`].
 pub fn argsort_segments<'a, K: Sortable, B: Backend>(keys: &[K], segments: impl Into<Segments<'a>>) -> Result<Vec<u32>, Error> {
     B::global()?.argsort_segments(keys, segments)
 }
 
-/// The permutation that sorts each segment of `keys` by itself as `options` say, made on backend `B`.
+/// Returns the permutation that sorts each segment of `keys` by itself and by `options`, made on backend `B`.
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::argsort_segments_with`].
+/// The errors of opening `B`, and of [`Sort::argsort_segments_with`].
 pub fn argsort_segments_with<'a, K: Sortable, B: Backend>(
     keys: &[K],
     segments: impl Into<Segments<'a>>,
@@ -184,49 +261,53 @@ pub fn argsort_segments_with<'a, K: Sortable, B: Backend>(
     B::global()?.argsort_segments_with(keys, segments, options)
 }
 
-/// The `k` largest keys and their indices, largest first, equal keys by lowest index, selected on backend `B`.
+/// Returns the `k` largest keys and their indices, largest first, equal keys by lowest index, selected on backend `B`.
 ///
 /// ```
+/// # #[cfg(feature = "rayon")] {
 /// use polysort::{top_k, RayonBackend};
 /// let best = top_k::<f32, RayonBackend>(&[0.1, 0.9, 0.4, 0.9], 2)?;
 /// assert_eq!((best.keys, best.indices), (vec![0.9, 0.9], vec![1, 3]));
+/// # }
 /// # Ok::<(), polysort::Error>(())
 /// ```
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::top_k`].
+/// The errors of opening `B`, and of [`Sort::top_k`].
 pub fn top_k<K: Sortable, B: Backend>(keys: &[K], k: usize) -> Result<TopK<K>, Error> {
     B::global()?.top_k(keys, k)
 }
 
-/// The `k` smallest keys and their indices, smallest first, equal keys by lowest index, selected on backend `B`.
+/// Returns the `k` smallest keys and their indices, smallest first, equal keys by lowest index, selected on backend `B`.
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::bottom_k`].
+/// The errors of opening `B`, and of [`Sort::bottom_k`].
 pub fn bottom_k<K: Sortable, B: Backend>(keys: &[K], k: usize) -> Result<TopK<K>, Error> {
     B::global()?.bottom_k(keys, k)
 }
 
-/// The first `k` keys of the stable sort that `options` describe, and their indices, selected on backend `B`.
+/// Returns the first `k` keys of the stable sort by `options`, and their indices, selected on backend `B`.
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::top_k_with`].
+/// The errors of opening `B`, and of [`Sort::top_k_with`].
 pub fn top_k_with<K: Sortable, B: Backend>(keys: &[K], k: usize, options: Options) -> Result<TopK<K>, Error> {
     B::global()?.top_k_with(keys, k, options)
 }
 
-/// The `k` largest keys of each segment and their indices, largest first, equal keys by lowest index, selected on backend `B`. A
+/// Returns the `k` largest keys of each segment and their indices, largest first, equal keys by lowest index, selected on backend `B`. A
 /// segment that is shorter gives all of its keys.
 ///
 /// ```
+/// # #[cfg(feature = "rayon")] {
 /// use polysort::{top_k_segments, RayonBackend};
 /// let best = top_k_segments::<u32, RayonBackend>(&[3, 1, 2, /**/ 9, /**/ 5, 5, 6], 2, &[0, 3, 4, 7])?;
 /// assert_eq!((best.keys, best.indices), (vec![3, 2, /**/ 9, /**/ 6, 5], vec![0, 2, /**/ 3, /**/ 6, 4]));
+/// # }
 /// # Ok::<(), polysort::Error>(())
 /// ```
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::top_k_segments`].
+/// The errors of opening `B`, and of [`Sort::top_k_segments`].
 pub fn top_k_segments<'a, K: Sortable, B: Backend>(
     keys: &[K],
     k: usize,
@@ -235,11 +316,11 @@ pub fn top_k_segments<'a, K: Sortable, B: Backend>(
     B::global()?.top_k_segments(keys, k, segments)
 }
 
-/// The `k` smallest keys of each segment and their indices, smallest first, equal keys by lowest index, selected on backend `B`. A
+/// Returns the `k` smallest keys of each segment and their indices, smallest first, equal keys by lowest index, selected on backend `B`. A
 /// segment that is shorter gives all of its keys.
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::bottom_k_segments`].
+/// The errors of opening `B`, and of [`Sort::bottom_k_segments`].
 pub fn bottom_k_segments<'a, K: Sortable, B: Backend>(
     keys: &[K],
     k: usize,
@@ -248,10 +329,10 @@ pub fn bottom_k_segments<'a, K: Sortable, B: Backend>(
     B::global()?.bottom_k_segments(keys, k, segments)
 }
 
-/// The first `k` keys of the stable sort of each segment that `options` describe, and their indices, selected on backend `B`.
+/// Returns the first `k` keys of the stable sort of each segment by `options`, and their indices, selected on backend `B`.
 ///
 /// # Errors
-/// Those of opening `B`, and of [`Sort::top_k_segments_with`].
+/// The errors of opening `B`, and of [`Sort::top_k_segments_with`].
 pub fn top_k_segments_with<'a, K: Sortable, B: Backend>(
     keys: &[K],
     k: usize,

@@ -1,6 +1,6 @@
 //! Properties over keys, lengths and options that proptest draws; failures shrink and print their seed.
 
-use polysort::{Options, Order, RayonBackend, Sort, Sortable, permutation};
+use polysort::{Options, Order, RayonBackend, Sort, Sortable, Window, permutation};
 use polysort_kit::TestKey;
 use proptest::prelude::*;
 use std::ops::Range;
@@ -22,7 +22,7 @@ fn options<K: Sortable>() -> impl Strategy<Value = Options> {
 
 /// The stable order by definition: by rank in the window, then by position.
 fn expected<K: TestKey>(keys: &[K], options: Options, range: Range<usize>) -> Vec<u32> {
-    let (begin, end) = options.window.unwrap_or((0, K::WIDTH));
+    let (begin, end) = options.window.unwrap_or(Window::of(..)).in_width(K::WIDTH).expect("a window that lies in the key");
     let rank = |key: K| (begin..end).fold(0_u128, |rank, bit| rank | u128_bit(key, bit) << (bit - begin));
     let mut order: Vec<(u128, u32)> = range.map(|i| (rank(keys[i]), i as u32)).collect();
     order.sort_by(|a, b| match options.order {
@@ -58,7 +58,16 @@ macro_rules! properties {
                 prop_assert_eq!(&values, &order);
                 prop_assert_eq!(raws(&sorted), raws(&permutation::gather(&keys, &order)));
 
-                // Sorting what is sorted changes nothing; keys alone come out as pairs do.
+                let (mut into_keys, mut into_values) = (keys.clone(), vec![u32::MAX; keys.len()]);
+                let indices: Vec<u32> = (0..keys.len() as u32).collect();
+                backend.sort_pairs_into_with(&keys, &indices, &mut into_keys, &mut into_values, options).unwrap();
+                prop_assert_eq!(&into_values, &order);
+                prop_assert_eq!(raws(&into_keys), raws(&sorted));
+                into_keys.reverse();
+                backend.sort_into_with(&keys, &mut into_keys, options).unwrap();
+                prop_assert_eq!(raws(&into_keys), raws(&sorted));
+
+                // Sorting sorted keys changes nothing; keys alone come out as pairs do.
                 let mut alone = keys.clone();
                 backend.sort_with(&mut alone, options).unwrap();
                 prop_assert_eq!(raws(&alone), raws(&sorted));
@@ -95,4 +104,5 @@ properties! {
     tuples: (u16, i32);
     reversed: std::cmp::Reverse<f32>;
     own: polysort_kit::Custom;
+    moved: polysort_kit::Scored;
 }

@@ -232,7 +232,7 @@ impl Lists {
         let shape = Shape::new(dimension, 0).precision(precision);
         let lists = bytes / shape.vector_bytes() / LIST / PROBED * PROBED;
         let slots = lists.max(PROBED) * LIST;
-        let mut store = backend.vector_store(Shape { capacity: slots, ..shape }).expect("a store");
+        let mut store = backend.vector_store(shape.capacity(slots)).expect("a store");
         for list in 0..slots / LIST {
             store.write((list * LIST) as u32, &numbers(list, LIST * dimension)).expect("room");
         }

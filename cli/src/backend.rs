@@ -1,24 +1,24 @@
-//! The backend that the user asked for.
+//! The backend that `--backend` names.
 
 use crate::dtype::Key;
 use polysort::{AnyBackend, Auto, Backend, Error, Options, Sort, TopK};
 
-/// The name that stands for [`Auto`].
+/// The name of [`Auto`] on the command line.
 pub(crate) const AUTO: &str = "auto";
 
-/// The names that `--backend` takes.
+/// Returns the names that `--backend` accepts.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     std::iter::once(AUTO).chain(AnyBackend::NAMES.iter().copied())
 }
 
-/// A backend by its name, or what suits each call.
+/// An open backend: the one that the user named, or [`Auto`], which chooses one for each call.
 #[derive(Clone, Debug)]
 pub(crate) enum Chosen {
     Auto(Auto),
     Named(AnyBackend),
 }
 
-/// The same expression on whichever it is.
+/// Evaluates one expression for either variant of [`Chosen`].
 macro_rules! on {
     ($chosen:expr, $backend:ident => $call:expr) => {
         match $chosen {

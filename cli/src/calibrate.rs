@@ -1,25 +1,44 @@
 //! `calibrate`: measures what `auto` chooses by, and stores it.
 
-use crate::Outcome;
-use anyhow::{Context, Result};
-use polysort::{Auto, Backend};
-use std::io::{Write, stdout};
+use crate::outcome::Outcome;
+use crate::standard::stdout;
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use polysort::{Auto, Backend, Calibration};
+use std::io::Write;
+use std::time::Duration;
 
-/// Measures every device, stores what came of it, and tells what `auto` makes of that.
-pub(crate) fn calibrate() -> Result<Outcome> {
-    let mut out = stdout();
-    let mut told = Ok(());
-    let calibration = polysort::calibrate(|device| {
-        if told.is_ok() {
-            told = writeln!(out, "measuring {device}").and_then(|()| out.flush());
+#[derive(Args)]
+pub(crate) struct CalibrateArgs {
+    /// The longest time in seconds that one device is measured. What is not measured by then is estimated, and a line says so.
+    #[arg(long, value_name = "SECONDS", default_value_t = Calibration::BUDGET.as_secs_f64(), value_parser = seconds)]
+    budget: f64,
+}
+
+/// Measures each device, stores the result, and shows what `auto` then chooses by.
+pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Outcome> {
+    let mut out = stdout()?;
+    // A file that cannot be replaced is reported before anything is measured.
+    Calibration::path().context("cannot store the calibration")?;
+    let mut written = Ok(());
+    let calibration = polysort::calibrate(Duration::from_secs_f64(args.budget), |line| {
+        if written.is_ok() {
+            written = writeln!(out, "{line}").and_then(|()| out.flush());
         }
     })?;
-    told?;
+    written?;
     let path = calibration.store().context("cannot store the calibration")?;
     writeln!(out, "stored in {}", path.display())?;
-    // Opened anew, it reads what was stored.
+    // A new `Auto` reads the stored file.
     for line in Auto::open()?.explain() {
         writeln!(out, "        {line}")?;
     }
     Ok(Outcome::Fine)
+}
+
+/// Parses a number of seconds that a [`Duration`] can hold.
+fn seconds(text: &str) -> Result<f64> {
+    let seconds: f64 = text.parse().context("give a number of seconds such as 20 or 0.5")?;
+    ensure!(Duration::try_from_secs_f64(seconds).is_ok(), "give a number of seconds from 0 on, such as 20 or 0.5");
+    Ok(seconds)
 }

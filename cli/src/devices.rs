@@ -1,21 +1,22 @@
-//! `devices`: the backends, what they can take, and what `auto` makes of them.
+//! `devices`: the backends, their limits, and which of them `auto` chooses.
 
-use crate::Outcome;
 use crate::backend::AUTO;
+use crate::outcome::Outcome;
+use crate::standard::stdout;
 use anyhow::Result;
 use polysort::{AnyBackend, Auto, Backend, Limits};
-use std::io::{Write, stdout};
+use std::io::Write;
 
-/// Sizes of keys and of payloads that `Auto` may choose by.
+/// The sizes of keys and payloads in bytes for which [`Auto`] may choose differently.
 const KEY_BYTES: [usize; 5] = [1, 2, 4, 8, 16];
 const PAYLOAD_BYTES: [usize; 5] = [0, 4, 8, 12, 16];
 
-/// The longest call that is looked at, as a power of two.
+/// The longest call for which the choice is listed, as a power of two.
 const LONGEST: u32 = 32;
 
-/// Lists every backend that this build knows.
+/// Lists every backend of this build.
 pub(crate) fn devices() -> Result<Outcome> {
-    let mut out = stdout().lock();
+    let mut out = stdout()?;
     for &name in AnyBackend::NAMES {
         match AnyBackend::by_name(name) {
             Ok(backend) => writeln!(out, "{name:<8}{}\n        {}", backend.name(), describe(backend.limits()))?,
@@ -41,12 +42,12 @@ fn describe(limits: Limits) -> String {
     let number =
         |limit: u64, unit: &str| if limit == u64::MAX { format!("any number of {unit}") } else { format!("{limit} {unit}") };
     match (limits.max_len, limits.max_bytes) {
-        (u64::MAX, u64::MAX) => "takes whatever fits in memory".into(),
-        (len, bytes) => format!("takes at most {} and {} in a call", number(len, "keys"), number(bytes, "bytes")),
+        (u64::MAX, u64::MAX) => "sorts what fits in memory".into(),
+        (len, bytes) => format!("sorts at most {} and {} in a call", number(len, "keys"), number(bytes, "bytes")),
     }
 }
 
-/// What is chosen, one line for all sizes of keys and payloads that it is the same for.
+/// Returns the choices, one line for all sizes of keys and payloads that share a choice.
 fn rules(choose: impl Fn(usize, usize, usize) -> &'static str) -> Vec<String> {
     let mut rules: Vec<(String, Vec<(usize, usize)>)> = vec![];
     for key in KEY_BYTES {
@@ -68,13 +69,13 @@ fn rules(choose: impl Fn(usize, usize, usize) -> &'static str) -> Vec<String> {
     rules.into_iter().map(line).collect()
 }
 
-/// `rayon, from 2^20 keys on wgpu`: the choices for growing lengths.
+/// Returns the choices for growing lengths: `rayon, from 2^20 keys on wgpu`.
 fn ranges(choose: impl Fn(usize) -> &'static str) -> String {
     let mut text = choose(1).to_string();
     for power in 1..=LONGEST.min(usize::BITS - 1) {
         let (before, now) = (choose(1 << (power - 1)), choose(1 << power));
         if before != now {
-            // The exact length lies between two powers of two.
+            // A binary search between two powers of two finds the exact length.
             let (mut low, mut high) = (1_usize << (power - 1), 1_usize << power);
             while high - low > 1 {
                 let middle = low + (high - low) / 2;

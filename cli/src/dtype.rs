@@ -1,4 +1,4 @@
-//! The types of keys in files, and the one place where a dtype that is known at run time becomes a key type.
+//! The types of keys in files. `with_key!` turns a dtype, which is known at run time, into a key type.
 
 use bytemuck::Pod;
 use clap::ValueEnum;
@@ -10,13 +10,19 @@ use polysort::Sortable;
 
 /// A key that files hold.
 pub(crate) trait Key: Sortable + Pod + Debug + FromStr + Send + Sync + 'static {
-    /// The key that is not a number, of types that have one.
+    /// NaN, for types that have it.
     const NAN: Option<Self>;
 
-    /// The key whose memory is the low bits of `raw`.
+    /// Every integer with at most this many decimal digits is a value of the type. (An integer type refuses what it cannot hold.)
+    const EXACT_DIGITS: usize;
+
+    /// Returns the key whose memory is the low bits of `raw`.
     fn from_raw(raw: u128) -> Self;
 
-    /// The order of the keys as `std` and `half` have it: nothing of polysort's has a part in it.
+    /// Returns the value of a float, exactly; none for an integer.
+    fn float(self) -> Option<f64>;
+
+    /// Compares two keys by the order that `std` and `half` define. It uses nothing of polysort.
     fn compare(&self, other: &Self) -> Ordering;
 }
 
@@ -24,9 +30,14 @@ macro_rules! integers {
     ($($key:ident)*) => {$(
         impl Key for $key {
             const NAN: Option<Self> = None;
+            const EXACT_DIGITS: usize = usize::MAX;
 
             fn from_raw(raw: u128) -> Self {
                 raw as $key
+            }
+
+            fn float(self) -> Option<f64> {
+                None
             }
 
             #[inline]
@@ -42,9 +53,14 @@ macro_rules! floats {
     ($($key:ident: $bits:ident;)*) => {$(
         impl Key for $key {
             const NAN: Option<Self> = Some($key::NAN);
+            const EXACT_DIGITS: usize = $key::DIGITS as usize;
 
             fn from_raw(raw: u128) -> Self {
                 $key::from_bits(raw as $bits)
+            }
+
+            fn float(self) -> Option<f64> {
+                Some(self.into())
             }
 
             #[inline]
@@ -61,7 +77,7 @@ floats! {
     f64: u64;
 }
 
-/// Makes the enum of dtypes and [`with_key!`], which takes each to its type. (`$dollar` is a `$` for the inner macro.)
+/// Defines the enum of dtypes, and [`with_key!`], which maps each dtype to its type. (`$dollar` is a `$` for the inner macro.)
 macro_rules! dtypes {
     ($dollar:tt $($variant:ident = $key:ty, $doc:literal $(, $value:meta)?;)*) => {
         /// A type of keys, as files and the command line name it.
@@ -74,7 +90,7 @@ macro_rules! dtypes {
             )*
         }
 
-        /// Runs an expression with a type name that stands for the key type of a dtype: `with_key!(dtype, K => read::<K>())`.
+        /// Evaluates an expression in which a name stands for the key type of a dtype: `with_key!(dtype, K => read::<K>())`.
         macro_rules! with_key {
             ($dollar dtype:expr, $dollar Key:ident => $dollar body:expr) => {
                 match $dollar dtype {
@@ -105,17 +121,17 @@ dtypes! { $
     Bf16 = half::bf16, "bfloat16";
     F32 = f32, "IEEE single precision";
     F64 = f64, "IEEE double precision";
-    // Only .npy files have it, and it is sorted as the byte that it is.
+    // Only .npy files have this dtype. Each bool is sorted as its byte.
     Bool = u8, "numpy's bool, a byte that is 0 or 1", value(skip);
 }
 
 impl Dtype {
-    /// Its name: `f32`.
+    /// Returns the name of the dtype: `f32`.
     pub(crate) fn name(self) -> String {
         format!("{self:?}").to_lowercase()
     }
 
-    /// The bytes of one key.
+    /// Returns the number of bytes of a key.
     pub(crate) fn size(self) -> usize {
         with_key!(self, K => size_of::<K>())
     }

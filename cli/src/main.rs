@@ -1,9 +1,9 @@
-//! The command line of [polysort]: sorts files, checks them, and measures and shows the backends.
+//! The command line of [polysort]: sorts files, checks them, and measures the backends.
 //!
-//! `args` is what can be said, and each command is a module of its own: `sort` (with `argsort` and `top`), `verify`, `devices`,
-//! `calibrate`, `bench`, `demo`. They share `files` (what is read), `output` (what is written), `dtype` (from a dtype at run time to a key type),
-//! `order`, `backend` and `progress`.
-#![forbid(unsafe_code)]
+//! `args` lists the commands. Each command has a module of its own, with its arguments: `sort` (with `argsort` and `top`), `verify`,
+//! `devices`, `calibrate`, `bench`, `demo`. Commands share `files` (reading), `output` (writing), `dtype` (key types), `order`,
+//! `backend`, `progress`, `message` and `standard` (input and output).
+#![deny(unsafe_code)]
 
 mod args;
 mod backend;
@@ -13,35 +13,38 @@ mod demo;
 mod devices;
 mod dtype;
 mod files;
+mod message;
 mod order;
+mod outcome;
 mod output;
 mod progress;
 mod sort;
+mod standard;
 mod verify;
 
+use anyhow::Context;
 use args::{Cli, Command};
 use clap::Parser;
-use std::io::{ErrorKind, Write};
+use outcome::Outcome;
+use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
-/// How a command ended that had no error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    /// All is well.
-    Fine,
-    /// A file is not sorted, or a backend gave a wrong answer.
-    Failed,
-}
+/// The exit code for bad usage, bad input, and files that cannot be read or written.
+const ERROR: u8 = 2;
 
 fn main() -> ExitCode {
-    match run(Cli::parse().command) {
+    let ended = match Cli::try_parse() {
+        Ok(cli) => run(cli.command),
+        Err(usage) if usage.use_stderr() => usage.exit(),
+        Err(help) => show(&help),
+    };
+    match ended {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
-        Ok(Outcome::Failed) => ExitCode::from(1),
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Ok(Outcome::Failed) => ExitCode::FAILURE,
+        Err(error) if is_broken_pipe(&error) => end_by_broken_pipe(),
         Err(error) => {
-            // With stderr closed there is nobody left to tell.
-            writeln!(std::io::stderr(), "polysort: {error:#}").ok();
-            ExitCode::from(2)
+            message::error(&error);
+            ExitCode::from(ERROR)
         }
     }
 }
@@ -53,13 +56,27 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Top(args) => sort::top(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Devices => devices::devices(),
-        Command::Calibrate => calibrate::calibrate(),
+        Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::Demo(args) => demo::demo(&args),
     }
 }
 
-/// Whether whoever reads our output has read enough, which is no error.
+/// Prints the text of `--help` or `--version`.
+fn show(text: &clap::Error) -> anyhow::Result<Outcome> {
+    standard::check_stdout()?;
+    text.print().context("cannot write to standard output")?;
+    Ok(Outcome::Fine)
+}
+
+/// Whether the reader of our output closed its end of the pipe.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe))
+    error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe))
+}
+
+/// Ends as a program does that never handled `SIGPIPE`: without a word, killed by that signal. A shell reports status 141.
+fn end_by_broken_pipe() -> ExitCode {
+    #[cfg(unix)]
+    signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE).ok();
+    ExitCode::from(ERROR)
 }

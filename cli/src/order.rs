@@ -1,14 +1,65 @@
-//! What a sort goes by: a direction and a range of bits.
+//! The order of a sort: a direction and a range of bits.
 
 use crate::dtype::Key;
+use clap::{Args, ValueEnum};
 use core::cmp::Ordering;
 use core::ops::Bound;
 use core::str::FromStr;
 use polysort::{Error, Options, Order, Spec, Word};
 
-/// A range of bits as it stands on the command line: `8..16`, `8..`, `..16`.
+/// [`Order`] as the command line names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Direction {
+    Asc,
+    Desc,
+}
+
+impl From<Direction> for Order {
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Asc => Order::Ascending,
+            Direction::Desc => Order::Descending,
+        }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct OrderArgs {
+    /// Put the largest key first. Equal keys keep their input order in both directions.
+    #[arg(long)]
+    descending: bool,
+    #[command(flatten)]
+    bits: BitsArgs,
+}
+
+impl OrderArgs {
+    pub(crate) fn options(&self) -> Options {
+        self.bits.options(if self.descending { Order::Descending } else { Order::Ascending })
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct BitsArgs {
+    /// Compare only these bits of the ordered key, such as 8..16. Bit 0 is the least significant.
+    #[arg(long, value_name = "A..B")]
+    bits: Option<Bits>,
+}
+
+impl BitsArgs {
+    /// Returns the library's options for `order` and these bits.
+    pub(crate) fn options(&self, order: Order) -> Options {
+        match self.bits {
+            None => Options::ordered(order),
+            Some(Bits { begin, end }) => {
+                Options::ordered(order).bits((Bound::Included(begin), end.map_or(Bound::Unbounded, Bound::Excluded)))
+            }
+        }
+    }
+}
+
+/// A range of bits as the command line writes it: `8..16`, `8..`, `..16`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bits {
+struct Bits {
     begin: u32,
     end: Option<u32>,
 }
@@ -27,35 +78,25 @@ impl FromStr for Bits {
     }
 }
 
-/// The library's options for a direction and, if there are any, bits.
-pub(crate) fn options(order: Order, bits: Option<Bits>) -> Options {
-    match bits {
-        None => Options::ordered(order),
-        Some(Bits { begin, end }) => {
-            Options::ordered(order).bits((Bound::Included(begin), end.map_or(Bound::Unbounded, Bound::Excluded)))
-        }
-    }
-}
-
-/// The order that options describe, by comparison.
+/// The order that [`Options`] describe, computed by comparing keys. It uses none of the library's sorts, so it can check them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranking {
     order: Order,
-    /// First bit and number of bits, if not all of them count.
+    /// The first bit and the number of bits, if only some bits are compared.
     window: Option<(u32, u32)>,
 }
 
 impl Ranking {
-    /// The order of keys `K` for `options`.
+    /// Returns the order of keys `K` for `options`.
     ///
     /// # Errors
-    /// [`Error::InvalidRange`] if the bits are not bits of the key.
+    /// [`Error::InvalidRange`] if the key does not have these bits.
     pub(crate) fn new<K: Key>(options: Options) -> Result<Self, Error> {
         let spec = Spec::of::<K>(options)?;
         Ok(Self { order: options.order, window: options.window.map(|_| (spec.begin, spec.width())) })
     }
 
-    /// How `a` and `b` follow each other.
+    /// Compares two keys. `Less` means that `a` comes first.
     pub(crate) fn compare<K: Key>(&self, a: &K, b: &K) -> Ordering {
         let ascending = match self.window {
             None => a.compare(b),

@@ -1,27 +1,81 @@
 //! `sort`, `argsort` and `top`: read, sort, write.
 
-use crate::Outcome;
-use crate::args::{SortArgs, TopArgs};
-use crate::backend::Chosen;
+use crate::backend::{AUTO, Chosen, names};
 use crate::dtype::{Dtype, Key, with_key};
-use crate::files::{Format, Input, Table, check_writable, write_array};
+use crate::files::{Format, Input, InputArgs, Table, check_writable, write_array};
+use crate::order::{BitsArgs, OrderArgs};
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::spin;
-use anyhow::{Result, bail};
-use polysort::{Options, TopK};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use polysort::{Options, Order, TopK};
+use std::path::PathBuf;
+
+/// Where the result goes, and which backend computes it.
+#[derive(Args)]
+struct RunArgs {
+    /// The file to write. Without a name, or with `-`, standard output is written. The file may be the input: it is replaced when
+    /// the result is complete, and keeps its owner, mode and attributes. A link, a FIFO and a device are written through.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The backend that sorts.
+    #[arg(long, default_value = AUTO, value_parser = PossibleValuesParser::new(names()))]
+    backend: String,
+}
+
+impl RunArgs {
+    /// Opens the output and then the backend, which takes longer.
+    fn open(&self) -> Result<(Output, Chosen)> {
+        Ok((Output::open(self.output.as_deref())?, Chosen::open(&self.backend)?))
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct SortArgs {
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    order: OrderArgs,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct TopArgs {
+    #[command(flatten)]
+    input: InputArgs,
+    /// The number of keys to select.
+    #[arg(short)]
+    k: usize,
+    /// Select the smallest keys instead, smallest first.
+    #[arg(long)]
+    smallest: bool,
+    #[command(flatten)]
+    bits: BitsArgs,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+impl TopArgs {
+    fn options(&self) -> Options {
+        self.bits.options(if self.smallest { Order::Ascending } else { Order::Descending })
+    }
+}
 
 /// Sorts an array, or the rows of a table.
 pub(crate) fn sort(args: &SortArgs) -> Result<Outcome> {
-    let (options, chosen, output) =
-        (args.order.options(), Chosen::open(&args.run.backend)?, Output::open(args.run.output.as_deref())?);
+    let (options, (output, chosen)) = (args.order.options(), args.run.open()?);
     match Input::open(&args.input)? {
         Input::Array(array) => {
-            let (dtype, format) = (array.dtype, output.format_or(array.format()));
-            check_writable(format, dtype)?;
+            let (name, dtype, format) = (array.name().to_string(), array.dtype, output.format_or(array.format()));
+            check_writable(format, dtype).with_context(|| output.name().to_string())?;
             output.check_terminal(format)?;
             with_key!(dtype, K => {
                 let mut keys = array.keys::<K>()?;
-                spin(format!("sorting {} keys", keys.len()), || chosen.sort(&mut keys, options))?;
+                let sorted = spin(format!("sorting {} keys", keys.len()), || chosen.sort(&mut keys, options));
+                sorted.with_context(|| cannot_sort(&name))?;
                 output.write(format.bytes(&keys), |out| write_array(out, format, dtype, &keys))?;
             });
         }
@@ -34,28 +88,28 @@ pub(crate) fn sort(args: &SortArgs) -> Result<Outcome> {
     Ok(Outcome::Fine)
 }
 
-/// Writes the permutation that sorts an array or a table.
+/// Writes the indices that sort an array or a table.
 pub(crate) fn argsort(args: &SortArgs) -> Result<Outcome> {
-    let (options, chosen, output) =
-        (args.order.options(), Chosen::open(&args.run.backend)?, Output::open(args.run.output.as_deref())?);
+    let (options, (output, chosen)) = (args.order.options(), args.run.open()?);
     let input = Input::open(&args.input)?;
-    let format = output.format_or(input.format());
+    let (name, format) = (input.name().to_string(), output.format_or(input.format()));
     output.check_terminal(format)?;
-    let order = with_key!(input.dtype(), K => argsort_keys(&input.keys::<K>()?, options, &chosen)?);
+    let order = with_key!(input.dtype(), K => argsort_keys(&input.keys::<K>()?, options, &chosen, &name)?);
     output.write(format.bytes(&order), |out| write_array(out, format, Dtype::U32, &order))?;
     Ok(Outcome::Fine)
 }
 
-/// Writes the first keys of the order with their indices, or the rows that have them.
+/// Writes the first k keys of the order with their indices, or the rows that hold them.
 pub(crate) fn top(args: &TopArgs) -> Result<Outcome> {
-    let (options, chosen, output) = (args.options(), Chosen::open(&args.run.backend)?, Output::open(args.run.output.as_deref())?);
+    let (options, (output, chosen)) = (args.options(), args.run.open()?);
     match Input::open(&args.input)? {
         Input::Array(array) => {
             if output.format_or(Format::Csv) != Format::Csv {
-                bail!("top writes keys beside their indices, which only a .csv can hold: name one with -o");
+                bail!("{}: keys and their indices can only be written as .csv: name one with -o", output.name());
             }
+            let name = array.name().to_string();
             with_key!(array.dtype, K => {
-                let TopK { indices, keys } = top_keys(&array.keys::<K>()?, args.k, options, &chosen)?;
+                let TopK { indices, keys } = top_keys(&array.keys::<K>()?, args.k, options, &chosen, &name)?;
                 output.write(None, |out| {
                     writeln!(out, "index,key")?;
                     indices.iter().zip(&keys).try_for_each(|(index, key)| writeln!(out, "{index},{key:?}"))
@@ -64,30 +118,37 @@ pub(crate) fn top(args: &TopArgs) -> Result<Outcome> {
         }
         Input::Table(table) => {
             check_rows(&output)?;
-            let order = with_key!(table.dtype, K => top_keys(&table.keys::<K>()?, args.k, options, &chosen)?.indices);
+            let order =
+                with_key!(table.dtype, K => top_keys(&table.keys::<K>()?, args.k, options, &chosen, &table.name)?.indices);
             output.write(None, |out| table.write(out, &order))?;
         }
     }
     Ok(Outcome::Fine)
 }
 
-/// The permutation that sorts the rows of a table.
+/// Returns the indices that sort the rows of a table.
 pub(crate) fn argsort_rows(table: &Table, options: Options, chosen: &Chosen) -> Result<Vec<u32>> {
-    with_key!(table.dtype, K => argsort_keys(&table.keys::<K>()?, options, chosen))
+    with_key!(table.dtype, K => argsort_keys(&table.keys::<K>()?, options, chosen, &table.name))
 }
 
-fn argsort_keys<K: Key>(keys: &[K], options: Options, chosen: &Chosen) -> Result<Vec<u32>> {
-    Ok(spin(format!("sorting {} keys", keys.len()), || chosen.argsort(keys, options))?)
+/// Returns the indices that sort the keys of the input `name`.
+fn argsort_keys<K: Key>(keys: &[K], options: Options, chosen: &Chosen, name: &str) -> Result<Vec<u32>> {
+    spin(format!("sorting {} keys", keys.len()), || chosen.argsort(keys, options)).with_context(|| cannot_sort(name))
 }
 
-fn top_keys<K: Key>(keys: &[K], k: usize, options: Options, chosen: &Chosen) -> Result<TopK<K>> {
-    Ok(spin(format!("selecting from {} keys", keys.len()), || chosen.top_k(keys, k, options))?)
+/// Returns the first `k` keys of the input `name` and their indices.
+fn top_keys<K: Key>(keys: &[K], k: usize, options: Options, chosen: &Chosen, name: &str) -> Result<TopK<K>> {
+    spin(format!("selecting from {} keys", keys.len()), || chosen.top_k(keys, k, options)).with_context(|| cannot_sort(name))
 }
 
-/// Rows of a table have no other format than theirs.
+fn cannot_sort(name: &str) -> String {
+    format!("cannot sort {name}")
+}
+
+/// Checks that the output is a .csv, the only format that holds the rows of a table.
 fn check_rows(output: &Output) -> Result<()> {
     if output.format_or(Format::Csv) != Format::Csv {
-        bail!("the rows of a .csv can only be written as .csv: name one with -o");
+        bail!("{}: the rows of a .csv can only be written as .csv: name one with -o", output.name());
     }
     Ok(())
 }

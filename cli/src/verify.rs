@@ -1,17 +1,27 @@
-//! `verify`: whether a file is sorted, and if not, where it stops being so.
+//! `verify`: whether a file is sorted, and the first pair of keys that is not.
 
-use crate::Outcome;
-use crate::args::VerifyArgs;
 use crate::dtype::{Dtype, Key, with_key};
-use crate::files::Input;
-use crate::order::Ranking;
-use anyhow::Result;
+use crate::files::{Input, InputArgs};
+use crate::message::printable;
+use crate::order::{OrderArgs, Ranking};
+use crate::outcome::Outcome;
+use crate::standard::stdout;
+use anyhow::{Context, Result};
+use clap::Args;
 use polysort::{Options, Order};
-use std::io::{ErrorKind, Write, stdout};
+use std::io::{ErrorKind, Write};
 
-/// Checks the file and says what was found.
+#[derive(Args)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    order: OrderArgs,
+}
+
+/// Checks the input and prints the finding.
 pub(crate) fn verify(args: &VerifyArgs) -> Result<Outcome> {
-    let (input, options) = (Input::open(&args.input)?, args.order.options());
+    let (mut out, input, options) = (stdout()?, Input::open(&args.input)?, args.order.options());
     let (name, dtype) = (input.name().to_string(), input.dtype());
     let (text, outcome) = with_key!(dtype, K => {
         let (keys, line) = match input {
@@ -22,16 +32,16 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<Outcome> {
                 (keys, Some(line))
             }
         };
-        report(&keys, dtype, options, line.as_deref())?
+        report(&keys, dtype, options, line.as_deref()).with_context(|| format!("cannot check {name}"))?
     });
-    match writeln!(stdout(), "{name}: {text}") {
-        // The exit code tells, whether or not anybody reads the words.
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(outcome),
+    match out.write_all(format!("{}: {text}\n", printable(&name)).as_bytes()) {
+        // The exit code is the answer, even if nobody reads the line.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(outcome),
+        written => Ok(written.map(|()| outcome)?),
     }
 }
 
-/// Words for people, and the outcome for scripts. `line` gives the line of a key, if keys have lines.
+/// Returns a line for people, and the outcome for scripts. `line` returns the line of a key in a table.
 fn report<K: Key>(
     keys: &[K],
     dtype: Dtype,
@@ -67,7 +77,7 @@ fn report<K: Key>(
     Ok((text, Outcome::Failed))
 }
 
-/// The first key that its successor should come before.
+/// Returns the index of the first key that must come after its successor.
 fn violation<K: Key>(keys: &[K], options: Options) -> Result<Option<usize>, polysort::Error> {
     let ranking = Ranking::new::<K>(options)?;
     Ok(keys.windows(2).position(|pair| ranking.compare(&pair[0], &pair[1]).is_gt()))

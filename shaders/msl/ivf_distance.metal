@@ -7,7 +7,8 @@
 //          faulty
 // launch   groups of TILE candidates each, at least as many as that takes; for each page
 // does     TEAM threads share a vector, RUN candidates at a time, so that its parts are read side by side. They add up by halves, from
-//          lane to lane: a team lies in one simdgroup.
+//          lane to lane: a team lies in one simdgroup. A cosine whose sums of squares single precision does not hold is computed again, of
+//          numbers that are scaled first.
 // needs    offsets that ascend from 0 to search.candidates; simdgroups of 32 lanes
 
 static_assert(TEAM <= 32u, "a team lies in one simdgroup");
@@ -121,22 +122,59 @@ inline bool is_number(uint bits) {
 // told by the bits of the sums, which came from other lanes as whole numbers. What is no number has no sign, so that it comes last.
 inline uint distance_of(const thread uint* sums) {
 #if L2
-    return is_number(sums[0]) ? sums[0] : NOT_A_NUMBER;
+    // A sum of squares of finite numbers may be infinite, but is a number.
+    return sums[0];
 #endif
 #if INNER
     return is_number(sums[0]) ? sums[0] ^ 0x80000000u : NOT_A_NUMBER;
 #endif
 #if COSINE
-    // Without these, everything below is a number.
-    const uint product = sums[0] & 0x7fffffffu;
-    if (max(product, max(sums[1], sums[2])) >= INFINITY_BITS) {
-        return NOT_A_NUMBER;
-    }
-    const float lengths = precise::sqrt(as_type<float>(sums[1])) * precise::sqrt(as_type<float>(sums[2]));
-    const float cosine = lengths == 0.0f ? 0.0f : as_type<float>(sums[0]) / lengths;
-    return as_type<uint>(1.0f - cosine);
+    const float norms = precise::sqrt(as_type<float>(sums[1])) * precise::sqrt(as_type<float>(sums[2]));
+    return as_type<uint>(1.0f - as_type<float>(sums[0]) / norms);
 #endif
 }
+
+#if COSINE
+// Whether single precision holds these sums of squares, and the product of their roots. All numbers are finite, so their bits tell.
+inline bool are_plain(uint query, uint vector) {
+    return min(query, vector) >= LEAST_SQUARES && max(query, vector) <= MOST_SQUARES;
+}
+
+#if QUADS
+inline float largest_of(Part part) {
+    const float4 numbers = abs(part);
+    return max(max(numbers.x, numbers.y), max(numbers.z, numbers.w));
+}
+#else
+inline float largest_of(Part part) {
+    return abs(part);
+}
+#endif
+
+// The power of two that brings the largest number of a vector to at least 1 and below 4; 0 if the vector counts as zero.
+inline float scale_of(float largest) {
+    const uint exponent = as_type<uint>(largest) >> 23u;
+    return exponent == 0u ? 0.0f : as_type<float>(max(254u - exponent, 1u) << 23u);
+}
+
+// The bits of one minus the cosine of vectors of any size. One thread reads both of them twice: such vectors are rare.
+inline uint scaled_cosine(const device Part* query, const device Kept* vectors, uint start, uint parts) {
+    float2 largest = 0.0f;
+    for (uint part = 0u; part < parts; part++) {
+        largest = max(largest, float2(largest_of(query[part]), largest_of(vector_part(vectors, start + part))));
+    }
+    const float2 scale = float2(scale_of(largest.x), scale_of(largest.y));
+    float sums[SUMS] = {0.0f, 1.0f, 1.0f};
+    if (scale.x > 0.0f && scale.y > 0.0f) {
+        sums[1] = sums[2] = 0.0f;
+        for (uint part = 0u; part < parts; part++) {
+            add_terms(query[part] * scale.x, vector_part(vectors, start + part) * scale.y, sums);
+        }
+    }
+    const uint bits[SUMS] = {as_type<uint>(sums[0]), as_type<uint>(sums[1]), as_type<uint>(sums[2])};
+    return distance_of(bits);
+}
+#endif
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void ivf_distance(
     constant Search& search [[buffer(0)]],
@@ -203,7 +241,13 @@ inline uint distance_of(const thread uint* sums) {
                 distances[candidate] = INFINITY_BITS;
                 slots[candidate] = NOTHING;
             } else if (is_in_page(slot[r], search)) {
-                distances[candidate] = distance_of(totals);
+                uint distance = distance_of(totals);
+#if COSINE
+                if (!are_plain(totals[1], totals[2])) {
+                    distance = scaled_cosine(queries + query[r], vectors, start[r], parts);
+                }
+#endif
+                distances[candidate] = distance;
                 slots[candidate] = slot[r];
             }
         }

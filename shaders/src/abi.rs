@@ -1,7 +1,7 @@
 //! What the host and the kernels must agree on: constants that go into the prelude, and structures that lie in buffers.
 
+use crate::plan::{MAX_DIGITS, Number, Payload, STATE_HEADER, SortPlan, count_digit};
 use bytemuck::{Pod, Zeroable};
-use polysort_core::plan::{MAX_DIGITS, Number, Payload, STATE_HEADER, SortPlan, count_digit};
 use polysort_core::vector::NO_SLOT;
 
 /// The word of the state that holds the number of keys.
@@ -52,6 +52,10 @@ pub const INFINITY_BITS: u32 = f32::INFINITY.to_bits();
 
 /// The bits of a distance that is not a number.
 pub const NOT_A_NUMBER: u32 = 0x7fc0_0000;
+
+/// The bits of the least and of the largest sum of squares, 2⁻⁶⁰ and 2¹²⁶, of which a cosine is computed as it is. Of a smaller sum, single precision
+/// may have lost terms; a larger one may be infinite, or the product of two norms. The kernels scale such vectors first.
+pub const PLAIN_SQUARES: [u32; 2] = [(127 - 60) << 23, (127 + 126) << 23];
 
 /// What a search for vectors is: the uniform that its kernels read.
 #[repr(C)]

@@ -4,11 +4,11 @@
 //! Shading Language they mean the same, so that its texts are as plain.
 
 use crate::abi;
-use core::fmt::Write;
-use polysort_core::plan::{
+use crate::plan::{
     BATCH_WORDS, COUNT_DIGIT_BITS, Kernel, LAST_LEVEL, MAX_DIGITS, RADIX, Ranking, SegmentLists, TILE_WORDS, VALUE_BLOCK,
     Variant, Vectors, When, state_words, tuning,
 };
+use core::fmt::Write;
 use polysort_core::vector::{Metric, Precision};
 
 /// The WGSL of a kernel.
@@ -230,6 +230,7 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "COPIES" => variant.copies,
         "SEGMENTED" => variant.segmented,
         "NESTED" => variant.nested,
+        "ALIASED" => variant.aliased,
         "QUADS" => variant.vectors.is_some_and(|vectors| vectors.quads),
         "HALF" => variant.vectors.is_some_and(|vectors| vectors.precision == Precision::F16),
         "L2" => variant.vectors.is_some_and(|vectors| vectors.metric == Metric::L2),
@@ -312,6 +313,8 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("NOTHING", abi::NOTHING),
         ("INFINITY_BITS", abi::INFINITY_BITS),
         ("NOT_A_NUMBER", abi::NOT_A_NUMBER),
+        ("LEAST_SQUARES", abi::PLAIN_SQUARES[0]),
+        ("MOST_SQUARES", abi::PLAIN_SQUARES[1]),
         ("RUN", tuning::DISTANCE_RUN),
         ("SUMS", variant.vectors.map_or(0, Vectors::sums)),
         ("TEAM", variant.vectors.map_or(1, |vectors| vectors.team)),
@@ -399,9 +402,11 @@ fn numbered(body: &str, name: &str, number: u32) -> String {
     text
 }
 
-/// Whether a kernel writes what is bound at `binding`: it is a storage buffer that can be written.
-pub fn writes(kernel: Kernel, binding: usize) -> bool {
-    let written: &[usize] = match kernel {
+/// Whether a kernel may write what is bound at `binding`: it is a storage buffer that can be written.
+pub fn writes(variant: &Variant, binding: usize) -> bool {
+    let written: &[usize] = match variant.kernel {
+        Kernel::Pick if variant.aliased => &[1, 3, 4, 5],
+        Kernel::TopK if variant.aliased => &[6, 7],
         Kernel::Begin => &[5],
         Kernel::Histogram => &[1, 3],
         Kernel::Scan | Kernel::CountValues | Kernel::ScanValues => &[1],

@@ -2,11 +2,11 @@
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, StorageAccess, TypeInner};
-use polysort_core::plan::{
-    Algorithm, Buffer, Class, Command, Facts, Kernel, Place, Ranking, Request, SearchPlan, Segmented, SortPlan, Top, Variant,
-};
 use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Error, Options, Spec};
+use polysort_shaders::plan::{
+    Algorithm, Buffer, Class, Command, Facts, Kernel, Place, Ranking, Request, SearchPlan, Segmented, SortPlan, Top, Variant,
+};
 use polysort_shaders::{abi, prelude};
 use std::collections::{BTreeSet, HashMap};
 
@@ -51,6 +51,12 @@ fn requests() -> Vec<Request> {
             requests.extend([keys, keys.for_indices(), keys.with_values(1), keys.with_values(3)]);
         }
     }
+    // Positions go to the buffer that the keys are in.
+    for (bits, spec) in [(16, Spec::of::<u16>(Options::ascending())), (32, Spec::of::<u32>(Options::ascending()))] {
+        let keys = Request::keys(bits, spec.unwrap(), 100_000);
+        let selected = [100, 20_000].map(|k| Request { aliased: true, ..keys.select(Top { k, segmented: false }) });
+        requests.extend(selected);
+    }
     // Nothing of this can be bound as it lies.
     let odd = Request::keys(64, Spec::of::<u64>(Options::ascending()).unwrap(), 1000).with_values(3);
     let one = Place { first: 1 };
@@ -84,7 +90,7 @@ fn launches() -> Vec<(&'static str, Facts, Command)> {
             for metric in [Metric::L2, Metric::InnerProduct, Metric::Cosine] {
                 for precision in [Precision::F32, Precision::F16] {
                     let SearchPlan { distances, nearest } =
-                        SearchPlan::new(Shape { dimension, capacity: 1000, precision }, metric, &facts);
+                        SearchPlan::new(Shape::new(dimension, 1000).precision(precision), metric, &facts);
                     launches.extend([(name, facts, distances), (name, facts, nearest)]);
                 }
             }
@@ -136,7 +142,7 @@ fn bindings_are_those_of_the_commands() {
             let space = found.get(&index).unwrap_or_else(|| panic!("no binding {index}: {command}"));
             let uniform = matches!(buffer, Buffer::Number | Buffer::Sort | Buffer::Search);
             assert_eq!(*space == AddressSpace::Uniform, uniform, "binding {index} of {command}");
-            let writes = prelude::writes(command.variant.kernel, index);
+            let writes = prelude::writes(&command.variant, index);
             let stores = matches!(space, AddressSpace::Storage { access } if access.contains(StorageAccess::STORE));
             assert_eq!(stores, writes, "binding {index} of {command}");
         }
@@ -167,7 +173,8 @@ fn bindings_of_twins_are_the_same() {
             let declared = format!("{name} [[buffer({})]],", binding.binding);
             let Some(line) = text.lines().find(|line| line.ends_with(&declared)) else { panic!("no {declared} in {command}") };
             let space = if global.space == AddressSpace::Uniform { "constant " } else { "device " };
-            let writes = prelude::writes(kernel, binding.binding as usize);
+            // What another argument may write is no matter to that language.
+            let writes = prelude::writes(&Variant { aliased: false, ..command.variant }, binding.binding as usize);
             let begins = if writes || global.space == AddressSpace::Uniform { space.into() } else { format!("const {space}") };
             // State that is shared is atomic, which is never constant.
             assert!(line.trim_start().starts_with(&begins) || line.contains("device atomic_uint*"), "{line}: {command}");

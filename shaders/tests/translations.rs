@@ -8,12 +8,12 @@ mod translated;
 use core::fmt::Write;
 use naga::ShaderStage;
 use naga::back::spv;
-use polysort_core::plan::tuning;
-use polysort_core::plan::{
-    Algorithm, Class, Facts, Kernel, MAX_KEYS, Payload, Ranking, Request, SearchPlan, SortPlan, Top, Variant,
-};
 use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Masks, Spec, Word};
+use polysort_shaders::plan::tuning;
+use polysort_shaders::plan::{
+    Algorithm, Class, Facts, Kernel, MAX_KEYS, Payload, Ranking, Request, SearchPlan, SortPlan, Top, Variant,
+};
 use translated::{UNCHECKED, metal, module};
 
 /// Every kernel of every plan for a device like Apple's, in the order of the plans.
@@ -55,7 +55,7 @@ fn variants() -> Vec<Variant> {
         (128, Metric::Cosine, Precision::F16),
         (3, Metric::L2, Precision::F16),
     ] {
-        let SearchPlan { distances, nearest } = SearchPlan::new(Shape { dimension, capacity: 1, precision }, metric, &facts);
+        let SearchPlan { distances, nearest } = SearchPlan::new(Shape::new(dimension, 1).precision(precision), metric, &facts);
         variants.extend([distances.variant, nearest.variant]);
     }
     variants.dedup();

@@ -6,6 +6,7 @@
 // out      distances, slots: of the candidates whose slots lie in the page; the first page's launch gives infinity and NOTHING to the faulty
 // launch   groups of TILE candidates each, at least as many as that takes; for each page
 // does     TEAM threads share a vector, RUN candidates at a time, so that its parts are read side by side. They add up by halves.
+//          A cosine whose sums of squares single precision does not hold is computed again, of numbers that are scaled first.
 // needs    offsets that ascend from 0 to search.candidates
 
 @group(0) @binding(0) var<uniform> search: Search;
@@ -184,6 +185,7 @@ fn put_sums(at: u32, sums: vec3<f32>) {
 #endif
 }
 
+// The distance that partials hold; that of a cosine, only if the squares are plain.
 fn distance_at(at: u32) -> f32 {
 #if L2
     return partials[at];
@@ -192,13 +194,54 @@ fn distance_at(at: u32) -> f32 {
     return -partials[at];
 #endif
 #if COSINE
-    let lengths = sqrt(partials[at + GROUP]) * sqrt(partials[at + 2u * GROUP]);
-    if (lengths == 0.0) {
-        return 1.0;
-    }
-    return 1.0 - partials[at] / lengths;
+    return 1.0 - partials[at] / (sqrt(partials[at + GROUP]) * sqrt(partials[at + 2u * GROUP]));
 #endif
 }
+
+#if COSINE
+// Whether single precision holds these sums of squares, and the product of their roots.
+fn are_plain(query: f32, vector: f32) -> bool {
+    let squares = vec2(bitcast<u32>(query), bitcast<u32>(vector));
+    return all(squares >= vec2(LEAST_SQUARES)) && all(squares <= vec2(MOST_SQUARES));
+}
+
+fn largest_of(part: Part) -> f32 {
+#if QUADS
+    let numbers = abs(part);
+    return max(max(numbers.x, numbers.y), max(numbers.z, numbers.w));
+#else
+    return abs(part);
+#endif
+}
+
+// The power of two that brings the largest number of a vector to at least 1 and below 4; 0 if the vector counts as zero.
+fn scale_of(largest: f32) -> f32 {
+    let exponent = bitcast<u32>(largest) >> 23u;
+    return select(bitcast<f32>(max(254u - exponent, 1u) << 23u), 0.0, exponent == 0u);
+}
+
+// One minus the cosine of vectors of any size. One thread reads both of them twice: such vectors are rare.
+fn scaled_cosine(query: u32, vector: u32) -> f32 {
+#if QUADS
+    let parts = search.dimension / 4u;
+#else
+    let parts = search.dimension;
+#endif
+    var largest = vec2(0.0);
+    for (var part = 0u; part < parts; part++) {
+        largest = max(largest, vec2(largest_of(queries[query * parts + part]), largest_of(vector_part(vector + part))));
+    }
+    let scale = vec2(scale_of(largest.x), scale_of(largest.y));
+    if (scale.x == 0.0 || scale.y == 0.0) {
+        return 1.0;
+    }
+    var sums = vec3(0.0);
+    for (var part = 0u; part < parts; part++) {
+        sums += terms(queries[query * parts + part] * scale.x, vector_part(vector + part) * scale.y);
+    }
+    return 1.0 - sums.x / (sqrt(sums.y) * sqrt(sums.z));
+}
+#endif
 
 fn write_result(candidate: u32, slot: u32, at: u32) {
     if (slot == NOTHING && search.page_first == 0u) {
@@ -206,7 +249,13 @@ fn write_result(candidate: u32, slot: u32, at: u32) {
         distances[candidate] = INFINITY_BITS;
         slots[candidate] = NOTHING;
     } else if (is_in_page(slot)) {
-        let bits = bitcast<u32>(distance_at(at));
+        var distance = distance_at(at);
+#if COSINE
+        if (!are_plain(partials[at + GROUP], partials[at + 2u * GROUP])) {
+            distance = scaled_cosine(query_of(candidate), place_in_page(slot) * search.stride);
+        }
+#endif
+        let bits = bitcast<u32>(distance);
         // What is no number has no sign, so that it comes last.
         distances[candidate] = select(bits, NOT_A_NUMBER, (bits & 0x7fffffffu) > INFINITY_BITS);
         slots[candidate] = slot;

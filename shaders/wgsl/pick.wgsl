@@ -9,10 +9,19 @@
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
 @group(0) @binding(2) var<storage, read> status: array<u32>;
+#if ALIASED
+// A part of the buffer that the positions go to.
+#if PACKED
+@group(0) @binding(3) var<storage, read_write> keys_from: array<u32>;
+#else
+@group(0) @binding(3) var<storage, read_write> keys_from: array<Key>;
+#endif
+#else
 #if PACKED
 @group(0) @binding(3) var<storage, read> keys_from: array<u32>;
 #else
 @group(0) @binding(3) var<storage, read> keys_from: array<Key>;
+#endif
 #endif
 @group(0) @binding(4) var<storage, read_write> indices_to: array<u32>;
 @group(0) @binding(5) var<storage, read_write> picked: array<Key>;

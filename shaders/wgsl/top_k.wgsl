@@ -15,10 +15,19 @@
 @group(0) @binding(3) var<uniform> level: Number;
 @group(0) @binding(4) var<uniform> sort: Sort;
 @group(0) @binding(5) var<storage, read> count: array<u32>;
+#if ALIASED
+// A part of the buffer that the positions go to.
+#if PACKED
+@group(0) @binding(6) var<storage, read_write> keys_from: array<u32>;
+#else
+@group(0) @binding(6) var<storage, read_write> keys_from: array<Key>;
+#endif
+#else
 #if PACKED
 @group(0) @binding(6) var<storage, read> keys_from: array<u32>;
 #else
 @group(0) @binding(6) var<storage, read> keys_from: array<Key>;
+#endif
 #endif
 @group(0) @binding(7) var<storage, read_write> indices_to: array<u32>;
 #if SEGMENTED

@@ -1,50 +1,58 @@
-//! What an index refuses.
+//! The errors of an index.
 
 use polysort_core::Error;
+use polysort_core::vector::Precision;
 
-/// Why an index did not do what it was asked for. It is then as it was.
+/// Why a call of an index failed. The index is then as it was before.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IvfError {
-    /// Numbers that are not as many as a number of vectors are.
+    /// The numbers are not as many as the vectors need.
     #[error("{numbers} numbers are not {vectors} vectors of dimension {dimension}")]
+    #[non_exhaustive]
     Dimension {
-        /// Numbers that were given.
+        /// The numbers that were given.
         numbers: usize,
-        /// Vectors that they should be.
+        /// The vectors that they should be.
         vectors: usize,
         /// Numbers of a vector.
         dimension: usize,
     },
-    /// A vector with a number that is infinite or none: it is near to nothing, and no centre could be computed from it.
-    #[error("vector {vector} holds {number}; only finite numbers can be trained with or added")]
+    /// A number of a vector or query is infinite or NaN, or too large for the precision of the index.
+    #[error("vector {vector} has the number {number}, which is not finite in the precision {precision:?}")]
+    #[non_exhaustive]
     NotFinite {
-        /// The first such vector.
+        /// The index of the first such vector, or query.
         vector: usize,
         /// Its number.
         number: f32,
+        /// The precision that the number must be finite in.
+        precision: Precision,
     },
-    /// No lists, or more of them than vectors to train with.
+    /// The index was to have no lists, or more lists than there are vectors to train with.
     #[error("{lists} lists cannot be trained with {vectors} vectors: there must be at least one list, and a vector for each")]
+    #[non_exhaustive]
     TooFewVectors {
         /// Lists asked for.
         lists: usize,
         /// Vectors to train with.
         vectors: usize,
     },
-    /// An id that is in the index already, or comes twice.
+    /// An id is in the index already, or occurs twice in the call.
     #[error("id {id} is there already; remove it first")]
+    #[non_exhaustive]
     DuplicateId {
         /// The first such id.
         id: u64,
     },
-    /// An id that is not in the index, or comes twice.
+    /// An id is not in the index, or occurs twice in the call.
     #[error("there is no id {id}, or it was to be removed twice")]
+    #[non_exhaustive]
     UnknownId {
         /// The first such id.
         id: u64,
     },
-    /// What the backend reports.
+    /// An error of the backend.
     #[error(transparent)]
     Backend(#[from] Error),
 }

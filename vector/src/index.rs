@@ -3,14 +3,13 @@
 //! ```text
 //! entries    [ list 0 | list 1 | …       ]   the slot of each entry, list by list; the backend has a copy
 //! offsets    [ 0, …, …, entries          ]   where each list begins
-//! slots      id, id, free, id, free, …       vectors stay where they are put; freed slots are used again, the lowest first
+//! slots      id, id, free, id, free, …       a vector stays in its slot; free slots are used again, the lowest first
 //! ```
 //!
-//! A change is computed beside the old state and handed to the backend last of all. When that has gone well, nothing can fail any
-//! more.
+//! A change is computed beside the old state. The backend gets the new entries last. If that succeeds, the rest of the change cannot fail.
 
 use crate::IvfError;
-use crate::kmeans::{CANDIDATES, Centres, drawn};
+use crate::kmeans::{CANDIDATES, Centers, drawn};
 use core::ops::Range;
 use polysort_core::Error;
 use polysort_core::vector::{Check, Metric, NO_SLOT, Precision, Search, Shape, VectorSearch, VectorStore};
@@ -18,16 +17,16 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use std::collections::{BTreeSet, HashMap};
 
-/// Vectors for each list that training looks at, unless told otherwise: more do not move the centres much.
+/// Vectors for each list that training reads by default: more vectors do not move the centers much.
 const SAMPLE: usize = 256;
 
-/// Rounds of training, at most, unless told otherwise.
+/// The default of the largest number of rounds of training.
 const ITERATIONS: usize = 20;
 
-/// Vectors that are written at a time.
+/// Vectors that one call writes to the store.
 const WRITTEN: usize = 1024;
 
-/// How an index is made.
+/// Options of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IvfOptions {
     dimension: usize,
@@ -40,63 +39,64 @@ pub struct IvfOptions {
 }
 
 impl IvfOptions {
-    /// Vectors of `dimension` numbers in `lists` lists, by squared distance, kept as they are. The square root of the number of
-    /// vectors is a usual number of lists.
+    /// Vectors of `dimension` numbers in `lists` lists, by squared distance, in single precision. A usual number of lists is the square root of the
+    /// number of vectors.
     pub fn new(dimension: usize, lists: usize) -> Self {
         let (metric, precision) = (Metric::L2, Precision::F32);
         Self { dimension, lists, metric, precision, seed: 0, iterations: ITERATIONS, sample: SAMPLE }
     }
 
-    /// By this metric. With [`Metric::Cosine`] lists are trained on directions; else on places.
+    /// The metric of the distances. With [`Metric::Cosine`] training uses the directions of the vectors only.
     #[must_use]
     pub fn metric(self, metric: Metric) -> Self {
         Self { metric, ..self }
     }
 
-    /// Kept like this where the backend computes. Centres are kept as they are.
+    /// The precision of the vectors in the store of the backend. Centers are always in single precision.
     #[must_use]
     pub fn precision(self, precision: Precision) -> Self {
         Self { precision, ..self }
     }
 
-    /// What the random choices of training come from: equal seeds give equal lists on one backend.
+    /// The seed of the random choices of training: equal seeds give equal lists on one backend.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// Rounds of training, at most: 20 unless told otherwise.
+    /// The largest number of rounds of training; 20 by default.
     #[must_use]
     pub fn iterations(self, iterations: usize) -> Self {
         Self { iterations, ..self }
     }
 
-    /// Vectors for each list that training looks at, at most and 1 or more: 256 unless told otherwise.
+    /// The largest number of vectors for each list that training reads; 256 by default, and at least 1.
     #[must_use]
     pub fn sample(self, sample: usize) -> Self {
         Self { sample: sample.max(1), ..self }
     }
 }
 
-/// What a search found.
+/// A vector that a search found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Neighbour {
-    /// The id it was added with.
+pub struct Neighbor {
+    /// The id that the vector was added with.
     pub id: u64,
-    /// How far it is from the query, by the metric of the index.
+    /// Its distance from the query, by the metric of the index.
     pub distance: f32,
 }
 
-/// An index of vectors by inverted lists (Jégou, Douze and Schmid, 2011): a search looks at some of the lists only.
+/// An index of vectors by inverted lists (Jégou, Douze and Schmid, 2011): a search reads some of the lists only.
 ///
-/// Vectors are in the backend's memory, and once more on the host, from where they are written again when the slots run out. Each
-/// call that adds or removes tells the backend where every vector is, 4 bytes each: many vectors in one call cost no more than one.
+/// The vectors lie in the backend's memory and in the host's memory: when the slots run out, the host writes them to a larger store. Each call that
+/// adds or removes vectors sends all entries to the backend, 4 bytes for each vector in the index, so one call for many vectors costs little more than
+/// one call for one.
 ///
-/// On an error the index is as it was.
+/// After an error the index is as it was.
 pub struct IvfIndex<B: VectorSearch> {
     backend: B,
     options: IvfOptions,
-    centres: Centres<B>,
+    centers: Centers<B>,
     store: B::Store,
     lists: Lists,
     /// The id and the numbers of each slot that was ever used.
@@ -126,7 +126,7 @@ impl Lists {
         self.range(list).len()
     }
 
-    /// The same lists without some slots, and with others at the end of their lists: `added` are pairs of list and slot.
+    /// The lists without the slots `removed`, and with those of `added`, pairs of list and slot, at the end of their lists.
     fn changed(&self, removed: &BTreeSet<u32>, mut added: Vec<(u32, u32)>) -> Self {
         added.sort_by_key(|&(list, _)| list);
         let mut changed = Self { slots: vec![], offsets: vec![0] };
@@ -144,15 +144,16 @@ impl Lists {
 }
 
 impl<B: VectorSearch> IvfIndex<B> {
-    /// An empty index whose lists are trained with `vectors`, row by row. They are not added.
+    /// Makes an empty index whose lists are trained with `vectors`, row by row. The vectors are not added.
     ///
     /// # Errors
     /// [`IvfError::TooFewVectors`] for less than a vector for each list, or no lists; [`IvfError::Dimension`] for a part of a
-    /// vector; [`IvfError::NotFinite`]; [`IvfError::Backend`] for a dimension of 0, and for a failure of the device.
+    /// vector; [`IvfError::NotFinite`]; [`IvfError::Backend`] for a dimension that no store has, and for a failure of the device.
     pub fn train(backend: B, options: IvfOptions, vectors: &[f32]) -> Result<Self, IvfError> {
         let IvfOptions { dimension, lists, .. } = options;
         Shape::new(dimension, 0).check()?;
-        let count = check_vectors(dimension, vectors.len() / dimension, vectors)?;
+        // Centers are in single precision, so the precision of the store does not matter yet.
+        let count = check_vectors(Precision::F32, dimension, vectors.len() / dimension, vectors)?;
         if lists == 0 || count < lists {
             return Err(IvfError::TooFewVectors { lists, vectors: count });
         }
@@ -162,14 +163,14 @@ impl<B: VectorSearch> IvfIndex<B> {
             normalize(dimension, &mut points);
         }
         let shape = Shape::new(dimension, lists);
-        let centres = Centres::train(&backend, shape, assigned_by(options.metric), &points, options.iterations, &mut rng)?;
+        let centers = Centers::train(&backend, shape, assigned_by(options.metric), &points, options.iterations, &mut rng)?;
         let store = backend.vector_store(Shape::new(dimension, 0).precision(options.precision))?;
         let lists = Lists::empty(lists);
         let (ids, vectors, slots, free) = (vec![], vec![], HashMap::new(), BTreeSet::new());
-        Ok(Self { backend, options, centres, store, lists, ids, vectors, slots, free })
+        Ok(Self { backend, options, centers, store, lists, ids, vectors, slots, free })
     }
 
-    /// An index that is trained with vectors and holds them, by these ids.
+    /// Makes an index that is trained with `vectors`, row by row, and adds them with these ids.
     ///
     /// # Errors
     /// As [`train`](IvfIndex::train) and [`add_all`](IvfIndex::add_all).
@@ -179,7 +180,7 @@ impl<B: VectorSearch> IvfIndex<B> {
         Ok(index)
     }
 
-    /// Adds a vector.
+    /// Adds a vector with this id.
     ///
     /// # Errors
     /// As [`add_all`](IvfIndex::add_all).
@@ -187,14 +188,14 @@ impl<B: VectorSearch> IvfIndex<B> {
         self.add_all(&[id], vector)
     }
 
-    /// Adds vectors, row by row, by these ids.
+    /// Adds vectors, row by row, with these ids.
     ///
     /// # Errors
     /// [`IvfError::Dimension`] for numbers that are not as many vectors as there are ids, [`IvfError::DuplicateId`],
-    /// [`IvfError::NotFinite`], or [`IvfError::Backend`].
+    /// [`IvfError::NotFinite`] for a number that is not finite in the precision of the index, or [`IvfError::Backend`].
     pub fn add_all(&mut self, ids: &[u64], vectors: &[f32]) -> Result<(), IvfError> {
         let dimension = self.options.dimension;
-        check_vectors(dimension, ids.len(), vectors)?;
+        check_vectors(self.options.precision, dimension, ids.len(), vectors)?;
         let (asked, limit) = ((self.len() + ids.len()) as u64, NO_SLOT.into());
         if asked > limit {
             return Err(Error::TooLong { what: "an index, in vectors".into(), asked, limit }.into());
@@ -206,11 +207,11 @@ impl<B: VectorSearch> IvfIndex<B> {
             }
         }
         let mut lists = vec![];
-        self.centres.assign(&self.backend, vectors, |list, _| lists.push(list))?;
-        // Vectors of a list lie side by side, as far as slots are free that do: they are read faster.
+        self.centers.assign(&self.backend, vectors, |list, _| lists.push(list))?;
+        // Vectors of a list lie side by side, as far as free slots do: a search reads them faster.
         let mut order: Vec<usize> = (0..ids.len()).collect();
         order.sort_by_key(|&i| lists[i]);
-        // Free slots first, then those after the last that was ever used.
+        // Free slots first, then the slots after the last one that was ever used.
         let places = self.free.iter().copied().chain(self.ids.len() as u32..NO_SLOT);
         let mut slots = vec![0; ids.len()];
         for (&i, slot) in order.iter().zip(places) {
@@ -219,7 +220,7 @@ impl<B: VectorSearch> IvfIndex<B> {
         }
         let changed = self.lists.changed(&BTreeSet::new(), lists.into_iter().zip(slots.iter().copied()).collect());
 
-        // Slots that are free hold nothing, so writing them changes nothing yet.
+        // No entry names a free slot, so writing to it changes nothing yet.
         let used = slots.iter().map(|&slot| slot as usize + 1).max().unwrap_or(0).max(self.ids.len());
         let mut grown = self.grown(used)?;
         let store = grown.as_mut().unwrap_or(&mut self.store);
@@ -246,7 +247,7 @@ impl<B: VectorSearch> IvfIndex<B> {
         Ok(())
     }
 
-    /// Removes a vector. Its slot is free for another.
+    /// Removes the vector with this id. Its slot is then free for another vector.
     ///
     /// # Errors
     /// As [`remove_all`](IvfIndex::remove_all).
@@ -254,10 +255,10 @@ impl<B: VectorSearch> IvfIndex<B> {
         self.remove_all(&[id])
     }
 
-    /// Removes vectors.
+    /// Removes the vectors with these ids.
     ///
     /// # Errors
-    /// [`IvfError::UnknownId`] for an id that is not there or comes twice, or [`IvfError::Backend`].
+    /// [`IvfError::UnknownId`] for an id that is not in the index or occurs twice, or [`IvfError::Backend`].
     pub fn remove_all(&mut self, ids: &[u64]) -> Result<(), IvfError> {
         let mut removed = BTreeSet::new();
         for &id in ids {
@@ -276,22 +277,22 @@ impl<B: VectorSearch> IvfIndex<B> {
         Ok(())
     }
 
-    /// The `k` nearest vectors to each query that are in the `nprobe` lists whose centres are nearest to it, nearest first: fewer
-    /// if these hold fewer. Equally near ones come in any order, but always the same.
+    /// Returns, for each query, the `k` nearest vectors in the `nprobe` lists whose centers are nearest to the query, nearest first. There are fewer
+    /// if these lists have fewer. Equally near vectors come in an order that is not specified, but the same in each call.
     ///
-    /// With as many probes as there are [lists](IvfIndex::lists), or more, all vectors are looked at, and the result is exact.
+    /// With as many probes as there are [lists](IvfIndex::lists), or more, the search reads all vectors, and the result is exact.
     ///
     /// # Errors
-    /// [`IvfError::Dimension`] for a part of a query, or [`IvfError::Backend`].
-    pub fn search(&self, queries: &[f32], k: usize, nprobe: usize) -> Result<Vec<Vec<Neighbour>>, IvfError> {
+    /// [`IvfError::Dimension`] for a part of a query, [`IvfError::NotFinite`] with the first query that has a number that is not finite, or
+    /// [`IvfError::Backend`].
+    pub fn search(&self, queries: &[f32], k: usize, nprobe: usize) -> Result<Vec<Vec<Neighbor>>, IvfError> {
         let dimension = self.options.dimension;
-        let count = queries.len() / dimension;
-        check_dimension(dimension, count, queries)?;
+        let count = check_vectors(Precision::F32, dimension, queries.len() / dimension, queries)?;
         let probes = self.probes(queries, nprobe)?;
         let probed = |query: usize| &probes[query * nprobe.min(self.lists())..(query + 1) * nprobe.min(self.lists())];
         let mut found = Vec::with_capacity(count);
         while found.len() < count {
-            // As many queries as one call should take, but one at least.
+            // As many queries as one call should take, but at least one.
             let first = found.len();
             let (mut candidates, mut offsets) = (vec![], vec![0]);
             for query in first..count {
@@ -304,25 +305,25 @@ impl<B: VectorSearch> IvfIndex<B> {
             }
             let taken = offsets.len() - 1;
             let search = Search::new(&queries[first * dimension..][..taken * dimension], &candidates, &offsets);
-            // The candidates come from the index itself, so the host need not look at them again.
+            // The candidates come from the index itself, so the host need not check them.
             let search = search.metric(self.options.metric).check(Check::Device);
             let nearest = self.backend.nearest(&self.store, &search, k)?;
             found.extend((0..taken).map(|query| {
                 let (slots, distances) = nearest.of(query);
-                let neighbour = |(&slot, &distance)| Neighbour { id: self.ids[slot as usize], distance };
-                slots.iter().zip(distances).map(neighbour).collect::<Vec<_>>()
+                let neighbor = |(&slot, &distance)| Neighbor { id: self.ids[slot as usize], distance };
+                slots.iter().zip(distances).map(neighbor).collect::<Vec<_>>()
             }));
         }
         Ok(found)
     }
 
-    /// The vector with this id, as it was added.
+    /// The vector with this id, as it was added, in single precision.
     pub fn vector(&self, id: u64) -> Option<&[f32]> {
         let dimension = self.options.dimension;
         self.slots.get(&id).map(|&slot| &self.vectors[slot as usize * dimension..][..dimension])
     }
 
-    /// Whether there is a vector with this id.
+    /// Whether the index has a vector with this id.
     pub fn contains(&self, id: u64) -> bool {
         self.slots.contains_key(&id)
     }
@@ -337,51 +338,51 @@ impl<B: VectorSearch> IvfIndex<B> {
         self.slots.is_empty()
     }
 
-    /// Slots that the backend has memory for.
+    /// The number of slots of the backend's store.
     pub fn capacity(&self) -> usize {
         self.store.shape().capacity
     }
 
     /// The number of lists.
     pub fn lists(&self) -> usize {
-        self.centres.count()
+        self.centers.count()
     }
 
-    /// How many vectors each list holds.
+    /// The number of vectors in each list.
     pub fn list_sizes(&self) -> Vec<usize> {
         (0..self.lists()).map(|list| self.lists.len(list)).collect()
     }
 
-    /// The centres of the lists, row by row.
-    pub fn centres(&self) -> &[f32] {
-        &self.centres.numbers
+    /// The centers of the lists, row by row.
+    pub fn centers(&self) -> &[f32] {
+        &self.centers.numbers
     }
 
-    /// How it was made.
+    /// The options that the index was made with.
     pub fn options(&self) -> IvfOptions {
         self.options
     }
 
-    /// The lists that each query looks at, `nprobe` each, or all.
+    /// The lists that each query reads: `nprobe` lists, or all.
     fn probes(&self, queries: &[f32], nprobe: usize) -> Result<Vec<u32>, Error> {
         if nprobe >= self.lists() {
             let all: Vec<u32> = (0..self.lists() as u32).collect();
             return Ok(all.repeat(queries.len() / self.options.dimension));
         }
         let mut probes = vec![];
-        self.centres.nearest(&self.backend, queries, nprobe, self.options.metric, |lists, _| probes.extend_from_slice(lists))?;
+        self.centers.nearest(&self.backend, queries, nprobe, self.options.metric, |lists, _| probes.extend_from_slice(lists))?;
         Ok(probes)
     }
 
-    /// A larger store with all that is in this one, if that has fewer than `slots` slots.
+    /// A larger store with the vectors of this one, if this one has fewer than `slots` slots.
     fn grown(&self, slots: usize) -> Result<Option<B::Store>, Error> {
         let shape = self.store.shape();
         if slots <= shape.capacity {
             return Ok(None);
         }
-        // Twice as many, so that a vector is written again once on average.
+        // Twice as many slots, so that a vector is written again once on average.
         let capacity = slots.max((2 * shape.capacity).min(NO_SLOT as usize));
-        let mut store = self.backend.vector_store(Shape { capacity, ..shape })?;
+        let mut store = self.backend.vector_store(shape.capacity(capacity))?;
         store.write(0, &self.vectors)?;
         Ok(Some(store))
     }
@@ -395,31 +396,28 @@ impl<B: VectorSearch> core::fmt::Debug for IvfIndex<B> {
     }
 }
 
-/// How vectors find their list. The inner product would send all of them to the longest centres.
+/// The metric by which a vector finds its list. By the inner product all vectors would go to the longest centers.
 fn assigned_by(metric: Metric) -> Metric {
     match metric {
-        Metric::L2 | Metric::InnerProduct => Metric::L2,
-        Metric::Cosine => Metric::Cosine,
+        Metric::InnerProduct => Metric::L2,
+        metric => metric,
     }
 }
 
-fn check_dimension(dimension: usize, vectors: usize, numbers: &[f32]) -> Result<(), IvfError> {
-    if vectors.checked_mul(dimension) == Some(numbers.len()) {
-        return Ok(());
+/// Checks that `numbers` are so many vectors and finite in this precision, and returns the number of vectors.
+fn check_vectors(precision: Precision, dimension: usize, vectors: usize, numbers: &[f32]) -> Result<usize, IvfError> {
+    if vectors.checked_mul(dimension) != Some(numbers.len()) {
+        return Err(IvfError::Dimension { numbers: numbers.len(), vectors, dimension });
     }
-    Err(IvfError::Dimension { numbers: numbers.len(), vectors, dimension })
-}
-
-/// The number of vectors, if they are so many and all their numbers are finite.
-fn check_vectors(dimension: usize, vectors: usize, numbers: &[f32]) -> Result<usize, IvfError> {
-    check_dimension(dimension, vectors, numbers)?;
-    match numbers.iter().position(|number| !number.is_finite()) {
-        Some(at) => Err(IvfError::NotFinite { vector: at / dimension, number: numbers[at] }),
-        None => Ok(vectors),
+    match precision.check("the vectors", numbers) {
+        Err(Error::NotFinite { index, value, .. }) => {
+            Err(IvfError::NotFinite { vector: index / dimension, number: value, precision })
+        }
+        checked => Ok(checked.map(|()| vectors)?),
     }
 }
 
-/// Makes all vectors one long, but for those that are zero.
+/// Scales all vectors to the norm 1, but for zero vectors.
 fn normalize(dimension: usize, vectors: &mut [f32]) {
     for vector in vectors.chunks_exact_mut(dimension) {
         let norm = vector.iter().map(|&number| f64::from(number).powi(2)).sum::<f64>().sqrt();

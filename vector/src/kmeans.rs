@@ -1,11 +1,11 @@
-//! Centres of lists, by k-means.
+//! The centers of lists, by k-means.
 //!
 //! ```text
-//! first centres   k-means++ on a sample: each next one is a point drawn by its squared distance to the nearest centre so far
-//! until nothing moves, or often enough
-//!     each point joins its nearest centre           the backend computes this
-//!     each centre moves to the mean of its points
-//!     one without points takes the point that is farthest from its own centre
+//! first centers   k-means++ on a sample: the next one is a point, drawn by its squared distance to the nearest center so far
+//! until no point changes its center, or the rounds are used up
+//!     each point joins its nearest center           the backend computes this
+//!     each center moves to the mean of its points
+//!     a center without points takes the point that is farthest from its own center
 //! ```
 
 use polysort_core::Error;
@@ -14,28 +14,28 @@ use rand::RngExt;
 use rand::rngs::SmallRng;
 use rand::seq::index::sample;
 
-/// Points for each centre that the first ones are drawn from: more make them little better, and each centre looks at all of them.
+/// Points for each center that the first centers are drawn from. More points make them little better, and the time grows in proportion.
 const DRAWN_FROM: usize = 16;
 
-/// Candidates of one call, at most: bounds the memory of a search.
+/// The most candidates of one call: bounds the memory of a search.
 pub(crate) const CANDIDATES: usize = 1 << 22;
 
-/// Centres where a backend computes with them.
-pub(crate) struct Centres<B: VectorSearch> {
+/// Centers in a store of a backend.
+pub(crate) struct Centers<B: VectorSearch> {
     store: B::Store,
     assigned_by: Metric,
     pub(crate) numbers: Vec<f32>,
 }
 
-/// Points with their nearest centres.
+/// Points with their nearest centers.
 #[derive(Default)]
 struct Assigned {
-    centres: Vec<u32>,
+    centers: Vec<u32>,
     distances: Vec<f32>,
 }
 
-impl<B: VectorSearch> Centres<B> {
-    /// As many centres as `shape` has slots, of `points`, of which there are at least as many.
+impl<B: VectorSearch> Centers<B> {
+    /// Trains as many centers as `shape` has slots, with `points`, of which there are at least as many.
     pub(crate) fn train(
         backend: &B,
         shape: Shape,
@@ -46,36 +46,36 @@ impl<B: VectorSearch> Centres<B> {
     ) -> Result<Self, Error> {
         let mut store = backend.vector_store(shape)?;
         store.set_entries(&(0..shape.capacity as u32).collect::<Vec<u32>>())?;
-        let numbers = first_centres(backend, shape.dimension, points, shape.capacity, rng)?;
+        let numbers = first_centers(backend, shape.dimension, points, shape.capacity, rng)?;
         store.write(0, &numbers)?;
-        let mut centres = Self { store, assigned_by, numbers };
+        let mut centers = Self { store, assigned_by, numbers };
         let mut last = vec![];
         for _ in 0..iterations {
             let mut assigned = Assigned::default();
-            centres.assign(backend, points, |centre, distance| {
-                assigned.centres.push(centre);
+            centers.assign(backend, points, |center, distance| {
+                assigned.centers.push(center);
                 assigned.distances.push(distance);
             })?;
-            if assigned.centres == last {
+            if assigned.centers == last {
                 break;
             }
-            centres.numbers = means(shape.dimension, points, shape.capacity, &assigned);
-            centres.store.write(0, &centres.numbers)?;
-            last = assigned.centres;
+            centers.numbers = means(shape.dimension, points, shape.capacity, &assigned);
+            centers.store.write(0, &centers.numbers)?;
+            last = assigned.centers;
         }
-        Ok(centres)
+        Ok(centers)
     }
 
     pub(crate) fn count(&self) -> usize {
         self.store.shape().capacity
     }
 
-    /// Hands the nearest centre of each point and its distance to `take`, point by point.
+    /// Calls `take` with the nearest center of each point and its distance, point by point.
     pub(crate) fn assign(&self, backend: &B, points: &[f32], mut take: impl FnMut(u32, f32)) -> Result<(), Error> {
-        self.nearest(backend, points, 1, self.assigned_by, |centres, distances| take(centres[0], distances[0]))
+        self.nearest(backend, points, 1, self.assigned_by, |centers, distances| take(centers[0], distances[0]))
     }
 
-    /// Hands the `k` nearest centres of each point and their distances to `take`, point by point.
+    /// Calls `take` with the `k` nearest centers of each point and their distances, point by point.
     pub(crate) fn nearest(
         &self,
         backend: &B,
@@ -94,16 +94,16 @@ impl<B: VectorSearch> Centres<B> {
             let search = Search::new(points, &candidates[..taken * count], &offsets[..=taken]);
             let nearest = backend.nearest(&self.store, &search.metric(metric).check(Check::Device), k)?;
             for point in 0..taken {
-                let (centres, distances) = nearest.of(point);
-                take(centres, distances);
+                let (centers, distances) = nearest.of(point);
+                take(centers, distances);
             }
         }
         Ok(())
     }
 }
 
-/// Centres drawn from the points, far from each other (Arthur and Vassilvitskii, 2007).
-fn first_centres<B: VectorSearch>(
+/// Draws centers from the points, far from each other (Arthur and Vassilvitskii, 2007).
+fn first_centers<B: VectorSearch>(
     backend: &B,
     dimension: usize,
     points: &[f32],
@@ -117,21 +117,21 @@ fn first_centres<B: VectorSearch>(
     store.write(0, &drawn)?;
     store.set_entries(&all)?;
 
-    let mut centres = vec![];
+    let mut centers = vec![];
     let mut distances = vec![f32::INFINITY; points];
     let mut next = rng.random_range(0..points);
     for left in (0..count).rev() {
-        let centre = &drawn[next * dimension..][..dimension];
-        centres.extend_from_slice(centre);
-        // It is not drawn again, unless there is nothing else.
+        let center = &drawn[next * dimension..][..dimension];
+        centers.extend_from_slice(center);
+        // This point is not drawn again, unless there is no other one.
         distances[next] = 0.0;
         if left == 0 {
             break;
         }
-        let found = backend.distances(&store, &Search::new(centre, &all, &[0, points as u32]).check(Check::Device))?;
+        let found = backend.distances(&store, &Search::new(center, &all, &[0, points as u32]).check(Check::Device))?;
         let mut sum = 0.0;
-        for (distance, &to_centre) in distances.iter_mut().zip(&found.distances) {
-            *distance = distance.min(to_centre);
+        for (distance, &to_center) in distances.iter_mut().zip(&found.distances) {
+            *distance = distance.min(to_center);
             sum += f64::from(*distance);
         }
         let mut rest = rng.random_range(0.0..1.0) * sum;
@@ -141,10 +141,10 @@ fn first_centres<B: VectorSearch>(
         });
         next = by_distance.unwrap_or_else(|| rng.random_range(0..points));
     }
-    Ok(centres)
+    Ok(centers)
 }
 
-/// So many of the vectors, drawn at random; all of them if there are no more.
+/// Draws `count` of the vectors at random; all of them if there are no more.
 pub(crate) fn drawn(dimension: usize, vectors: &[f32], count: usize, rng: &mut SmallRng) -> Vec<f32> {
     let there = vectors.len() / dimension;
     if there <= count {
@@ -153,12 +153,12 @@ pub(crate) fn drawn(dimension: usize, vectors: &[f32], count: usize, rng: &mut S
     sample(rng, there, count).into_iter().flat_map(|at| &vectors[at * dimension..][..dimension]).copied().collect()
 }
 
-/// The mean of the points of each centre; for one without points, the point that is farthest from its centre and not yet taken.
+/// The mean of the points of each center; for a center without points, the point that is farthest from its own center and not yet taken.
 fn means(dimension: usize, points: &[f32], count: usize, assigned: &Assigned) -> Vec<f32> {
     let (mut sums, mut counts) = (vec![0.0_f64; count * dimension], vec![0_usize; count]);
-    for (point, &centre) in points.chunks_exact(dimension).zip(&assigned.centres) {
-        counts[centre as usize] += 1;
-        for (sum, &number) in sums[centre as usize * dimension..].iter_mut().zip(point) {
+    for (point, &center) in points.chunks_exact(dimension).zip(&assigned.centers) {
+        counts[center as usize] += 1;
+        for (sum, &number) in sums[center as usize * dimension..].iter_mut().zip(point) {
             *sum += f64::from(number);
         }
     }
@@ -173,8 +173,8 @@ fn means(dimension: usize, points: &[f32], count: usize, assigned: &Assigned) ->
         if count > 0 {
             means.extend(sums.iter().map(|&sum| (sum / count as f64) as f32));
         } else {
-            // There are as many points as centres, so there is one for each of those without.
-            let point = farthest.next().expect("a point for each centre");
+            // There are as many points as centers, so there is one for each of those without.
+            let point = farthest.next().expect("a point for each center");
             means.extend_from_slice(&points[point * dimension..][..dimension]);
         }
     }

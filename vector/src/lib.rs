@@ -1,12 +1,12 @@
 //! Vector search of [polysort](https://docs.rs/polysort): an index by inverted lists, on any backend that computes distances.
 //!
 //! ```text
-//! train     k-means finds a centre for each list
-//! add       a vector goes into a free slot, and its slot into the list of the nearest centre
-//! search    query ──▶ the nprobe nearest centres ──▶ all of their lists ──▶ distances ──▶ the k nearest
+//! train     k-means finds a center for each list
+//! add       a vector goes into a free slot, and its slot into the list of the nearest center
+//! search    query ──▶ the nprobe nearest centers ──▶ all of their lists ──▶ distances ──▶ the k nearest
 //! ```
 //!
-//! The backend holds the vectors ([`VectorSearch`]); the index holds ids and lists, and decides what is a candidate of which query.
+//! The backend keeps the vectors ([`VectorSearch`]). The index keeps ids and lists, and selects the candidates of each query.
 //!
 //! ```
 //! use polysort_core::Backend;
@@ -18,7 +18,7 @@
 //! index.add_all(&(1000..1100).collect::<Vec<u64>>(), &points)?;
 //! index.remove(1003)?;
 //!
-//! // The two nearest to (3, 9), by all of the lists: what is at (4, 16) is nearer than what was removed.
+//! // The nearest two to (3, 9), by all of the lists, without the vector that was removed.
 //! let found = index.search(&[3.0, 9.0], 2, index.lists())?;
 //! assert_eq!((found[0][0].id, found[0][0].distance), (1002, 26.0));
 //! # Ok::<(), polysort_vector::IvfError>(())
@@ -30,21 +30,21 @@ mod index;
 mod kmeans;
 
 pub use error::IvfError;
-pub use index::{IvfIndex, IvfOptions, Neighbour};
+pub use index::{IvfIndex, IvfOptions, Neighbor};
 use polysort_core::Error;
 use polysort_core::vector::{Distances, Search, Shape, VectorSearch, VectorStore};
 
-/// Squared distances of candidates that are told by reference, from plain slices.
+/// Computes the squared distances of candidates, which name vectors by reference, from plain slices.
 ///
 /// | argument | shape | holds |
 /// |---|---|---|
 /// | `queries` | queries × `dimension` | the queries, row by row |
-/// | `vectors` | slots × `dimension` | all vectors, row by row; slots that no entry names are never read |
+/// | `vectors` | slots × `dimension` | all vectors, row by row; no search reads a slot that no entry names |
 /// | `vector_indices` | entries | the slot of each entry |
 /// | `candidate_indices` | candidates | the entries that are candidates, query by query |
 /// | `candidate_offsets` | queries + 1 | the candidates of query `q` are `candidate_offsets[q] .. candidate_offsets[q + 1]` |
 ///
-/// All vectors are copied to where the backend computes: who searches them again keeps a [`VectorStore`].
+/// Each call copies all vectors to a new store of the backend. To search the same vectors again, keep a [`VectorStore`].
 ///
 /// ```
 /// # use polysort_core::Backend;
@@ -57,8 +57,8 @@ use polysort_core::vector::{Distances, Search, Shape, VectorSearch, VectorStore}
 /// ```
 ///
 /// # Errors
-/// [`Error::LengthMismatch`] for parts of vectors; [`Error::OutOfRange`] for entries whose slot is not there; else as
-/// [`Search::queries`]; or a failure of the device.
+/// [`Error::LengthMismatch`] for parts of vectors; [`Error::OutOfRange`] for entries that name no slot; [`Error::NotFinite`] for numbers that are
+/// infinite or NaN; else as [`Search::queries`]; or a failure of the device.
 pub fn ivf_distance<B: VectorSearch>(
     backend: &B,
     dimension: usize,

@@ -3,7 +3,7 @@
 use polysort_core::vector::{Check, Distances, Metric, Nearest, Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_core::{Backend, Error, Limits, Spec, Word};
 use polysort_rayon::{RayonBackend, RayonStore};
-use polysort_vector::{IvfError, IvfIndex, IvfOptions, Neighbour, ivf_distance};
+use polysort_vector::{IvfError, IvfIndex, IvfOptions, Neighbor, ivf_distance};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -13,14 +13,14 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 const METRICS: [Metric; 3] = [Metric::L2, Metric::InnerProduct, Metric::Cosine];
 
-/// Vectors around a few centres.
+/// Vectors around a few centers.
 fn clustered(seed: u64, dimension: usize, count: usize) -> Vec<f32> {
     let mut rng = SmallRng::seed_from_u64(seed);
-    let centres: Vec<f32> = (0..20 * dimension).map(|_| rng.random_range(-10.0..10.0)).collect();
+    let centers: Vec<f32> = (0..20 * dimension).map(|_| rng.random_range(-10.0..10.0)).collect();
     let mut vectors = vec![];
     for _ in 0..count {
-        let centre = rng.random_range(0..20) * dimension;
-        vectors.extend(centres[centre..][..dimension].iter().map(|number| number + rng.random_range(-1.0_f32..1.0)));
+        let center = rng.random_range(0..20) * dimension;
+        vectors.extend(centers[center..][..dimension].iter().map(|number| number + rng.random_range(-1.0_f32..1.0)));
     }
     vectors
 }
@@ -31,21 +31,22 @@ fn exact(metric: Metric, a: &[f32], b: &[f32]) -> f64 {
         Metric::L2 => sum(|a, b| (a - b).powi(2)),
         Metric::InnerProduct => -sum(|a, b| a * b),
         Metric::Cosine => 1.0 - sum(|a, b| a * b) / (sum(|a, _| a * a) * sum(|_, b| b * b)).sqrt(),
+        other => panic!("{other:?} is not tested"),
     }
 }
 
 /// Whether `found` are the `k` nearest of all `vectors`, by distances in double precision.
-fn assert_exact(found: &[Neighbour], query: &[f32], vectors: &BTreeMap<u64, Vec<f32>>, k: usize, metric: Metric) {
+fn assert_exact(found: &[Neighbor], query: &[f32], vectors: &BTreeMap<u64, Vec<f32>>, k: usize, metric: Metric) {
     let mut distances: Vec<f64> = vectors.values().map(|vector| exact(metric, query, vector)).collect();
     distances.sort_by(f64::total_cmp);
     assert_eq!(found.len(), k.min(vectors.len()));
     let scale = distances.iter().fold(1.0_f64, |scale, distance| scale.max(distance.abs()));
-    for (neighbour, expected) in found.iter().zip(&distances) {
-        let own = exact(metric, query, &vectors[&neighbour.id]);
-        assert!((f64::from(neighbour.distance) - own).abs() < 1e-5 * scale, "{neighbour:?} is {own} away");
-        assert!((own - expected).abs() < 1e-5 * scale, "{neighbour:?} is {own} away, expected {expected}");
+    for (neighbor, expected) in found.iter().zip(&distances) {
+        let own = exact(metric, query, &vectors[&neighbor.id]);
+        assert!((f64::from(neighbor.distance) - own).abs() < 1e-5 * scale, "{neighbor:?} is {own} away");
+        assert!((own - expected).abs() < 1e-5 * scale, "{neighbor:?} is {own} away, expected {expected}");
     }
-    let mut ids: Vec<u64> = found.iter().map(|neighbour| neighbour.id).collect();
+    let mut ids: Vec<u64> = found.iter().map(|neighbor| neighbor.id).collect();
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), found.len(), "no id comes twice");
@@ -105,7 +106,7 @@ fn few_probes_find_most() {
             let queries = &vectors[..100 * dimension];
             let truth = index.search(queries, 10, index.lists()).unwrap();
             let found = index.search(queries, 10, 8).unwrap();
-            let id = |neighbours: &[Neighbour]| neighbours.iter().map(|neighbour| neighbour.id).collect::<Vec<_>>();
+            let id = |neighbors: &[Neighbor]| neighbors.iter().map(|neighbor| neighbor.id).collect::<Vec<_>>();
             let hits: usize = truth
                 .iter()
                 .zip(&found)
@@ -125,7 +126,7 @@ fn few_probes_find_most() {
 }
 
 #[test]
-fn lists_are_those_of_the_nearest_centres() {
+fn lists_are_those_of_the_nearest_centers() {
     // No clusters, so that vectors lie between lists.
     let mut rng = SmallRng::seed_from_u64(3);
     let vectors: Vec<f32> = (0..5 * 1000).map(|_| rng.random_range(-1.0..2.0)).collect();
@@ -134,7 +135,7 @@ fn lists_are_those_of_the_nearest_centres() {
         let index = IvfIndex::build(RayonBackend::default(), IvfOptions::new(5, 6).metric(metric), &ids, &vectors).unwrap();
         let mut sizes = vec![0; 6];
         for vector in vectors.chunks(5) {
-            let distance = |list: &usize| exact(by, vector, &index.centres()[list * 5..][..5]);
+            let distance = |list: &usize| exact(by, vector, &index.centers()[list * 5..][..5]);
             sizes[(0..6).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap()] += 1;
         }
         assert_eq!(index.list_sizes(), sizes, "{metric:?}");
@@ -148,14 +149,14 @@ fn training_lowers_the_distance_and_comes_from_the_seed() {
     let train = |options: IvfOptions| IvfIndex::train(RayonBackend::default(), options, &vectors).unwrap();
     let spread = |index: &IvfIndex<RayonBackend>| -> f64 {
         let nearest =
-            |vector: &[f32]| index.centres().chunks(8).map(|centre| exact(Metric::L2, vector, centre)).fold(f64::MAX, f64::min);
+            |vector: &[f32]| index.centers().chunks(8).map(|center| exact(Metric::L2, vector, center)).fold(f64::MAX, f64::min);
         vectors.chunks(8).map(nearest).sum()
     };
     let options = IvfOptions::new(8, 60);
     let [untrained, trained] = [0, 20].map(|iterations| spread(&train(options.iterations(iterations))));
     assert!(trained < 0.9 * untrained, "{trained} after {untrained}");
-    assert_eq!(train(options.seed(5)).centres(), train(options.seed(5)).centres());
-    assert_ne!(train(options.seed(5)).centres(), train(options.seed(6)).centres());
+    assert_eq!(train(options.seed(5)).centers(), train(options.seed(5)).centers());
+    assert_ne!(train(options.seed(5)).centers(), train(options.seed(6)).centers());
     // A part of the vectors does nearly as well.
     assert!(spread(&train(options.sample(10))) < 1.5 * trained);
 }
@@ -170,7 +171,7 @@ fn equal_vectors_are_no_trouble() {
         }
         let ids: Vec<u64> = (0..100).collect();
         let index = IvfIndex::build(RayonBackend::default(), IvfOptions::new(3, 8), &ids, &vectors).unwrap();
-        assert!(index.centres().iter().all(|number| number.is_finite()));
+        assert!(index.centers().iter().all(|number| number.is_finite()));
         assert!(index.list_sizes().iter().filter(|&&size| size > 0).count() > few.min(7), "{:?}", index.list_sizes());
         let found = index.search(&[2.0; 3], 200, 8).unwrap();
         assert_eq!((found[0].len(), found[0][0].distance), (100, 0.0));
@@ -182,30 +183,65 @@ fn what_is_wrong_is_refused_and_changes_nothing() {
     let vectors = clustered(5, 4, 50);
     let train = |options, vectors: &[f32]| IvfIndex::train(RayonBackend::default(), options, vectors);
     let refused = |options, vectors: &[f32]| train(options, vectors).err();
-    assert!(matches!(refused(IvfOptions::new(4, 51), &vectors), Some(IvfError::TooFewVectors { lists: 51, vectors: 50 })));
+    assert!(matches!(refused(IvfOptions::new(4, 51), &vectors), Some(IvfError::TooFewVectors { lists: 51, vectors: 50, .. })));
     assert!(matches!(refused(IvfOptions::new(4, 0), &vectors), Some(IvfError::TooFewVectors { lists: 0, .. })));
     assert!(matches!(
         refused(IvfOptions::new(4, 3), &vectors[1..]),
         Some(IvfError::Dimension { numbers: 199, dimension: 4, .. })
     ));
     assert!(matches!(refused(IvfOptions::new(0, 3), &vectors), Some(IvfError::Backend(Error::Unsupported { .. }))));
+    assert!(matches!(refused(IvfOptions::new(1 << 40, 3), &vectors), Some(IvfError::Backend(Error::TooLong { .. }))));
     let mut infinite = vectors.clone();
     infinite[9] = f32::INFINITY;
-    assert!(matches!(refused(IvfOptions::new(4, 3), &infinite), Some(IvfError::NotFinite { vector: 2, number: f32::INFINITY })));
+    assert!(matches!(
+        refused(IvfOptions::new(4, 3), &infinite),
+        Some(IvfError::NotFinite { vector: 2, number: f32::INFINITY, .. })
+    ));
 
     let mut index = train(IvfOptions::new(4, 6), &vectors).unwrap();
     index.add_all(&(0..40).collect::<Vec<_>>(), &vectors[..160]).unwrap();
     let search = |index: &IvfIndex<RayonBackend>| index.search(&vectors[160..], 40, 6).unwrap();
     let (before, sizes) = (search(&index), index.list_sizes());
-    assert!(matches!(index.add(40, &vectors[..3]), Err(IvfError::Dimension { numbers: 3, vectors: 1, dimension: 4 })));
+    assert!(matches!(index.add(40, &vectors[..3]), Err(IvfError::Dimension { numbers: 3, vectors: 1, dimension: 4, .. })));
     assert!(matches!(index.add_all(&[40, 41], &vectors[..4]), Err(IvfError::Dimension { numbers: 4, vectors: 2, .. })));
-    assert!(matches!(index.add_all(&[40, 7], &vectors[..8]), Err(IvfError::DuplicateId { id: 7 })));
-    assert!(matches!(index.add_all(&[40, 40], &vectors[..8]), Err(IvfError::DuplicateId { id: 40 })));
+    assert!(matches!(index.add_all(&[40, 7], &vectors[..8]), Err(IvfError::DuplicateId { id: 7, .. })));
+    assert!(matches!(index.add_all(&[40, 40], &vectors[..8]), Err(IvfError::DuplicateId { id: 40, .. })));
     assert!(matches!(index.add_all(&[40, 41], &infinite[4..12]), Err(IvfError::NotFinite { vector: 1, .. })));
-    assert!(matches!(index.remove_all(&[3, 40]), Err(IvfError::UnknownId { id: 40 })));
-    assert!(matches!(index.remove_all(&[3, 3]), Err(IvfError::UnknownId { id: 3 })));
-    assert!(matches!(index.search(&vectors[..6], 1, 1), Err(IvfError::Dimension { numbers: 6, vectors: 1, dimension: 4 })));
+    assert!(matches!(index.remove_all(&[3, 40]), Err(IvfError::UnknownId { id: 40, .. })));
+    assert!(matches!(index.remove_all(&[3, 3]), Err(IvfError::UnknownId { id: 3, .. })));
+    assert!(matches!(index.search(&vectors[..6], 1, 1), Err(IvfError::Dimension { numbers: 6, vectors: 1, dimension: 4, .. })));
+    for strange in [f32::NAN, f32::NEG_INFINITY] {
+        let queries = [0.0, 1.0, 2.0, 3.0, 0.0, strange, 2.0, 3.0];
+        for probes in [1, 6] {
+            assert!(matches!(index.search(&queries, 1, probes), Err(IvfError::NotFinite { vector: 1, .. })));
+        }
+    }
     assert_eq!((search(&index), index.list_sizes(), index.len()), (before, sizes, 40));
+
+    // Numbers that half precision cannot hold can train lists, but not be added.
+    let mut large = vectors.clone();
+    large[6] = 65_520.0;
+    let mut halves = train(IvfOptions::new(4, 3).precision(Precision::F16), &large).unwrap();
+    let error = halves.add_all(&[8, 9], &large[..8]).unwrap_err();
+    assert!(matches!(error, IvfError::NotFinite { vector: 1, number: 65_520.0, precision: Precision::F16, .. }), "{error}");
+    assert!(halves.is_empty());
+    large[6] = 65_519.0;
+    halves.add_all(&[8, 9], &large[..8]).unwrap();
+    assert_eq!(halves.search(&[large[4], large[5], 65_504.0, large[7]], 1, 3).unwrap()[0][0].id, 9);
+}
+
+/// Vectors whose squares single precision does not hold have their directions all the same.
+#[test]
+fn cosines_of_huge_and_tiny_vectors_find_the_right_ones() {
+    let directions = [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [-1.0, 1.0]];
+    for scale in [1e-30_f32, 1e-25, 1.0, 1e20, 3e38] {
+        let vectors: Vec<f32> = directions.iter().flatten().map(|number| number * scale).collect();
+        let options = IvfOptions::new(2, 1).metric(Metric::Cosine);
+        let index = IvfIndex::build(RayonBackend::default(), options, &[0, 1, 2, 3], &vectors).unwrap();
+        let found = index.search(&[0.9e38, 1.0e38, /**/ -2e-30, 1e-30], 4, 1).unwrap();
+        let ids = |query: usize| found[query].iter().map(|neighbor| neighbor.id).collect::<Vec<_>>();
+        assert_eq!((ids(0), ids(1)), (vec![1, 2, 0, 3], vec![3, 2, 1, 0]), "{scale}");
+    }
 }
 
 /// All cores, until a countdown ends: then each call fails.
@@ -350,7 +386,7 @@ fn distances_of_plain_slices() {
 fn an_index_says_what_it_is() {
     let index = IvfIndex::train(RayonBackend::default(), IvfOptions::new(2, 1), &[1.0, 2.0]).unwrap();
     assert!(format!("{index:?}").contains("len: 0"), "{index:?}");
-    assert_eq!((index.centres(), index.options()), ([1.0, 2.0].as_slice(), IvfOptions::new(2, 1)));
+    assert_eq!((index.centers(), index.options()), ([1.0, 2.0].as_slice(), IvfOptions::new(2, 1)));
     let search = Search::new(&[], &[], &[]).check(Check::Device);
     assert_eq!(search.queries(2, 0).unwrap(), 0);
 }

@@ -1,5 +1,6 @@
-//! Keys that are mapped rather than masked: `bool`, `char`, [`Reverse`], tuples.
+//! Keys that are mapped to words and back: `bool`, `char`, [`Reverse`], tuples.
 
+use crate::key::is_identical;
 use crate::masks::low_bits;
 use crate::{Sortable, Word};
 use core::cmp::Reverse;
@@ -7,11 +8,14 @@ use core::cmp::Reverse;
 impl Sortable for bool {
     type Bits = u8;
     const WIDTH: u32 = 1;
+    const IDENTICAL: Option<fn(Self, Self) -> bool> = Some(|a, b| a == b);
 
+    #[inline]
     fn to_bits(self) -> u8 {
         u8::from(self)
     }
 
+    #[inline]
     fn from_bits(bits: u8) -> Self {
         bits != 0
     }
@@ -20,34 +24,46 @@ impl Sortable for bool {
 impl Sortable for char {
     type Bits = u32;
     const WIDTH: u32 = 21;
+    const IDENTICAL: Option<fn(Self, Self) -> bool> = Some(|a, b| a == b);
 
+    #[inline]
     fn to_bits(self) -> u32 {
         u32::from(self)
     }
 
+    #[inline]
     fn from_bits(bits: u32) -> Self {
         char::from_u32(bits).expect("the bits of a char")
     }
 }
 
-/// The opposite order: the inner key's bits complemented within its width, so it packs into tuples as tightly.
+/// The opposite order: the complement of the inner key's bits within its width, so that a tuple packs it as tightly.
 impl<K: Sortable> Sortable for Reverse<K> {
     type Bits = K::Bits;
     const WIDTH: u32 = K::WIDTH;
+    const IS_REBUILT: bool = K::IS_REBUILT;
+    const IDENTICAL: Option<fn(Self, Self) -> bool> = if K::IS_REBUILT { Some(|a, b| is_identical(a.0, b.0)) } else { None };
 
+    #[inline]
     fn to_bits(self) -> K::Bits {
         self.0.to_bits() ^ K::Bits::truncate(low_bits(K::WIDTH))
     }
 
+    #[inline]
     fn from_bits(bits: K::Bits) -> Self {
         Reverse(K::from_bits(bits ^ K::Bits::truncate(low_bits(K::WIDTH))))
     }
+
+    #[inline]
+    fn bits_fit(key: Self, _: K::Bits) -> bool {
+        K::bits_fit(key.0, key.0.to_bits())
+    }
 }
 
-/// The smallest word that holds two words side by side: the `Bits` of a tuple.
+/// The word that holds two words side by side: the `Bits` of a tuple.
 ///
-/// Words that would need more than 128 bits join to `u128` all the same, since what counts is the sum of the keys'
-/// widths; a tuple whose widths exceed 128 bits does not compile.
+/// Words that together have more than 128 bits join to `u128` as well, because only the sum of the keys' widths must fit. A tuple whose widths
+/// exceed 128 bits does not compile.
 pub trait Join<W: Word>: Word {
     /// The joined word.
     type Output: Word;
@@ -68,7 +84,30 @@ join! {
     u128: u8 => u128, u16 => u128, u32 => u128, u64 => u128, u128 => u128;
 }
 
-/// Lexicographic: the first field's bits above the second's. More than 128 bits in all do not compile.
+/// A tuple of one key: that key.
+impl<K: Sortable> Sortable for (K,) {
+    type Bits = K::Bits;
+    const WIDTH: u32 = K::WIDTH;
+    const IS_REBUILT: bool = K::IS_REBUILT;
+    const IDENTICAL: Option<fn(Self, Self) -> bool> = if K::IS_REBUILT { Some(|a, b| is_identical(a.0, b.0)) } else { None };
+
+    #[inline]
+    fn to_bits(self) -> K::Bits {
+        self.0.to_bits()
+    }
+
+    #[inline]
+    fn from_bits(bits: K::Bits) -> Self {
+        (K::from_bits(bits),)
+    }
+
+    #[inline]
+    fn bits_fit(key: Self, bits: K::Bits) -> bool {
+        K::bits_fit(key.0, bits)
+    }
+}
+
+/// Lexicographic order: the bits of the first key above those of the second. More than 128 bits in all do not compile.
 impl<A, B> Sortable for (A, B)
 where
     A: Sortable<Bits: Join<B::Bits>>,
@@ -76,23 +115,38 @@ where
 {
     type Bits = <A::Bits as Join<B::Bits>>::Output;
     const WIDTH: u32 = {
+        assert!(A::WIDTH <= <A::Bits as Word>::BITS, "the WIDTH of a tuple's first key exceeds its Bits");
+        assert!(B::WIDTH <= <B::Bits as Word>::BITS, "the WIDTH of a tuple's second key exceeds its Bits");
         assert!(A::WIDTH + B::WIDTH <= 128, "a tuple key has at most 128 bits");
         A::WIDTH + B::WIDTH
     };
+    const IS_REBUILT: bool = A::IS_REBUILT && B::IS_REBUILT;
+    const IDENTICAL: Option<fn(Self, Self) -> bool> =
+        if Self::IS_REBUILT { Some(|a, b| is_identical(a.0, b.0) & is_identical(a.1, b.1)) } else { None };
 
+    #[inline]
     fn to_bits(self) -> Self::Bits {
-        // B::WIDTH is below 128, because A has at least one bit.
-        Self::Bits::truncate(self.0.to_bits().widen() << B::WIDTH | self.1.to_bits().widen())
+        // Bits of B beyond its width must not change those of A.
+        let low = self.1.to_bits().widen() & low_bits(B::WIDTH);
+        // B takes all 128 bits if A has a WIDTH of 0.
+        let high = self.0.to_bits().widen().checked_shl(B::WIDTH).unwrap_or(0);
+        Self::Bits::truncate(high | low)
     }
 
+    #[inline]
     fn from_bits(bits: Self::Bits) -> Self {
         let wide = bits.widen();
-        let low = wide & low_bits(B::WIDTH);
-        (A::from_bits(Word::truncate(wide >> B::WIDTH)), B::from_bits(Word::truncate(low)))
+        let (high, low) = (wide.checked_shr(B::WIDTH).unwrap_or(0), wide & low_bits(B::WIDTH));
+        (A::from_bits(Word::truncate(high)), B::from_bits(Word::truncate(low)))
+    }
+
+    #[inline]
+    fn bits_fit(key: Self, _: Self::Bits) -> bool {
+        A::bits_fit(key.0, key.0.to_bits()) & B::bits_fit(key.1, key.1.to_bits())
     }
 }
 
-/// A tuple of more than two fields is the pair of its first field and the rest.
+/// A tuple of more than two keys is the pair of its first key and the rest.
 macro_rules! nested_tuple {
     ($($first:ident $($rest:ident)*;)*) => {$(
         impl<$first, $($rest),*> Sortable for ($first, $($rest),*)
@@ -104,20 +158,33 @@ macro_rules! nested_tuple {
         {
             type Bits = <($first, ($($rest,)*)) as Sortable>::Bits;
             const WIDTH: u32 = <($first, ($($rest,)*)) as Sortable>::WIDTH;
+            const IS_REBUILT: bool = <($first, ($($rest,)*)) as Sortable>::IS_REBUILT;
+            const IDENTICAL: Option<fn(Self, Self) -> bool> =
+                if Self::IS_REBUILT { Some(|a, b| is_identical(nested_tuple!(@nest a, $first $($rest)*), nested_tuple!(@nest b, $first $($rest)*))) } else { None };
 
-            #[allow(non_snake_case, reason = "the macro names fields after their types")]
+            #[inline]
             fn to_bits(self) -> Self::Bits {
-                let ($first, $($rest),*) = self;
-                ($first, ($($rest,)*)).to_bits()
+                nested_tuple!(@nest self, $first $($rest)*).to_bits()
             }
 
+            #[inline]
             #[allow(non_snake_case, reason = "the macro names fields after their types")]
             fn from_bits(bits: Self::Bits) -> Self {
                 let ($first, ($($rest,)*)) = <($first, ($($rest,)*))>::from_bits(bits);
                 ($first, $($rest),*)
             }
+
+            #[inline]
+            fn bits_fit(key: Self, bits: Self::Bits) -> bool {
+                <($first, ($($rest,)*))>::bits_fit(nested_tuple!(@nest key, $first $($rest)*), bits)
+            }
         }
     )*};
+    (@nest $tuple:ident, $first:ident $($rest:ident)*) => {{
+        #[allow(non_snake_case, reason = "the macro names fields after their types")]
+        let ($first, $($rest),*) = $tuple;
+        ($first, ($($rest,)*))
+    }};
 }
 nested_tuple! {
     A B C;

@@ -1,11 +1,12 @@
 //! The one error type.
 
+use crate::vector::Precision;
 use std::sync::Arc;
 
-/// Why a sort did not happen. Whatever it is, the caller's slices are exactly as they were, and the next call works.
+/// Why a call failed. The caller's slices are exactly as they were before, and the next call works.
 ///
-/// [`is_misuse`](Error::is_misuse) tells the caller's mistakes from the failures of a device, which another backend may
-/// well not have: [`Fallback`](crate::Fallback) goes on after those.
+/// [`is_misuse`](Error::is_misuse) separates the caller's mistakes from the failures of a device. After a failure, another backend may succeed:
+/// [`Fallback`](crate::Fallback) tries one.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -16,53 +17,55 @@ pub enum Error {
         backend: String,
         /// What is missing.
         why: String,
-        /// The error beneath, if there is one.
+        /// The error below this one, if there is one.
         source: Option<Cause>,
     },
-    /// The device went away during the call; the next call opens it again.
+    /// The device was lost during the call. The next call through `Backend::global` opens it again.
     #[error("the device of {backend} was lost: {why}; call again, or sort on another backend")]
     DeviceLost {
         /// The backend's name.
         backend: String,
-        /// What the driver said.
+        /// What the driver reported.
         why: String,
-        /// The error beneath, if there is one.
+        /// The error below this one, if there is one.
         source: Option<Cause>,
     },
-    /// The device has not the memory for the call.
+    /// The call needs more memory than there is.
     #[error("out of memory: {asked} bytes were asked for{}; sort fewer keys at a time", limit_text(*limit))]
     OutOfMemory {
-        /// Bytes asked for.
+        /// The bytes that the call needs.
         asked: u64,
-        /// Bytes that there are, if known.
+        /// The bytes that are available, if known.
         limit: Option<u64>,
     },
-    /// Two slices that belong together differ in length.
+    /// Two slices that must have one length differ in length.
     #[error("{left} and {right} differ in length: {left_len} and {right_len}")]
+    #[non_exhaustive]
     LengthMismatch {
-        /// What the first slice holds.
+        /// The contents of the first slice.
         left: &'static str,
         /// Its length.
         left_len: usize,
-        /// What the second slice holds.
+        /// The contents of the second slice.
         right: &'static str,
         /// Its length.
         right_len: usize,
     },
-    /// More keys than the operation or the device takes in one call.
+    /// The input has more keys than the operation or the device takes in one call.
     #[error("{asked} keys are too many for {what}, which takes at most {limit}; sort them in parts")]
     TooLong {
         /// The operation or device that sets the limit.
         what: String,
-        /// Keys asked for.
+        /// The number of keys.
         asked: u64,
-        /// Keys that it takes.
+        /// The largest number of keys.
         limit: u64,
     },
-    /// A segment starts before its predecessor's end, ends before its start, or passes the last key.
+    /// A segment starts before the end of the segment before it, ends before its start, or ends after the last key.
     #[error("segment {index} is {begin}..{end}, but must lie in {at_least}..{keys}, after its predecessor and within the keys")]
+    #[non_exhaustive]
     InvalidOffsets {
-        /// The first wrong segment.
+        /// The index of the first wrong segment.
         index: usize,
         /// Its begin.
         begin: usize,
@@ -73,18 +76,20 @@ pub enum Error {
         /// The number of keys.
         keys: usize,
     },
-    /// A bit window that does not lie in the key.
+    /// A range of bits does not lie in the key.
     #[error("the bit range {begin}..{end} is not a range of a key of {width} bits")]
+    #[non_exhaustive]
     InvalidRange {
-        /// First bit.
+        /// The first bit.
         begin: u32,
-        /// End bit.
+        /// The bit after the last one.
         end: u32,
-        /// Bits in the key.
+        /// The number of bits in the key.
         width: u32,
     },
-    /// A permutation with an index that is out of range or comes twice.
-    #[error("no permutation of {len} elements: position {position} holds {index}, which is out of range or there already")]
+    /// A permutation has an index that is out of range or occurs twice.
+    #[error("no permutation of {len} elements: position {position} holds {index}, which is out of range or occurs twice")]
+    #[non_exhaustive]
     InvalidPermutation {
         /// The position of the wrong index.
         position: usize,
@@ -93,80 +98,97 @@ pub enum Error {
         /// The number of elements.
         len: usize,
     },
-    /// A key whose `to_bits` or `from_bits` breaks the contract of [`Sortable`](crate::Sortable).
+    /// The bits of a key break the contract of [`Sortable`](crate::Sortable).
     #[error("key {index} has the bits {bits:#x}: {why}; check the key with `laws::check`")]
+    #[non_exhaustive]
     InvalidKey {
-        /// The key's position: in the input, or in the sorted order for a key that does not come back.
+        /// The position of the key in the input.
         index: usize,
-        /// Its bits.
+        /// The bits that its `to_bits` returned.
         bits: u128,
-        /// What is wrong with them.
+        /// The rule that they break.
         why: String,
     },
-    /// An index that names nothing.
-    #[error("{what}: number {index} is {value}, but must be below {limit}")]
-    OutOfRange {
-        /// The list that holds it.
+    /// A number of a vector or query is infinite or NaN, or too large for the precision of the store.
+    #[error("{what}: number {index} is {value}, which is not finite in the precision {precision:?}")]
+    #[non_exhaustive]
+    NotFinite {
+        /// The list that holds the number.
         what: &'static str,
-        /// Its place in the list.
+        /// The position of the first such number in the list.
+        index: usize,
+        /// The number.
+        value: f32,
+        /// The precision that it must be finite in.
+        precision: Precision,
+    },
+    /// An index names nothing.
+    #[error("{what}: number {index} is {value}, but must be below {limit}")]
+    #[non_exhaustive]
+    OutOfRange {
+        /// The list that holds the index.
+        what: &'static str,
+        /// Its position in the list.
         index: usize,
         /// The index.
         value: u64,
-        /// How many things there are.
+        /// The number of things that can be named.
         limit: u64,
     },
-    /// Candidates of a vector search that are no entries, or whose slots are not there.
-    #[error("{count} candidates name entries, or these slots, that are not there; `Check::Host` tells which")]
+    /// Candidates of a vector search name entries that do not exist, or entries name slots that do not exist.
+    #[error(
+        "{count} candidates name entries that do not exist, or entries name slots that do not exist; `Check::Host` names the first"
+    )]
     BadCandidates {
-        /// How many there are.
+        /// The number of such candidates.
         count: u64,
     },
-    /// A device buffer that cannot be sorted.
+    /// A device buffer cannot be sorted.
     #[error("the buffer cannot be used: {why}")]
     InvalidBuffer {
-        /// What is wrong and what would be right.
+        /// What is wrong, and what would be right.
         why: String,
     },
-    /// Something that this backend or device cannot do.
+    /// This backend or device does not support what was asked for.
     #[error("unsupported: {what}")]
     Unsupported {
         /// What was asked for.
         what: String,
     },
-    /// A device gave a wrong answer to a known sort and is not used.
+    /// A device sorted known data wrongly and is not used.
     #[error("{backend} failed its self-test of {what}: {why}; it is not used")]
     SelfTest {
         /// The backend's name.
         backend: String,
-        /// The kernel or operation tested.
+        /// The kernel or operation that was tested.
         what: String,
         /// How the answer was wrong.
         why: String,
     },
-    /// A driver's error that is none of the above.
+    /// A driver reported an error that is none of the above.
     #[error("{backend} failed: {why}")]
     Backend {
         /// The backend's name.
         backend: String,
-        /// What it said.
+        /// What the driver reported.
         why: String,
-        /// The error beneath, if there is one.
+        /// The error below this one, if there is one.
         source: Option<Cause>,
     },
 }
 
-/// A third-party error under one of ours, reached by [`source`](std::error::Error::source).
+/// An error of another crate below one of ours: what [`source`](std::error::Error::source) returns.
 pub type Cause = Arc<dyn std::error::Error + Send + Sync>;
 
 fn limit_text(limit: Option<u64>) -> String {
-    limit.map_or_else(String::new, |limit| format!(", {limit} are to be had"))
+    limit.map_or_else(String::new, |limit| format!(", {limit} are available"))
 }
 
 impl Error {
-    /// Whether two slices, of which one moves along with the other, are of one length.
+    /// Checks that two slices have one length.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] with both if they are not.
+    /// [`Error::LengthMismatch`] with both lengths if they differ.
     pub fn check_lengths(left: &'static str, left_len: usize, right: &'static str, right_len: usize) -> Result<(), Self> {
         if left_len == right_len { Ok(()) } else { Err(Error::LengthMismatch { left, left_len, right, right_len }) }
     }
@@ -181,6 +203,7 @@ impl Error {
                 | Error::InvalidPermutation { .. }
                 | Error::InvalidKey { .. }
                 | Error::InvalidBuffer { .. }
+                | Error::NotFinite { .. }
                 | Error::OutOfRange { .. }
                 | Error::BadCandidates { .. }
         )

@@ -5,13 +5,13 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The device of one backend type. Its lock is held while the device opens, so that it opens once.
+/// The device of one backend type. The lock is held while the device opens, so that it opens once.
 type Slot<B> = Arc<Mutex<Option<B>>>;
 
-/// `TypeId` of `B` → `Slot<B>`. Never held while a device opens: a backend that opens another (`Fallback`) must not deadlock.
+/// `TypeId` of `B` → `Slot<B>`. This lock is not held while a device opens: a backend may open another one (`Fallback` does).
 static SLOTS: Mutex<Option<HashMap<TypeId, Box<dyn Any + Send>>>> = Mutex::new(None);
 
-/// A handle to the shared device of `B`, opened if there is none yet or if it was lost.
+/// Returns a handle to the shared device of `B`; opens it if there is none or if it is lost.
 pub(crate) fn shared<B: Backend>() -> Result<B, Error> {
     let slot = slot::<B>();
     let mut device = lock(&slot);
@@ -32,7 +32,7 @@ fn slot<B: Backend>() -> Slot<B> {
     slot.downcast_ref::<Slot<B>>().expect("the slot of a type holds that type").clone()
 }
 
-/// A panic while the lock was held leaves `None` or a whole device, both of which are fine to go on with.
+/// Locks a mutex. A panic while it was held leaves `None` or a whole device, and both can be used.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,20 +1,38 @@
-//! Keys: the open trait [`Sortable`] and its in-place refinement [`MaskKey`].
+//! Keys: the open trait [`Sortable`], and [`MaskKey`] for keys whose memory is a word.
 
+use crate::masks::low_bits;
 use crate::{Masks, Word};
 use bytemuck::Pod;
 
-/// A key: a value whose order is the order of some unsigned bits.
+/// A key, which a sort maps to unsigned bits and rebuilds from them: what the bits omit may be lost.
 ///
 /// # What an implementor guarantees
-/// * `to_bits` is a function: the same value gives the same bits each time.
-/// * It keeps the order: `a < b` exactly if `a.to_bits() < b.to_bits()`.
-/// * Its results fit in the low [`WIDTH`](Sortable::WIDTH) bits.
-/// * `from_bits(k.to_bits())` is `k` again, with nothing of it lost.
+/// * `to_bits` is a function: equal keys give equal bits, in each call.
+/// * `to_bits` keeps the order: `a < b` exactly if `a.to_bits() < b.to_bits()`.
+/// * The bits fit in the low [`WIDTH`](Sortable::WIDTH) bits of the word.
+/// * `from_bits` is a function, and `from_bits(key.to_bits())` is `key`, with nothing of it lost.
 ///
-/// The trait is safe to implement. An impl that breaks the contract gets a wrong order, an
-/// [`Error::InvalidKey`](crate::Error::InvalidKey) or its own panic passed on, and the caller's slice stays as it was in the latter two
-/// cases; it never causes undefined behaviour, because `to_bits` runs before any sorting code sees the bits.
-/// [`laws::check`](crate::laws::check) tests an impl on samples.
+/// The trait is safe to implement: a wrong impl never causes undefined behavior. [`laws::check`](crate::laws::check) tests an impl on
+/// samples.
+///
+/// # What a sort checks
+/// A sort that moves keys by their bits checks every key before it changes anything:
+///
+/// * The bits fit in `WIDTH`. A tuple checks each of its keys.
+/// * `from_bits(key.to_bits())` is the same as `key`. This table says what "the same" means:
+///
+/// | the key type | check of each key |
+/// |---|---|
+/// | gives [`IDENTICAL`](Sortable::IDENTICAL) | that function says that both are identical |
+/// | gives none, and is larger than its `Bits` | none: the sort moves the keys themselves by a permutation and does not call `from_bits` |
+/// | gives none, and is not larger than its `Bits` | both have the same bits |
+///
+/// A key that fails a check is an [`Error::InvalidKey`](crate::Error::InvalidKey); a panic in the key's own code is passed on. In both cases the
+/// caller's slices stay as they were. So a sort can lose a part of a key in one case only: the type is not larger than its `Bits`, gives no
+/// `IDENTICAL`, and its `to_bits` leaves that part out. An order of the keys that differs from the order of their bits is not detected by a
+/// sort, but by `laws::check`.
+///
+/// Operations that return indices (`argsort`, `top_k`, `sort_by_key`) call `to_bits` alone and check the width alone.
 ///
 /// # Example
 /// ```
@@ -27,6 +45,7 @@ use bytemuck::Pod;
 /// impl Sortable for Date {
 ///     type Bits = u32;
 ///     const WIDTH: u32 = 16 + 4 + 5;
+///     const IDENTICAL: Option<fn(Self, Self) -> bool> = Some(|a, b| a == b);
 ///
 ///     fn to_bits(self) -> u32 {
 ///         u32::from(self.year) << 9 | u32::from(self.month) << 5 | u32::from(self.day)
@@ -46,36 +65,82 @@ use bytemuck::Pod;
 /// use polysort_core::Sortable;
 /// let _ = <(u128, bool) as Sortable>::WIDTH;
 /// ```
+///
+/// A key whose `WIDTH` exceeds its word cannot be sorted:
+/// ```compile_fail
+/// use polysort_core::{Options, Sortable, Spec};
+/// #[derive(Clone, Copy)]
+/// struct Wide(u8);
+/// impl Sortable for Wide {
+///     type Bits = u8;
+///     const WIDTH: u32 = 9; // 8 compiles
+///     fn to_bits(self) -> u8 { self.0 }
+///     fn from_bits(bits: u8) -> Self { Wide(bits) }
+/// }
+/// let _ = Spec::of::<Wide>(Options::ascending());
+/// ```
 pub trait Sortable: Copy {
     /// The word that holds the ordered bits.
     type Bits: Word;
 
-    /// How many low bits of the word can differ between keys (at most its size): 1 for `bool`, 21 for `char`.
+    /// The number of low bits of the word in which keys can differ: 1 for `bool`, 21 for `char`. At most the bits of the word: a sort by a
+    /// larger width does not compile.
     const WIDTH: u32 = <Self::Bits as Word>::BITS;
 
-    /// The in-place view of a slice, for keys whose raw memory is a word: `Some(InPlace::of())` for a [`MaskKey`].
-    /// Without it keys are mapped to a buffer of words and back.
+    /// Whether two keys are the same in every part, so that one can take the place of the other: `Some(|a, b| a == b)` for most types.
+    ///
+    /// A sort compares each key with what `from_bits` makes of its bits, and returns an error instead of losing a part of the key.
+    /// Without this function, a type that is larger than its `Bits` is sorted by a permutation, which takes more memory and time.
+    const IDENTICAL: Option<fn(Self, Self) -> bool> = None;
+
+    /// The view of a slice of keys as a slice of words: `Some(InPlace::of())` for a [`MaskKey`]. Without it, a sort maps keys to a buffer
+    /// of words and back.
     const IN_PLACE: Option<InPlace<Self>> = None;
 
-    /// Bits whose unsigned order is the order of the keys.
+    /// Returns bits whose unsigned order is the order of the keys.
     fn to_bits(self) -> Self::Bits;
 
-    /// The key of bits that [`to_bits`](Sortable::to_bits) gave. Other bits may panic or give any key.
+    /// Returns the key that has these bits, which [`to_bits`](Sortable::to_bits) returned. For other bits it may panic or return any key.
     fn from_bits(bits: Self::Bits) -> Self;
+
+    /// Whether sorts rebuild keys of this type from their bits. If not, they move the keys by a permutation. A tuple is rebuilt if all of
+    /// its keys are.
+    #[doc(hidden)]
+    const IS_REBUILT: bool = Self::IDENTICAL.is_some() || size_of::<Self>() <= size_of::<Self::Bits>();
+
+    /// Whether `bits`, which `to_bits` returned for the key, fit in `WIDTH`. A tuple asks each of its keys.
+    #[doc(hidden)]
+    #[inline]
+    fn bits_fit(_key: Self, bits: Self::Bits) -> bool {
+        bits <= Self::Bits::truncate(low_bits(Self::WIDTH))
+    }
 }
 
-/// A [`Sortable`] whose memory *is* its word and whose transform is two [`Masks`]: the primitives.
+/// Whether `key` can take the place of `other`: by [`Sortable::IDENTICAL`], or else by the bits of both.
+#[inline]
+pub(crate) fn is_identical<K: Sortable>(key: K, other: K) -> bool {
+    match K::IDENTICAL {
+        Some(identical) => identical(key, other),
+        None => key.to_bits() == other.to_bits(),
+    }
+}
+
+/// A [`Sortable`] whose memory is its word and whose order is given by two [`Masks`]: all primitive numbers.
+///
+/// Host and device take the order of a `MaskKey` from [`MASKS`](MaskKey::MASKS). Only these keys can lie in buffers of a GPU.
 ///
 /// # What an implementor guarantees
-/// * The size of the type is the size of `Bits`, and `WIDTH` is all of it.
-/// * `to_bits` equals [`Masks::apply`] on the raw bits, and `from_bits` its inverse.
-/// * `IN_PLACE` is `Some(InPlace::of())`.
+/// * The type has the size and the alignment of `Bits`, and `WIDTH` is all of its bits. Otherwise sorts do not compile.
+/// * `to_bits` returns [`Masks::apply`] of the raw bits, and `from_bits` returns its inverse.
+///
+/// [`IN_PLACE`](Sortable::IN_PLACE) should be `Some(InPlace::of())`: without it the sorted order is the same, but a sort of a host slice copies the
+/// keys. [`laws::check_masks`](crate::laws::check_masks) tests an impl.
 ///
 /// # Example
 /// ```
-/// use polysort_core::{InPlace, MaskKey, Masks, Sortable};
+/// use polysort_core::{laws, InPlace, MaskKey, Masks, Sortable};
 ///
-/// /// A depth in metres, sorted like its `f32`.
+/// /// A depth in meters, sorted like its `f32`.
 /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 /// #[repr(transparent)]
 /// struct Depth(f32);
@@ -90,13 +155,41 @@ pub trait Sortable: Copy {
 /// impl MaskKey for Depth {
 ///     const MASKS: Masks = <f32 as MaskKey>::MASKS;
 /// }
+///
+/// laws::check_masks::<Depth>([0, 1, 0x7fc0_0000, 0x8000_0000, u32::MAX]).unwrap();
+/// ```
+///
+/// A key that is larger than its word cannot lie in a buffer of a device:
+/// ```compile_fail
+/// use polysort_core::{MaskKey, Masks, Options, Sortable, Spec};
+/// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+/// #[repr(transparent)]
+/// struct Large([u16; 2]); // [u16; 1] compiles
+/// impl Sortable for Large {
+///     type Bits = u16;
+///     fn to_bits(self) -> u16 { self.0[0] }
+///     fn from_bits(_: u16) -> Self { unreachable!() }
+/// }
+/// impl MaskKey for Large {
+///     const MASKS: Masks = Masks::UNSIGNED;
+/// }
+/// let _ = Spec::of_masks::<Large>(Options::ascending());
 /// ```
 pub trait MaskKey: Sortable + Pod {
     /// The masks of ascending order.
     const MASKS: Masks;
 }
 
-/// How a slice of keys is seen as a slice of raw words: made by [`InPlace::of`], used by [`Sort`](crate::Sort).
+/// Fails to compile unless the memory of a [`MaskKey`] is its word.
+pub(crate) const fn assert_is_its_word<K: MaskKey>() {
+    const {
+        assert!(size_of::<K>() == size_of::<K::Bits>(), "a MaskKey has the size of its Bits");
+        assert!(align_of::<K>() == align_of::<K::Bits>(), "a MaskKey has the alignment of its Bits");
+        assert!(K::WIDTH == <K::Bits as Word>::BITS, "a MaskKey uses its whole word");
+    }
+}
+
+/// The view of a slice of keys as a slice of raw words: made by [`InPlace::of`], used by [`Sort`](crate::Sort).
 pub struct InPlace<K: Sortable> {
     pub(crate) masks: Masks,
     pub(crate) words: fn(&[K]) -> &[K::Bits],
@@ -104,15 +197,17 @@ pub struct InPlace<K: Sortable> {
 }
 
 impl<K: MaskKey> InPlace<K> {
-    /// The view of a [`MaskKey`]. Does not compile if the key and its word differ in size or alignment, or if the
-    /// key has a `WIDTH` that is not its whole word.
+    /// The view of a [`MaskKey`]. Does not compile if the key and its word differ in size or alignment, or if the key has a `WIDTH` that is
+    /// not its whole word.
     pub const fn of() -> Self {
-        const {
-            assert!(size_of::<K>() == size_of::<K::Bits>(), "a MaskKey has the size of its Bits");
-            assert!(align_of::<K>() == align_of::<K::Bits>(), "a MaskKey has the alignment of its Bits");
-            assert!(K::WIDTH == <K::Bits as Word>::BITS, "a MaskKey uses its whole word");
-        }
+        assert_is_its_word::<K>();
         Self { masks: K::MASKS, words: bytemuck::cast_slice, words_mut: bytemuck::cast_slice_mut }
+    }
+}
+
+impl<K: Sortable> core::fmt::Debug for InPlace<K> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("InPlace").field("masks", &self.masks).finish_non_exhaustive()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Proving a key: call [`check`] in a test of your own [`Sortable`] impl.
+//! Tests of a key type: call [`check`] in a test of your own [`Sortable`] impl.
 
 use crate::masks::low_bits;
 use crate::{MaskKey, Sortable, Word};
@@ -17,31 +17,45 @@ pub struct Violation {
     pub shown: String,
 }
 
+fn violation<K>(law: &'static str, shown: String) -> Violation {
+    Violation { key: core::any::type_name::<K>(), law, shown }
+}
+
 /// Checks every law of [`Sortable`] on `samples`, against the order that `compare` gives.
 ///
-/// Choose samples at the edges: extremes, neighbours, equal keys, every field at its limits. Sorts the samples, so that all pairs are
-/// covered in `O(n log n)`.
+/// Choose samples at the edges: extremes, neighbors, equal keys, every field at its limits. The check sorts the samples and compares neighbors, so
+/// it covers all pairs in `O(n log n)`. A key is lost if the key that `from_bits` returns compares unequal, has other bits, is not
+/// [`IDENTICAL`](Sortable::IDENTICAL), or prints differently with `Debug`.
 ///
 /// # Errors
-/// The first [`Violation`] found: bits that change from call to call, bits wider than `WIDTH`, a key that `from_bits` does
-/// not bring back, or two keys whose bits are in another order than the keys.
+/// The first [`Violation`] found:
+/// * a `WIDTH` beyond the word,
+/// * bits that change from call to call,
+/// * bits beyond the `WIDTH` of the key, or of a key inside a tuple,
+/// * a key that `from_bits` does not give back,
+/// * two keys whose bits are in another order than the keys.
 pub fn check<K: Sortable + Debug>(samples: &[K], compare: impl Fn(&K, &K) -> Ordering) -> Result<(), Violation> {
-    let violation = |law, shown| Violation { key: core::any::type_name::<K>(), law, shown };
+    if K::WIDTH > <K::Bits as Word>::BITS {
+        let shown = format!("WIDTH is {}, the word has {} bits", K::WIDTH, <K::Bits as Word>::BITS);
+        return Err(violation::<K>("WIDTH is at most the bits of the word", shown));
+    }
     for key in samples {
         let bits = key.to_bits();
         let again = key.to_bits();
         if bits != again {
-            return Err(violation("to_bits gives the same bits each time", format!("{key:?} gave {bits:#x}, then {again:#x}")));
+            let shown = format!("{key:?} gave {bits:#x}, then {again:#x}");
+            return Err(violation::<K>("to_bits gives the same bits each time", shown));
         }
-        if bits > K::Bits::truncate(low_bits(K::WIDTH)) {
-            return Err(violation("bits fit in WIDTH", format!("{key:?} has the bits {bits:#x}, WIDTH is {}", K::WIDTH)));
+        if bits > K::Bits::truncate(low_bits(K::WIDTH)) || !K::bits_fit(*key, bits) {
+            let shown = format!("{key:?} has the bits {bits:#x}, WIDTH is {}", K::WIDTH);
+            return Err(violation::<K>("bits fit in WIDTH", shown));
         }
         let back = K::from_bits(bits);
-        if compare(&back, key) != Ordering::Equal || back.to_bits() != bits {
-            return Err(violation(
-                "from_bits brings the key back",
-                format!("{key:?} has the bits {bits:#x} and came back as {back:?}"),
-            ));
+        let is_identical =
+            K::IDENTICAL.is_none_or(|identical| identical(back, *key)) && format!("{back:?}") == format!("{key:?}");
+        if compare(&back, key) != Ordering::Equal || back.to_bits() != bits || !is_identical {
+            let shown = format!("{key:?} has the bits {bits:#x} and came back as {back:?}");
+            return Err(violation::<K>("from_bits brings the key back", shown));
         }
     }
     let mut sorted = samples.to_vec();
@@ -50,23 +64,32 @@ pub fn check<K: Sortable + Debug>(samples: &[K], compare: impl Fn(&K, &K) -> Ord
         let (order, bits) = (compare(low, high), (low.to_bits(), high.to_bits()));
         if bits.0.cmp(&bits.1) != order {
             let shown = format!("{low:?} is {order:?} to {high:?}, their bits are {:#x} and {:#x}", bits.0, bits.1);
-            return Err(violation("bits are in the order of the keys", shown));
+            return Err(violation::<K>("bits are in the order of the keys", shown));
         }
     }
     Ok(())
 }
 
-/// Checks, on raw words, that a [`MaskKey`]'s `to_bits` and `from_bits` are its masks, and that these are a bijection.
+/// Checks the laws of [`MaskKey`] on keys with the given raw words.
 ///
 /// # Errors
-/// The first [`Violation`] found.
+/// The first [`Violation`] found:
+/// * a size, alignment or `WIDTH` that is not that of the word,
+/// * masks that are no bijection on the word,
+/// * a `to_bits` that is not [`Masks::apply`](crate::Masks::apply), or a `from_bits` that is not its inverse.
 pub fn check_masks<K: MaskKey>(raw_words: impl IntoIterator<Item = K::Bits>) -> Result<(), Violation> {
-    let violation = |law, shown| Violation { key: core::any::type_name::<K>(), law, shown };
-    if !K::MASKS.is_bijective::<K::Bits>() {
-        return Err(violation("both masks agree in the top bit", format!("{:x?}", K::MASKS)));
+    let (size, align, bits) = (size_of::<K::Bits>(), align_of::<K::Bits>(), <K::Bits as Word>::BITS);
+    if (size_of::<K>(), align_of::<K>(), K::WIDTH) != (size, align, bits) {
+        let shown = format!(
+            "{} bytes aligned to {} and a WIDTH of {}, the word has {size} bytes aligned to {align} and {bits} bits",
+            size_of::<K>(),
+            align_of::<K>(),
+            K::WIDTH
+        );
+        return Err(violation::<K>("the memory of a MaskKey is its word", shown));
     }
-    if K::IN_PLACE.is_none_or(|view| view.masks != K::MASKS) {
-        return Err(violation("a MaskKey is sorted in place by its masks", "IN_PLACE is not Some(InPlace::of())".into()));
+    if !K::MASKS.is_bijective::<K::Bits>() {
+        return Err(violation::<K>("both masks agree in the top bit", format!("{:x?}", K::MASKS)));
     }
     for raw in raw_words {
         let key: K = bytemuck::cast(raw);
@@ -74,7 +97,7 @@ pub fn check_masks<K: MaskKey>(raw_words: impl IntoIterator<Item = K::Bits>) -> 
         let back = bytemuck::bytes_of(&K::from_bits(bits)).to_vec();
         if bits != masked || back != bytemuck::bytes_of(&raw) {
             let shown = format!("raw {raw:#x}: to_bits {bits:#x}, masks {masked:#x}, from_bits {back:x?}");
-            return Err(violation("to_bits is Masks::apply and from_bits its inverse", shown));
+            return Err(violation::<K>("to_bits is Masks::apply and from_bits its inverse", shown));
         }
     }
     Ok(())

@@ -1,17 +1,18 @@
-//! The contract of [polysort](https://docs.rs/polysort): what a key is, what a backend is, what a caller may ask for.
+//! The contract of [polysort](https://docs.rs/polysort): keys, backends, operations and errors.
 //!
-//! A key is a value whose order is the order of some unsigned bits ([`Sortable`]). For every primitive the map from raw
-//! bits to ordered bits is an XOR with one of two constants, chosen by the sign bit ([`MaskKey`], [`Masks`]), so a
-//! backend sorts raw words in place and never sees a key type: it is generic over [`Word`] alone, and a [`Spec`]
-//! tells it the masks and the bit window. Everything a key type needs on top (mapping, checks, permutation of elements that
-//! cannot be moved bit by bit) is written once, in [`Sort`], over any [`Backend`].
+//! A key is a value whose order is the order of some unsigned bits ([`Sortable`]). For every primitive number the map from raw bits to
+//! ordered bits is an XOR with one of two constants, selected by the sign bit ([`MaskKey`], [`Masks`]). So a backend sorts raw words in place and
+//! needs no key types: it is generic over [`Word`], and a [`Spec`] gives it the masks and the range of bits. Everything that a key type needs
+//! besides (mapping, checks, permutations of elements that cannot be moved bit by bit) is written once, in [`Sort`], for every
+//! [`Backend`].
 //!
 //! ```text
-//!   user's &mut [f32] ──lend──▶ &mut [u32] + Masks ──▶ Backend::sort_bits     primitives: in place
-//!   user's &mut [Key] ──to_bits▶ Vec<u64> + Masks ──▶ Backend::sort_bits ──from_bits──▶ back, once all is well
+//!   user's &mut [f32] ──lend──▶ &mut [u32] + Spec ──▶ Backend::sort_bits      primitives: in place
+//!   user's &mut [Key] ──to_bits, checks──▶ Vec<u64> + Spec ──▶ Backend::sort_bits ──from_bits──▶ back to the user's slice
 //! ```
 //!
-//! Applications use the facade crate `polysort`; depend on this crate to write a backend or a key.
+//! Applications use the crate `polysort`. Depend on this crate to write a backend or a key. The crate `polysort-kit` tests a backend with one
+//! line.
 #![forbid(unsafe_code)]
 
 mod backend;
@@ -23,7 +24,7 @@ mod key;
 pub mod laws;
 mod masks;
 pub mod permutation;
-pub mod plan;
+mod retry;
 mod segments;
 mod sort;
 mod spec;
@@ -37,9 +38,11 @@ pub use error::{Cause, Error};
 pub use fallback::{Fallback, Report};
 pub use key::{InPlace, MaskKey, Sortable};
 pub use masks::Masks;
+#[doc(hidden)]
+pub use retry::{Opened, Retry};
 pub use segments::Segments;
 pub use sort::{Sort, TopK};
-pub use spec::{Options, Order, Spec};
+pub use spec::{Options, Order, Spec, Window};
 pub use word::Word;
 #[doc(hidden)]
 pub use words::{Pairs, Words, shared_words};

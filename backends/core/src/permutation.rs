@@ -5,7 +5,7 @@ use crate::Error;
 /// The longest slice whose positions are `u32` indices.
 pub const MAX_LEN: u64 = 1 << 32;
 
-/// Whether the positions of `len` elements are `u32` indices.
+/// Checks that `u32` indices can name the positions of `len` elements.
 ///
 /// # Errors
 /// [`Error::TooLong`] above [`MAX_LEN`].
@@ -16,7 +16,7 @@ pub fn check_len(len: usize) -> Result<(), Error> {
     Err(Error::TooLong { what: "a permutation of u32 indices".into(), asked: len as u64, limit: MAX_LEN })
 }
 
-/// The permutation that moves nothing: `0..len`.
+/// Returns the permutation that moves nothing: `0..len`.
 ///
 /// # Errors
 /// As [`check_len`].
@@ -25,13 +25,14 @@ pub fn identity(len: usize) -> Result<Vec<u32>, Error> {
     Ok((0..len as u64).map(|index| index as u32).collect())
 }
 
-/// Moves `items` so that position `i` holds what was at `permutation[i]`: what [`argsort`](crate::Sort::argsort) gives, done.
+/// Moves `items` so that position `i` holds the item that was at `permutation[i]`: applies the result of
+/// [`argsort`](crate::Sort::argsort).
 ///
-/// Works in place by following cycles; elements need not be `Copy`. Takes one index of scratch for each element.
+/// Swaps items along the cycles of the permutation, so items need not be `Copy`. Takes one byte of scratch for each item.
 ///
 /// # Errors
-/// [`Error::LengthMismatch`], or [`Error::InvalidPermutation`] with the first index that is out of range or came before; `items` is then
-/// as it was.
+/// [`Error::LengthMismatch`] if the lengths differ, [`Error::InvalidPermutation`] with the first index that is out of range or occurs twice;
+/// `items` then stays as it was.
 ///
 /// ```
 /// let mut words = ["d".to_string(), "a".into(), "c".into(), "b".into()];
@@ -64,7 +65,7 @@ pub fn apply<T>(items: &mut [T], permutation: &[u32]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The items at `indices`.
+/// Returns the items at `indices`, in their order.
 ///
 /// # Panics
 /// If an index is out of range.
@@ -72,10 +73,19 @@ pub fn gather<T: Copy>(items: &[T], indices: &[u32]) -> Vec<T> {
     indices.iter().map(|&index| items[index as usize]).collect()
 }
 
+/// Moves keys by a permutation that a backend made: position `i` then holds the key that was at `permutation[i]`.
+///
+/// # Panics
+/// If an index is out of range, or the lengths differ; the keys then stay as they were.
+pub fn gather_keys<K: Copy>(keys: &mut [K], permutation: &[u32]) {
+    let sorted = gather(keys, permutation);
+    keys.copy_from_slice(&sorted);
+}
+
 /// Moves keys and their values by a permutation that a backend made.
 ///
 /// # Panics
-/// If an index is out of range, or the slices differ in length; both are then as they were.
+/// If an index is out of range, or the lengths differ; keys and values then stay as they were.
 pub fn gather_pairs<K: Copy, V: Copy>(keys: &mut [K], values: &mut [V], permutation: &[u32]) {
     let (sorted, moved) = (gather(keys, permutation), gather(values, permutation));
     assert!(sorted.len() == keys.len() && moved.len() == values.len(), "a permutation of the pairs");

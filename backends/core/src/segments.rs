@@ -1,28 +1,28 @@
-//! Many lists in one array.
+//! Segments: many short arrays in one.
 
 use crate::Error;
 use core::ops::Range;
 
-/// Where the lists of a segmented sort lie in the array of keys.
+/// The segments of an array of keys that a sort sorts by themselves.
 ///
-/// Lists may be empty, and are in ascending order without overlap. Keys that no list covers stay where they are.
+/// Segments may be empty. They are in ascending order and do not overlap. Keys outside of all segments stay where they are.
 ///
 /// ```
 /// use polysort_core::Segments;
-/// // CSR: list i is offsets[i] .. offsets[i + 1]
+/// // compressed offsets: segment i is offsets[i] .. offsets[i + 1]
 /// assert_eq!(Segments::Offsets(&[0, 3, 3, 7]).len(), 3);
-/// // with gaps: list i is begins[i] .. ends[i]
+/// // with gaps: segment i is begins[i] .. ends[i]
 /// assert_eq!(Segments::Ranges { begins: &[0, 5], ends: &[3, 7] }.len(), 2);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Segments<'a> {
-    /// Compressed offsets, one more than there are lists: list `i` is `offsets[i] .. offsets[i + 1]`. No offsets are no lists.
+    /// Compressed offsets, one more than there are segments: segment `i` is `offsets[i] .. offsets[i + 1]`. No offsets are no segments.
     Offsets(&'a [usize]),
-    /// One begin and one end for each list, gaps allowed.
+    /// One begin and one end for each segment, gaps allowed.
     Ranges {
-        /// The first position of each list.
+        /// The first position of each segment.
         begins: &'a [usize],
-        /// The position after the last of each list.
+        /// The position after the last one of each segment.
         ends: &'a [usize],
     },
 }
@@ -46,7 +46,7 @@ impl<'a, const N: usize> From<&'a [usize; N]> for Segments<'a> {
 }
 
 impl Segments<'_> {
-    /// The number of lists.
+    /// The number of segments.
     pub fn len(&self) -> usize {
         match self {
             Segments::Offsets(offsets) => offsets.len().saturating_sub(1),
@@ -54,12 +54,12 @@ impl Segments<'_> {
         }
     }
 
-    /// Whether there are no lists.
+    /// Whether there are no segments.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The position range of list `index`.
+    /// The positions of segment `index`.
     ///
     /// # Panics
     /// If `index` is not below [`len`](Segments::len).
@@ -70,16 +70,16 @@ impl Segments<'_> {
         }
     }
 
-    /// The ranges of all lists, in order.
+    /// The positions of all segments, in order.
     pub fn ranges(&self) -> impl ExactSizeIterator<Item = Range<usize>> + Clone + '_ {
         (0..self.len()).map(|index| self.range(index))
     }
 
-    /// Whether the lists ascend without overlap within `keys` keys.
+    /// Checks that the segments ascend without overlap within `keys` keys.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] if begins and ends differ in number; [`Error::InvalidOffsets`] with the index of the first
-    /// list that starts before its predecessor's end, ends before its start, or passes the last key.
+    /// segment that starts before the end of the one before it, ends before its start, or ends after the last key.
     pub fn check(&self, keys: usize) -> Result<(), Error> {
         if let Segments::Ranges { begins, ends } = self {
             Error::check_lengths("begins", begins.len(), "ends", ends.len())?;

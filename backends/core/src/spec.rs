@@ -1,9 +1,10 @@
-//! What a caller may ask for ([`Options`]) and what a backend is told ([`Spec`]).
+//! What a caller asks for ([`Options`]) and what a backend gets ([`Spec`]).
 
-use crate::{Error, Masks, Sortable, Word};
+use crate::key::assert_is_its_word;
+use crate::{Error, MaskKey, Masks, Sortable, Word};
 use core::ops::{Bound, RangeBounds};
 
-/// The direction of a sort. Both are stable: equal keys keep their input order.
+/// The direction of a sort. Both directions are stable: equal keys keep their input order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
     /// Smallest key first.
@@ -13,7 +14,45 @@ pub enum Order {
     Descending,
 }
 
-/// Options of a sort: its direction and the bits of the key that it looks at. The default is ascending, all bits.
+/// A range of the bits of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Window {
+    /// The first bit; bit 0 is the least significant.
+    pub begin: u32,
+    /// The bit after the last one; `None` is the width of the key.
+    pub end: Option<u32>,
+}
+
+impl Window {
+    /// The window of a range. A range that ends after bit `u32::MAX` ends at that bit, which no key has.
+    pub fn of(range: impl RangeBounds<u32>) -> Self {
+        let begin = match range.start_bound() {
+            Bound::Included(&begin) => begin,
+            Bound::Excluded(&before) => before.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(&last) => Some(last.saturating_add(1)),
+            Bound::Excluded(&end) => Some(end),
+            Bound::Unbounded => None,
+        };
+        Self { begin, end }
+    }
+
+    /// Begin and end of the window in a key of `width` bits.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRange`] if the window starts after its end or ends after the last bit of the key.
+    pub fn in_width(self, width: u32) -> Result<(u32, u32), Error> {
+        let (begin, end) = (self.begin, self.end.unwrap_or(width));
+        if begin > end || end > width {
+            return Err(Error::InvalidRange { begin, end, width });
+        }
+        Ok((begin, end))
+    }
+}
+
+/// Options of a sort: its direction, and the bits of the key that it sorts by. The default is ascending by all bits.
 ///
 /// ```
 /// use polysort_core::{Options, Order};
@@ -25,59 +64,46 @@ pub enum Order {
 pub struct Options {
     /// The direction.
     pub order: Order,
-    /// First bit (0 is the least significant of the ordered bits) and end of the bits to sort by; `None` is all of them.
-    pub window: Option<(u32, u32)>,
+    /// The bits to sort by; `None` is all of them.
+    pub window: Option<Window>,
 }
 
 impl Options {
-    /// Ascending, all bits.
+    /// Ascending by all bits.
     pub const fn ascending() -> Self {
-        Self { order: Order::Ascending, window: None }
+        Self::ordered(Order::Ascending)
     }
 
-    /// Descending, all bits.
+    /// Descending by all bits.
     pub const fn descending() -> Self {
-        Self { order: Order::Descending, window: None }
+        Self::ordered(Order::Descending)
     }
 
-    /// In the given direction, all bits.
+    /// In the given direction by all bits.
     pub const fn ordered(order: Order) -> Self {
         Self { order, window: None }
     }
 
-    /// Sorts by a range of the key's [ordered bits](Sortable::to_bits) only: keys that agree in the range are equal and keep
-    /// their input order. A range that starts after its end or passes the key's width is refused by the sort; an
-    /// empty one makes all keys equal.
+    /// Sorts by a range of the key's [ordered bits](Sortable::to_bits) only: keys with the same bits in the range are equal and keep their input
+    /// order. An empty range makes all keys equal.
+    ///
+    /// The sort returns [`Error::InvalidRange`] for a range that starts after its end or ends after the last bit of the key.
     #[must_use]
-    pub fn bits(mut self, range: impl RangeBounds<u32>) -> Self {
-        let begin = match range.start_bound() {
-            Bound::Included(&begin) => begin,
-            Bound::Excluded(&before) => before.saturating_add(1),
-            Bound::Unbounded => 0,
-        };
-        let end = match range.end_bound() {
-            Bound::Included(&last) => last.saturating_add(1),
-            Bound::Excluded(&end) => end,
-            Bound::Unbounded => TO_THE_TOP,
-        };
-        self.window = Some((begin, end));
-        self
+    pub fn bits(self, range: impl RangeBounds<u32>) -> Self {
+        Self { window: Some(Window::of(range)), ..self }
     }
 }
 
-/// The end of a window that was given without one.
-const TO_THE_TOP: u32 = u32::MAX;
-
-/// What a backend is told of a sort: how raw words map to ordered bits, and which of these to sort by.
+/// The order that a backend sorts raw words in: how they map to ordered bits, and which of these bits count.
 ///
-/// The order asked for is stable ascending in `masks.apply(word) >> begin & ones(end - begin)`; a descending sort
-/// arrives as complemented masks.
+/// A backend sorts stably and ascending by `masks.apply(word) >> begin & ones(end - begin)`. A descending sort is an ascending one with
+/// complemented masks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Spec {
     /// The map from raw to ordered bits.
     pub masks: Masks,
-    /// The first bit of the window; 0 is the least significant.
+    /// The first bit of the window; bit 0 is the least significant.
     pub begin: u32,
     /// The end of the window: at least `begin`, at most the word's size.
     pub end: u32,
@@ -94,33 +120,42 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Plain unsigned ascending order over all bits of `W`.
+    /// Plain unsigned ascending order by all bits of `W`.
     pub fn unsigned<W: Word>() -> Self {
         Self { masks: Masks::UNSIGNED, begin: 0, end: W::BITS }
     }
 
-    /// The spec of keys `K` that are sorted in place of their raw bits if they can be, else mapped by [`Sortable::to_bits`] first.
+    /// The spec of the words of host keys: of their raw memory for keys with an [in-place view](Sortable::IN_PLACE), else of the bits that
+    /// [`Sortable::to_bits`] returns. Does not compile if the key's `WIDTH` exceeds its word.
     ///
     /// # Errors
-    /// [`Error::InvalidRange`] if the window passes the key's width or starts after its end.
+    /// [`Error::InvalidRange`] if the window does not lie in the key's width.
     pub fn of<K: Sortable>(options: Options) -> Result<Self, Error> {
-        let (begin, end) = match options.window {
-            None => (0, K::WIDTH),
-            Some((begin, TO_THE_TOP)) => (begin, K::WIDTH),
-            Some(window) => window,
-        };
-        if begin > end || end > K::WIDTH {
-            return Err(Error::InvalidRange { begin, end, width: K::WIDTH });
-        }
-        let ascending = K::IN_PLACE.map_or(Masks::UNSIGNED, |view| view.masks);
+        const { assert!(K::WIDTH <= <K::Bits as Word>::BITS, "the WIDTH of a key exceeds its Bits") }
+        Self::ordered(K::IN_PLACE.map_or(Masks::UNSIGNED, |view| view.masks), K::WIDTH, options)
+    }
+
+    /// The spec of the raw memory of keys, as in a buffer of a device: always by [`MaskKey::MASKS`]. Does not compile if the key's memory is not
+    /// its word.
+    ///
+    /// # Errors
+    /// As [`Spec::of`].
+    pub fn of_masks<K: MaskKey>(options: Options) -> Result<Self, Error> {
+        assert_is_its_word::<K>();
+        Self::ordered(K::MASKS, K::WIDTH, options)
+    }
+
+    /// The spec of words whose ascending order has these masks and this width.
+    fn ordered(ascending: Masks, width: u32, options: Options) -> Result<Self, Error> {
+        let (begin, end) = options.window.map_or(Ok((0, width)), |window| window.in_width(width))?;
         let masks = match options.order {
             Order::Ascending => ascending,
-            Order::Descending => ascending.reversed(K::WIDTH),
+            Order::Descending => ascending.reversed(width),
         };
         Ok(Self { masks, begin, end })
     }
 
-    /// Whether a backend can rely on this spec for words of `W`.
+    /// Checks that a backend can rely on this spec for words of `W`.
     ///
     /// # Errors
     /// As [`Spec::new`].
@@ -134,7 +169,7 @@ impl Spec {
         Ok(())
     }
 
-    /// As [`check`](Spec::check), for `keys` keys with `values` values.
+    /// Checks the spec as [`check`](Spec::check) does, and that there are as many values as keys.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] if the numbers differ, else as [`Spec::new`].
@@ -149,7 +184,7 @@ impl Spec {
         self.end - self.begin
     }
 
-    /// The value that a raw word is sorted by: its ordered bits in the window, moved down to bit 0.
+    /// The number that a raw word is sorted by: its ordered bits in the window, moved down to bit 0.
     #[inline]
     pub fn rank<W: Word>(&self, raw: W) -> W {
         if self.width() == 0 {

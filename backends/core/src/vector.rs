@@ -1,163 +1,224 @@
-//! The seam of vector search: how far queries are from candidates, which are told by reference.
+//! The contract of vector search: distances of queries to candidates, which name vectors by reference.
 //!
 //! ```text
 //! query q ──candidate_offsets──▶ its candidates ──candidate_indices──▶ entries ──set_entries──▶ slots ──▶ vectors
 //!                                     │
-//!                                     └──▶ a distance and a slot each ──▶ the k nearest of each query
+//!                                     └──▶ a distance and a slot for each ──▶ the k nearest of each query
 //! ```
 //!
-//! An index has entries, list by list; vectors stay in the slots where they were first put, with gaps where some were removed. So a
-//! list can grow, shrink and move without a vector being copied.
+//! A store keeps each vector in the slot into which it was written; slots may be unused. An entry names a slot, and an index groups its entries
+//! into lists. So a list can grow, shrink and move, and no vector is copied.
 
 use crate::{Backend, Error, Masks, Segments, Spec};
 
-/// The slot of nothing: what fills up the result of a query with too few candidates.
+/// The slot that fills up the result of a query with too few candidates.
 pub const NO_SLOT: u32 = u32::MAX;
 
-/// How far apart two vectors are. Whatever it is, nearer is smaller.
+/// The distance between two vectors. For every metric, nearer vectors have a smaller distance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Metric {
     /// The sum of the squares of the differences.
     #[default]
     L2,
     /// The inner product, negated.
     InnerProduct,
-    /// One less the cosine of the angle between them; 1 if either is zero.
+    /// One minus the cosine of the angle between the vectors; 1 if one of them is zero.
     Cosine,
 }
 
-/// How a store keeps its numbers.
+/// The format in which a store keeps its numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Precision {
-    /// As they are, 4 bytes each.
+    /// Single precision, 4 bytes each: the numbers are kept as they are.
     #[default]
     F32,
-    /// Rounded to the nearest of half precision, ties to even, 2 bytes each. Distances are computed in single precision all the
-    /// same.
+    /// Half precision, 2 bytes each: the numbers are rounded to nearest, ties to even. A number that would round to infinity, of 65 520 or more, is
+    /// refused. Distances are computed in single precision.
     F16,
 }
 
-/// What a store holds.
+impl Precision {
+    /// Bytes of a number.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F16 => 2,
+        }
+    }
+
+    /// The largest number of single precision that is finite in this one.
+    pub fn largest(self) -> f32 {
+        match self {
+            Self::F32 => f32::MAX,
+            // 65520 lies half way between the largest half, 65504, and the number after that. It rounds to infinity.
+            Self::F16 => 65_520_f32.next_down(),
+        }
+    }
+
+    /// Checks that all numbers are finite in this precision. `what` names them.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] with the first number that is not.
+    pub fn check(self, what: &'static str, numbers: &[f32]) -> Result<(), Error> {
+        let largest = self.largest();
+        // A comparison with NaN is false.
+        let is_finite = |number: &f32| number.abs() <= largest;
+        // Every number is compared, without an exit in between: this loop is vector code.
+        if numbers.iter().fold(true, |all, number| all & is_finite(number)) {
+            return Ok(());
+        }
+        let index = numbers.iter().position(|number| !is_finite(number)).expect("one of the numbers is not finite");
+        Err(Error::NotFinite { what, index, value: numbers[index], precision: self })
+    }
+}
+
+/// The size and the format of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Shape {
-    /// Numbers of a vector, 1 or more.
+    /// Numbers of a vector: 1 or more, fewer than 2³².
     pub dimension: usize,
     /// Slots, fewer than 2³².
     pub capacity: usize,
-    /// How they are kept.
+    /// The format of the numbers.
     pub precision: Precision,
 }
 
 impl Shape {
-    /// A store of `capacity` vectors of `dimension` numbers, kept as they are.
+    /// A store of `capacity` vectors of `dimension` numbers, in single precision.
     pub fn new(dimension: usize, capacity: usize) -> Self {
         Self { dimension, capacity, precision: Precision::F32 }
     }
 
-    /// Kept like this.
+    /// The same shape with this precision.
     #[must_use]
     pub fn precision(self, precision: Precision) -> Self {
         Self { precision, ..self }
     }
 
-    /// Bytes of a vector.
-    pub fn vector_bytes(&self) -> usize {
-        self.dimension * if self.precision == Precision::F16 { 2 } else { 4 }
+    /// The same shape with so many slots.
+    #[must_use]
+    pub fn capacity(self, capacity: usize) -> Self {
+        Self { capacity, ..self }
     }
 
-    /// Whether a store can have this shape.
+    /// Bytes of a vector.
+    pub fn vector_bytes(&self) -> usize {
+        self.dimension * self.precision.bytes()
+    }
+
+    /// Checks that a store can have this shape.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for vectors of no numbers, [`Error::TooLong`] for slots that 32 bits cannot tell.
+    /// [`Error::Unsupported`] for a dimension of 0, [`Error::TooLong`] for a dimension or capacity of 2³² or more, [`Error::OutOfMemory`] for
+    /// more bytes than memory can have.
     pub fn check(&self) -> Result<(), Error> {
         if self.dimension == 0 {
             return Err(Error::Unsupported { what: "vectors of dimension 0".into() });
         }
-        let limit = u64::from(NO_SLOT);
-        if self.capacity as u64 > limit {
-            return Err(Error::TooLong { what: "a store, in slots".into(), asked: self.capacity as u64, limit });
+        for (what, asked) in [("a vector, in numbers", self.dimension), ("a store, in slots", self.capacity)] {
+            let (asked, limit) = (asked as u64, u64::from(u32::MAX));
+            if asked > limit {
+                return Err(Error::TooLong { what: what.into(), asked, limit });
+            }
+        }
+        let bytes = self.dimension as u128 * self.capacity as u128 * self.precision.bytes() as u128;
+        if bytes > isize::MAX as u128 {
+            let asked = u64::try_from(bytes).unwrap_or(u64::MAX);
+            return Err(Error::OutOfMemory { asked, limit: Some(isize::MAX as u64) });
         }
         Ok(())
     }
 
-    /// The number of vectors that `numbers` are, to be written from `slot` on.
+    /// Checks numbers that are to be written from `slot` on, and returns the number of vectors that they are.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] for a part of a vector, [`Error::OutOfRange`] for one past the last slot.
-    pub fn check_write(&self, slot: u32, numbers: usize) -> Result<usize, Error> {
-        let vectors = numbers / self.dimension;
-        Error::check_lengths("the numbers", numbers, "whole vectors of them", vectors * self.dimension)?;
+    /// [`Error::LengthMismatch`] for a part of a vector, [`Error::OutOfRange`] for a vector after the last slot, [`Error::NotFinite`] for a number
+    /// that is infinite or NaN, or too large for the precision.
+    pub fn check_write(&self, slot: u32, numbers: &[f32]) -> Result<usize, Error> {
+        let vectors = numbers.len() / self.dimension;
+        Error::check_lengths("the numbers", numbers.len(), "whole vectors of them", vectors * self.dimension)?;
         let free = (self.capacity as u64).saturating_sub(slot.into());
         if vectors as u64 > free {
             let (value, limit) = (u64::from(slot) + vectors as u64 - 1, self.capacity as u64);
             return Err(Error::OutOfRange { what: "the slot of a vector", index: free as usize, value, limit });
         }
+        self.precision.check("the vectors", numbers)?;
         Ok(vectors)
     }
 
-    /// Whether entries name slots that there are.
+    /// Checks that entries name slots of the store.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] with the first that does not.
+    /// [`Error::OutOfRange`] with the first entry that does not.
     pub fn check_entries(&self, slots: &[u32]) -> Result<(), Error> {
-        below("slots of entries", slots, self.capacity)
+        check_below("slots of entries", slots, self.capacity)
     }
 }
 
-/// Who finds candidates that name entries, or entries that name slots, which are not there. Nobody reads past an end either way.
+/// Where a search detects candidates that name no entry, and entries that name no slot. No search reads outside of its arrays either way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Check {
-    /// The host, before anything is computed: the error names the first of them.
+    /// The host detects them before anything is computed. The error names the first one.
     #[default]
     Host,
-    /// Whoever computes the distance: the error tells how many there are. The host then reads the candidates only to pass them on.
+    /// The device detects them while it computes distances. The error contains their number. The host does not read the candidates then.
     Device,
 }
 
-/// Queries, and the candidates of each.
+/// Queries, and the candidates of each query.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Search<'a> {
-    /// How far is measured.
+    /// The metric of the distances.
     pub metric: Metric,
     /// The queries, row by row: number `d` of query `q` is `queries[q * dimension + d]`.
     pub queries: &'a [f32],
-    /// The entries that are candidates: those of the first query, of the second, and so on.
+    /// The entries that are candidates: those of the first query, of the second one, and so on.
     pub candidate_indices: &'a [u32],
     /// The candidates of query `q` are `candidate_offsets[q] .. candidate_offsets[q + 1]`: one offset more than there are queries.
     pub candidate_offsets: &'a [u32],
-    /// Who finds wrong candidates.
+    /// Where wrong candidates are detected.
     pub check: Check,
 }
 
 impl<'a> Search<'a> {
-    /// By squared distance, checked by the host.
+    /// A search by squared distance whose candidates the host checks.
     pub fn new(queries: &'a [f32], candidate_indices: &'a [u32], candidate_offsets: &'a [u32]) -> Self {
         Self { metric: Metric::L2, queries, candidate_indices, candidate_offsets, check: Check::Host }
     }
 
-    /// By this metric.
+    /// The same search by this metric.
     #[must_use]
     pub fn metric(self, metric: Metric) -> Self {
         Self { metric, ..self }
     }
 
-    /// Checked by whom.
+    /// The same search whose candidates are checked there.
     #[must_use]
     pub fn check(self, check: Check) -> Self {
         Self { check, ..self }
     }
 
-    /// The number of queries, in a store of vectors of that `dimension` with that many `entries`.
+    /// Checks the search, in a store of vectors of that `dimension` with that many `entries`, and returns the number of queries.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] for queries that are not as many as the offsets say, or offsets that do not end at the last
-    /// candidate; [`Error::InvalidOffsets`] with the first query whose candidates end before they begin, or past the last one;
-    /// [`Error::OutOfRange`] for a first offset that is not 0 and, if the host is to check them, with the first candidate that is no entry.
+    /// * [`Error::LengthMismatch`] if the offsets are not those of as many queries, or do not end at the last candidate,
+    /// * [`Error::InvalidOffsets`] with the first query whose candidates end before they begin, or after the last one,
+    /// * [`Error::OutOfRange`] for a first offset that is not 0 and, with [`Check::Host`], for the first candidate that is no entry,
+    /// * [`Error::NotFinite`] for a query with a number that is infinite or NaN.
     pub fn queries(&self, dimension: usize, entries: usize) -> Result<usize, Error> {
         let (offsets, candidates) = (self.candidate_offsets, self.candidate_indices.len());
         let count = offsets.len().saturating_sub(1);
-        Error::check_lengths("the queries", self.queries.len(), "as many as offsets tell", count * dimension)?;
-        below("candidate_offsets", &offsets[..offsets.len().min(1)], 1)?;
+        Error::check_lengths(
+            "the queries",
+            self.queries.len(),
+            "as many as the offsets are for",
+            count.saturating_mul(dimension),
+        )?;
+        check_below("candidate_offsets", &offsets[..offsets.len().min(1)], 1)?;
         for (index, pair) in offsets.windows(2).enumerate() {
             let (begin, end) = (pair[0] as usize, pair[1] as usize);
             if end < begin || end > candidates {
@@ -166,16 +227,17 @@ impl<'a> Search<'a> {
         }
         let covered = offsets.last().map_or(0, |&last| last as usize);
         Error::check_lengths("candidate_indices", candidates, "what candidate_offsets cover", covered)?;
+        Precision::F32.check("the queries", self.queries)?;
         if self.check == Check::Host {
-            below("candidate_indices", self.candidate_indices, entries)?;
+            check_below("candidate_indices", self.candidate_indices, entries)?;
         }
         Ok(count)
     }
 }
 
-/// The first of `values` that is not below `limit`, as an error.
-fn below(what: &'static str, values: &[u32], limit: usize) -> Result<(), Error> {
-    // All of them first, without an end in between: that is vector code, and candidates are many.
+/// Checks that all `values` are below `limit`; the error has the first one that is not.
+fn check_below(what: &'static str, values: &[u32], limit: usize) -> Result<(), Error> {
+    // Candidates are many. The largest one is found without an exit in between: this loop is vector code.
     if limit > 0 && (values.iter().fold(0, |largest, &value| value.max(largest)) as usize) < limit {
         return Ok(());
     }
@@ -185,12 +247,12 @@ fn below(what: &'static str, values: &[u32], limit: usize) -> Result<(), Error> 
     }
 }
 
-/// A distance and a slot for each candidate, in their order.
+/// A distance and a slot for each candidate, in the order of the candidates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Distances {
-    /// How far it is from its query.
+    /// The distance of each candidate from its query.
     pub distances: Vec<f32>,
-    /// Where its vector lies.
+    /// The slot of each candidate's vector.
     pub slots: Vec<u32>,
 }
 
@@ -203,7 +265,7 @@ pub struct Nearest {
 }
 
 impl Nearest {
-    /// Of distances and slots for each query, `k` each, filled up with [`NO_SLOT`].
+    /// The result with these distances and slots: `k` for each query, filled up with [`NO_SLOT`].
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] if they differ in number.
@@ -212,7 +274,7 @@ impl Nearest {
         Ok(Self { k, distances, slots })
     }
 
-    /// The slots of what is nearest to query `query`, and how far each is: as many as there are candidates, `k` at most.
+    /// The slots of the candidates that are nearest to query `query`, and their distances: `k` of them, or all if the query has fewer candidates.
     ///
     /// # Panics
     /// If there is no such query.
@@ -224,55 +286,64 @@ impl Nearest {
     }
 }
 
-/// Vectors in slots, where a backend computes with them. On an error it is as it was.
+/// Vectors in slots, in the memory of a backend. After an error the store is as it was.
 pub trait VectorStore: Send + Sync {
-    /// What it holds.
+    /// The size and the format of the store.
     fn shape(&self) -> Shape;
 
-    /// How many entries there are.
+    /// The number of entries.
     fn entries(&self) -> usize;
 
-    /// Puts vectors, row by row, into the slots from `slot` on.
+    /// Writes vectors, row by row, into the slots from `slot` on.
     ///
     /// # Errors
     /// As [`Shape::check_write`], or a failure of the device.
     fn write(&mut self, slot: u32, vectors: &[f32]) -> Result<(), Error>;
 
-    /// Says in which slot the vector of each entry lies: `slots[e]` is that of entry `e`. All earlier entries are forgotten.
+    /// Replaces all entries: the vector of entry `e` lies in slot `slots[e]`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] with the first entry whose slot is not there, or a failure of the device.
+    /// [`Error::OutOfRange`] with the first entry that names no slot, or a failure of the device.
     fn set_entries(&mut self, slots: &[u32]) -> Result<(), Error>;
 }
 
 /// A backend that searches vectors.
 ///
-/// Distances are sums of single precision, in an order that the backend chooses, so two backends may differ in the last bits. Each
-/// sum is right to `2 * (dimension + 1) * 2⁻²⁴` of the sum of its absolute terms; terms below 2⁻¹²⁶ may count as zero. A cosine is
-/// a quotient of such sums: it is right to that share of the product's absolute terms over both lengths, and of itself, and
-/// `16 * 2⁻²⁴` more. On the same backend equal input gives equal output.
+/// # Accuracy
+/// Distances are sums in single precision, in an order that the backend chooses, so two backends may differ in the last bits. Equal input gives
+/// equal output on one backend.
 ///
-/// Vectors with numbers that are infinite or none have distances that may be anything; no other distance changes. One that is no
-/// number has its sign clear, whatever the device makes of it, so it is farther than all others.
+/// | metric | largest error |
+/// |---|---|
+/// | `L2`, `InnerProduct` | `e = 2 * (dimension + 1) * 2⁻²⁴` times the sum of the absolute terms, and `dimension * 2⁻¹²⁶` |
+/// | `Cosine` | `e` times (the sum of the absolute products over both norms, plus the absolute cosine), and `16 * 2⁻²⁴` |
+///
+/// * `L2` and `InnerProduct`: if the absolute terms add up to more than `f32::MAX`, the distance may be infinite or NaN.
+/// * `Cosine`: the bound holds for norms of every size, also for those whose squares are too large or too small for single precision: the backend
+///   scales such vectors before it squares their numbers. Numbers below 2⁻¹²⁶ may count as zero.
+/// * A NaN has its sign clear on every backend, so it is farther than all other distances.
+///
+/// Stores and queries have finite numbers only: others are refused with [`Error::NotFinite`].
 pub trait VectorSearch: Backend {
-    /// Where it keeps vectors.
+    /// The store of this backend.
     type Store: VectorStore;
 
-    /// A store of this shape, all zeros, without entries.
+    /// Makes a store of this shape without entries, with all numbers zero.
     ///
     /// # Errors
     /// As [`Shape::check`], [`Error::OutOfMemory`], or a failure of the device.
     fn vector_store(&self, shape: Shape) -> Result<Self::Store, Error>;
 
-    /// How far each candidate is from its query, and in which slot it lies.
+    /// Computes the distance of each candidate from its query, and returns it with the candidate's slot.
     ///
     /// # Errors
-    /// As [`Search::queries`]; [`Error::BadCandidates`] if wrong candidates are found only now; or a failure of the device.
+    /// As [`Search::queries`]; [`Error::BadCandidates`] with [`Check::Device`] if candidates are wrong; [`Error::Unsupported`] for a metric that the
+    /// backend does not know; or a failure of the device.
     fn distances(&self, store: &Self::Store, search: &Search<'_>) -> Result<Distances, Error>;
 
-    /// The `k` nearest candidates of each query; all of a query that has fewer.
+    /// Returns the `k` nearest candidates of each query; all candidates of a query that has fewer.
     ///
-    /// Distances are ordered as [`f32::total_cmp`] does: those that are no numbers come last, −0 before +0.
+    /// Distances are ordered as [`f32::total_cmp`] orders them: −0 before +0, NaN last.
     ///
     /// # Errors
     /// As [`distances`](VectorSearch::distances).
@@ -281,7 +352,7 @@ pub trait VectorSearch: Backend {
     }
 }
 
-/// The `k` nearest of each query, selected from all distances by `backend`.
+/// Selects the `k` nearest candidates of each query from all distances, on `backend`.
 ///
 /// # Errors
 /// As [`Backend::top_k_segments_bits`].
@@ -295,24 +366,24 @@ pub fn nearest_by<B: Backend>(backend: &B, found: &Distances, candidate_offsets:
 /// The order of distances as words of 32 bits.
 pub const BY_DISTANCE: Spec = Spec { masks: Masks::float(32), begin: 0, end: 32 };
 
-/// The `k` nearest of each query, where `selected` are the positions of the first `k` distances of each, by [`BY_DISTANCE`], or as many as
-/// there are.
+/// Returns the `k` nearest candidates of each query. `selected` has, for each query, the positions of its first `k` distances by
+/// [`BY_DISTANCE`], or of all of them if there are fewer.
 ///
 /// # Errors
 /// As [`Nearest::new`].
 ///
 /// # Panics
-/// If a position is not one of a distance.
+/// If a position is not that of a distance.
 pub fn nearest_of(found: &Distances, candidate_offsets: &[u32], k: usize, selected: &[u32]) -> Result<Nearest, Error> {
     let Distances { distances, slots } = found;
     let lengths = || candidate_offsets.windows(2).map(|ends| (ends[1] - ends[0]) as usize);
     let most = lengths().max().unwrap_or(0).min(k);
     let (mut near, mut near_slots, mut rest) = (vec![], vec![], selected);
     for length in lengths() {
-        let (places, others) = rest.split_at(length.min(k));
-        near.extend(places.iter().map(|&place| distances[place as usize]));
-        near_slots.extend(places.iter().map(|&place| slots[place as usize]));
-        near.resize(near.len() + most - places.len(), f32::INFINITY);
+        let (positions, others) = rest.split_at(length.min(k));
+        near.extend(positions.iter().map(|&position| distances[position as usize]));
+        near_slots.extend(positions.iter().map(|&position| slots[position as usize]));
+        near.resize(near.len() + most - positions.len(), f32::INFINITY);
         near_slots.resize(near.len(), NO_SLOT);
         rest = others;
     }

@@ -1,4 +1,4 @@
-//! The five unsigned words that kernels sort.
+//! The five unsigned words that backends sort.
 
 use bytemuck::Pod;
 use core::fmt::{Debug, Display, LowerHex};

@@ -1,17 +1,26 @@
-//! Keys as the words that a backend sorts.
+//! The words of keys while they are sorted, and the checks that make sure that no key is lost on the way.
+//!
+//! ```text
+//! keys whose memory is a word     their own memory                                        sorted in place
+//! keys that sorts rebuild         to_bits ▶ checks ▶ words ▶ sort ▶ from_bits ▶ keys      every key is checked before the sort
+//! other keys                      to_bits ▶ checks ▶ words ▶ argsort ▶ a gather of keys   from_bits is not called
+//! ```
 
 use crate::masks::low_bits;
 use crate::{Error, Sortable, Word};
 use bytemuck::Pod;
 use std::borrow::Cow;
 
-/// The words of keys while they are sorted: the keys' own memory if they allow it, else their ordered bits, which go back when all
-/// is well.
+/// Keys that are mapped and checked in one go: their words stay in the L1 cache from step to step.
+const CHUNK: usize = 1024;
+
+/// The words of keys that are sorted by their bits.
 #[doc(hidden)]
+#[derive(Debug)]
 pub enum Words<'a, K: Sortable> {
-    /// The keys themselves.
+    /// The keys' own memory.
     InPlace(&'a mut [K::Bits]),
-    /// The keys, and their ordered bits.
+    /// The keys, and their ordered bits, from which they are rebuilt after the sort.
     Mapped(&'a mut [K], Vec<K::Bits>),
 }
 
@@ -19,15 +28,16 @@ impl<'a, K: Sortable> Words<'a, K> {
     /// The words of `keys`.
     ///
     /// # Errors
-    /// [`Error::InvalidKey`] for bits wider than the key says.
+    /// [`Error::InvalidKey`] for the first key that its bits would not give back; [`Error::Unsupported`] for a type that is not rebuilt from its
+    /// bits ([`Sortable::IS_REBUILT`]): the caller moves such keys by a permutation.
     pub fn of(keys: &'a mut [K]) -> Result<Self, Error> {
         match K::IN_PLACE {
             Some(view) => Ok(Self::InPlace((view.words_mut)(keys))),
-            None => map(keys).map(|words| Self::Mapped(keys, words)),
+            None => checked_words(keys).map(|words| Self::Mapped(keys, words)),
         }
     }
 
-    /// What is to be sorted.
+    /// The words, to be sorted.
     pub fn get(&mut self) -> &mut [K::Bits] {
         match self {
             Self::InPlace(words) => words,
@@ -35,21 +45,18 @@ impl<'a, K: Sortable> Words<'a, K> {
         }
     }
 
-    /// Puts the keys in the order of the sorted words.
-    ///
-    /// # Errors
-    /// [`Error::InvalidKey`] for a key that cannot be made from its bits again; no key is changed then.
-    pub fn finish(self) -> Result<(), Error> {
+    /// Puts the keys in the order of the sorted words. A panic in `from_bits` leaves the keys as they were.
+    pub fn finish(self) {
         if let Self::Mapped(keys, words) = self {
-            keys.copy_from_slice(&unmap(&words)?);
+            keys.copy_from_slice(&rebuilt(&words));
         }
-        Ok(())
     }
 }
 
-/// The words of keys, and the values that move along: the caller's own, or copies, where a key that cannot be mapped back must not
-/// leave moved values behind.
+/// The words of keys, and the values that move with them: the caller's own values, or copies, so that a panic in `from_bits` does not leave moved
+/// values behind.
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Pairs<'a, K: Sortable, V> {
     words: Words<'a, K>,
     values: &'a mut [V],
@@ -57,7 +64,7 @@ pub struct Pairs<'a, K: Sortable, V> {
 }
 
 impl<'a, K: Sortable, V: Pod> Pairs<'a, K, V> {
-    /// The words of `keys`, and `values`, of which there are as many.
+    /// The words of `keys`, and `values`, which has the same length.
     ///
     /// # Errors
     /// As [`Words::of`].
@@ -70,58 +77,85 @@ impl<'a, K: Sortable, V: Pod> Pairs<'a, K, V> {
         Ok(Self { words, values, moved })
     }
 
-    /// What is to be sorted, and what moves along.
+    /// The words, to be sorted, and the values, to be moved with them.
     pub fn get(&mut self) -> (&mut [K::Bits], &mut [V]) {
         (self.words.get(), self.moved.as_deref_mut().unwrap_or(self.values))
     }
 
-    /// Puts keys and values in the order of the sorted words.
-    ///
-    /// # Errors
-    /// As [`Words::finish`]; no value is changed then either.
-    pub fn finish(self) -> Result<(), Error> {
-        self.words.finish()?;
+    /// Puts keys and values in the order of the sorted words. A panic in `from_bits` leaves both as they were.
+    pub fn finish(self) {
+        self.words.finish();
         if let Some(moved) = self.moved {
             self.values.copy_from_slice(&moved);
         }
-        Ok(())
     }
 }
 
 /// The words of keys that stay as they are.
 ///
 /// # Errors
-/// [`Error::InvalidKey`] for bits wider than the key says.
+/// [`Error::InvalidKey`] for bits beyond the `WIDTH` of the key, or of a key inside a tuple.
 #[doc(hidden)]
 pub fn shared_words<K: Sortable>(keys: &[K]) -> Result<Cow<'_, [K::Bits]>, Error> {
     match K::IN_PLACE {
         Some(view) => Ok(Cow::Borrowed((view.words)(keys))),
-        None => map(keys).map(Cow::Owned),
+        None => mapped(keys, |_, _| true).map(Cow::Owned),
     }
 }
 
-/// The ordered bits of each key. `to_bits` runs once a key, here, before any sorting code sees the bits.
-fn map<K: Sortable>(keys: &[K]) -> Result<Vec<K::Bits>, Error> {
-    let widest = K::Bits::truncate(low_bits(K::WIDTH));
-    let words: Vec<K::Bits> = keys.iter().map(|&key| key.to_bits()).collect();
-    match words.iter().position(|&bits| bits > widest) {
-        None => Ok(words),
-        Some(index) => Err(invalid_key::<K>(index, words[index], format!("wider than the {} bits of its type", K::WIDTH))),
+/// The ordered bits of keys that can all be rebuilt from them.
+pub(crate) fn checked_words<K: Sortable>(keys: &[K]) -> Result<Vec<K::Bits>, Error> {
+    if !K::IS_REBUILT {
+        let what = format!("to sort {} by their bits alone, which do not hold them", core::any::type_name::<K>());
+        return Err(Error::Unsupported { what });
     }
+    mapped(keys, is_restored)
 }
 
-/// The keys of sorted bits, each checked to be the one that the bits came from.
-fn unmap<K: Sortable>(words: &[K::Bits]) -> Result<Vec<K>, Error> {
-    let keys: Vec<K> = words.iter().map(|&bits| K::from_bits(bits)).collect();
-    match keys.iter().zip(words).position(|(key, &bits)| key.to_bits() != bits) {
-        None => Ok(keys),
-        Some(index) => {
-            let back = keys[index].to_bits();
-            Err(invalid_key::<K>(index, words[index], format!("from_bits makes a key of them that has the bits {back:#x}")))
+/// The keys of sorted bits.
+pub(crate) fn rebuilt<K: Sortable>(words: &[K::Bits]) -> Vec<K> {
+    words.iter().map(|&bits| K::from_bits(bits)).collect()
+}
+
+/// The ordered bits of each key, if all of them fit in `WIDTH` and all keys pass `check`. `to_bits` runs once for each key, and once more for
+/// each key inside a tuple. `from_bits` gets no bits beyond `WIDTH`.
+fn mapped<K: Sortable>(keys: &[K], check: impl Fn(K, K::Bits) -> bool) -> Result<Vec<K::Bits>, Error> {
+    let mut words = Vec::with_capacity(keys.len());
+    for chunk in keys.chunks(CHUNK) {
+        let start = words.len();
+        words.extend(chunk.iter().map(|&key| key.to_bits()));
+        let bits = &words[start..];
+        if let Some(at) = first_failure(chunk, bits, K::bits_fit) {
+            let why = if bits[at] > K::Bits::truncate(low_bits(K::WIDTH)) {
+                format!("wider than the {} bits of its type", K::WIDTH)
+            } else {
+                "a key inside the tuple has bits beyond its own WIDTH".into()
+            };
+            return Err(Error::InvalidKey { index: start + at, bits: bits[at].widen(), why });
+        }
+        if let Some(at) = first_failure(chunk, bits, &check) {
+            let why = "from_bits does not give the key back".into();
+            return Err(Error::InvalidKey { index: start + at, bits: bits[at].widen(), why });
         }
     }
+    Ok(words)
 }
 
-fn invalid_key<K: Sortable>(index: usize, bits: K::Bits, why: String) -> Error {
-    Error::InvalidKey { index, bits: bits.widen(), why }
+/// The index of the first key that fails a check.
+fn first_failure<K: Sortable>(keys: &[K], words: &[K::Bits], check: impl Fn(K, K::Bits) -> bool) -> Option<usize> {
+    let pairs = || keys.iter().copied().zip(words.iter().copied());
+    // Every key is checked, without an exit in between: for most types this loop is vector code.
+    let all_pass = pairs().fold(true, |all_pass, (key, bits)| all_pass & check(key, bits));
+    // A key whose functions return something else in each call may pass now; the chunk has failed all the same.
+    (!all_pass).then(|| pairs().position(|(key, bits)| !check(key, bits)).unwrap_or(0))
+}
+
+/// Whether `from_bits` gives the key back.
+#[inline]
+fn is_restored<K: Sortable>(key: K, bits: K::Bits) -> bool {
+    let restored = K::from_bits(bits);
+    match K::IDENTICAL {
+        Some(identical) => identical(restored, key),
+        None => restored.to_bits() == bits,
+    }
 }

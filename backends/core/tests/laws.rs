@@ -175,3 +175,118 @@ fn a_mask_key_that_is_not_its_masks_is_found() {
     assert!(check_masks::<Flipped>([5]).is_ok());
     assert_eq!(check_masks::<Flipped>([5, 1 << 31]).unwrap_err().law, "to_bits is Masks::apply and from_bits its inverse");
 }
+
+#[test]
+fn a_part_that_the_bits_leave_out_is_found() {
+    /// Compared by its score alone, as the bits are.
+    #[derive(Clone, Copy, Debug)]
+    struct Item {
+        score: u32,
+        #[allow(dead_code, reason = "it is printed")]
+        id: u32,
+    }
+    impl Sortable for Item {
+        type Bits = u32;
+        fn to_bits(self) -> u32 {
+            self.score
+        }
+        fn from_bits(bits: u32) -> Self {
+            Item { score: bits, id: 0 }
+        }
+    }
+    let by_score = |a: &Item, b: &Item| a.score.cmp(&b.score);
+    assert_eq!(check(&[Item { score: 1, id: 0 }], by_score), Ok(()));
+    assert_eq!(check(&[Item { score: 1, id: 7 }], by_score).unwrap_err().law, "from_bits brings the key back");
+
+    /// Prints nothing of its id, but says what is identical.
+    #[derive(Clone, Copy, PartialEq)]
+    struct Silent(u8, u8);
+    impl std::fmt::Debug for Silent {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            self.0.fmt(f)
+        }
+    }
+    impl Sortable for Silent {
+        type Bits = u16;
+        const IDENTICAL: Option<fn(Self, Self) -> bool> = Some(|a, b| a == b);
+        fn to_bits(self) -> u16 {
+            self.0.into()
+        }
+        fn from_bits(bits: u16) -> Self {
+            Silent(bits as u8, 0)
+        }
+    }
+    let by_first = |a: &Silent, b: &Silent| a.0.cmp(&b.0);
+    assert_eq!(check(&[Silent(1, 7)], by_first).unwrap_err().law, "from_bits brings the key back");
+    let violation = check(&[(Silent(1, 7), 'x')], |a, b| by_first(&a.0, &b.0).then(a.1.cmp(&b.1))).unwrap_err();
+    assert_eq!(violation.law, "from_bits brings the key back");
+}
+
+#[test]
+fn bits_past_the_width_of_a_key_inside_a_tuple_are_found() {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    struct Narrow(u32);
+    impl Sortable for Narrow {
+        type Bits = u32;
+        const WIDTH: u32 = 4;
+        fn to_bits(self) -> u32 {
+            self.0
+        }
+        fn from_bits(bits: u32) -> Self {
+            Narrow(bits)
+        }
+    }
+    let law = |found: Result<(), polysort_core::laws::Violation>| found.unwrap_err().law;
+    assert_eq!(check(&[(1_u8, Narrow(15)), (2, Narrow(0))], Ord::cmp), Ok(()));
+    assert_eq!(law(check(&[(1_u8, Narrow(16))], Ord::cmp)), "bits fit in WIDTH");
+    assert_eq!(law(check(&[(Narrow(16), 1_u8)], Ord::cmp)), "bits fit in WIDTH");
+    assert_eq!(law(check(&[(Narrow(1 << 28), 1_u8)], Ord::cmp)), "bits fit in WIDTH");
+    assert_eq!(law(check(&[(1_u8, 2_u8, Narrow(16))], Ord::cmp)), "bits fit in WIDTH");
+    assert_eq!(law(check(&[Reverse((1_u8, Narrow(16)))], Ord::cmp)), "bits fit in WIDTH");
+    assert_eq!(law(check(&[(Narrow(16),)], Ord::cmp)), "bits fit in WIDTH");
+}
+
+#[test]
+fn a_width_beyond_the_word_is_found() {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+    #[repr(transparent)]
+    struct TooWide(u8);
+    impl Sortable for TooWide {
+        type Bits = u8;
+        const WIDTH: u32 = 9;
+        fn to_bits(self) -> u8 {
+            self.0
+        }
+        fn from_bits(bits: u8) -> Self {
+            TooWide(bits)
+        }
+    }
+    impl MaskKey for TooWide {
+        const MASKS: Masks = Masks::UNSIGNED;
+    }
+    assert_eq!(check(&[TooWide(1)], Ord::cmp).unwrap_err().law, "WIDTH is at most the bits of the word");
+    assert_eq!(check_masks::<TooWide>([1]).unwrap_err().law, "the memory of a MaskKey is its word");
+}
+
+#[test]
+fn a_mask_key_that_is_not_its_word_is_found() {
+    /// Twice as large as its bits.
+    #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+    #[repr(transparent)]
+    struct Large([u16; 2]);
+    impl Sortable for Large {
+        type Bits = u16;
+        fn to_bits(self) -> u16 {
+            self.0[0]
+        }
+        fn from_bits(bits: u16) -> Self {
+            Large([bits, 0])
+        }
+    }
+    impl MaskKey for Large {
+        const MASKS: Masks = Masks::UNSIGNED;
+    }
+    let violation = check_masks::<Large>([1]).unwrap_err();
+    assert_eq!(violation.law, "the memory of a MaskKey is its word");
+    assert!(violation.shown.contains("4 bytes aligned to 2"), "{violation}");
+}

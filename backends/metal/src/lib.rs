@@ -79,6 +79,21 @@ impl Backend for MetalBackend {
         self.0.sort_pairs_bits(keys, values, spec)
     }
 
+    fn sort_bits_into<W: Word>(&self, keys: &[W], sorted: &mut [W], spec: Spec) -> Result<(), Error> {
+        self.0.sort_bits_into(keys, sorted, spec)
+    }
+
+    fn sort_pairs_bits_into<W: Word, V: Pod>(
+        &self,
+        keys: &[W],
+        values: &[V],
+        sorted_keys: &mut [W],
+        sorted_values: &mut [V],
+        spec: Spec,
+    ) -> Result<(), Error> {
+        self.0.sort_pairs_bits_into(keys, values, sorted_keys, sorted_values, spec)
+    }
+
     fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
         self.0.argsort_bits(keys, spec)
     }

@@ -6,12 +6,16 @@
 //! for each bucket      a network, written where it belongs            columns.rs, simd/
 //! ```
 //!
+//! Stable sorts of fewer records take two passes instead ([`passes`]).
+//!
 //! What makes it fast: a pass costs about as much as two levels of a quicksort and does the work of six to eleven; networks cost little
 //! for few keys, and nothing depends on what the keys are like. A bucket that came out large is sorted in the same way.
 
 use crate::columns::{Columns, Key, Network, Source};
 use crate::digit::{Classify, Digit};
-use crate::scatter::{Counters, MAX_DIGITS, count, scatter};
+use crate::passes;
+use crate::scatter::{Counters, MAX_DIGITS, count, place};
+use crate::scratch::Scratch;
 use crate::tuning::{BUCKETS_OF_FEW, PASS_BITS};
 use crate::window::Window;
 
@@ -19,6 +23,13 @@ use crate::window::Window;
 pub(crate) fn sort<C: Columns>(network: Network, mut columns: C, scratch: &mut [C::Record], window: Window, even: bool) {
     if columns.len() <= C::few(network) {
         return columns.sort_few(network, window);
+    }
+    if even && suits_passes::<C>(network, columns.len()) {
+        let mut sorted = Scratch::of::<C::Record>(columns.len());
+        let sorted = sorted.records(columns.len());
+        if passes::sort_into(&columns, window, scratch, sorted) {
+            return columns.write(sorted);
+        }
     }
     let (bits, mut ends) = (pass_bits::<C>(network, columns.len()), [0; MAX_DIGITS]);
     if let Some(digit) = partition(&columns, scratch, window, bits, even, &mut ends) {
@@ -35,11 +46,23 @@ pub(crate) fn sort_into<C: Columns>(
     window: Window,
     even: bool,
 ) {
+    if even && suits_passes::<C>(network, records.len()) {
+        let mut sorted = Scratch::of::<C::Record>(records.len());
+        let sorted = sorted.records(records.len());
+        if passes::sort_into(records, window, scratch, sorted) {
+            return columns.write(sorted);
+        }
+    }
     let (bits, mut ends) = (pass_bits::<C>(network, records.len()), [0; MAX_DIGITS]);
     match partition(records, scratch, window, bits, even, &mut ends) {
         Some(digit) => finish(network, columns, scratch, digit, &ends),
         None => columns.write(records),
     }
+}
+
+/// Whether two passes are faster than a partition and tickets for so many records.
+fn suits_passes<C: Columns>(network: Network, len: usize) -> bool {
+    C::has_tickets(network) && len <= passes::MAX
 }
 
 /// Bits of a digit that leaves as few records of `len` in a bucket as networks sort best.
@@ -73,12 +96,12 @@ fn partition_by<S: Source + ?Sized>(
     digits: usize,
     counters: &mut Counters,
 ) {
-    count(source, 0..source.len(), class, counters);
+    source.read_keys(0..source.len(), |keys| count(keys, class, counters));
     let mut sum = 0;
     for counter in &mut counters[..digits] {
         sum += std::mem::replace(counter, sum);
     }
-    scatter(source, class, counters, target);
+    source.read(0..source.len(), |records| place(records, class, counters, target));
 }
 
 /// Sorts each bucket of a partition into its part of `columns`.

@@ -97,6 +97,11 @@ pub(crate) trait Columns: Source + Sized + Send {
     /// Puts the records at `range` in the opposite order.
     fn reverse(&mut self, range: Range<usize>, threads: Threads);
 
+    /// Whether [`sort_few`](Columns::sort_few) and [`finish`](Columns::finish) sort tickets rather than keys.
+    fn has_tickets(_: Network) -> bool {
+        true
+    }
+
     /// The most records that [`sort_few`](Columns::sort_few) and [`finish`](Columns::finish) sort.
     fn few(network: Network) -> usize {
         few_tickets(network.set)
@@ -123,8 +128,8 @@ fn sort_by_tickets<C: Columns>(columns: &mut C, set: Set, window: Window) {
         tickets::sort_into(set, records, columns, window);
     }
     match columns.len() {
-        ..=64 => sort_copy::<C, 64>(columns, set, window),
-        ..=256 => sort_copy::<C, 256>(columns, set, window),
+        0..=64 => sort_copy::<C, 64>(columns, set, window),
+        65..=256 => sort_copy::<C, 256>(columns, set, window),
         _ => sort_copy::<C, { tickets::MAX }>(columns, set, window),
     }
 }
@@ -176,6 +181,10 @@ impl<W: Word> Columns for Keys<'_, W> {
 
     fn reverse(&mut self, range: Range<usize>, threads: Threads) {
         reverse(&mut self.keys[range], threads);
+    }
+
+    fn has_tickets(network: Network) -> bool {
+        !sorts_words::<W>(network)
     }
 
     fn few(network: Network) -> usize {
@@ -292,9 +301,13 @@ fn reverse<T: Send>(slice: &mut [T], threads: Threads) {
     // A record in the middle has no partner and stays.
     let (head, tail) = slice.split_at_mut(slice.len() / 2);
     let pairs = head.chunks_mut(TASK).zip(tail.rchunks_mut(TASK)).collect();
-    threads.for_each(pairs, || (), |(), (head, tail): (&mut [T], &mut [T])| {
-        head.iter_mut().zip(tail.iter_mut().rev()).for_each(|(a, b)| core::mem::swap(a, b));
-    });
+    threads.for_each(
+        pairs,
+        || (),
+        |(), (head, tail): (&mut [T], &mut [T])| {
+            head.iter_mut().zip(tail.iter_mut().rev()).for_each(|(a, b)| core::mem::swap(a, b));
+        },
+    );
 }
 
 /// Hands the ordered bits of raw keys to `read`, some at a time.

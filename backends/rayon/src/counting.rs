@@ -41,11 +41,7 @@ pub(crate) fn sort_few<W: Word>(keys: &mut [W], masks: Masks, threads: Threads) 
 }
 
 /// What `count` gives for each thread's share of the keys, or `None` if it gave up on any.
-fn in_chunks<W: Word, R: Send>(
-    keys: &[W],
-    threads: Threads,
-    count: impl Fn(Range<usize>) -> Option<R> + Sync,
-) -> Option<Vec<R>> {
+fn in_chunks<W: Word, R: Send>(keys: &[W], threads: Threads, count: impl Fn(Range<usize>) -> Option<R> + Sync) -> Option<Vec<R>> {
     let threads = threads.at_most(scan_ns(size_of_val(keys)));
     let shares = threads.count();
     let share = |index: usize| keys.len() * index / shares..keys.len() * (index + 1) / shares;
@@ -200,15 +196,19 @@ fn ends(counts: &[usize]) -> Vec<usize> {
 fn fill<W: Word>(keys: &mut [W], threads: Threads, ends: &[usize], value: impl Fn(usize) -> W + Sync) {
     let threads = threads.at_most(scan_ns(size_of_val(keys)));
     let share = keys.len().div_ceil(threads.count()).max(1);
-    threads.for_each(keys.chunks_mut(share).enumerate().collect(), || (), |(), (chunk, keys): (usize, &mut [W])| {
-        let (mut at, mut rest) = (chunk * share, keys);
-        let mut run = ends.partition_point(|&end| end <= at);
-        while !rest.is_empty() {
-            let (own, others) = rest.split_at_mut((ends[run] - at).min(rest.len()));
-            own.fill(value(run));
-            at += own.len();
-            run += 1;
-            rest = others;
-        }
-    });
+    threads.for_each(
+        keys.chunks_mut(share).enumerate().collect(),
+        || (),
+        |(), (chunk, keys): (usize, &mut [W])| {
+            let (mut at, mut rest) = (chunk * share, keys);
+            let mut run = ends.partition_point(|&end| end <= at);
+            while !rest.is_empty() {
+                let (own, others) = rest.split_at_mut((ends[run] - at).min(rest.len()));
+                own.fill(value(run));
+                at += own.len();
+                run += 1;
+                rest = others;
+            }
+        },
+    );
 }

@@ -37,6 +37,16 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
+    /// The bits of a window, which has fewer than a word has.
+    pub(crate) fn of(window: Window) -> Self {
+        Self { shift: window.low, mask: window.digits() - 1 }
+    }
+
+    /// The number of different digits.
+    pub(crate) fn count(self) -> usize {
+        self.mask + 1
+    }
+
     /// The same without the lowest `bits` of them.
     pub(crate) fn coarser(self, bits: u32) -> Self {
         Self { shift: self.shift + bits, mask: self.mask >> bits }
@@ -147,7 +157,6 @@ impl<W: Word> Digit<W> {
         }
         Window { high: (self.shift + digits.len().ilog2()).max(self.window.low), ..self.window }
     }
-
 }
 
 /// Ranks of keys from all over a source.
@@ -165,7 +174,7 @@ impl<W: Word> Sample<W> {
         for (at, rank) in ranks.iter_mut().enumerate() {
             // Not evenly spaced: keys might be periodic.
             let part = (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let place = (len * u128::from(part) >> 64) as usize;
+            let place = ((len * u128::from(part)) >> 64) as usize;
             source.read_keys(place..place + 1, |keys| *rank = keys[0] & ones);
         }
         Self { ranks }

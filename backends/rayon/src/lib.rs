@@ -19,6 +19,7 @@ mod merge;
 mod msd;
 mod pages;
 mod partition;
+mod passes;
 mod presorted;
 mod record;
 mod scatter;

@@ -20,15 +20,19 @@ pub(crate) fn merge_halves<C: Columns>(columns: C, middle: usize, descends: [boo
     let (left, right) = records.split_at_mut(middle);
     for (half, start, descends) in [(&mut *left, 0, descends[0]), (&mut *right, middle, descends[1])] {
         let half_len = half.len();
-        threads.for_each(half.chunks_mut(TASK).enumerate().collect(), || (), |(), (task, part): (usize, &mut [C::Record])| {
-            let at = task * TASK;
-            if descends {
-                columns.copy_to(start + half_len - at - part.len(), part);
-                part.reverse();
-            } else {
-                columns.copy_to(start + at, part);
-            }
-        });
+        threads.for_each(
+            half.chunks_mut(TASK).enumerate().collect(),
+            || (),
+            |(), (task, part): (usize, &mut [C::Record])| {
+                let at = task * TASK;
+                if descends {
+                    columns.copy_to(start + half_len - at - part.len(), part);
+                    part.reverse();
+                } else {
+                    columns.copy_to(start + at, part);
+                }
+            },
+        );
     }
     let (left, right) = (&*left, &*right);
     let mut columns = columns;

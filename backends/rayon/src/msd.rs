@@ -48,13 +48,14 @@ pub(crate) fn sort<C: Columns>(
     if !threads.is_one() {
         tasks.sort_unstable_by_key(|task| Reverse(task.records.len()));
     }
-    let longest = tasks.iter().map(|task| task.records.len()).filter(|&len| is_cached::<C>(len)).max();
+    let longest = tasks.iter().map(|task| task.records.len()).filter(|&len| is_near::<C>(len)).max();
     threads.for_each(tasks, || Scratch::of::<C::Record>(longest.unwrap_or(0)), |scratch, task| task.run(scratch));
 }
 
-/// Whether so many records are sorted within a cache.
-fn is_cached<C: Columns>(len: usize) -> bool {
-    len * size_of::<C::Record>() <= tuning().cached_bytes
+/// Whether so many records are few enough to be sorted by one partition from where they are: a bucket that came out larger than it should
+/// is better sorted at the edge of the cache than written back and read again.
+fn is_near<C: Columns>(len: usize) -> bool {
+    len * size_of::<C::Record>() <= tuning().near_bytes
 }
 
 /// One bucket: its records are out of the caller's slices, and go back there in order.
@@ -88,7 +89,7 @@ impl<C: Columns> Task<'_, C> {
             self.columns.write(self.records);
         } else if len <= C::few(self.network) {
             self.columns.finish(self.network, self.records, self.window);
-        } else if is_cached::<C>(len) {
+        } else if is_near::<C>(len) {
             cached::sort_into(self.network, self.records, self.columns, scratch.records(len), self.window, self.even);
         } else {
             self.columns.write(self.records);

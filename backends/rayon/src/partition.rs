@@ -11,7 +11,7 @@
 //! ```
 
 use crate::columns::{Key, Source};
-use crate::digit::{Bits, Classify, Clamped, Digit};
+use crate::digit::{Bits, Clamped, Classify, Digit};
 use crate::scatter::{Counters, MAX_DIGITS, Places, block, count, scatter_chunk, stream_chunk};
 use crate::threads::Threads;
 use crate::tuning::{BUCKETS_A_THREAD, COUNTED_BITS, MAX_BUCKETS, SHARE_BYTES, STREAM_BLOCKS, tuning};
@@ -91,22 +91,29 @@ fn count_chunks<S: Source + ?Sized>(
 ) -> Vec<Box<Counters>> {
     threads.map(chunks.len(), |chunk| {
         let mut counts = Box::new([0; MAX_DIGITS]);
-        count(source, chunks[chunk].clone(), class, &mut counts);
+        source.read_keys(chunks[chunk].clone(), |keys| count(keys, class, &mut counts));
         counts
     })
 }
 
+/// A chunk of the source, and its places in each bucket.
+type Chunk<'a, R> = (Range<usize>, Vec<Places<'a, R>>);
+
 fn scatter_chunks<S: Source + ?Sized>(
     source: &S,
-    tasks: Vec<(Range<usize>, Vec<Places<'_, S::Record>>)>,
+    tasks: Vec<Chunk<'_, S::Record>>,
     threads: Threads,
     class: impl Classify<Key<S>>,
     stream: bool,
 ) {
-    threads.for_each(tasks, || (), |(), (chunk, places)| match stream {
-        true => stream_chunk(source, chunk, class, places),
-        false => scatter_chunk(source, chunk, class, places),
-    });
+    threads.for_each(
+        tasks,
+        || (),
+        |(), (chunk, places)| match stream {
+            true => stream_chunk(source, chunk, class, places),
+            false => scatter_chunk(source, chunk, class, places),
+        },
+    );
 }
 
 /// How large and how many buckets should be.
@@ -162,7 +169,8 @@ impl<W: Word> Layout<W> {
             }
             len = (2 * len).min(most);
         };
-        let bucket = |digits: &Range<usize>| Bucket { len: sums[digits.end] - sums[digits.start], window: digit.left(digits.clone()) };
+        let bucket =
+            |digits: &Range<usize>| Bucket { len: sums[digits.end] - sums[digits.start], window: digit.left(digits.clone()) };
         let buckets = digits.iter().map(bucket).collect();
         let width = digits[0].len();
         let class = match digit.as_bits() {

@@ -83,7 +83,9 @@ fn order<R: Record>(set: Set, records: &[R], window: Window) -> Vec<usize> {
         return order;
     }
     let ones = top.ones::<R::Key>();
-    for tied in order.chunk_by_mut(|&a, &b| ((records[a].key() ^ records[b].key()) & ones).is_zero()).filter(|tied| tied.len() > 1) {
+    for tied in
+        order.chunk_by_mut(|&a, &b| ((records[a].key() ^ records[b].key()) & ones).is_zero()).filter(|tied| tied.len() > 1)
+    {
         let rest: Vec<R> = tied.iter().map(|&at| records[at]).collect();
         let sorted: Vec<usize> = self::order(set, &rest, window.below(top)).into_iter().map(|at| tied[at]).collect();
         tied.copy_from_slice(&sorted);
@@ -129,7 +131,7 @@ mod tests {
                 check::<u64>(&Vec::from_iter((0..len).map(|i| 1 << (i % 64))), Window { low, high });
             }
             for (low, high) in [(0, 32), (4, 12), (31, 32)] {
-                check::<u32>(&Vec::from_iter((0..len).map(|i| spread(i) as u32 % 50 << 4)), Window { low, high });
+                check::<u32>(&Vec::from_iter((0..len).map(|i| (spread(i) as u32 % 50) << 4)), Window { low, high });
             }
         }
     }

@@ -10,6 +10,8 @@ use crate::simd::Set;
 pub(crate) struct Tuning {
     /// Records of up to this size are sorted by one thread in one pass, then by networks: they and their scratch fit in the caches of a core.
     pub(crate) cached_bytes: usize,
+    /// Records of a bucket of this size are sorted from where the partition put them, even if they do not fit in the caches of a core.
+    pub(crate) near_bytes: usize,
     /// Records of a bucket of a partition, at most: with as much scratch, it fits in half of a core's cache.
     pub(crate) bucket_bytes: usize,
     /// From this size on, a partition writes past the cache: what it writes would be evicted before it is read again.
@@ -22,6 +24,7 @@ impl Tuning {
     fn of(machine: Machine) -> Self {
         Self {
             cached_bytes: machine.l2,
+            near_bytes: 4 * machine.l2,
             bucket_bytes: machine.l2 / 4,
             stream_bytes: machine.l3 / 8,
             buffer_bytes: machine.l2 / 8,
@@ -72,7 +75,7 @@ pub(crate) const SHARE_BYTES: usize = 1 << 10;
 pub(crate) const STREAM_BLOCKS: usize = 4;
 
 /// Work on one thread, in nanoseconds, from which on other threads are asked: a thread takes some 10 µs to wake.
-pub(crate) const ENTER_NS: u64 = 100_000;
+pub(crate) const ENTER_NS: u64 = 300_000;
 
 /// Work that each thread should have, in nanoseconds.
 pub(crate) const THREAD_NS: u64 = 25_000;

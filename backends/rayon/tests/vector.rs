@@ -70,9 +70,47 @@ fn wrong_candidates_are_counted_over_all_tasks() {
 
 #[test]
 fn a_store_that_no_memory_holds_is_refused() {
-    for precision in [Precision::F32, Precision::F16] {
-        let shape = Shape::new(usize::MAX / 2, (1 << 31) - 1).precision(precision);
+    for (precision, bytes) in [(Precision::F32, 1_u64 << 63), (Precision::F16, 1 << 62)] {
+        let refused = RayonBackend::default().vector_store(Shape::new(1 << 31, 1 << 30).precision(precision)).err();
+        assert!(matches!(refused, Some(Error::OutOfMemory { asked, .. }) if asked == bytes), "{refused:?}");
+        let shape = Shape::new(u32::MAX as usize, u32::MAX as usize - 1).precision(precision);
         let refused = RayonBackend::default().vector_store(shape).err();
-        assert!(matches!(refused, Some(Error::OutOfMemory { asked: u64::MAX, limit: None })), "{refused:?}");
+        assert!(matches!(refused, Some(Error::OutOfMemory { .. })), "{refused:?}");
+    }
+    for dimension in [1 << 32, usize::MAX / 2, usize::MAX] {
+        let refused = RayonBackend::default().vector_store(Shape::new(dimension, 1)).err();
+        assert!(matches!(refused, Some(Error::TooLong { limit: 0xffff_ffff, .. })), "{refused:?}");
+    }
+}
+
+/// Scaling a vector does not change its cosines, whether single precision holds its squares or not; and the selection gives the same
+/// bits as the distances.
+#[test]
+fn cosines_do_not_depend_on_the_norm() {
+    let (dimension, slots) = (37, 200);
+    let numbers: Vec<f32> = (0..dimension * slots).map(number).collect();
+    let entries: Vec<u32> = (0..slots as u32).collect();
+    let backend = RayonBackend::with_threads(2).unwrap();
+    let found = |of_vectors: f32, of_query: f32| {
+        let mut store = backend.vector_store(Shape::new(dimension, slots)).unwrap();
+        store.write(0, &numbers.iter().map(|number| number * of_vectors).collect::<Vec<_>>()).unwrap();
+        store.set_entries(&entries).unwrap();
+        let query: Vec<f32> = (0..dimension).map(|at| number(at + 7) * of_query).collect();
+        let search = Search::new(&query, &entries, &[0, 200]).metric(Metric::Cosine);
+        let found = backend.distances(&store, &search).unwrap();
+        let nearest = backend.nearest(&store, &search, 200).unwrap();
+        for (&slot, &distance) in nearest.of(0).0.iter().zip(nearest.of(0).1) {
+            assert_eq!(distance.to_bits(), found.distances[slot as usize].to_bits());
+        }
+        found.distances
+    };
+    let plain = found(1.0, 1.0);
+    let large = 2.0_f32.powi(127);
+    for (of_vectors, of_query) in
+        [(large, 1.0), (1.0, large), (large, large), (1.0 / large, 1.0), (1.0 / large, large), (1e-20, 1e-22)]
+    {
+        let scaled = found(of_vectors, of_query);
+        let error = plain.iter().zip(&scaled).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(error < 1e-5, "{error} off with vectors times {of_vectors} and queries times {of_query}");
     }
 }

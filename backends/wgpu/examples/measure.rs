@@ -9,10 +9,10 @@
 //! themselves: as 12 for 2^12 of the same length, or zipf for 2^20 whose lengths are as 1, 1/2, 1/3 and so on, in no order. The environment variable
 //! SEED, a number, makes other keys that are uniform.
 
-use polysort_core::plan::Algorithm;
 use polysort_core::{MaskKey, Options, Sort};
 use polysort_kit::Pattern;
 use polysort_rayon::RayonBackend;
+use polysort_shaders::plan::Algorithm;
 use polysort_wgpu::wgpu::{self, BufferDescriptor, BufferUsages};
 use polysort_wgpu::{Ask, Config, Count, DeviceSorter, WgpuBackend};
 use rayon::prelude::*;

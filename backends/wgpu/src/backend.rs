@@ -1,25 +1,29 @@
 //! `WgpuBackend`: the engine behind the contract of all backends.
 
-use crate::engine::{Data, Engine};
-use crate::gpu::{Allowed, BACKENDS, Gpu};
+use crate::adapters::{Allowed, BACKENDS};
+use crate::copy::Copiers;
+use crate::engine::{Asked, Data, Engine, Memory};
+use crate::gpu::Gpu;
 use crate::sorter::payload;
 use crate::wait::{Waiting, blocking};
-use async_lock::{Mutex, MutexGuard};
 use bytemuck::Pod;
-use polysort_core::plan::{Algorithm, Blocked, Facts, Payload, Request, Tuned};
 use polysort_core::{Backend, Error, Limits, Segments, Spec, Word, permutation};
+use polysort_shaders::plan::{Algorithm, Blocked, Facts, Payload, Request, Tuned};
 use std::sync::Arc;
 use wgpu::Backends;
 
 /// Sorts on a GPU.
 ///
 /// Keys of 8 to 128 bits, and payloads of 4, 8, 12 and 16 bytes, move on the device; other payloads by an argsort there and a gather
-/// here. Device memory is kept for the next call; [`release`](WgpuBackend::release) gives it back. One call runs at a time; others
-/// wait.
+/// here.
+///
+/// Calls may be made from any number of threads, rayon tasks and async tasks at the same time. Each takes memory of its own, as [`Memory`]
+/// says; no lock is held while one of them waits for the device. [`release`](WgpuBackend::release) gives back the memory that is kept for later
+/// calls.
 #[derive(Clone)]
 pub struct WgpuBackend {
     gpu: Arc<Gpu>,
-    engine: Arc<Mutex<Engine>>,
+    engine: Arc<Engine>,
 }
 
 /// How to open a [`WgpuBackend`]. The default takes the best real GPU, and all that it can do.
@@ -46,6 +50,10 @@ pub struct Config {
     pub small_bucket: Option<u32>,
     /// Bytes of a binding, if fewer than the device allows: for tests of what does not fit one.
     pub max_binding: Option<u64>,
+    /// How much memory calls may take, and how much is kept between them.
+    pub memory: Memory,
+    /// Threads that copy between the host's slices and the device, the caller's included. `None` is one for each core, up to eight.
+    pub copy_threads: Option<usize>,
 }
 
 impl Default for Config {
@@ -61,6 +69,8 @@ impl Default for Config {
             batch: None,
             small_bucket: None,
             max_binding: None,
+            memory: Memory::default(),
+            copy_threads: None,
         }
     }
 }
@@ -91,31 +101,29 @@ impl WgpuBackend {
         let mut gpu = Gpu::open(Allowed { backends, software, subgroups, native }).await?;
         gpu.facts.tuned = config.tuned;
         gpu.facts.max_binding = config.max_binding.unwrap_or(u64::MAX).min(gpu.facts.max_binding);
+        gpu.copiers = Copiers::new(config.copy_threads);
         let gpu = Arc::new(gpu);
         tracing::info!(device = gpu.name(), "opened");
-        let mut engine = Engine::new(gpu.clone());
-        (engine.algorithm, engine.blocked) = (config.algorithm, config.blocked);
-        (engine.batch, engine.small_bucket) = (config.batch, config.small_bucket);
-        Ok(Self { gpu, engine: Arc::new(Mutex::new(engine)) })
+        let Config { algorithm, blocked, batch, small_bucket, memory, .. } = config;
+        let engine = Engine::new(gpu.clone(), Asked { algorithm, blocked, batch, small_bucket }, memory);
+        Ok(Self { gpu, engine: Arc::new(engine) })
     }
 
-    /// Bytes of device memory, and of host memory that the device sees, that are kept for the next call.
+    /// Bytes of device memory, and of host memory that the device sees, that are kept for later calls. Calls in flight do not count.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] in a browser while another call is under way.
+    /// None yet.
     pub fn scratch_bytes(&self) -> Result<u64, Error> {
-        blocking(async { Ok(self.engine(Waiting::Here).await.bytes()) })
+        Ok(self.engine.bytes())
     }
 
-    /// Gives that memory back.
+    /// Gives back the memory that is kept for later calls. Calls in flight go on; what they took is kept again when they end.
     ///
     /// # Errors
-    /// As [`scratch_bytes`](WgpuBackend::scratch_bytes).
+    /// None yet.
     pub fn release(&self) -> Result<(), Error> {
-        blocking(async {
-            self.engine(Waiting::Here).await.release();
-            Ok(())
-        })
+        self.engine.release();
+        Ok(())
     }
 
     /// How many tiles the last sort of more than one tile counted on behalf of groups that had not come so far.
@@ -123,7 +131,7 @@ impl WgpuBackend {
     /// # Errors
     /// If the device is lost.
     pub fn recounts(&self) -> Result<u32, Error> {
-        blocking(async { self.engine(Waiting::Here).await.recounts().await })
+        blocking(self.engine.recounts(Waiting::Here))
     }
 
     /// What the device is, as wgpu knows it.
@@ -155,9 +163,8 @@ impl WgpuBackend {
         &self.gpu.facts
     }
 
-    /// The engine, for a call that waits like this.
-    pub(crate) async fn engine(&self, waiting: Waiting) -> MutexGuard<'_, Engine> {
-        Engine::locked(&self.engine, waiting).await
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
     }
 
     /// Sorts words in place.
@@ -214,7 +221,7 @@ impl WgpuBackend {
         // Shorter keys take a word each while they are sorted.
         self.gpu.facts.limits(payload.words()).check("the GPU", count, size_of::<W>().max(4))?;
         let request = Request { payload, ..Request::keys(W::BITS, spec, count as u64) };
-        self.engine(waiting).await.sort(request, data, None).await
+        self.engine.sort(waiting, request, data, None).await
     }
 }
 

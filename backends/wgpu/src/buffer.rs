@@ -1,16 +1,16 @@
 //! `SortBuffer`: keys or values that stay on the device from sort to sort.
 
 use crate::backend::WgpuBackend;
+use crate::call::Call;
 use crate::gpu::{Gpu, STORAGE};
-use crate::sorter::payload;
-use crate::wait::{Waiting, blocking, mapped};
+use crate::readers::{Map, Readers, Reading};
+use crate::wait::{Waiting, blocking, polled};
 use bytemuck::Pod;
 use core::marker::PhantomData;
 use core::ops::Deref;
-use polysort_core::plan::{Payload, Request};
-use polysort_core::{Error, MaskKey, Options, Spec};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use wgpu::{Buffer, BufferUsages, BufferView, MapMode};
+use polysort_core::Error;
+use std::sync::Arc;
+use wgpu::{Buffer, BufferAsyncError, BufferUsages, BufferView, MapMode};
 
 const LABEL: &str = "polysort elements";
 
@@ -35,12 +35,11 @@ fn usage(gpu: &Gpu) -> BufferUsages {
 /// # Ok::<(), polysort_core::Error>(())
 /// ```
 pub struct SortBuffer<T> {
-    backend: WgpuBackend,
-    buffer: Buffer,
+    pub(crate) backend: WgpuBackend,
+    pub(crate) buffer: Buffer,
     len: usize,
     capacity: usize,
-    /// How many read it where it lies.
-    readers: Arc<Mutex<usize>>,
+    pub(crate) readers: Arc<Readers>,
     element: PhantomData<T>,
 }
 
@@ -50,8 +49,11 @@ impl<T: Pod> SortBuffer<T> {
     /// # Errors
     /// [`Error::OutOfMemory`], or if the device is lost.
     pub fn with_capacity(backend: &WgpuBackend, capacity: usize) -> Result<Self, Error> {
-        let (gpu, bytes) = (backend.gpu(), (capacity * size_of::<T>()) as u64);
-        Ok(Self::of(backend, gpu.buffer(LABEL, bytes, usage(gpu))?, capacity))
+        let gpu = backend.gpu();
+        let bytes = (capacity as u64).checked_mul(size_of::<T>() as u64);
+        // The most bytes that a number says are more than any device has.
+        let buffer = gpu.buffer(LABEL, bytes.unwrap_or(u64::MAX), usage(gpu))?;
+        Ok(Self::of(backend, buffer, capacity))
     }
 
     fn of(backend: &WgpuBackend, buffer: Buffer, capacity: usize) -> Self {
@@ -93,11 +95,17 @@ impl<T: Pod> SortBuffer<T> {
     /// # Errors
     /// [`Error::TooLong`] for more than there is room for.
     pub fn set_len(&mut self, len: usize) -> Result<(), Error> {
-        if len > self.capacity {
-            return Err(Error::TooLong { what: "this buffer".into(), asked: len as u64, limit: self.capacity as u64 });
-        }
+        self.check_room(len)?;
         self.len = len;
         Ok(())
+    }
+
+    /// Whether there is room for `len` elements.
+    pub(crate) fn check_room(&self, len: usize) -> Result<(), Error> {
+        if len <= self.capacity {
+            return Ok(());
+        }
+        Err(Error::TooLong { what: "this buffer".into(), asked: len as u64, limit: self.capacity as u64 })
     }
 
     /// Replaces all elements by a copy of a slice.
@@ -117,13 +125,13 @@ impl<T: Pod> SortBuffer<T> {
     }
 
     async fn upload(&mut self, waiting: Waiting, elements: &[T]) -> Result<(), Error> {
-        let before = self.len;
-        self.set_len(elements.len())?;
-        let copied = self.backend.engine(waiting).await.upload(bytemuck::cast_slice(elements), &self.buffer, 0).await;
-        if copied.is_err() {
-            self.len = before;
-        }
-        copied
+        self.check_room(elements.len())?;
+        self.readers.unless_read(|| ())?;
+        let bytes = bytemuck::cast_slice(elements);
+        let mut call = Call::begin(self.backend.engine(), waiting, None, &[], bytes.len() as u64).await?;
+        call.upload_all(bytes, &[(&self.buffer, 0, bytes.len() as u64)]).await?;
+        self.len = elements.len();
+        Ok(())
     }
 
     /// Copies all elements to a slice.
@@ -144,8 +152,10 @@ impl<T: Pod> SortBuffer<T> {
 
     async fn download(&self, waiting: Waiting, elements: &mut [T]) -> Result<(), Error> {
         Error::check_lengths("buffer", self.len, "slice", elements.len())?;
-        self.check_unread()?;
-        self.backend.engine(waiting).await.download(&self.buffer, bytemuck::cast_slice_mut(elements)).await
+        self.readers.unless_read(|| ())?;
+        let bytes = bytemuck::cast_slice_mut(elements);
+        let mut call = Call::begin(self.backend.engine(), waiting, None, &[], bytes.len() as u64).await?;
+        call.download(&self.buffer, bytes).await
     }
 
     /// The elements, as they are now. While they are read, the device cannot have them.
@@ -171,33 +181,17 @@ impl<T: Pod> SortBuffer<T> {
             self.download(waiting, &mut elements).await?;
             return Ok(Elements { bytes: Bytes::Copied(elements), buffer: PhantomData });
         }
-        // One reader at a time maps it; the others find it mapped.
-        let _engine = self.backend.engine(waiting).await;
-        let mapped = if *self.readers() == 0 { Some(mapped(gpu, waiting, &self.buffer, MapMode::Read).await?) } else { None };
-        let bytes = (self.len * size_of::<T>()) as u64;
-        let view = self.buffer.get_mapped_range(0..bytes.next_multiple_of(4)).map_err(|error| gpu.give_up(&error.to_string()))?;
-        *self.readers() += 1;
-        // From here on the last reader unmaps it.
-        if let Some(mapped) = mapped {
-            mapped.keep();
-        }
-        let shared = Shared { view: Some(view), buffer: self.buffer.clone(), readers: self.readers.clone(), len: bytes as usize };
-        let bytes = match bytemuck::try_cast_slice::<u8, T>(shared.bytes()) {
-            Ok(_) => Bytes::Shared(shared),
-            Err(_) => Bytes::Copied(bytemuck::pod_collect_to_vec(shared.bytes())),
+        let reading = Reading::begin(&self.readers, InPlace { gpu: gpu.clone(), buffer: self.buffer.clone() });
+        polled(gpu, waiting).await?;
+        reading.ready().await.map_err(|why| gpu.give_up(&why))?;
+        let len = self.len * size_of::<T>();
+        let view = self.buffer.get_mapped_range(0..(len as u64).next_multiple_of(4));
+        let view = view.map_err(|error| gpu.give_up(&error.to_string()))?;
+        let bytes = match bytemuck::try_cast_slice::<u8, T>(&view[..len]) {
+            Ok(_) => Bytes::Shared(Shared { view, len, _reading: reading }),
+            Err(_) => Bytes::Copied(bytemuck::pod_collect_to_vec(&view[..len])),
         };
         Ok(Elements { bytes, buffer: PhantomData })
-    }
-
-    fn readers(&self) -> MutexGuard<'_, usize> {
-        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn check_unread(&self) -> Result<(), Error> {
-        if *self.readers() == 0 {
-            return Ok(());
-        }
-        Err(Error::InvalidBuffer { why: "it is being read; drop what `read` gave before".into() })
     }
 
     /// Replaces all elements by `len` ones that `write` fills in; they are zeroed before.
@@ -205,9 +199,7 @@ impl<T: Pod> SortBuffer<T> {
     /// # Errors
     /// As [`copy_from_slice`](SortBuffer::copy_from_slice).
     pub fn write_with(&mut self, len: usize, write: impl FnOnce(&mut [T])) -> Result<(), Error> {
-        if len > self.capacity {
-            return self.set_len(len);
-        }
+        self.check_room(len)?;
         let mut elements = vec![T::zeroed(); len];
         write(&mut elements);
         self.copy_from_slice(&elements)
@@ -232,28 +224,28 @@ enum Bytes<T> {
 
 /// A buffer that is read where it lies.
 struct Shared {
-    /// There until it is dropped.
-    view: Option<BufferView>,
-    buffer: Buffer,
-    readers: Arc<Mutex<usize>>,
+    /// Dropped before the reader: the last one of them unmaps the buffer.
+    view: BufferView,
     /// Bytes of elements.
     len: usize,
+    _reading: Reading<InPlace>,
 }
 
-impl Shared {
-    fn bytes(&self) -> &[u8] {
-        &self.view.as_ref().expect("it is there until it is dropped")[..self.len]
+/// A buffer in memory that the host can map.
+struct InPlace {
+    gpu: Arc<Gpu>,
+    buffer: Buffer,
+}
+
+impl Map for InPlace {
+    fn map(&self, done: impl FnOnce(Result<(), String>) + Send + 'static) {
+        let done = |result: Result<(), BufferAsyncError>| done(result.map_err(|error| error.to_string()));
+        // `done` gets the error as well.
+        drop(self.gpu.guarded(|| self.buffer.map_async(MapMode::Read, .., done)));
     }
-}
 
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.view = None;
-        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
-        *readers -= 1;
-        if *readers == 0 {
-            self.buffer.unmap();
-        }
+    fn unmap(&self) {
+        self.buffer.unmap();
     }
 }
 
@@ -263,7 +255,7 @@ impl<T: Pod> Deref for Elements<'_, T> {
     fn deref(&self) -> &[T] {
         match &self.bytes {
             Bytes::Copied(elements) => elements,
-            Bytes::Shared(shared) => bytemuck::cast_slice(shared.bytes()),
+            Bytes::Shared(shared) => bytemuck::cast_slice(&shared.view[..shared.len]),
         }
     }
 }
@@ -274,119 +266,13 @@ impl<T: Pod + core::fmt::Debug> core::fmt::Debug for Elements<'_, T> {
     }
 }
 
-impl WgpuBackend {
-    /// Sorts keys on the device, in place.
-    ///
-    /// # Errors
-    /// [`Error::InvalidBuffer`] for a buffer of another device or one that is being read, [`Error::InvalidRange`] for a range of bits
-    /// that the key has not, or a failure of the device.
-    pub fn sort_buffer<K: MaskKey>(&self, keys: &mut SortBuffer<K>, options: Options) -> Result<(), Error> {
-        blocking(self.sort_resident::<K, K>(Waiting::Here, keys, None, Payload::None, options))
-    }
-
-    /// [`sort_buffer`](WgpuBackend::sort_buffer) without blocking.
-    ///
-    /// # Errors
-    /// As there.
-    pub async fn sort_buffer_async<K: MaskKey>(&self, keys: &mut SortBuffer<K>, options: Options) -> Result<(), Error> {
-        self.sort_resident::<K, K>(Waiting::Elsewhere, keys, None, Payload::None, options).await
-    }
-
-    /// Sorts keys on the device, in place, and moves the values with them: 4, 8, 12 or 16 bytes each.
-    ///
-    /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::Unsupported`] for values of other sizes; else as [`sort_buffer`](WgpuBackend::sort_buffer).
-    pub fn sort_pairs_buffer<K: MaskKey, V: Pod>(
-        &self,
-        keys: &mut SortBuffer<K>,
-        values: &mut SortBuffer<V>,
-        options: Options,
-    ) -> Result<(), Error> {
-        blocking(self.sort_resident_pairs(Waiting::Here, keys, values, options))
-    }
-
-    /// [`sort_pairs_buffer`](WgpuBackend::sort_pairs_buffer) without blocking.
-    ///
-    /// # Errors
-    /// As there.
-    pub async fn sort_pairs_buffer_async<K: MaskKey, V: Pod>(
-        &self,
-        keys: &mut SortBuffer<K>,
-        values: &mut SortBuffer<V>,
-        options: Options,
-    ) -> Result<(), Error> {
-        self.sort_resident_pairs(Waiting::Elsewhere, keys, values, options).await
-    }
-
-    /// Writes the stable sorting permutation of keys, which stay as they are, to `indices`.
-    ///
-    /// # Errors
-    /// [`Error::TooLong`] if there is no room for the indices; else as [`sort_buffer`](WgpuBackend::sort_buffer).
-    pub fn argsort_buffer<K: MaskKey>(
-        &self,
-        keys: &SortBuffer<K>,
-        indices: &mut SortBuffer<u32>,
-        options: Options,
-    ) -> Result<(), Error> {
-        blocking(self.argsort_resident(Waiting::Here, keys, indices, options))
-    }
-
-    /// [`argsort_buffer`](WgpuBackend::argsort_buffer) without blocking.
-    ///
-    /// # Errors
-    /// As there.
-    pub async fn argsort_buffer_async<K: MaskKey>(
-        &self,
-        keys: &SortBuffer<K>,
-        indices: &mut SortBuffer<u32>,
-        options: Options,
-    ) -> Result<(), Error> {
-        self.argsort_resident(Waiting::Elsewhere, keys, indices, options).await
-    }
-
-    async fn sort_resident_pairs<K: MaskKey, V: Pod>(
-        &self,
-        waiting: Waiting,
-        keys: &mut SortBuffer<K>,
-        values: &mut SortBuffer<V>,
-        options: Options,
-    ) -> Result<(), Error> {
-        Error::check_lengths("keys", keys.len, "values", values.len)?;
-        let payload = payload(size_of::<V>())?;
-        self.sort_resident(waiting, keys, Some(values), payload, options).await
-    }
-
-    async fn argsort_resident<K: MaskKey>(
-        &self,
-        waiting: Waiting,
-        keys: &SortBuffer<K>,
-        indices: &mut SortBuffer<u32>,
-        options: Options,
-    ) -> Result<(), Error> {
-        indices.set_len(keys.len)?;
-        self.sort_resident(waiting, keys, Some(indices), Payload::Indices, options).await
-    }
-
-    async fn sort_resident<K: MaskKey, V: Pod>(
-        &self,
-        waiting: Waiting,
-        keys: &SortBuffer<K>,
-        values: Option<&SortBuffer<V>>,
-        payload: Payload,
-        options: Options,
-    ) -> Result<(), Error> {
-        self.check_own(keys)?;
-        values.map_or(Ok(()), |values| self.check_own(values))?;
-        let request = Request { payload, ..Request::keys(8 * size_of::<K>() as u32, Spec::of::<K>(options)?, keys.len as u64) };
-        self.gpu().facts.limits(payload.words()).check("the GPU", keys.len, size_of::<K>())?;
-        let values = values.map(|values| &values.buffer);
-        self.engine(waiting).await.sort_resident(request, &keys.buffer, values).await
-    }
-
-    fn check_own<T: Pod>(&self, buffer: &SortBuffer<T>) -> Result<(), Error> {
-        if self.is_same(&buffer.backend) {
-            return buffer.check_unread();
-        }
-        Err(Error::InvalidBuffer { why: "it lies on another device; make it with a clone of this backend".into() })
+impl<T> core::fmt::Debug for SortBuffer<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Self { backend, len, capacity, .. } = self;
+        f.debug_struct("SortBuffer")
+            .field("backend", backend)
+            .field("len", len)
+            .field("capacity", capacity)
+            .finish_non_exhaustive()
     }
 }

@@ -1,38 +1,21 @@
-//! A device: what it can do, how its errors are told, and the pipelines that it has compiled.
+//! A device: what it can do, how its errors are reported, and how memory is allocated on it.
 
+use crate::adapters::{Allowed, BACKENDS, adapters, facts, shares_memory, wanted};
+use crate::compile::Pipelines;
+use crate::copy::Copiers;
 use crate::way::takes_native;
-use polysort_core::plan::{Class, Facts, Kernel, Tuned, Variant};
 use polysort_core::{Cause, Error};
-use polysort_shaders::{abi, prelude};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use polysort_shaders::abi;
+use polysort_shaders::plan::Facts;
+use std::sync::{Arc, Mutex, PoisonError};
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 use wgpu::{
-    Adapter, AdapterInfo, Backend, Backends, BindGroupLayout, BindGroupLayoutDescriptor, BindGroupLayoutEntry, BindingType,
-    Buffer, BufferBindingType, BufferDescriptor, BufferSize, BufferUsages, ComputePipeline, ComputePipelineDescriptor, Device,
-    DeviceDescriptor, DeviceType, ErrorFilter, ErrorScopeGuard, Features, Instance, InstanceDescriptor, InstanceFlags,
-    MemoryHints, PassthroughShaderEntryPoint, PipelineCompilationOptions, PipelineLayoutDescriptor, PollType, Queue,
-    ShaderModuleDescriptor, ShaderModuleDescriptorPassthrough, ShaderRuntimeChecks, ShaderSource, ShaderStages,
+    AdapterInfo, Buffer, BufferDescriptor, BufferUsages, CommandEncoder, CommandEncoderDescriptor, Device, DeviceDescriptor,
+    DeviceType, ErrorFilter, ErrorScopeGuard, Features, MapMode, MemoryHints, PollType, Queue,
 };
 
 /// The name by which errors call the backend.
 pub(crate) const NAME: &str = "wgpu";
-
-/// How long a device that gave an error is waited for, in case that it is lost.
-const LAST_WORDS: Duration = Duration::from_secs(2);
-
-/// What a device of an adapter with these features is to have for a fast sort; with less it sorts more slowly.
-pub(crate) fn wanted(info: &AdapterInfo, features: Features) -> Features {
-    let mut wanted = Features::SUBGROUP | Features::SUBGROUP_BARRIER | Features::TIMESTAMP_QUERY;
-    if shares_memory(info.device_type) {
-        wanted |= Features::MAPPABLE_PRIMARY_BUFFERS;
-    }
-    if takes_native(info, features) {
-        wanted |= Features::PASSTHROUGH_SHADERS;
-    }
-    wanted & features
-}
 
 /// What storage of ours is for.
 pub(crate) const STORAGE: BufferUsages = BufferUsages::STORAGE.union(BufferUsages::COPY_SRC).union(BufferUsages::COPY_DST);
@@ -49,62 +32,10 @@ pub(crate) struct Gpu {
     pub(crate) is_shared: bool,
     /// The table that numbers are bound from.
     pub(crate) numbers: Buffer,
-    pipelines: Mutex<HashMap<(Variant, bool), Arc<Pipeline>>>,
-    /// Why the device is gone, if it is.
-    lost: Arc<Mutex<Option<String>>>,
-}
-
-/// A compiled kernel.
-pub(crate) struct Pipeline {
-    pub(crate) pipeline: ComputePipeline,
-    pub(crate) layout: BindGroupLayout,
-}
-
-/// The adapters that may be opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Allowed {
-    /// Those of these interfaces.
-    pub(crate) backends: Backends,
-    /// Those that run on the CPU as well.
-    pub(crate) software: bool,
-    /// Subgroup operations.
-    pub(crate) subgroups: bool,
-    /// Kernels in the device's own language.
-    pub(crate) native: bool,
-}
-
-/// The interfaces that polysort runs on.
-pub(crate) const BACKENDS: Backends =
-    Backends::VULKAN.union(Backends::METAL).union(Backends::DX12).union(Backends::BROWSER_WEBGPU);
-
-/// What leads to the drivers. One for all: NVIDIA's driver finds no adapter any more after some dozens of them.
-static INSTANCE: OnceLock<Instance> = OnceLock::new();
-
-/// All adapters of this machine, the most capable kinds first.
-pub(crate) async fn adapters(backends: Backends) -> Vec<Adapter> {
-    if Instance::enabled_backend_features().is_empty() {
-        return vec![];
-    }
-    let instance = INSTANCE.get_or_init(|| {
-        // No checks of indirect launches, which there are none of: they cost a limit of 4 GiB a buffer.
-        let flags = InstanceFlags::empty();
-        let descriptor = InstanceDescriptor { backends: BACKENDS, flags, ..InstanceDescriptor::new_without_display_handle() };
-        Instance::new(descriptor)
-    });
-    let mut adapters = instance.enumerate_adapters(backends).await;
-    adapters.sort_by_key(|adapter| {
-        let info = adapter.get_info();
-        let kind = match info.device_type {
-            DeviceType::DiscreteGpu => 0,
-            DeviceType::IntegratedGpu => 1,
-            DeviceType::VirtualGpu => 2,
-            DeviceType::Other => 3,
-            DeviceType::Cpu => 4,
-        };
-        // Where two drivers reach the same device, Vulkan's compiler and Metal's are the better ones.
-        (kind, info.backend == Backend::Dx12)
-    });
-    adapters
+    pub(crate) pipelines: Pipelines,
+    lost: Lost,
+    /// What copies between the host's slices and memory that the device sees.
+    pub(crate) copiers: Copiers,
 }
 
 impl Gpu {
@@ -136,21 +67,19 @@ impl Gpu {
         };
         let opened = adapter.request_device(&descriptor).await;
         let (device, queue) = opened.map_err(|error| unavailable(error.to_string(), Some(Arc::new(error) as Cause)))?;
-        let lost = Arc::new(Mutex::new(None));
+        let lost = Lost::default();
         let noted = lost.clone();
-        device.set_device_lost_callback(move |reason, message| {
-            *noted.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("{reason:?}: {message}"));
-        });
+        device.set_device_lost_callback(move |reason, message| drop(noted.note(&format!("{reason:?}: {message}"))));
         // What no scope catches, such as the unmapping of a buffer whose device is gone, is no reason to panic.
         device.on_uncaptured_error(Arc::new(|error| tracing::error!(%error, "outside every scope")));
         Self::on(device, queue, lost)
     }
 
     /// Wraps a device that is open.
-    pub(crate) fn on(device: Device, queue: Queue, lost: Arc<Mutex<Option<String>>>) -> Result<Self, Error> {
+    pub(crate) fn on(device: Device, queue: Queue, lost: Lost) -> Result<Self, Error> {
         let info = device.adapter_info();
         let facts = facts(&device, &info);
-        let numbers = guarded(&device, || {
+        let numbers = guarded(&device, &lost, || {
             let table = device.create_buffer(&BufferDescriptor {
                 label: Some("polysort numbers"),
                 size: u64::from(abi::NUMBERS * abi::NUMBER_STRIDE),
@@ -166,7 +95,18 @@ impl Gpu {
         })?;
         let is_shared = device.features().contains(Features::MAPPABLE_PRIMARY_BUFFERS) && shares_memory(info.device_type);
         let is_native = takes_native(&info, device.features());
-        Ok(Self { device, queue, info, facts, is_native, is_shared, numbers, pipelines: Mutex::default(), lost })
+        Ok(Self {
+            device,
+            queue,
+            info,
+            facts,
+            is_native,
+            is_shared,
+            numbers,
+            pipelines: Pipelines::default(),
+            lost,
+            copiers: Copiers::new(None),
+        })
     }
 
     /// What the device is called, for people.
@@ -181,26 +121,21 @@ impl Gpu {
 
     /// The error of a device that is gone, if it is.
     pub(crate) fn lost(&self) -> Option<Error> {
-        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-        lost.clone().map(|why| Error::DeviceLost { backend: NAME.into(), why, source: None })
+        self.lost.error()
     }
 
     /// Notes that the device does not answer any more.
     pub(crate) fn give_up(&self, why: &str) -> Error {
-        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-        let why = lost.get_or_insert_with(|| why.into()).clone();
-        Error::DeviceLost { backend: NAME.into(), why, source: None }
+        self.lost.note(why)
     }
 
-    /// Runs `work` on the device and tells its errors, none of which reaches the device's own handler. In a browser they are known
-    /// later only, and told to whoever runs all of it [watched](Gpu::watched).
+    /// Runs `work` on the device and returns its errors, none of which reaches the device's own handler. In a browser errors are known later
+    /// only: there [`watched`](Gpu::watched) returns them.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`] if the device is gone, whatever it said of the work.
     pub(crate) fn guarded<T>(&self, work: impl FnOnce() -> T) -> Result<T, Error> {
-        let result = guarded(&self.device, work);
-        if result.is_err() {
-            // A device that is gone calls its buffers invalid, and says so itself only when nothing is under way.
-            self.device.poll(PollType::Wait { submission_index: None, timeout: Some(LAST_WORDS) }).ok();
-        }
-        self.lost().map_or(result, Err)
+        guarded(&self.device, &self.lost, work)
     }
 
     /// Runs `work` and tells its own errors and those of the device, for which a browser has to be waited.
@@ -216,9 +151,14 @@ impl Gpu {
         work()
     }
 
+    /// An encoder of ours.
+    pub(crate) fn encoder(&self) -> CommandEncoder {
+        self.device.create_command_encoder(&CommandEncoderDescriptor { label: Some("polysort") })
+    }
+
     /// A buffer of `bytes` bytes, rounded up to whole words.
     pub(crate) fn buffer(&self, label: &str, bytes: u64, usage: BufferUsages) -> Result<Buffer, Error> {
-        let size = bytes.next_multiple_of(16).max(16);
+        let size = bytes.checked_next_multiple_of(16).unwrap_or(u64::MAX).max(16);
         self.allocated(size, || {
             self.device.create_buffer(&BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false })
         })
@@ -241,140 +181,56 @@ impl Gpu {
             other => other,
         })
     }
+}
 
-    /// The compiled kernel of a variant, compiled at the first call: in the device's own language, if `native` and there is one.
-    pub(crate) fn pipeline(&self, variant: &Variant, native: bool, bindings: &[Slot]) -> Result<Arc<Pipeline>, Error> {
-        let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pipeline) = pipelines.get(&(*variant, native)) {
-            return Ok(pipeline.clone());
-        }
-        let pipeline = Arc::new(self.guarded(|| compile(&self.device, variant, native, bindings))?);
-        tracing::debug!(kernel = variant.kernel.name(), "compiled");
-        pipelines.insert((*variant, native), pipeline.clone());
-        Ok(pipeline)
+/// Why a device is gone, if it is.
+#[derive(Clone, Default)]
+pub(crate) struct Lost(Arc<Mutex<Option<String>>>);
+
+impl Lost {
+    fn note(&self, why: &str) -> Error {
+        let why = self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| why.into()).clone();
+        Error::DeviceLost { backend: NAME.into(), why, source: None }
+    }
+
+    fn error(&self) -> Option<Error> {
+        let why = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        why.map(|why| self.note(&why))
     }
 }
 
-/// How a binding is declared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Slot {
-    /// A uniform at a dynamic offset.
-    Number,
-    /// A uniform of so many bytes.
-    Uniform(u64),
-    /// A storage buffer that the kernel writes, or not.
-    Storage {
-        /// Whether it does.
-        writes: bool,
-    },
+fn guarded<T>(device: &Device, lost: &Lost, work: impl FnOnce() -> T) -> Result<T, Error> {
+    let result = caught(device, work);
+    if result.is_err() {
+        probe(device, lost);
+    }
+    lost.error().map_or(result, Err)
 }
 
-fn compile(device: &Device, variant: &Variant, native: bool, bindings: &[Slot]) -> Pipeline {
-    let entry = |(binding, slot): (usize, &Slot)| {
-        let (ty, size) = match slot {
-            Slot::Number => (BufferBindingType::Uniform, BufferSize::new(4)),
-            Slot::Uniform(bytes) => (BufferBindingType::Uniform, BufferSize::new(*bytes)),
-            Slot::Storage { writes } => (BufferBindingType::Storage { read_only: !writes }, None),
-        };
-        let has_dynamic_offset = *slot == Slot::Number;
-        BindGroupLayoutEntry {
-            binding: binding as u32,
-            visibility: ShaderStages::COMPUTE,
-            ty: BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: size },
-            count: None,
-        }
-    };
-    let label = Some(variant.kernel.name());
-    let entries: Vec<_> = bindings.iter().enumerate().map(entry).collect();
-    let layout = device.create_bind_group_layout(&BindGroupLayoutDescriptor { label, entries: &entries });
-    let pipeline_layout = device.create_pipeline_layout(&PipelineLayoutDescriptor {
-        label,
-        bind_group_layouts: &[Some(&layout)],
-        immediate_size: 0,
+/// Notes that the device is gone if it cannot map a few bytes: a device that is gone calls its buffers invalid, and does not say why.
+fn probe(device: &Device, lost: &Lost) {
+    let mapped = Arc::new(Mutex::new(None));
+    let noted = mapped.clone();
+    let probed = caught(device, || {
+        let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
+        let buffer =
+            device.create_buffer(&BufferDescriptor { label: Some("polysort probe"), size: 16, usage, mapped_at_creation: false });
+        buffer.map_async(MapMode::Read, .., move |result| {
+            *noted.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        });
+        device.poll(PollType::Poll).is_ok()
     });
-    let module = match prelude::msl(variant).filter(|_| native) {
-        Some(text) => passed_through(device, variant, text),
-        None => {
-            let source = ShaderSource::Wgsl(prelude::wgsl(variant).into());
-            trusted(device, ShaderModuleDescriptor { label, source })
-        }
-    };
-    let pipeline = device.create_compute_pipeline(&ComputePipelineDescriptor {
-        label,
-        layout: Some(&pipeline_layout),
-        module: &module,
-        entry_point: label,
-        // Every kernel clears what it reads.
-        compilation_options: PipelineCompilationOptions { constants: &[], zero_initialize_workgroup_memory: false },
-        cache: None,
-    });
-    Pipeline { pipeline, layout }
-}
-
-/// A module without the run-time checks that wgpu would weave into it.
-#[allow(unsafe_code, reason = "unchecked modules are unsafe to make")]
-fn trusted(device: &Device, descriptor: ShaderModuleDescriptor<'_>) -> wgpu::ShaderModule {
-    // SAFETY: our kernels index storage below the count of keys, which the host checks against each binding, and workgroup memory below
-    // its declared size; their loops end: they are bounded by the tile, its lanes, or by SPIN_LIMIT and the number of tiles, go through
-    // the keys by steps of all groups, of which plans launch one or more, or step over values by doubles and halves. What comes from data is limited:
-    // the caller's count on the device by the capacity of the bindings, where segments begin and end by the number of keys. Lists of
-    // segments end where they are full, long ones are left alone unless their tiles fit the table, and where they overlap, so that keys
-    // change while they are sorted, no key goes past the last. A search for vectors looks at an entry, or at a slot, only if it is there.
-    unsafe { device.create_shader_module_trusted(descriptor, ShaderRuntimeChecks::unchecked()) }
-}
-
-/// A module in Metal Shading Language, which goes to the driver as it is.
-#[allow(unsafe_code, reason = "modules that wgpu does not look into are unsafe to make")]
-fn passed_through(device: &Device, variant: &Variant, text: String) -> wgpu::ShaderModule {
-    let name = variant.kernel.name();
-    let entry = PassthroughShaderEntryPoint { name: name.into(), workgroup_size: (variant.group, 1, 1) };
-    // SAFETY: the kernels are ours, the twins of those in WGSL, with the same bindings in the same order; what is said there of indices
-    // and loops holds for them. They run only on adapters that are known to take them, and only after they have passed a test.
-    unsafe {
-        device.create_shader_module_passthrough(ShaderModuleDescriptorPassthrough {
-            label: Some(name),
-            entry_points: vec![entry].into(),
-            msl: Some(text.into()),
-            ..Default::default()
-        })
+    let mapped = mapped.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match (probed, mapped) {
+        // There is no memory for the probe, or the device has not come to it.
+        (Err(Error::OutOfMemory { .. }), _) | (Ok(true), Some(Ok(())) | None) => {}
+        (Err(error), _) => drop(lost.note(&error.to_string())),
+        (Ok(_), _) => drop(lost.note("it cannot map memory any more")),
     }
 }
 
-/// The declarations of a kernel's bindings.
-pub(crate) fn slots(kernel: Kernel, bindings: &[polysort_core::plan::Buffer]) -> Vec<Slot> {
-    use polysort_core::plan::Buffer as Role;
-    let slot = |(index, role): (usize, &Role)| match role {
-        Role::Number => Slot::Number,
-        Role::Sort => Slot::Uniform(size_of::<abi::Sort>() as u64),
-        Role::Search => Slot::Uniform(size_of::<abi::Search>() as u64),
-        _ => Slot::Storage { writes: prelude::writes(kernel, index) },
-    };
-    bindings.iter().enumerate().map(slot).collect()
-}
-
-/// Whether such a device works in the memory of the host.
-fn shares_memory(kind: DeviceType) -> bool {
-    matches!(kind, DeviceType::IntegratedGpu | DeviceType::Cpu)
-}
-
-fn facts(device: &Device, info: &AdapterInfo) -> Facts {
-    let (limits, features) = (device.limits(), device.features());
-    let has_subgroups = features.contains(Features::SUBGROUP | Features::SUBGROUP_BARRIER);
-    // What wgpu says of Metal is a guess; Apple's own GPUs have 32 lanes.
-    let apple = info.backend == Backend::Metal && info.name.starts_with("Apple");
-    let sizes = if apple { (32, 32) } else { (info.subgroup_min_size, info.subgroup_max_size) };
-    Facts {
-        subgroups: (has_subgroups && sizes.0 > 0).then_some(sizes),
-        workgroup_bytes: limits.max_compute_workgroup_storage_size,
-        max_group: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
-        max_groups: limits.max_compute_workgroups_per_dimension,
-        max_binding: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size),
-        class: if apple { Class::Apple } else { Class::Other },
-        tuned: Tuned::NONE,
-    }
-}
-
-fn guarded<T>(device: &Device, work: impl FnOnce() -> T) -> Result<T, Error> {
+/// Runs `work` and returns the errors of the device. In a browser they are not known yet.
+fn caught<T>(device: &Device, work: impl FnOnce() -> T) -> Result<T, Error> {
     #[cfg(target_arch = "wasm32")]
     {
         let _ = device;

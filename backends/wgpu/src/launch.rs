@@ -1,13 +1,13 @@
-//! Encodes the commands of a plan: the executor of `polysort_core::plan` on wgpu.
+//! Encodes the commands of a plan: the executor of `polysort_shaders::plan` on wgpu.
 
-use crate::gpu::{Gpu, Pipeline, slots};
+use crate::bind::{Bound, Part};
+use crate::compile::{Pipeline, slots};
+use crate::gpu::Gpu;
 use polysort_core::Error;
-use polysort_core::plan::{self, Command, Groups, Number, SortPlan};
 use polysort_shaders::abi;
+use polysort_shaders::plan::{self, Buffer as Role, Command, Groups, Number, SortPlan};
 use std::sync::Arc;
-use wgpu::{
-    BindGroup, BindGroupDescriptor, BindGroupEntry, BindingResource, Buffer, BufferBinding, BufferSize, BufferUsages, ComputePass,
-};
+use wgpu::{BindGroup, BindGroupDescriptor, BindGroupEntry, BufferUsages, ComputePass};
 
 /// How many keys, or segments, a recorded sort sorts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,26 +25,6 @@ impl Count {
             Count::Fixed(keys) => Some(keys),
             Count::OnDevice => None,
         }
-    }
-}
-
-/// A part of a buffer, as it is bound.
-#[derive(Clone, Debug)]
-pub(crate) struct Bound {
-    pub(crate) buffer: Buffer,
-    pub(crate) offset: u64,
-    pub(crate) size: u64,
-}
-
-impl Bound {
-    /// All of a buffer.
-    pub(crate) fn whole(buffer: &Buffer) -> Self {
-        Self { buffer: buffer.clone(), offset: 0, size: buffer.size() }
-    }
-
-    /// The start of it, if it is longer than `limit` bytes.
-    pub(crate) fn at_most(self, limit: u64) -> Self {
-        Self { size: self.size.min(limit & !3), ..self }
     }
 }
 
@@ -72,27 +52,29 @@ pub(crate) struct Launch {
 }
 
 impl Launches {
-    /// Compiles and binds what the plan needs, native kernels or not. `counted` is the start of the buffer that may hold the number of keys,
-    /// and the word of it that does; `data` gives the caller's buffers and the scratch.
-    pub(crate) fn new(
-        gpu: &Arc<Gpu>,
+    /// Compiles and binds what the plan needs, native kernels or not. `counted` is the buffer that may have the number of keys, and the word of it
+    /// that does; `part` gives the caller's buffers and the scratch.
+    ///
+    /// # Errors
+    /// [`Error::InvalidBuffer`] for a buffer that is smaller than what the plan touches of it, or a failure of the device.
+    pub(crate) fn new<'a>(
+        gpu: &'a Arc<Gpu>,
         plan: SortPlan,
         native: bool,
-        counted: Option<(Bound, u32)>,
-        data: &dyn Fn(plan::Buffer) -> Bound,
+        counted: Option<(Part<'a>, u32)>,
+        part: &dyn Fn(Role) -> Part<'a>,
     ) -> Result<Self, Error> {
-        let is_counted = counted.is_some();
         // Without a count on the device: anything that can be read.
-        let (count, count_index) = counted.unwrap_or_else(|| (Bound { buffer: gpu.numbers.clone(), offset: 0, size: 16 }, 0));
+        let (count, count_index) = counted.unwrap_or((Part::from(&gpu.numbers), 0));
         let sort = abi::Sort { count_index, ..abi::Sort::of(&plan) };
         let size = size_of::<abi::Sort>() as u64;
         let uniform = gpu.buffer("polysort sort", size, BufferUsages::UNIFORM | BufferUsages::COPY_DST)?;
         gpu.guarded(|| gpu.queue.write_buffer(&uniform, 0, bytemuck::bytes_of(&sort)))?;
         let bound = |role| match role {
-            plan::Buffer::Number => Bound { buffer: gpu.numbers.clone(), offset: 0, size: 4 },
-            plan::Buffer::Sort => Bound { buffer: uniform.clone(), offset: 0, size },
-            plan::Buffer::Count => count.clone(),
-            role => data(role),
+            Role::Number => Bound::new(gpu, role, Part::from(&gpu.numbers), 4),
+            Role::Sort => Bound::new(gpu, role, Part::from(&uniform), size),
+            Role::Count => Bound::new(gpu, role, count, 4 * (u64::from(count_index) + 1)),
+            role => Bound::new(gpu, role, part(role), plan.touched_bytes(role)),
         };
         let bind = |commands: &[Command]| {
             commands.iter().map(|command| Launch::new(gpu, command, native, bound)).collect::<Result<Vec<_>, _>>()
@@ -102,12 +84,12 @@ impl Launches {
         let then = match &plan.then {
             None => None,
             Some(then) => {
-                let data = |role| data(if role == plan::Buffer::Keys { plan::Buffer::Picked } else { role });
-                let counted = is_counted.then(|| (data(plan::Buffer::PickedCount), 0));
-                Some(Box::new(Self::new(gpu, (**then).clone(), native, counted, &data)?))
+                let part = |role| part(if role == Role::Keys { Role::Picked } else { role });
+                let counted = counted.map(|_| (part(Role::PickedCount), 0));
+                Some(Box::new(Self::new(gpu, (**then).clone(), native, counted, &part)?))
             }
         };
-        Ok(Self { gpu: gpu.clone(), plan, long, short, is_counted, then })
+        Ok(Self { gpu: gpu.clone(), is_counted: counted.is_some(), plan, long, short, then })
     }
 
     /// How many launches one recording makes, at most.
@@ -161,15 +143,18 @@ impl Launches {
 }
 
 impl Launch {
-    pub(crate) fn new(gpu: &Gpu, command: &Command, native: bool, bound: impl Fn(plan::Buffer) -> Bound) -> Result<Self, Error> {
+    /// Compiles a command and binds what `bound` gives in each role.
+    pub(crate) fn new(
+        gpu: &Gpu,
+        command: &Command,
+        native: bool,
+        bound: impl Fn(Role) -> Result<Bound, Error>,
+    ) -> Result<Self, Error> {
         let kernel = command.variant.kernel;
-        let pipeline = gpu.pipeline(&command.variant, native, &slots(kernel, &command.bindings))?;
-        let parts: Vec<Bound> = command.bindings.iter().map(|&role| bound(role)).collect();
-        let mut entries = vec![];
-        for (binding, part) in (0..).zip(&parts) {
-            let part = BufferBinding { buffer: &part.buffer, offset: part.offset, size: BufferSize::new(part.size) };
-            entries.push(BindGroupEntry { binding, resource: BindingResource::Buffer(part) });
-        }
+        let pipeline = gpu.pipeline(&command.variant, native, &slots(&command.variant, &command.bindings))?;
+        let parts = command.bindings.iter().map(|&role| bound(role)).collect::<Result<Vec<_>, _>>()?;
+        let entries: Vec<_> =
+            (0..).zip(&parts).map(|(binding, part)| BindGroupEntry { binding, resource: part.resource() }).collect();
         let descriptor = BindGroupDescriptor { label: Some(kernel.name()), layout: &pipeline.layout, entries: &entries };
         let group = gpu.guarded(|| gpu.device.create_bind_group(&descriptor))?;
         Ok(Self { pipeline, group, numbers: command.numbers.clone(), groups: command.groups, kernel })

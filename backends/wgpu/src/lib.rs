@@ -10,31 +10,52 @@
 //! # Ok::<(), polysort_core::Error>(())
 //! ```
 //!
-//! A sort is planned by [`polysort_core::plan`], without a GPU; this crate encodes the plan's commands, and moves the data.
+//! A sort is planned by [`polysort_shaders::plan`], without a GPU; this crate encodes the plan's commands, and moves the data.
 #![deny(unsafe_code)]
 
+mod adapters;
+mod ask;
 mod backend;
+mod bind;
+mod budget;
 mod buffer;
+mod call;
+mod compile;
+mod copy;
+mod crew;
+mod down;
 mod engine;
 mod gpu;
 mod launch;
+#[cfg(test)]
+mod memory_tests;
+mod pool;
+mod prepared;
 mod profile;
+mod readers;
+mod resident;
 mod segments;
 mod select;
 mod self_test;
 mod sorter;
-mod staging;
+mod sync;
 mod twins;
+mod up;
 mod vector;
 mod wait;
 mod way;
+mod workspace;
 
+pub use ask::Ask;
 pub use backend::{Config, WgpuBackend};
+pub use bind::Part;
 pub use buffer::{Elements, SortBuffer};
+pub use engine::Memory;
 pub use launch::Count;
-pub use polysort_core::plan::tuning::PassShape;
-pub use polysort_core::plan::{Algorithm, Facts, PassKind, Tuned};
+pub use polysort_shaders::plan::tuning::PassShape;
+pub use polysort_shaders::plan::{Algorithm, Facts, PassKind, Tuned};
+pub use prepared::Prepared;
 pub use profile::{Profile, Times};
-pub use sorter::{Ask, DeviceSorter, Part, Prepared};
+pub use sorter::DeviceSorter;
 pub use vector::WgpuStore;
 pub use wgpu;

@@ -1,8 +1,8 @@
 //! How long a sort takes on the device, and where the time goes.
 
+use crate::down::Down;
 use crate::gpu::Gpu;
 use crate::launch::{Count, Launches};
-use crate::staging::{Down, encoder};
 use crate::wait::{Waiting, blocking};
 use polysort_core::Error;
 use std::time::{Duration, Instant};
@@ -104,7 +104,7 @@ pub(crate) fn profile(
         // Whole, for the time of it all; then launch by launch.
         for apart in [false, true] {
             let mut names = vec![];
-            let mut commands = encoder(gpu);
+            let mut commands = gpu.encoder();
             restore(&mut commands);
             let recorded = gpu.guarded(|| {
                 let writes = |index: usize| queries.as_ref().map(|queries| stamps(queries, 2 * index as u32));
@@ -132,7 +132,11 @@ pub(crate) fn profile(
             }
             let mut read = vec![0_u64; used as usize];
             let started = Instant::now();
-            let coming = down.begin(gpu, commands, &[(&ticks, 8 * read.len())])?;
+            let pieces = down.prepare(gpu, &[(ticks.clone(), 8 * read.len())])?;
+            let coming = gpu.guarded(|| {
+                pieces.record(&mut commands);
+                pieces.submitted(gpu.queue.submit([commands.finish()]))
+            })?;
             blocking(down.finish(gpu, Waiting::Here, coming, &mut [bytemuck::cast_slice_mut(&mut read)]))?;
             let elapsed = started.elapsed();
             let period = f64::from(gpu.queue.get_timestamp_period());

@@ -5,8 +5,8 @@ use crate::engine::{Data, Lists};
 use crate::sorter::payload;
 use crate::wait::Waiting;
 use bytemuck::Pod;
-use polysort_core::plan::{Payload, Place, Request, Segmented};
 use polysort_core::{Error, Masks, Segments, Spec, Word, permutation};
+use polysort_shaders::plan::{Payload, Place, Request, Segmented};
 
 /// Where segments of at least two keys begin and end, and what sorts them.
 struct Work {
@@ -94,7 +94,7 @@ impl WgpuBackend {
     /// Sorts by lists that the device makes of segments, unless these do not fit a binding: then all is as it was.
     async fn is_sorted_by_lists(&self, waiting: Waiting, work: &Work, data: Data<'_>) -> Result<bool, Error> {
         let lists = Lists { begins: bytemuck::cast_slice(&work.begins), ends: bytemuck::cast_slice(&work.ends) };
-        match self.engine(waiting).await.sort(work.request, data, Some(lists)).await {
+        match self.engine().sort(waiting, work.request, data, Some(lists)).await {
             Ok(()) => Ok(true),
             // That there are not too many keys is known.
             Err(Error::TooLong { .. }) => Ok(false),

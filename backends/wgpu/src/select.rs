@@ -3,8 +3,8 @@
 use crate::backend::WgpuBackend;
 use crate::engine::Data;
 use crate::wait::Waiting;
-use polysort_core::plan::{Request, Top};
 use polysort_core::{Error, Segments, Spec, Word, permutation};
+use polysort_shaders::plan::{Request, Top};
 
 /// Keys of a segment from which on it is selected from by many groups: what one group reads in about the time that a call takes.
 const LONG: usize = 1 << 18;
@@ -34,7 +34,7 @@ impl WgpuBackend {
         let request = Request::keys(W::BITS, spec, keys.len() as u64).select(top);
         let mut indices = vec![0_u32; k];
         let data = Data::Top(bytemuck::cast_slice(keys), &[], bytemuck::cast_slice_mut(&mut indices));
-        self.engine(waiting).await.sort(request, data, None).await?;
+        self.engine().sort(waiting, request, data, None).await?;
         Ok(indices)
     }
 
@@ -79,7 +79,7 @@ impl WgpuBackend {
         // They fit: the keys fit a binding.
         let words: Vec<[u32; 2]> = bounds.iter().map(|ends| ends.map(|end| end as u32)).collect();
         let data = Data::Top(bytemuck::cast_slice(keys), bytemuck::cast_slice(&words), bytemuck::cast_slice_mut(&mut indices));
-        self.engine(waiting).await.sort(request, data, None).await?;
+        self.engine().sort(waiting, request, data, None).await?;
         for (([begin, end], owner), indices) in bounds.iter().zip(owners).zip(indices.chunks_exact(k)) {
             *owner = indices[..k.min(end - begin)].to_vec();
         }

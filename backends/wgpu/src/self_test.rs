@@ -1,45 +1,67 @@
 //! Each way to sort is tried on each device before it gets a user's data.
 
 use crate::engine::{Data, Engine, Lists};
+use crate::gpu::Gpu;
+use crate::wait::Waiting;
 use crate::way::Way;
-use polysort_core::plan::tuning::SELECT_SEGMENT;
-use polysort_core::plan::{Algorithm, Blocked, Facts, Payload, Place, Request, Segmented, SortPlan, Top};
 use polysort_core::{Error, Masks, Spec, Word};
 use polysort_shaders::abi;
+use polysort_shaders::plan::tuning::SELECT_SEGMENT;
+use polysort_shaders::plan::{Algorithm, Blocked, Facts, Payload, Place, Request, Segmented, SortPlan, Top};
+use std::sync::Arc;
+
+/// Where kernels are tried, and which.
+struct Trial<'a> {
+    engine: &'a Arc<Engine>,
+    waiting: Waiting,
+    /// Whether native kernels are.
+    native: bool,
+}
+
+impl Trial<'_> {
+    fn gpu(&self) -> &Gpu {
+        self.engine.gpu()
+    }
+
+    async fn sort(&self, request: Request, data: Data<'_>, lists: Option<Lists<'_>>) -> Result<(), Error> {
+        self.engine.sort_untested(self.waiting, (request, self.native), data, lists).await
+    }
+}
 
 /// Whether requests of this kind are sorted rightly in this way, by the kernels for `least` keys or more.
-pub(crate) async fn check(engine: &mut Engine, request: Request, least: u64, way: Way) -> Result<(), Error> {
-    let algorithm = way.algorithm;
-    let request = Request { algorithm, keys: Place::default(), values: Place::default(), ..request };
+pub(crate) async fn check(engine: &Arc<Engine>, waiting: Waiting, request: Request, least: u64, way: Way) -> Result<(), Error> {
+    let request =
+        Request { algorithm: way.algorithm, keys: Place::default(), values: Place::default(), aliased: false, ..request };
+    let trial = Trial { engine, waiting, native: way.native };
     match request.key_bits {
-        8 => check_words::<u8>(engine, request, least, way.native).await,
-        16 => check_words::<u16>(engine, request, least, way.native).await,
-        32 => check_words::<u32>(engine, request, least, way.native).await,
-        64 => check_words::<u64>(engine, request, least, way.native).await,
-        _ => check_words::<u128>(engine, request, least, way.native).await,
+        8 => check_words::<u8>(&trial, request, least).await,
+        16 => check_words::<u16>(&trial, request, least).await,
+        32 => check_words::<u32>(&trial, request, least).await,
+        64 => check_words::<u64>(&trial, request, least).await,
+        _ => check_words::<u128>(&trial, request, least).await,
     }
 }
 
 /// What one launch sorts; and if there are passes, three tiles and a part of one, of few different keys, descending, with the second tile blocked.
-async fn check_words<W: Word>(engine: &mut Engine, request: Request, least: u64, native: bool) -> Result<(), Error> {
+async fn check_words<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -> Result<(), Error> {
     let masks = Masks::float(W::BITS).reversed(W::BITS);
     let request = Request { spec: Spec::new::<W>(masks, 0, W::BITS)?, ..request };
     if let Some(top) = request.top {
-        let facts = engine.gpu().facts;
+        let facts = trial.gpu().facts;
         if SortPlan::new(request, &facts)?.then.is_none() {
-            return check_top::<W>(engine, request, top, native).await;
+            return check_top::<W>(trial, request, top).await;
         }
         // Of whatever number of keys: so many that they are sorted in one launch, and not.
         for k in [facts.most_selected() + 1, SELECT_SEGMENT + 17] {
             let top = Top { k, ..top };
-            check_top::<W>(engine, Request { top: Some(top), ..request }, top, native).await?;
+            check_top::<W>(trial, Request { top: Some(top), ..request }, top).await?;
         }
         return Ok(());
     }
     if request.segments.is_some() {
-        return check_segments::<W>(engine, request, native).await;
+        return check_segments::<W>(trial, request).await;
     }
-    let facts = engine.gpu().facts;
+    let facts = trial.gpu().facts;
     let most = facts.limits(request.payload.words()).longest(size_of::<W>());
     let plan = SortPlan::new(Request { max: least, ..request }, &facts)?;
     let (short, long) = lengths(&plan, least, &facts);
@@ -57,7 +79,7 @@ async fn check_words<W: Word>(engine: &mut Engine, request: Request, least: u64,
     for (request, count, blocked) in cases {
         let request = Request { max: least.max(count as u64), blocked, ..request };
         let what = format!("{:?}", plan.algorithm);
-        check_sort::<W>(engine, (request, native), &what, count, &[[0, count as u32]]).await?;
+        check_sort::<W>(trial, request, &what, count, &[[0, count as u32]]).await?;
     }
     Ok(())
 }
@@ -72,9 +94,9 @@ fn lengths(plan: &SortPlan, least: u64, facts: &Facts) -> (usize, Option<usize>)
 }
 
 /// Segments of all classes, the longest of three tiles and a part of one, with the second tile blocked.
-async fn check_segments<W: Word>(engine: &mut Engine, request: Request, native: bool) -> Result<(), Error> {
+async fn check_segments<W: Word>(trial: &Trial<'_>, request: Request) -> Result<(), Error> {
     // As many keys as it takes for all kernels to be there, and their tiles to be those of many.
-    let facts = engine.gpu().facts;
+    let facts = trial.gpu().facts;
     let most = facts.limits(request.payload.words()).longest(size_of::<W>().max(4)).min(1 << 20) as u32;
     let plan = SortPlan::new(Request { max: most.into(), ..request }, &facts)?;
     let Some(lists) = plan.segment_lists() else { return Ok(()) };
@@ -89,13 +111,13 @@ async fn check_segments<W: Word>(engine: &mut Engine, request: Request, native: 
     let count = bounds[bounds.len() - 1][1] as usize + 3;
     let of = Segmented { max: bounds.len() as u32, begins: Place::default(), ends: Place::default() };
     let request = Request { max: count as u64, blocked: Blocked::run(1, 2), ..request }.in_segments(of);
-    check_sort::<W>(engine, (request, native), "segments", count, &bounds).await
+    check_sort::<W>(trial, request, "segments", count, &bounds).await
 }
 
 /// Whether so many keys come out in order, each of these stretches by itself.
 async fn check_sort<W: Word>(
-    engine: &mut Engine,
-    (request, native): (Request, bool),
+    trial: &Trial<'_>,
+    request: Request,
     what: &str,
     count: usize,
     bounds: &[[u32; 2]],
@@ -119,7 +141,7 @@ async fn check_sort<W: Word>(
     };
     let ends = [0, 1].map(|end| bounds.iter().map(|bounds| bounds[end]).collect::<Vec<u32>>());
     let lists = Lists { begins: bytemuck::cast_slice(&ends[0]), ends: bytemuck::cast_slice(&ends[1]) };
-    engine.sort_untested(request, native, data, request.segments.map(|_| lists)).await?;
+    trial.sort(request, data, request.segments.map(|_| lists)).await?;
     let right_keys = match request.payload {
         Payload::Indices => sorted == keys,
         _ => sorted.iter().zip(&order).all(|(&key, &i)| key == keys[i]),
@@ -130,8 +152,11 @@ async fn check_sort<W: Word>(
         return Ok(());
     }
     Err(Error::SelfTest {
-        backend: engine.gpu().name(),
-        what: format!("{what} of keys of {} bits with payload {:?}, native kernels: {native}", request.key_bits, request.payload),
+        backend: trial.gpu().name(),
+        what: format!(
+            "{what} of keys of {} bits with payload {:?}, native kernels: {}",
+            request.key_bits, request.payload, trial.native
+        ),
         why: format!("{count} keys came out wrong"),
     })
 }
@@ -142,7 +167,7 @@ fn few<W: Word>(i: usize) -> W {
 }
 
 /// Segments of many lengths, and an array of two segments and a part of one. The last key selected is one of many that are equal.
-async fn check_top<W: Word>(engine: &mut Engine, request: Request, top: Top, native: bool) -> Result<(), Error> {
+async fn check_top<W: Word>(trial: &Trial<'_>, request: Request, top: Top) -> Result<(), Error> {
     let (k, segment) = (top.k as usize, SELECT_SEGMENT as usize);
     let mut bounds: Vec<[u32; 2]> = vec![];
     if top.segmented {
@@ -164,13 +189,13 @@ async fn check_top<W: Word>(engine: &mut Engine, request: Request, top: Top, nat
     let mut found = vec![0_u32; expected.len()];
     let data = Data::Top(bytemuck::cast_slice(&keys), bytemuck::cast_slice(&bounds), bytemuck::cast_slice_mut(&mut found));
     let max = if top.segmented { bounds.len() } else { count };
-    engine.sort_untested(Request { max: max as u64, blocked: Blocked::NONE, ..request }, native, data, None).await?;
+    trial.sort(Request { max: max as u64, blocked: Blocked::NONE, ..request }, data, None).await?;
     if found == expected {
         return Ok(());
     }
     Err(Error::SelfTest {
-        backend: engine.gpu().name(),
-        what: format!("{top:?} of keys of {} bits, native kernels: {native}", request.key_bits),
+        backend: trial.gpu().name(),
+        what: format!("{top:?} of keys of {} bits, native kernels: {}", request.key_bits, trial.native),
         why: format!("the selection of {count} keys came out wrong"),
     })
 }
@@ -178,8 +203,8 @@ async fn check_top<W: Word>(engine: &mut Engine, request: Request, top: Top, nat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use polysort_core::plan::tuning::PassShape;
-    use polysort_core::plan::{Class, Kernel, Length, PassKind, Tuned, Variant};
+    use polysort_shaders::plan::tuning::PassShape;
+    use polysort_shaders::plan::{Class, Kernel, Length, PassKind, Tuned, Variant};
 
     /// What moves keys in a sort of so many.
     fn moving(request: Request, facts: &Facts, count: u64) -> Vec<Variant> {

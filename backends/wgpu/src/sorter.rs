@@ -1,17 +1,19 @@
 //! `DeviceSorter`: sorts what is on the caller's device already, recorded into the caller's own commands.
 
-use crate::engine::Engine;
-use crate::gpu::{Gpu, STORAGE, wanted};
-use crate::launch::{Bound, Count, Launches};
-use crate::profile::{self, Profile};
+use crate::adapters::wanted;
+use crate::ask::Ask;
+use crate::bind::{Bound, Part, invalid};
+use crate::engine::{Asked, Engine, Memory};
+use crate::gpu::{Gpu, Lost, STORAGE};
+use crate::launch::Launches;
+use crate::prepared::Prepared;
 use crate::wait::{Waiting, blocking};
-use async_lock::Mutex;
 use bytemuck::Pod;
-use polysort_core::plan::{self, Algorithm, Payload, Place, Request, Segmented, SortPlan, Top, Tuned};
 use polysort_core::{Error, MaskKey, Options, Spec};
+use polysort_shaders::plan::{Buffer as Role, Payload, Place, Request, Segmented, SortPlan, Top, Tuned};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use wgpu::{Adapter, Buffer, BufferUsages, CommandEncoder, ComputePass, ComputePassDescriptor, Device, Features, Queue};
+use wgpu::{Adapter, Buffer, Device, Features, Queue};
 
 /// Makes sorts that are recorded into the caller's commands, on the caller's device.
 ///
@@ -30,9 +32,10 @@ use wgpu::{Adapter, Buffer, BufferUsages, CommandEncoder, ComputePass, ComputePa
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone)]
 pub struct DeviceSorter {
     gpu: Arc<Gpu>,
-    engine: Mutex<Engine>,
+    engine: Arc<Engine>,
 }
 
 /// What a prepared sort leaves.
@@ -41,76 +44,6 @@ enum Wanted {
     Sorted(Payload),
     /// The positions of so many first keys.
     First(u32),
-}
-
-/// A part of a buffer, from a byte offset on. A buffer is the part that starts at 0.
-#[derive(Clone, Copy, Debug)]
-pub struct Part<'a> {
-    /// The buffer; it needs the usage `STORAGE`.
-    pub buffer: &'a Buffer,
-    /// Where the first element starts, in bytes: a multiple of 4.
-    pub offset: u64,
-}
-
-impl<'a> From<&'a Buffer> for Part<'a> {
-    fn from(buffer: &'a Buffer) -> Self {
-        Self { buffer, offset: 0 }
-    }
-}
-
-/// What a prepared sort is to do.
-#[derive(Clone, Copy, Debug)]
-pub struct Ask<'a> {
-    max: u32,
-    options: Options,
-    algorithm: Option<Algorithm>,
-    count: Option<(&'a Buffer, u32)>,
-    segments: Option<(Part<'a>, Part<'a>, u32)>,
-}
-
-impl<'a> Ask<'a> {
-    /// To sort up to `max` keys, ascending, by all bits.
-    pub fn up_to(max: u32) -> Self {
-        Self { max, options: Options::ascending(), algorithm: None, count: None, segments: None }
-    }
-
-    /// In this order, by these bits.
-    #[must_use]
-    pub fn options(self, options: Options) -> Self {
-        Self { options, ..self }
-    }
-
-    /// By this algorithm, whatever the number of keys.
-    #[must_use]
-    pub fn algorithm(self, algorithm: Algorithm) -> Self {
-        Self { algorithm: Some(algorithm), ..self }
-    }
-
-    /// Each of up to `max` segments by itself, those that `offsets` tell, `u32` each: segment `i` is the keys from `offsets[i]` on to before
-    /// `offsets[i + 1]`. Offsets are read when the sort runs, and its [`Count`] is then the number of segments. Keys of no segment stay where
-    /// they are; what lies beyond the keys that were asked for does not count. Segments must not overlap: if they do, what becomes of the keys,
-    /// those of other segments too, is not told.
-    ///
-    /// The buffer holds `max + 1` numbers, needs the usage `STORAGE`, and is none of those that are sorted. It is for sorts and argsorts, not for
-    /// selections. Lists of the segments must fit a binding, or [`Error::TooLong`] tells how many surely do.
-    #[must_use]
-    pub fn segments(self, offsets: impl Into<Part<'a>>, max: u32) -> Self {
-        let begins: Part<'a> = offsets.into();
-        self.segments_between(begins, Part { offset: begins.offset + 4, ..begins }, max)
-    }
-
-    /// As [`segments`](Ask::segments), with gaps: segment `i` is the keys from `begins[i]` on to before `ends[i]`, `max` numbers each.
-    #[must_use]
-    pub fn segments_between(self, begins: impl Into<Part<'a>>, ends: impl Into<Part<'a>>, max: u32) -> Self {
-        Self { segments: Some((begins.into(), ends.into(), max)), ..self }
-    }
-
-    /// With the number of keys, or of segments, in word `index` of `buffer` when the sort runs, if it is recorded with [`Count::OnDevice`].
-    /// The buffer needs the usage `STORAGE`, and is none of those that are sorted.
-    #[must_use]
-    pub fn counted_by(self, buffer: &'a Buffer, index: u32) -> Self {
-        Self { count: Some((buffer, index)), ..self }
-    }
 }
 
 impl DeviceSorter {
@@ -132,10 +65,10 @@ impl DeviceSorter {
     /// # Errors
     /// As [`new`](DeviceSorter::new).
     pub fn with_tuned(device: &Device, queue: &Queue, tuned: Tuned) -> Result<Self, Error> {
-        let mut gpu = Gpu::on(device.clone(), queue.clone(), Arc::default())?;
+        let mut gpu = Gpu::on(device.clone(), queue.clone(), Lost::default())?;
         gpu.facts.tuned = tuned;
         let gpu = Arc::new(gpu);
-        Ok(Self { engine: Mutex::new(Engine::new(gpu.clone())), gpu })
+        Ok(Self { engine: Arc::new(Engine::new(gpu.clone(), Asked::default(), Memory::default())), gpu })
     }
 
     /// Bytes of scratch that a sort of up to `max` keys of `K`, with values of `value_bytes` bytes (0 for none), takes; of other sorts,
@@ -145,7 +78,7 @@ impl DeviceSorter {
     /// As [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
     pub fn scratch_bytes<K: MaskKey>(&self, value_bytes: usize, max: u32) -> Result<u64, Error> {
         let payload = payload(value_bytes)?;
-        let request = Request { payload, ..Request::keys(bits::<K>(), Spec::of::<K>(Options::ascending())?, max.into()) };
+        let request = Request { payload, ..Request::keys(bits::<K>(), Spec::of_masks::<K>(Options::ascending())?, max.into()) };
         Ok(SortPlan::new(request, &self.gpu.facts)?.scratch_bytes())
     }
 
@@ -262,149 +195,75 @@ impl DeviceSorter {
         ask: Ask<'_>,
     ) -> Result<Prepared, Error> {
         let gpu = &self.gpu;
-        let request = Request::keys(bits::<K>(), Spec::of::<K>(ask.options)?, ask.max.into());
+        let request = Request::keys(bits::<K>(), Spec::of_masks::<K>(ask.options)?, ask.max.into());
         let request = match wanted {
             Wanted::Sorted(payload) => Request { payload, ..request },
             Wanted::First(k) => request.select(Top { k, segmented: false }),
         };
-        let keys = Placed::new(gpu, "keys", keys, u64::from(ask.max) * size_of::<K>() as u64)?;
-        let values = values.map(|part| Placed::new(gpu, "values", part, request.value_bytes())).transpose()?;
-        if values.as_ref().is_some_and(|values| values.overlaps(&keys)) {
-            return Err(invalid("keys and values overlap; give them ranges of their own".into()));
-        }
-        let mut lists = None;
-        if let Some((begins, ends, max)) = ask.segments {
-            let place = |what, part| Placed::new(gpu, what, part, 4 * u64::from(max));
-            let (begins, ends) = (place("begins", begins)?, place("ends", ends)?);
-            for list in [&begins, &ends] {
-                if list.bound.buffer == keys.bound.buffer || values.as_ref().is_some_and(|v| v.bound.buffer == list.bound.buffer)
-                {
-                    return Err(invalid("the segments lie in a buffer that is sorted; give them one of their own".into()));
-                }
+        check_apart(&request, keys, values, &ask)?;
+        let place = |part: Part<'_>, role| part.place(gpu, role);
+        let segments = match ask.segments {
+            None => None,
+            Some((begins, ends, max)) => {
+                Some(Segmented { max, begins: place(begins, Role::Begins)?, ends: place(ends, Role::Ends)? })
             }
-            lists = Some((begins, ends, max));
-        }
-        let mut counted = None;
-        if let Some((buffer, index)) = ask.count {
-            let count = Placed::new(gpu, "count", buffer.into(), 4 * (u64::from(index) + 1))?;
-            if count.bound.buffer == keys.bound.buffer || values.as_ref().is_some_and(|v| v.bound.buffer == count.bound.buffer) {
-                return Err(invalid("the count lies in a buffer that is sorted; give it one of its own".into()));
+        };
+        let request = Request {
+            keys: place(keys, Role::Keys)?,
+            values: values.map_or(Ok(Place::default()), |values| place(values, Role::Values))?,
+            aliased: request.top.is_some() && values.is_some_and(|values| values.buffer == keys.buffer),
+            algorithm: ask.algorithm,
+            segments,
+            ..request
+        };
+        let callers = |role| match role {
+            Role::Keys => Some(keys),
+            Role::Values => values,
+            Role::Begins => ask.segments.map(|(begins, ..)| begins),
+            Role::Ends => ask.segments.map(|(_, ends, _)| ends),
+            _ => None,
+        };
+        // What is wrong with the caller's buffers is known before anything is compiled.
+        let plan = SortPlan::new(request, &gpu.facts)?;
+        for role in [Role::Keys, Role::Values, Role::Begins, Role::Ends] {
+            if let Some(part) = callers(role) {
+                Bound::new(gpu, role, part, plan.touched_bytes(role))?;
             }
-            counted = Some((count.bound, index));
         }
-        let values_place = values.as_ref().map_or_else(Place::default, |values| values.place);
-        let segments = lists.as_ref().map(|(begins, ends, max)| Segmented { max: *max, begins: begins.place, ends: ends.place });
-        let request = Request { keys: keys.place, values: values_place, algorithm: ask.algorithm, segments, ..request };
-        let (request, native) = Engine::locked(&self.engine, waiting).await.tested(request).await?;
+        let (request, native) = self.engine.tested(waiting, request).await?;
         let plan = SortPlan::new(request, &gpu.facts)?;
         let launches = gpu.watched(|| {
             let mut scratch = BTreeMap::new();
             for &(role, bytes) in &plan.scratch {
                 scratch.insert(role, gpu.buffer(&format!("polysort {role:?}"), bytes, STORAGE)?);
             }
-            Launches::new(gpu, plan, native, counted, &|role| match role {
-                plan::Buffer::Keys => keys.bound.clone(),
-                plan::Buffer::Values => values.as_ref().expect("a payload has values").bound.clone(),
-                plan::Buffer::Begins => lists.as_ref().expect("segments have begins").0.bound.clone(),
-                plan::Buffer::Ends => lists.as_ref().expect("segments have ends").1.bound.clone(),
-                role => Bound::whole(&scratch[&role]).at_most(gpu.facts.max_binding),
-            })
+            let counted = ask.count.map(|(buffer, index)| (Part::from(buffer), index));
+            Launches::new(gpu, plan, native, counted, &|role| callers(role).unwrap_or_else(|| Part::from(&scratch[&role])))
         });
-        Ok(Prepared { gpu: gpu.clone(), launches: launches.await? })
+        Ok(Prepared::new(gpu.clone(), launches.await?))
     }
 }
 
-/// A sort with everything compiled, bound and allocated.
-///
-/// Recording makes no object of wgpu and submits nothing. The same sort may be recorded any number of times, with different counts, in
-/// one encoder as well: what is recorded runs in its order. It must not run on two queues at a time.
-pub struct Prepared {
-    gpu: Arc<Gpu>,
-    launches: Launches,
-}
-
-impl Prepared {
-    /// Records the sort into a pass of the caller's.
-    ///
-    /// # Errors
-    /// [`Error::TooLong`] for more keys, or segments, than it was prepared for, [`Error::Unsupported`] for [`Count::OnDevice`] if it was not prepared with
-    /// a count buffer. Nothing is recorded then.
-    pub fn record(&self, pass: &mut ComputePass<'_>, count: Count) -> Result<(), Error> {
-        if count == Count::OnDevice && !self.launches.is_counted() {
-            let what = "a count on the device by a sort that was prepared without one; use `Ask::counted_by`".into();
-            return Err(Error::Unsupported { what });
-        }
-        self.launches.record(pass, count)
-    }
-
-    /// Records the sort into an encoder, in a pass of its own.
-    ///
-    /// # Errors
-    /// As [`record`](Prepared::record).
-    pub fn record_in(&self, encoder: &mut CommandEncoder, count: Count) -> Result<(), Error> {
-        let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor { label: Some("polysort"), timestamp_writes: None });
-        self.record(&mut pass, count)
-    }
-
-    /// What it does, launch by launch.
-    pub fn plan(&self) -> &SortPlan {
-        self.launches.plan()
-    }
-
-    /// Runs the sort `trials` times, after `restore` has recorded what makes its input, and tells how long it and each of its launches
-    /// took. The device is waited for.
-    ///
-    /// # Errors
-    /// As [`record`](Prepared::record), or if the device fails.
-    pub fn profile(&self, count: Count, trials: usize, restore: impl Fn(&mut CommandEncoder)) -> Result<Profile, Error> {
-        profile::profile(&self.gpu, &(&self.launches, count), trials, restore)
+impl core::fmt::Debug for DeviceSorter {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_tuple("DeviceSorter").field(&self.gpu.name()).finish()
     }
 }
 
-/// A part of a buffer, as it can be bound.
-struct Placed {
-    bound: Bound,
-    place: Place,
-    /// Bytes from the start of the buffer.
-    start: u64,
-    end: u64,
-}
-
-impl Placed {
-    fn new(gpu: &Gpu, what: &str, Part { buffer, offset }: Part<'_>, bytes: u64) -> Result<Self, Error> {
-        if !buffer.usage().contains(BufferUsages::STORAGE) {
-            return Err(invalid(format!("the buffer of the {what} lacks the usage STORAGE")));
-        }
-        if !offset.is_multiple_of(4) {
-            return Err(invalid(format!("the {what} start at byte {offset}, which is no multiple of 4")));
-        }
-        // Kernels address whole words.
-        let end = offset + bytes.next_multiple_of(4).max(4);
-        if end > buffer.size() {
-            let (size, bytes) = (buffer.size(), bytes.next_multiple_of(4));
-            return Err(invalid(format!(
-                "the buffer of the {what} has {size} bytes, but {bytes} from byte {offset} on are needed"
-            )));
-        }
-        let start = offset - offset % u64::from(gpu.device.limits().min_storage_buffer_offset_alignment);
-        let size = end - start;
-        if size > gpu.facts.max_binding {
-            return Err(invalid(format!(
-                "{size} bytes of {what} are more than the {} that a binding holds",
-                gpu.facts.max_binding
-            )));
-        }
-        let bound = Bound { buffer: buffer.clone(), offset: start, size };
-        Ok(Self { bound, place: Place { first: ((offset - start) / 4) as u32 }, start: offset, end })
+/// Whether what is sorted lies apart, and what tells how to sort it lies in other buffers.
+fn check_apart(request: &Request, keys: Part<'_>, values: Option<Part<'_>>, ask: &Ask<'_>) -> Result<(), Error> {
+    let key_bytes = request.max * u64::from(request.key_bits) / 8;
+    if values.is_some_and(|values| values.overlaps(request.value_bytes(), &keys, key_bytes)) {
+        return Err(invalid("keys and values overlap; give them ranges of their own".into()));
     }
-
-    fn overlaps(&self, other: &Self) -> bool {
-        self.bound.buffer == other.bound.buffer && self.start < other.end && other.start < self.end
+    let is_sorted = |buffer: &Buffer| buffer == keys.buffer || values.is_some_and(|values| values.buffer == buffer);
+    if ask.segments.is_some_and(|(begins, ends, _)| is_sorted(begins.buffer) || is_sorted(ends.buffer)) {
+        return Err(invalid("the segments lie in a buffer that is sorted; give them one of their own".into()));
     }
-}
-
-fn invalid(why: String) -> Error {
-    Error::InvalidBuffer { why }
+    if ask.count.is_some_and(|(buffer, _)| is_sorted(buffer)) {
+        return Err(invalid("the count lies in a buffer that is sorted; give it one of its own".into()));
+    }
+    Ok(())
 }
 
 fn bits<K: MaskKey>() -> u32 {

@@ -14,10 +14,15 @@ impl WgpuBackend {
     /// # Errors
     /// As there.
     pub async fn sort_async<K: Sortable>(&self, keys: &mut [K], options: Options) -> Result<(), Error> {
+        if !K::IS_REBUILT {
+            permutation::gather_keys(keys, &self.argsort_async(keys, options).await?);
+            return Ok(());
+        }
         let spec = Spec::of::<K>(options)?;
         let mut words = Words::of(keys)?;
         self.sort_words(Waiting::Elsewhere, words.get(), spec).await?;
-        words.finish()
+        words.finish();
+        Ok(())
     }
 
     /// [`Sort::sort_pairs_with`](polysort_core::Sort::sort_pairs_with) without blocking.
@@ -32,10 +37,15 @@ impl WgpuBackend {
     ) -> Result<(), Error> {
         let spec = Spec::of::<K>(options)?;
         Error::check_lengths("keys", keys.len(), "values", values.len())?;
+        if !K::IS_REBUILT {
+            permutation::gather_pairs(keys, values, &self.argsort_async(keys, options).await?);
+            return Ok(());
+        }
         let mut pairs = Pairs::of(keys, values)?;
         let (keys, values) = pairs.get();
         self.sort_word_pairs(Waiting::Elsewhere, keys, values, spec).await?;
-        pairs.finish()
+        pairs.finish();
+        Ok(())
     }
 
     /// [`Sort::argsort_with`](polysort_core::Sort::argsort_with) without blocking.
@@ -97,10 +107,15 @@ impl WgpuBackend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> Result<(), Error> {
+        if !K::IS_REBUILT {
+            permutation::gather_keys(keys, &self.argsort_segments_async(keys, segments, options).await?);
+            return Ok(());
+        }
         let spec = Spec::of::<K>(options)?;
         let mut words = Words::of(keys)?;
         self.sort_segment_words(Waiting::Elsewhere, words.get(), segments.into(), spec).await?;
-        words.finish()
+        words.finish();
+        Ok(())
     }
 
     /// [`Sort::sort_pairs_segments_with`](polysort_core::Sort::sort_pairs_segments_with) without blocking.
@@ -116,10 +131,15 @@ impl WgpuBackend {
     ) -> Result<(), Error> {
         let spec = Spec::of::<K>(options)?;
         Error::check_lengths("keys", keys.len(), "values", values.len())?;
+        if !K::IS_REBUILT {
+            permutation::gather_pairs(keys, values, &self.argsort_segments_async(keys, segments, options).await?);
+            return Ok(());
+        }
         let mut pairs = Pairs::of(keys, values)?;
         let (keys, values) = pairs.get();
         self.sort_segment_word_pairs(Waiting::Elsewhere, keys, values, segments.into(), spec).await?;
-        pairs.finish()
+        pairs.finish();
+        Ok(())
     }
 
     /// [`Sort::argsort_segments_with`](polysort_core::Sort::argsort_segments_with) without blocking.

@@ -3,32 +3,35 @@
 //! A store that is larger than a binding lies in pages; the distances of a search are computed page by page.
 
 use crate::backend::WgpuBackend;
+use crate::bind::{Bound, Part};
+use crate::call::Call;
+use crate::copy::Copiers;
 use crate::engine::{Engine, PASS};
 use crate::gpu::{Gpu, STORAGE};
-use crate::launch::{Bound, Count, Launch, Launches};
+use crate::launch::{Count, Launch, Launches};
 use crate::profile::{self, Profile, Profiled};
-use crate::staging::encoder;
 use crate::wait::{Waiting, blocking};
 use crate::way::Ways;
-use async_lock::MutexGuard;
 use half::f16;
-use polysort_core::plan::{Buffer as Role, Command, SearchPlan, SortPlan};
 use polysort_core::vector::{
     BY_DISTANCE, Distances, Metric, Nearest, Precision, Search, Shape, VectorSearch, VectorStore, nearest_of,
 };
 use polysort_core::{Error, Segments};
 use polysort_shaders::abi;
-use rayon::prelude::*;
+use polysort_shaders::plan::{Buffer as Role, Command, SearchPlan, SearchSize, SortPlan};
 use std::borrow::Cow;
-use wgpu::{Buffer, BufferUsages, ComputePass};
+use std::sync::Arc;
+use wgpu::{Buffer, BufferUsages, CommandEncoder, ComputePass};
 
 /// Vectors on a GPU.
+#[derive(Debug)]
 pub struct WgpuStore {
     backend: WgpuBackend,
     memory: Memory,
 }
 
 /// Where the vectors of a store, and its entries, lie.
+#[derive(Debug)]
 struct Memory {
     shape: Shape,
     /// Slots of all pages but the last.
@@ -58,41 +61,50 @@ impl Memory {
         Ok(Self { shape, page_slots, pages, entries, entry_count: 0 })
     }
 
-    async fn write(&self, engine: &mut Engine, slot: u32, vectors: &[f32]) -> Result<(), Error> {
-        self.shape.check_write(slot, vectors.len())?;
-        let (dimension, mut slot, mut rest) = (self.shape.dimension, slot as usize, vectors);
-        while !rest.is_empty() {
-            let (page, place) = (slot / self.page_slots, slot % self.page_slots);
-            let count = (self.page_slots - place).min(rest.len() / dimension);
-            let (part, after) = rest.split_at(count * dimension);
-            let start = place as u64 * SearchPlan::stride_bytes(self.shape);
-            engine.upload(&self.rows(part), &self.pages[page], start).await?;
-            (slot, rest) = (slot + count, after);
+    /// Writes all of `vectors`, or, if that fails or the future is dropped, none.
+    async fn write(&self, engine: &Arc<Engine>, waiting: Waiting, slot: u32, vectors: &[f32]) -> Result<(), Error> {
+        self.shape.check_write(slot, vectors)?;
+        let rows = self.rows(vectors, &engine.gpu().copiers);
+        let stride = SearchPlan::stride_bytes(self.shape);
+        let (mut places, mut slot, mut count) = (vec![], slot as usize, vectors.len() / self.shape.dimension);
+        while count > 0 {
+            let (page, first) = (slot / self.page_slots, slot % self.page_slots);
+            let there = (self.page_slots - first).min(count);
+            places.push((&self.pages[page], first as u64 * stride, there as u64 * stride));
+            (slot, count) = (slot + there, count - there);
         }
-        Ok(())
+        let mut call = Call::begin(engine, waiting, None, &[], rows.len() as u64).await?;
+        call.upload_all(&rows, &places).await
     }
 
     /// Vectors as they lie in a page.
-    fn rows<'a>(&self, vectors: &'a [f32]) -> Cow<'a, [u8]> {
+    fn rows<'a>(&self, vectors: &'a [f32], copiers: &Copiers) -> Cow<'a, [u8]> {
         if self.shape.precision == Precision::F32 {
             return bytemuck::cast_slice(vectors).into();
         }
-        let stride = SearchPlan::stride_bytes(self.shape) as usize / 2;
-        let mut halves = vec![f16::ZERO; vectors.len() / self.shape.dimension * stride];
-        let rows = halves.par_chunks_mut(stride).zip(vectors.par_chunks(self.shape.dimension));
-        rows.for_each(|(row, vector)| row.iter_mut().zip(vector).for_each(|(half, &number)| *half = f16::from_f32(number)));
+        let (dimension, stride) = (self.shape.dimension, SearchPlan::stride_bytes(self.shape) as usize / 2);
+        let count = vectors.len() / dimension;
+        let mut halves = vec![f16::ZERO; count * stride];
+        let part = copiers.part(size_of_val(&*halves)).div_ceil(2 * stride);
+        let rows = halves.chunks_mut(part * stride).zip(vectors.chunks(part * dimension)).collect();
+        copiers.each(rows, |(halves, vectors)| {
+            for (row, vector) in halves.chunks_exact_mut(stride).zip(vectors.chunks_exact(dimension)) {
+                row.iter_mut().zip(vector).for_each(|(half, &number)| *half = f16::from_f32(number));
+            }
+        });
         bytemuck::pod_collect_to_vec(&halves).into()
     }
 
-    async fn set_entries(&mut self, engine: &mut Engine, slots: &[u32]) -> Result<(), Error> {
+    /// Replaces the entries, or, if that fails or the future is dropped, keeps those that there were.
+    async fn set_entries(&mut self, engine: &Arc<Engine>, waiting: Waiting, slots: &[u32]) -> Result<(), Error> {
         self.shape.check_entries(slots)?;
-        let bytes = size_of_val(slots) as u64;
-        fits(engine.gpu(), "entries", slots.len(), 4)?;
-        if self.entries.size() < bytes {
-            self.entries = engine.gpu().buffer("polysort entries", bytes.next_power_of_two(), STORAGE)?;
-        }
-        engine.upload(bytemuck::cast_slice(slots), &self.entries, 0).await?;
-        self.entry_count = slots.len();
+        let gpu = engine.gpu();
+        fits(gpu, "entries", slots.len(), 4)?;
+        let bytes: &[u8] = bytemuck::cast_slice(slots);
+        let mut call = Call::begin(engine, waiting, None, &[], bytes.len() as u64).await?;
+        let entries = gpu.watched(|| gpu.buffer("polysort entries", bytes.len() as u64, STORAGE)).await?;
+        call.upload_all(bytes, &[(&entries, 0, bytes.len() as u64)]).await?;
+        (self.entries, self.entry_count) = (entries, slots.len());
         Ok(())
     }
 }
@@ -115,11 +127,11 @@ impl WgpuStore {
     }
 
     async fn put(&mut self, waiting: Waiting, slot: u32, vectors: &[f32]) -> Result<(), Error> {
-        self.memory.write(&mut *self.backend.engine(waiting).await, slot, vectors).await
+        self.memory.write(self.backend.engine(), waiting, slot, vectors).await
     }
 
     async fn name(&mut self, waiting: Waiting, slots: &[u32]) -> Result<(), Error> {
-        self.memory.set_entries(&mut *self.backend.engine(waiting).await, slots).await
+        self.memory.set_entries(self.backend.engine(), waiting, slots).await
     }
 }
 
@@ -180,24 +192,28 @@ impl WgpuBackend {
     ///
     /// # Errors
     /// As [`VectorSearch::nearest`]; [`Error::Unsupported`] in a browser, and for a `k` of more than
-    /// [`Facts::most_selected`](polysort_core::plan::Facts::most_selected).
+    /// [`Facts::most_selected`](polysort_shaders::plan::Facts::most_selected).
     pub fn profile_search(&self, store: &WgpuStore, search: &Search<'_>, k: u32, trials: usize) -> Result<Profile, Error> {
         blocking(async {
-            let (mut engine, native) = self.searching(Waiting::Here, store, search).await?;
-            match engine.search_launches(&store.memory, search, k, native).await? {
-                Some(launches) => profile::profile(self.gpu(), &launches, trials, |_| {}),
+            let native = self.searching(Waiting::Here, store, search).await?;
+            match SearchCall::begin(self.engine(), Waiting::Here, &store.memory, search, k, native).await? {
+                Some(mut search) => {
+                    // What was uploaded is submitted.
+                    search.call.run(|_| Ok(()), &[], &mut []).await?;
+                    profile::profile(self.gpu(), &search.launches, trials, |_| {})
+                }
                 None => Ok(Profile::default()),
             }
         })
     }
 
     async fn all_distances(&self, waiting: Waiting, store: &WgpuStore, search: &Search<'_>) -> Result<Distances, Error> {
-        let (mut engine, native) = self.searching(waiting, store, search).await?;
+        let native = self.searching(waiting, store, search).await?;
         let count = search.candidate_indices.len();
         let mut found = Distances { distances: vec![0.0; count], slots: vec![0; count] };
         let Distances { distances, slots } = &mut found;
         let (distances, slots) = (bytemuck::cast_slice_mut(distances), bytemuck::cast_slice_mut(slots));
-        engine.search(&store.memory, search, 0, native, distances, slots).await?;
+        SearchCall::run(self.engine(), waiting, &store.memory, search, (0, native), distances, slots).await?;
         Ok(found)
     }
 
@@ -215,23 +231,18 @@ impl WgpuBackend {
             let selected = self.top_k_segment_words(waiting, keys, k, Segments::Offsets(&offsets), BY_DISTANCE).await?;
             return nearest_of(&found, search.candidate_offsets, k, &selected);
         }
-        let (mut engine, native) = self.searching(waiting, store, search).await?;
+        let native = self.searching(waiting, store, search).await?;
         let count = k * (search.candidate_offsets.len() - 1);
         let mut found = Distances { distances: vec![0.0; count], slots: vec![0; count] };
         let Distances { distances, slots } = &mut found;
         let (near, near_slots) = (bytemuck::cast_slice_mut(distances), bytemuck::cast_slice_mut(slots));
-        engine.search(&store.memory, search, k as u32, native, near, near_slots).await?;
+        SearchCall::run(self.engine(), waiting, &store.memory, search, (k as u32, native), near, near_slots).await?;
         Nearest::new(k, found.distances, found.slots)
     }
 
-    /// The engine for a search that is right in itself, and whether by native kernels, which passed their test then; or the translated ones
-    /// did.
-    async fn searching(
-        &self,
-        waiting: Waiting,
-        store: &WgpuStore,
-        search: &Search<'_>,
-    ) -> Result<(MutexGuard<'_, Engine>, bool), Error> {
+    /// Checks a search, and tests distances of its kind if that was not done. Returns whether native kernels passed their test; else the
+    /// translated ones did.
+    async fn searching(&self, waiting: Waiting, store: &WgpuStore, search: &Search<'_>) -> Result<bool, Error> {
         let shape = store.memory.shape;
         if !self.is_same(&store.backend) {
             return Err(Error::InvalidBuffer {
@@ -239,16 +250,16 @@ impl WgpuBackend {
             });
         }
         search.queries(shape.dimension, store.memory.entry_count)?;
-        let mut engine = self.engine(waiting).await;
+        let engine = self.engine();
         let vectors = SearchPlan::new(shape, search.metric, self.facts()).distances.variant.vectors.expect("it works on vectors");
-        if let Some(&native) = engine.tested_distances.get(&vectors) {
-            return Ok((engine, native));
+        if let Some(native) = engine.tested_distances.get(&vectors) {
+            return Ok(native);
         }
         let mut ways = Ways::in_languages(self.gpu().is_native);
-        while !ways.takes(check(&mut engine, shape, search.metric, ways.current().native).await)? {}
+        while !ways.takes(check(engine, waiting, shape, search.metric, ways.current().native).await)? {}
         let native = ways.current().native;
-        engine.tested_distances.insert(vectors, native);
-        Ok((engine, native))
+        engine.tested_distances.set(vectors, native);
+        Ok(native)
     }
 }
 
@@ -299,22 +310,29 @@ impl Profiled for SearchLaunches {
     }
 }
 
-impl Engine {
+/// A search that is on the device, and bound.
+struct SearchCall {
+    call: Call,
+    launches: SearchLaunches,
+}
+
+impl SearchCall {
     /// Brings what is searched for to the device, and binds what a search launches, if there are candidates: distances by native kernels or
     /// not, and what selects the `k` nearest of each query, unless `k` is 0.
-    async fn search_launches(
-        &mut self,
+    async fn begin(
+        engine: &Arc<Engine>,
+        waiting: Waiting,
         memory: &Memory,
         search: &Search<'_>,
         k: u32,
         native: bool,
-    ) -> Result<Option<SearchLaunches>, Error> {
+    ) -> Result<Option<Self>, Error> {
         let queries = search.candidate_offsets.len().saturating_sub(1);
         let candidates = search.candidate_indices.len();
         if candidates == 0 {
             return Ok(None);
         }
-        let gpu = self.gpu().clone();
+        let gpu = engine.gpu().clone();
         fits(&gpu, "candidates", candidates, 4)?;
         fits(&gpu, "numbers of all queries", search.queries.len(), 4)?;
         fits(&gpu, "queries", queries + 1, 8)?;
@@ -323,34 +341,42 @@ impl Engine {
         let selected = queries as u64 * u64::from(k);
         let select = match k {
             0 => None,
-            k => Some(self.tested(SearchPlan::select(k, queries as u64)).await?),
+            k => {
+                let (request, native) = engine.tested(waiting, SearchPlan::select(k, queries as u64)).await?;
+                Some((SortPlan::new(request, &gpu.facts)?, native))
+            }
         };
         let bounds: Vec<[u32; 2]> = match k {
             0 => vec![],
             _ => search.candidate_offsets.windows(2).map(|pair| [pair[0], pair[1]]).collect(),
         };
-        let sizes = [
-            (Role::Queries, size_of_val(search.queries) as u64),
-            (Role::Listed, 4 * candidates as u64),
-            (Role::Offsets, size_of_val(search.candidate_offsets) as u64),
-            (Role::Distances, 4 * candidates as u64),
-            (Role::Slots, 4 * candidates as u64),
-            (Role::Faults, 4),
-            (Role::Bounds, size_of_val(&*bounds) as u64),
-            (Role::Positions, 4 * selected),
-            (Role::NearDistances, 4 * selected),
-            (Role::NearSlots, 4 * selected),
-        ];
-        let roomy = |bytes: u64| bytes.next_power_of_two().min(gpu.facts.max_binding).max(bytes);
-        gpu.watched(|| sizes.into_iter().try_for_each(|(role, bytes)| self.grow(role, roomy(bytes)))).await?;
-        for (role, bytes) in [
+        let uploads: [(Role, &[u8]); 4] = [
             (Role::Queries, bytemuck::cast_slice(search.queries)),
             (Role::Listed, bytemuck::cast_slice(search.candidate_indices)),
             (Role::Offsets, bytemuck::cast_slice(search.candidate_offsets)),
             (Role::Bounds, bytemuck::cast_slice(&bounds)),
-        ] {
-            let buffer = self.buffer(role).clone();
-            self.upload(bytes, &buffer, 0).await?;
+        ];
+        let size = SearchSize {
+            queries: queries as u64,
+            candidates: candidates as u64,
+            entries: memory.entry_count as u64,
+            page_slots: 0,
+            selected,
+        };
+        let results = [Role::Distances, Role::Slots, Role::Faults, Role::Positions, Role::NearDistances, Role::NearSlots];
+        let touched = |role| SearchPlan::touched_bytes(memory.shape, size, role);
+        let roomy = |bytes: u64| bytes.next_power_of_two().min(gpu.facts.max_binding).max(bytes);
+        let needs: Vec<(Role, u64)> = uploads
+            .iter()
+            .map(|&(role, bytes)| (role, touched(role).max(bytes.len() as u64)))
+            .chain(results.map(|role| (role, touched(role))))
+            .map(|(role, bytes)| (role, roomy(bytes)))
+            .chain(select.iter().flat_map(|(plan, _)| plan.scratch.iter().copied()))
+            .collect();
+        let mut call = Call::begin(engine, waiting, None, &needs, 8 * selected.max(candidates as u64)).await?;
+        gpu.watched(|| needs.iter().try_for_each(|&(role, bytes)| call.workspace_mut().grow(&gpu, role, bytes))).await?;
+        for (role, bytes) in uploads {
+            call.upload(bytes, role).await?;
         }
         let about = abi::Search {
             queries: queries as u32,
@@ -362,16 +388,31 @@ impl Engine {
             selected: selected as u32,
             ..abi::Search::default()
         };
+        let launch = |command: &Command, about: abi::Search, page: &Buffer| {
+            let uniform = gpu.buffer_of("polysort search", bytemuck::bytes_of(&about), BufferUsages::UNIFORM)?;
+            let size = SearchSize { page_slots: about.page_slots.into(), ..size };
+            Launch::new(&gpu, command, native, |role| match role {
+                Role::Search => Bound::new(&gpu, role, Part::from(&uniform), size_of::<abi::Search>() as u64),
+                role => {
+                    let buffer = match role {
+                        Role::Vectors => page,
+                        Role::Entries => &memory.entries,
+                        role => call.workspace().buffer(role),
+                    };
+                    Bound::new(&gpu, role, Part::from(buffer), SearchPlan::touched_bytes(memory.shape, size, role))
+                }
+            })
+        };
         let bind = || {
             let mut pages = vec![];
             for (page, vectors) in memory.pages.iter().enumerate() {
                 let first = page * memory.page_slots;
                 let page_slots = memory.page_slots.min(memory.shape.capacity - first.min(memory.shape.capacity));
                 let about = abi::Search { page_first: first as u32, page_slots: page_slots as u32, ..about };
-                pages.push(self.bound(&plan.distances, native, about, memory, vectors)?);
+                pages.push(launch(&plan.distances, about, vectors)?);
             }
             let grid = plan.distances.groups.grid(candidates as u64, gpu.facts.max_groups)?;
-            let Some((request, selects_natively)) = select else {
+            let Some((select, selects_natively)) = select else {
                 return Ok(SearchLaunches { pages, grid, nearest: None });
             };
             let data = |role| match role {
@@ -379,83 +420,60 @@ impl Engine {
                 Role::Values => Role::Positions,
                 role => role,
             };
-            let select = SortPlan::new(request, &gpu.facts)?;
-            let select = Launches::new(&gpu, select, selects_natively, None, &|role| self.part(data(role)))?;
-            let nearest = self.bound(&plan.nearest, native, about, memory, &memory.entries)?;
+            let part = |role| Part::from(call.workspace().buffer(data(role)));
+            let select = Launches::new(&gpu, select, selects_natively, None, &part)?;
+            let nearest = launch(&plan.nearest, about, &memory.entries)?;
             let near_grid = plan.nearest.groups.grid(selected, gpu.facts.max_groups)?;
             let nearest = Some((select, Count::Fixed(queries as u32), nearest, near_grid));
             Ok(SearchLaunches { pages, grid, nearest })
         };
-        gpu.watched(bind).await.map(Some)
+        let launches = gpu.watched(bind).await?;
+        Ok(Some(Self { call, launches }))
     }
 
     /// Computes all distances, by native kernels or not; and selects the `k` nearest of each query, unless `k` is 0. The distances and slots
     /// of all, or of the nearest, come back as bytes.
-    async fn search(
-        &mut self,
+    async fn run(
+        engine: &Arc<Engine>,
+        waiting: Waiting,
         memory: &Memory,
         search: &Search<'_>,
-        k: u32,
-        native: bool,
+        (k, native): (u32, bool),
         distances: &mut [u8],
         slots: &mut [u8],
     ) -> Result<(), Error> {
-        let Some(launches) = self.search_launches(memory, search, k, native).await? else { return Ok(()) };
-        let gpu = self.gpu().clone();
-        let record = || {
-            let mut encoder = encoder(&gpu);
-            encoder.clear_buffer(self.buffer(Role::Faults), 0, None);
-            launches.record_whole(&mut encoder.begin_compute_pass(&PASS))?;
-            Ok::<_, Error>(encoder)
+        let Some(Self { mut call, launches }) = Self::begin(engine, waiting, memory, search, k, native).await? else {
+            return Ok(());
         };
-        let encoder = gpu.watched(|| gpu.guarded(record)?).await?;
         let results = if k == 0 { [Role::Distances, Role::Slots] } else { [Role::NearDistances, Role::NearSlots] };
-        let sources = [results[0], results[1], Role::Faults].map(|role| self.buffer(role).clone());
+        let sources = [results[0], results[1], Role::Faults].map(|role| call.workspace().buffer(role).clone());
         let mut faults = [0; 4];
-        self.finish(encoder, &sources, &mut [distances, slots, &mut faults]).await?;
+        let faulty = sources[2].clone();
+        let record = |encoder: &mut CommandEncoder| {
+            encoder.clear_buffer(&faulty, 0, None);
+            launches.record_whole(&mut encoder.begin_compute_pass(&PASS))
+        };
+        call.run(record, &sources, &mut [distances, slots, &mut faults]).await?;
         match u32::from_ne_bytes(faults) {
             0 => Ok(()),
             count => Err(Error::BadCandidates { count: count.into() }),
         }
     }
-
-    /// A launch for a page of vectors.
-    fn bound(
-        &self,
-        command: &Command,
-        native: bool,
-        about: abi::Search,
-        memory: &Memory,
-        page: &Buffer,
-    ) -> Result<Launch, Error> {
-        let uniform = self.gpu().buffer_of("polysort search", bytemuck::bytes_of(&about), BufferUsages::UNIFORM)?;
-        Launch::new(self.gpu(), command, native, |role| match role {
-            Role::Search => Bound::whole(&uniform),
-            Role::Vectors => Bound::whole(page).at_most(self.gpu().facts.max_binding),
-            Role::Entries => Bound::whole(&memory.entries).at_most(self.gpu().facts.max_binding),
-            role => self.part(role),
-        })
-    }
-
-    /// A buffer that was grown, as it is bound.
-    fn part(&self, role: Role) -> Bound {
-        Bound::whole(self.buffer(role)).at_most(self.gpu().facts.max_binding)
-    }
 }
 
 /// Whether distances in stores of this kind are right: of a few vectors of small whole numbers, which no order of adding up makes inexact.
-async fn check(engine: &mut Engine, shape: Shape, metric: Metric, native: bool) -> Result<(), Error> {
+async fn check(engine: &Arc<Engine>, waiting: Waiting, shape: Shape, metric: Metric, native: bool) -> Result<(), Error> {
     let (dimension, slots) = (shape.dimension, [3_u32, 0, 4]);
     let number = |vector: usize, d: usize| ((7 * vector + 3 * d + vector * d) % 5) as f32 - 1.0;
     let vector = |vector: usize| (0..dimension).map(move |d| number(vector, d));
-    let mut memory = Memory::new(engine.gpu(), Shape { capacity: 5, ..shape })?;
-    memory.write(engine, 0, &(0..5).flat_map(vector).collect::<Vec<_>>()).await?;
-    memory.set_entries(engine, &slots).await?;
+    let mut memory = Memory::new(engine.gpu(), shape.capacity(5))?;
+    memory.write(engine, waiting, 0, &(0..5).flat_map(vector).collect::<Vec<_>>()).await?;
+    memory.set_entries(engine, waiting, &slots).await?;
     let queries: Vec<f32> = (10..13).flat_map(vector).collect();
     let search = Search::new(&queries, &[2, 0, 1, 1, 2], &[0, 3, 3, 5]).metric(metric);
     let (mut distances, mut found) = ([0.0_f32; 5], [0_u32; 5]);
     let (out, slots_out) = (bytemuck::bytes_of_mut(&mut distances), bytemuck::bytes_of_mut(&mut found));
-    engine.search(&memory, &search, 0, native, out, slots_out).await?;
+    SearchCall::run(engine, waiting, &memory, &search, (0, native), out, slots_out).await?;
     let sum = |one: usize, other: usize, term: fn(f64, f64) -> f64| -> f64 {
         (0..dimension).map(|d| term(number(one, d).into(), number(other, d).into())).sum()
     };
@@ -469,6 +487,7 @@ async fn check(engine: &mut Engine, shape: Shape, metric: Metric, native: bool) 
             Metric::InnerProduct => -product(query, other),
             Metric::Cosine if lengths == 0.0 => 1.0,
             Metric::Cosine => 1.0 - product(query, other) / lengths,
+            other => return Err(Error::Unsupported { what: format!("distances by the metric {other:?}") }),
         };
         let allowed = if metric == Metric::Cosine { 1e-5 } else { 0.0 };
         // Sums beyond 2^24 are not whole any more.

@@ -15,8 +15,54 @@ pub(crate) enum Waiting {
     Elsewhere,
 }
 
+impl Waiting {
+    /// Runs what may wait for other calls: in this thread, or in another one while the caller's other tasks go on.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) async fn run<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        match self {
+            Self::Here => work(),
+            Self::Elsewhere => ::blocking::unblock(work).await,
+        }
+    }
+
+    /// Runs what would wait for other calls elsewhere. In a browser it must not wait.
+    #[cfg(target_arch = "wasm32")]
+    #[allow(clippy::unused_async, reason = "elsewhere it waits")]
+    pub(crate) async fn run<T>(self, work: impl FnOnce() -> T) -> T {
+        work()
+    }
+}
+
 /// A mapping that was asked for.
 pub(crate) type Mapping = oneshot::Receiver<Result<(), BufferAsyncError>>;
+
+/// A mapping, and what came of it if that is known.
+struct Asked {
+    mapping: Mapping,
+    result: Option<Result<(), BufferAsyncError>>,
+}
+
+impl From<Mapping> for Asked {
+    fn from(mapping: Mapping) -> Self {
+        Self { mapping, result: None }
+    }
+}
+
+impl Asked {
+    fn is_there(&mut self) -> bool {
+        if self.result.is_none() {
+            self.result = self.mapping.try_recv().ok().flatten();
+        }
+        self.result.is_some()
+    }
+
+    async fn result(self) -> Result<Result<(), BufferAsyncError>, oneshot::Canceled> {
+        match self.result {
+            Some(result) => Ok(result),
+            None => self.mapping.await,
+        }
+    }
+}
 
 /// Runs a call to its end in this thread; in a browser, where nobody may wait, only if it has not to.
 pub(crate) fn blocking<T>(call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
@@ -26,23 +72,21 @@ pub(crate) fn blocking<T>(call: impl Future<Output = Result<T, Error>>) -> Resul
         let mut call = core::pin::pin!(call);
         match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(result) => result,
-            Poll::Pending => Err(Error::Unsupported { what: "to wait in a browser; use the call's `_async` twin".into() }),
+            Poll::Pending => Err(Error::Unsupported { what: "to wait in a browser; use the call's `_async` variant".into() }),
         }
     }
     #[cfg(not(target_arch = "wasm32"))]
     pollster::block_on(call)
 }
 
-/// Asks for all of a buffer to be mapped.
-pub(crate) fn map(gpu: &Gpu, buffer: &Buffer, mode: MapMode) -> Result<Mapping, Error> {
+/// Asks for all of a buffer to be mapped. The caller guards this.
+pub(crate) fn map(buffer: &Buffer, mode: MapMode) -> Mapping {
     let (sender, receiver) = oneshot::channel();
-    gpu.guarded(|| {
-        buffer.map_async(mode, .., move |result| {
-            // Nobody waits any more if the receiver is gone.
-            sender.send(result).ok();
-        });
-    })?;
-    Ok(receiver)
+    buffer.map_async(mode, .., move |result| {
+        // Nobody waits any more if the receiver is gone.
+        sender.send(result).ok();
+    });
+    receiver
 }
 
 /// A mapping of a buffer that ends when this is dropped, unless it is [kept](Mapped::keep): nobody may wait for it any more.
@@ -65,11 +109,16 @@ impl Drop for Mapped<'_> {
 
 /// Maps all of a buffer, once everything that was submitted before is done.
 pub(crate) async fn mapped<'a>(gpu: &Gpu, waiting: Waiting, buffer: &'a Buffer, mode: MapMode) -> Result<Mapped<'a>, Error> {
-    let mapping = map(gpu, buffer, mode)?;
     let mapped = Mapped(Some(buffer));
-    let submission = gpu.guarded(|| gpu.queue.submit([]))?;
+    let (mapping, submission) = gpu.guarded(|| (map(buffer, mode), gpu.queue.submit([])))?;
     done(gpu, waiting, submission, [mapping]).await?;
     Ok(mapped)
+}
+
+/// Waits until the device has done everything that was submitted before, so that what was asked for to be mapped is.
+pub(crate) async fn polled(gpu: &Gpu, waiting: Waiting) -> Result<(), Error> {
+    let submission = gpu.guarded(|| gpu.queue.submit([]))?;
+    poll(gpu, waiting, submission).await
 }
 
 /// Waits until the device has done `submission`, and everything that was asked for is mapped.
@@ -79,9 +128,13 @@ pub(crate) async fn done(
     submission: SubmissionIndex,
     mappings: impl IntoIterator<Item = Mapping>,
 ) -> Result<(), Error> {
-    poll(gpu, waiting, submission).await?;
+    let mut mappings: Vec<_> = mappings.into_iter().map(Asked::from).collect();
+    // Another call may have polled the device meanwhile.
+    if mappings.is_empty() || !mappings.iter_mut().all(Asked::is_there) {
+        poll(gpu, waiting, submission).await?;
+    }
     for mapping in mappings {
-        match mapping.await {
+        match mapping.result().await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => return Err(gpu.give_up(&error.to_string())),
             Err(_) => return Err(gpu.give_up("it dropped a request to map memory")),
@@ -103,13 +156,12 @@ async fn poll(gpu: &Gpu, waiting: Waiting, submission: SubmissionIndex) -> Resul
     /// at once.
     const PATIENCE: Duration = Duration::from_secs(600);
     let wait = PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) };
-    let polled = match waiting {
-        Waiting::Here => gpu.device.poll(wait),
-        Waiting::Elsewhere => {
-            let device = gpu.device.clone();
-            ::blocking::unblock(move || device.poll(wait)).await
-        }
+    let device = gpu.device.clone();
+    let wait = move || {
+        let _span = tracing::trace_span!("wait").entered();
+        device.poll(wait)
     };
+    let polled = waiting.run(wait).await;
     match polled {
         Ok(_) => Ok(()),
         Err(PollError::Timeout) => Err(gpu.give_up(&format!("it did not finish within {} s", PATIENCE.as_secs()))),

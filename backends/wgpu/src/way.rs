@@ -1,7 +1,7 @@
 //! The ways to sort on a device: which algorithm, and kernels in which language.
 
 use polysort_core::Error;
-use polysort_core::plan::Algorithm;
+use polysort_shaders::plan::Algorithm;
 use std::collections::VecDeque;
 use wgpu::{AdapterInfo, Backend, Features};
 

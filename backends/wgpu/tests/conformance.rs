@@ -6,9 +6,9 @@
 mod support;
 
 use libtest_mimic::Trial;
-use polysort_core::plan::{Algorithm, Facts, Payload, Request, SortPlan};
 use polysort_core::{Masks, Spec, Word};
 use polysort_kit::{Plan, Suite};
+use polysort_shaders::plan::{Algorithm, Facts, Payload, Request, SortPlan};
 use polysort_wgpu::{Config, WgpuBackend};
 use std::collections::BTreeSet;
 

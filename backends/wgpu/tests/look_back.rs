@@ -3,9 +3,9 @@
 mod support;
 
 use libtest_mimic::{Failed, Trial};
-use polysort_core::plan::{Algorithm, Blocked, Payload, Request, SortPlan};
 use polysort_core::{Options, Sort, Spec};
 use polysort_kit::{Case, Oracle, Pattern, TestKey};
+use polysort_shaders::plan::{Algorithm, Blocked, Payload, Request, SortPlan};
 use polysort_wgpu::WgpuBackend;
 
 /// Enough tiles for every way to block them: one of 512 is the 256th.

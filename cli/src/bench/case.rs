@@ -1,12 +1,15 @@
-//! One thing to measure: an operation on keys of a type, a pattern, an order and a length.
+//! A case: one combination of operation, key type, payload, pattern, direction and length, which is measured.
 
-use super::Pattern;
-use crate::args::{BenchArgs, Direction};
+use super::pattern::Pattern;
 use crate::dtype::Dtype;
+use crate::order::Direction;
 use clap::ValueEnum;
 use core::fmt::{self, Display, Formatter};
 use core::str::FromStr;
-use polysort::gpu::Algorithm;
+use polysort::gpu;
+
+/// The number of keys that [`Op::TopK`] selects.
+pub(crate) const TOP_K: usize = 100;
 
 /// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -14,20 +17,20 @@ use polysort::gpu::Algorithm;
 pub(crate) enum Op {
     /// keys alone
     Sort,
-    /// keys and values that move along
+    /// keys, and a value for each key that is moved with it
     SortPairs,
     /// the indices that sort the keys
     Argsort,
     /// the first 100 keys of the order, and their indices
     TopK,
-    /// lists of up to 2000 keys, each by itself
+    /// segments of up to 2000 keys, each sorted by itself
     SortSegments,
 }
 
 /// The type of the values of [`Op::SortPairs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Payload {
-    /// The value of the operations that have no values.
+    /// The operation has no values.
     #[value(skip)]
     None,
     U32,
@@ -35,7 +38,7 @@ pub(crate) enum Payload {
 }
 
 impl Payload {
-    /// Words of 32 bits of a value.
+    /// Returns the number of 32-bit words of a value.
     pub(crate) fn words(self) -> u32 {
         match self {
             Self::None => 0,
@@ -45,41 +48,38 @@ impl Payload {
     }
 }
 
-/// A way to sort on a GPU.
+/// An algorithm that sorts on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
-pub(crate) enum Way {
-    /// what suits the keys and the device
+pub(crate) enum Algorithm {
+    /// the one that the planner chooses
     Auto,
-    /// eight bits a pass, one read and one write each
+    /// 8 bits per pass, and one read and one write of the keys per pass
     #[value(name = "onesweep")]
     OneSweep,
-    /// the same in three steps that wait for no other group
+    /// 8 bits per pass, in three steps; no workgroup waits for another
     ReduceThenScan,
-    /// how many keys there are of each value, for keys of 8 and 16 bits without values
+    /// counts of each key, for 8-bit and 16-bit keys without values
     Counting,
-    /// eleven bits a pass, for keys of 32 and 64 bits
+    /// 11 bits per pass, for 32-bit and 64-bit keys
     WideDigits,
-    /// a partition by the highest digit, then buckets in batches, for keys of 32 and 64 bits
+    /// a partition by the most significant digit, then batches of buckets, for 32-bit and 64-bit keys
     MsdHybrid,
 }
 
-impl Way {
-    /// What the backend is told.
-    pub(crate) fn algorithm(self) -> Option<Algorithm> {
+impl Algorithm {
+    /// Returns the algorithm that the backend is forced to use, if any.
+    pub(crate) fn forced(self) -> Option<gpu::Algorithm> {
         match self {
             Self::Auto => None,
-            Self::OneSweep => Some(Algorithm::OneSweep),
-            Self::ReduceThenScan => Some(Algorithm::ReduceThenScan),
-            Self::Counting => Some(Algorithm::Counting),
-            Self::WideDigits => Some(Algorithm::WideDigits),
-            Self::MsdHybrid => Some(Algorithm::MsdHybrid),
+            Self::OneSweep => Some(gpu::Algorithm::OneSweep),
+            Self::ReduceThenScan => Some(gpu::Algorithm::ReduceThenScan),
+            Self::Counting => Some(gpu::Algorithm::Counting),
+            Self::WideDigits => Some(gpu::Algorithm::WideDigits),
+            Self::MsdHybrid => Some(gpu::Algorithm::MsdHybrid),
         }
     }
 }
-
-/// Numbers of keys, where none are given.
-const DEFAULT_SIZES: [usize; 2] = [1 << 10, 1 << 20];
 
 /// A number of keys: `1000`, `1_000` or `2^20`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl FromStr for Size {
     }
 }
 
-/// One combination of all that a measurement depends on.
+/// One combination of everything that a measurement depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     pub(crate) op: Op,
@@ -106,33 +106,6 @@ pub(crate) struct Case {
     pub(crate) pattern: Pattern,
     pub(crate) direction: Direction,
     pub(crate) len: usize,
-}
-
-impl Case {
-    /// The product of all that the arguments list; payloads count for [`Op::SortPairs`] alone.
-    pub(crate) fn all(args: &BenchArgs) -> Vec<Self> {
-        let mut cases = vec![];
-        for &op in &args.ops {
-            let payloads = if op == Op::SortPairs { &args.payloads[..] } else { &[Payload::None] };
-            for &dtype in &args.keys {
-                for &payload in payloads {
-                    for &pattern in &args.patterns {
-                        for &direction in &args.orders {
-                            cases.extend(args.sizes_or(&DEFAULT_SIZES).into_iter().map(|len| Self {
-                                op,
-                                dtype,
-                                payload,
-                                pattern,
-                                direction,
-                                len,
-                            }));
-                        }
-                    }
-                }
-            }
-        }
-        cases
-    }
 }
 
 impl Display for Case {
@@ -145,7 +118,7 @@ impl Display for Case {
     }
 }
 
-/// What the command line calls a value.
+/// Returns the name of a value on the command line.
 pub(crate) fn name<V: ValueEnum>(value: &V) -> String {
     value.to_possible_value().map_or_else(|| "none".into(), |value| value.get_name().to_string())
 }

@@ -1,40 +1,37 @@
-//! What is sorted in a case, and what must come out.
+//! The input of a case, and the answer that a system must give.
 
-use super::peers::{by, sort_pairs};
-use super::{Case, Op};
-use crate::args::Direction;
+use super::case::{Case, Op, TOP_K};
+use super::compare::{by, sort_pairs};
 use crate::dtype::Key;
+use crate::order::Direction;
 use core::cmp::Ordering;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// Arrays shorter than this are batched to about as many keys: few enough for the cache, too many for a branch predictor.
+/// Shorter arrays are measured in batches of about this many keys. So many fit the cache, and no branch predictor learns them.
 const BATCH_KEYS: usize = 1 << 16;
 
-/// The lists of [`Op::SortSegments`] have up to this many keys.
+/// The most keys of a segment of [`Op::SortSegments`].
 const LONGEST_SEGMENT: usize = 2000;
-
-/// The number of keys that [`Op::TopK`] selects.
-pub(crate) const TOP_K: usize = 100;
 
 /// Arrays of the same length, one after another.
 pub(crate) struct Input<K> {
     pub(crate) keys: Vec<K>,
     /// The length of each array.
     pub(crate) len: usize,
-    /// The lists of [`Op::SortSegments`] in each array.
+    /// Where the segments of [`Op::SortSegments`] begin and end in each array.
     pub(crate) offsets: Vec<usize>,
 }
 
-/// What came out of all arrays, one after another.
+/// The results of all arrays, one after another.
 pub(crate) struct Answer<K> {
     pub(crate) keys: Vec<K>,
-    /// Where in its array each key was, for operations that tell.
+    /// The index of each key in its array, for operations that return or move indices.
     pub(crate) indices: Vec<u32>,
 }
 
 impl<K: Key> Input<K> {
-    /// The input of a case; another one for another seed.
+    /// Returns the input of a case, which `seed` determines.
     pub(crate) fn new(case: &Case, seed: u64) -> Self {
         let arrays = BATCH_KEYS.div_ceil(case.len).max(1) as u64;
         let seed = seed << 32;
@@ -48,12 +45,12 @@ impl<K: Key> Input<K> {
         Self { keys, len: case.len, offsets }
     }
 
-    /// The number of arrays.
+    /// Returns the number of arrays.
     pub(crate) fn arrays(&self) -> usize {
         self.keys.len() / self.len
     }
 
-    /// The answer of std's stable sort.
+    /// Returns the answer of std's stable sort.
     pub(crate) fn answer(&self, case: &Case) -> Answer<K> {
         match case.direction {
             Direction::Asc => self.answer_in::<false>(case.op),
@@ -84,8 +81,8 @@ impl<K: Key> Input<K> {
         Answer { keys, indices }
     }
 
-    /// Whether `got` is the answer. Keys are compared bit for bit. A system that is not stable may have equal keys in any order, but
-    /// each with its own index.
+    /// Whether `got` is the answer. Keys are compared bit for bit. An unstable system may return equal keys in any order, each with its
+    /// own index.
     pub(crate) fn is_answer(&self, got: &Answer<K>, answer: &Answer<K>, stable: bool) -> bool {
         let same_keys = bytemuck::cast_slice::<K, u8>(&got.keys) == bytemuck::cast_slice::<K, u8>(&answer.keys);
         if stable || !same_keys {
@@ -96,7 +93,7 @@ impl<K: Key> Input<K> {
     }
 }
 
-/// Whether `indices` are all those of `array`, each once, and lead to the `keys`.
+/// Whether `indices` are a permutation of the indices of `array` that gives `keys`.
 fn is_permutation<K: Key>(array: &[K], keys: &[K], indices: &[u32]) -> bool {
     let mut unseen = vec![true; array.len()];
     let mut leads = |(key, &index): (&K, &u32)| match array.get(index as usize) {
@@ -109,7 +106,8 @@ fn is_permutation<K: Key>(array: &[K], keys: &[K], indices: &[u32]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::{Pattern, Payload};
+    use crate::bench::case::Payload;
+    use crate::bench::pattern::Pattern;
     use crate::dtype::Dtype;
 
     fn case(op: Op, len: usize) -> Case {
@@ -125,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_answers_are_told_from_right_ones() {
+    fn wrong_answers_are_found() {
         let case = case(Op::SortPairs, 1000);
         let input = Input::<u8>::new(&case, 7);
         let right = input.answer(&case);
@@ -133,7 +131,7 @@ mod tests {
         assert!(right.keys[..1000].windows(2).all(|pair| pair[0] >= pair[1]));
         assert!(input.is_answer(&copy(), &right, true) && input.is_answer(&copy(), &right, false));
 
-        // Two equal keys swapped: right for those who are not stable.
+        // Two equal keys are swapped: an unstable sort may do that.
         let at = (0..999).find(|&i| right.keys[i] == right.keys[i + 1]).expect("sixteen different keys");
         let mut swapped = copy();
         swapped.indices.swap(at, at + 1);

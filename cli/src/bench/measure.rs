@@ -1,43 +1,43 @@
-//! Systems in turn, each run timed and checked.
+//! Measures systems in turn. Each run is timed and its answer is checked.
 
+use super::case::{Algorithm, Case};
 use super::input::Input;
-use super::systems::System;
-use super::{Case, Way};
+use super::system::System;
 use crate::dtype::Key;
 
-/// How often each system runs on each data set, and on how many.
+/// How often each system runs on each data set, and the number of data sets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rounds {
-    /// Runs that are checked but not timed, before the others.
+    /// The first runs, which are checked but not timed.
     pub(crate) warmups: usize,
     pub(crate) reps: usize,
     pub(crate) seeds: u64,
 }
 
-/// How the answers of a system were.
+/// Whether the answers of a system were right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// All of them those of std's stable sort.
+    /// Every answer was that of std's stable sort.
     Verified,
-    /// At least one was not.
+    /// At least one answer was another one.
     Wrong,
-    /// The system refused, and was left alone from then on.
+    /// The system returned an error. It did not run again.
     Failed(String),
 }
 
-/// What was found out about a system.
+/// The measurements of a system.
 #[derive(Clone, Debug)]
 pub(crate) struct Measured {
     pub(crate) system: &'static str,
     pub(crate) backend: &'static str,
-    pub(crate) way: Way,
+    pub(crate) algorithm: Algorithm,
     pub(crate) verdict: Verdict,
-    /// Nanoseconds for one array, of each timed run, ascending.
+    /// Nanoseconds per array of each timed run, ascending.
     pub(crate) nanos: Vec<u64>,
 }
 
 impl Measured {
-    /// The time that `percent` of the runs do not exceed.
+    /// Returns the time in nanoseconds that `percent` of the runs do not exceed.
     pub(crate) fn percentile(&self, percent: usize) -> u64 {
         let rank = (self.nanos.len() * percent).div_ceil(100);
         self.nanos[rank.max(1) - 1]
@@ -50,10 +50,10 @@ impl Measured {
 
 /// Runs all systems on all data sets of a case.
 pub(crate) fn measure<K: Key>(case: &Case, systems: &[System<K>], rounds: Rounds) -> Vec<Measured> {
-    let blank = |&System { system, backend, way, .. }: &System<K>| Measured {
+    let blank = |&System { system, backend, algorithm, .. }: &System<K>| Measured {
         system,
         backend,
-        way,
+        algorithm,
         verdict: Verdict::Verified,
         nanos: vec![],
     };
@@ -62,8 +62,8 @@ pub(crate) fn measure<K: Key>(case: &Case, systems: &[System<K>], rounds: Rounds
         let input = Input::new(case, seed);
         let answer = input.answer(case);
         for round in 0..rounds.warmups + rounds.reps {
-            for turn in 0..systems.len() {
-                let at = (turn + round) % systems.len();
+            for position in 0..systems.len() {
+                let at = (position + round) % systems.len();
                 let (system, measured) = (&systems[at], &mut measured[at]);
                 if matches!(measured.verdict, Verdict::Failed(_)) {
                     continue;
@@ -97,7 +97,7 @@ mod tests {
         let of = |nanos: &[u64]| Measured {
             system: "",
             backend: "",
-            way: Way::Auto,
+            algorithm: Algorithm::Auto,
             verdict: Verdict::Verified,
             nanos: nanos.to_vec(),
         };

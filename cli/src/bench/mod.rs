@@ -1,18 +1,21 @@
-//! `bench`: polysort's backends side by side with std and rayon, on the same data; or the passes of a GPU, by `sweep` and `probe`.
+//! `bench`: measures polysort's backends side by side with std and rayon, on the same data. `sweep` and `probe` measure the passes of a GPU.
 //!
 //! ```text
 //! for each case, for each seed:
-//!     make the input; let std's stable sort give the answer
+//!     make the input; compute the answer with std's stable sort
 //!     for each repetition, for each system, starting with another one each time:
 //!         copy the input; time the sort; compare the result with the answer
 //! print medians over all of it
 //! ```
 //!
-//! 1. Short arrays come in batches of different ones, timed together: a branch predictor that learned one would flatter whoever branches.
-//! 2. Copies, comparisons and their memory are outside the timed part; what a system allocates for itself is inside.
-//! 3. Systems take turns, so that a machine that gets slower or faster does so for all.
+//! 1. Short arrays come in batches of different arrays, which are timed together. With one array, a branch predictor would learn it.
+//! 2. Copies and comparisons are outside the timed part. What a system allocates for itself is inside.
+//! 3. Systems take turns. So a machine that becomes slower or faster does so for all of them.
 
+mod args;
+mod backends;
 mod case;
+mod compare;
 mod input;
 mod measure;
 mod pattern;
@@ -20,28 +23,30 @@ mod peers;
 mod probe;
 mod resident;
 mod sweep;
+mod system;
 mod systems;
 mod table;
 
-pub(crate) use case::{Case, Op, Payload, Size, Way};
+pub(crate) use args::BenchArgs;
+pub(crate) use case::{Algorithm, Case, Op, Payload};
 pub(crate) use measure::{Measured, Rounds, Verdict, measure};
 pub(crate) use pattern::Pattern;
-pub(crate) use systems::{OURS, STD, systems};
+pub(crate) use system::{OURS, STD};
+pub(crate) use systems::systems;
 pub(crate) use table::speed;
 
-use crate::Outcome;
-use crate::args::BenchArgs;
 use crate::dtype::with_key;
-use crate::output::{Output, note};
+use crate::outcome::Outcome;
+use crate::output::Output;
 use crate::progress::spin;
+use crate::standard::stdout;
 use anyhow::{Context, Result};
-use polysort::gpu::Config;
-use polysort::{AnyBackend, Error};
+use backends::open_backends;
 use rayon::ThreadPoolBuilder;
-use std::io::{Write, stdout};
+use std::io::Write;
 use std::path::Path;
 
-/// Measures all cases that the arguments span.
+/// Measures all cases of the arguments, or what `--sweep` or `--probe` asks for.
 pub(crate) fn bench(args: &BenchArgs) -> Result<Outcome> {
     let run = match (args.sweep, args.probe) {
         (true, _) => sweep::sweep,
@@ -60,18 +65,19 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<Outcome> {
 fn run(args: &BenchArgs) -> Result<Outcome> {
     let only_csv = args.csv.as_deref() == Some(Path::new("-"));
     let output = args.csv.as_deref().map(|path| Output::open(Some(path))).transpose()?;
+    let mut table = if only_csv { None } else { Some(stdout()?) };
     let backends = open_backends(&args.backends, &args.algorithms)?;
     let rounds = Rounds { warmups: 1, reps: args.reps.get(), seeds: args.seeds.get() as u64 };
     let (id, mut rows, mut outcome) = (table::run_id(), String::new(), Outcome::Fine);
-    if !only_csv {
-        stdout().write_all(table::LEGEND.as_bytes())?;
+    if let Some(out) = &mut table {
+        out.write_all(table::LEGEND.as_bytes())?;
     }
-    for case in Case::all(args) {
+    for case in args.cases() {
         let measured = with_key!(case.dtype, K => {
             spin(case.to_string(), || measure::<K>(&case, &systems(&case, &backends), rounds))
         });
-        if !only_csv {
-            stdout().write_all(table::text(&case, &measured).as_bytes())?;
+        if let Some(out) = &mut table {
+            out.write_all(table::text(&case, &measured).as_bytes())?;
         }
         rows += &table::csv_rows(&id, &case, &measured);
         if measured.iter().any(|measured| measured.verdict != Verdict::Verified) {
@@ -82,32 +88,4 @@ fn run(args: &BenchArgs) -> Result<Outcome> {
         output.write(None, |out| writeln!(out, "{}", table::CSV_HEADER).and_then(|()| out.write_all(rows.as_bytes())))?;
     }
     Ok(outcome)
-}
-
-/// The backends of these names, those on GPUs once for each way; without a name every one that opens, and a note of why the others do not.
-fn open_backends(names: &[String], ways: &[Way]) -> Result<Vec<(AnyBackend, Way)>> {
-    let all = names.is_empty();
-    let names: Vec<&str> = if all { AnyBackend::NAMES.to_vec() } else { names.iter().map(String::as_str).collect() };
-    let mut opened = vec![];
-    for name in names {
-        let ways = if ways.is_empty() || !AnyBackend::GPU_NAMES.contains(&name) { &[Way::Auto] } else { ways };
-        for &way in ways {
-            match open(name, way) {
-                Ok(backend) => opened.push((backend, way)),
-                Err(error) if all => {
-                    note(&format!("{name} is not measured: {error}"));
-                    break;
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-    Ok(opened)
-}
-
-fn open(name: &str, way: Way) -> Result<AnyBackend, Error> {
-    let Some(algorithm) = way.algorithm() else { return AnyBackend::by_name(name) };
-    let mut config = Config::from_env();
-    config.algorithm = Some(algorithm);
-    AnyBackend::open_gpu(name, config)
 }

@@ -1,37 +1,37 @@
-//! How keys are distributed and arranged.
+//! Patterns: how keys are distributed and arranged.
 
-use super::peers::by;
+use super::compare::by;
 use crate::dtype::Key;
 use clap::ValueEnum;
 use polysort::Word;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// A shape of input. Sorted means in the order of the key type, ascending.
+/// A pattern of input keys. "Ascending" is the order of the key type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Pattern {
-    /// every bit random
+    /// every bit is random
     Uniform,
     /// random keys, ascending
     Sorted,
     /// random keys, descending
     Reversed,
-    /// one key
+    /// all keys are the same
     Equal,
     /// sixteen different keys
     FewUnique,
-    /// up, then down
+    /// a half ascending, then a half descending
     OrganPipe,
-    /// ascending but for one key in a hundred
+    /// ascending, except for one key in a hundred
     NearlySorted,
-    /// the top byte nearly always zero
+    /// the most significant byte is zero in 63 of 64 keys
     SkewedTop,
-    /// the r-th most frequent key comes once for every r times of the first
+    /// the r-th most frequent key is r times as rare as the most frequent one
     Zipf,
 }
 
 impl Pattern {
-    /// `len` keys; the same ones for the same seed.
+    /// Returns `len` keys, which `seed` determines.
     pub(crate) fn keys<K: Key>(self, len: usize, seed: u64) -> Vec<K> {
         let mut rng = SmallRng::seed_from_u64(seed);
         let mut random = |len: usize| -> Vec<K> { (0..len).map(|_| K::from_raw(rng.random())).collect() };
@@ -49,7 +49,7 @@ impl Pattern {
                 (0..len).map(|_| few[rng.random_range(0..few.len())]).collect()
             }
             Self::OrganPipe => {
-                // Two halves of the same distribution, so that they have to be merged.
+                // Both halves have the same distribution, so that a merge has to interleave them.
                 let (up, mut down) = (sorted(random(len / 2)), sorted(random(len - len / 2)));
                 down.reverse();
                 [up, down].concat()
@@ -67,7 +67,7 @@ impl Pattern {
                 (0..len).map(|_| K::from_raw(skewed())).collect()
             }
             Self::Zipf => {
-                // The logarithm of the rank is uniform; the rank is spread over all bits by a multiplication that is a bijection.
+                // The logarithm of the rank is uniform. The multiplication is a bijection that spreads the rank over all bits.
                 let most = (len as f64).ln();
                 let mut rank = || (rng.random::<f64>() * most).exp() as u128;
                 (0..len).map(|_| K::from_raw(rank().wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))).collect()

@@ -1,19 +1,18 @@
-//! The others: what users of std and rayon write for the same.
+//! The peers: what users of std and rayon write for the same operation.
 //!
-//! Floats go by `total_cmp`, as ours do. The direction is a const parameter, so that nobody pays for it in every comparison. Pairs come
-//! from the stable sorts, which do what ours does, and from rayon's unstable one, which has less to do.
+//! Floats are compared by `total_cmp`, as polysort orders them. Pairs are sorted by the stable sorts, which do what polysort does, and by
+//! rayon's unstable sort, which does less.
 
-use super::input::TOP_K;
-use super::systems::{RAYON, Run, STD, System};
-use super::{Case, Op, Payload, Way};
+use super::case::{Algorithm, Case, Op, Payload, TOP_K};
+use super::compare::{by, by_key, sort_pairs};
+use super::system::{RAYON, Run, STD, System};
 use crate::dtype::Key;
-use core::cmp::Ordering;
 use rayon::prelude::*;
 
-/// The fewest keys that a thread selects from.
+/// The fewest keys from which one thread selects.
 const SELECT_KEYS: usize = 1 << 14;
 
-/// std and rayon for a case.
+/// Returns std and rayon as systems for a case.
 pub(crate) fn peers<K: Key, const DESCENDING: bool>(case: &Case) -> Vec<System<K>> {
     let sort_unstable: fn(&mut [K]) = |keys| keys.sort_unstable_by(by::<K, DESCENDING>);
     match (case.op, case.payload) {
@@ -23,8 +22,8 @@ pub(crate) fn peers<K: Key, const DESCENDING: bool>(case: &Case) -> Vec<System<K
             rayon("par_sort_unstable", on_all(|keys| keys.par_sort_unstable_by(by::<K, DESCENDING>))),
         ],
         (Op::SortSegments, _) => vec![
-            std("sort_unstable", on_lists(move |lists| lists.into_iter().for_each(sort_unstable))),
-            rayon("sort_unstable", on_lists(move |lists| lists.into_par_iter().for_each(sort_unstable))),
+            std("sort_unstable", on_segments(move |segments| segments.into_iter().for_each(sort_unstable))),
+            rayon("sort_unstable", on_segments(move |segments| segments.into_par_iter().for_each(sort_unstable))),
         ],
         (Op::SortPairs, Payload::U64) => vec![
             std("sort_by_key", Run::Pairs64(|pairs| pairs.sort_by(by_key::<K, u64, DESCENDING>))),
@@ -36,7 +35,7 @@ pub(crate) fn peers<K: Key, const DESCENDING: bool>(case: &Case) -> Vec<System<K
             rayon("par_sort_by_key", Run::Pairs32(|pairs| pairs.par_sort_by(by_key::<K, u32, DESCENDING>))),
             rayon("par_sort_unstable_by_key", Run::Pairs32(par_sort_pairs::<K, DESCENDING>)),
         ],
-        // Sorted beside their keys, indices are sorted faster than by looking their keys up.
+        // Sorting pairs of key and index is faster than sorting indices and looking up their keys.
         (Op::Argsort, _) => vec![
             std("sort_by_key", on_indexed(sort_pairs::<K, DESCENDING>)),
             rayon("par_sort_unstable_by_key", on_indexed(par_sort_pairs::<K, DESCENDING>)),
@@ -49,11 +48,11 @@ pub(crate) fn peers<K: Key, const DESCENDING: bool>(case: &Case) -> Vec<System<K
 }
 
 fn std<K>(backend: &'static str, run: Run<K>) -> System<K> {
-    System { system: STD, backend, way: Way::Auto, run }
+    System { system: STD, backend, algorithm: Algorithm::Auto, run }
 }
 
 fn rayon<K>(backend: &'static str, run: Run<K>) -> System<K> {
-    System { system: RAYON, backend, way: Way::Auto, run }
+    System { system: RAYON, backend, algorithm: Algorithm::Auto, run }
 }
 
 fn on_all<K: Key>(sort: fn(&mut [K])) -> Run<K> {
@@ -63,15 +62,15 @@ fn on_all<K: Key>(sort: fn(&mut [K])) -> Run<K> {
     }))
 }
 
-fn on_lists<K: Key>(sort: impl Fn(Vec<&mut [K]>) + 'static) -> Run<K> {
+fn on_segments<K: Key>(sort: impl Fn(Vec<&mut [K]>) + 'static) -> Run<K> {
     Run::Keys(Box::new(move |mut keys, offsets| {
-        let mut lists = Vec::with_capacity(offsets.len());
-        for list in offsets.windows(2) {
-            let (head, tail) = keys.split_at_mut(list[1] - list[0]);
-            lists.push(head);
+        let mut segments = Vec::with_capacity(offsets.len());
+        for bounds in offsets.windows(2) {
+            let (head, tail) = keys.split_at_mut(bounds[1] - bounds[0]);
+            segments.push(head);
             keys = tail;
         }
-        sort(lists);
+        sort(segments);
         Ok(())
     }))
 }
@@ -84,22 +83,6 @@ fn on_indexed<K: Key>(sort: fn(&mut [(K, u32)])) -> Run<K> {
     }))
 }
 
-/// The order of the keys.
-#[inline]
-pub(crate) fn by<K: Key, const DESCENDING: bool>(a: &K, b: &K) -> Ordering {
-    if DESCENDING { b.compare(a) } else { a.compare(b) }
-}
-
-#[inline]
-fn by_key<K: Key, V, const DESCENDING: bool>(a: &(K, V), b: &(K, V)) -> Ordering {
-    by::<K, DESCENDING>(&a.0, &b.0)
-}
-
-/// Sorts pairs by their keys, stably.
-pub(crate) fn sort_pairs<K: Key, const DESCENDING: bool>(pairs: &mut [(K, u32)]) {
-    pairs.sort_by(by_key::<K, u32, DESCENDING>);
-}
-
 fn par_sort_pairs<K: Key, const DESCENDING: bool>(pairs: &mut [(K, u32)]) {
     pairs.par_sort_unstable_by(by_key::<K, u32, DESCENDING>);
 }
@@ -108,10 +91,11 @@ fn indices<K>(pairs: &[(K, u32)]) -> Vec<u32> {
     pairs.iter().map(|pair| pair.1).collect()
 }
 
-/// The first [`TOP_K`] keys of the order: candidates are kept, and thrown away but for the first when there are twice as many.
+/// Returns the first [`TOP_K`] keys of the order, with their indices.
 ///
-/// All but a few keys meet one comparison, with the last of the candidates. Those are in their order when they are sorted, so that a
-/// stable sort leaves equal ones by lowest index.
+/// It collects candidates. When there are twice [`TOP_K`], it sorts them and keeps the first half. The last candidate is then the
+/// threshold: nearly every key is only compared with it. Candidates are collected in index order, so that the stable sort puts the lowest
+/// index first among equal keys.
 fn first<K: Key, const DESCENDING: bool>(keys: &[K], first_index: u32) -> Vec<(K, u32)> {
     let mut best: Vec<(K, u32)> = Vec::with_capacity(2 * TOP_K);
     let mut last: Option<K> = None;
@@ -130,7 +114,7 @@ fn first<K: Key, const DESCENDING: bool>(keys: &[K], first_index: u32) -> Vec<(K
     best
 }
 
-/// The same of a part of the keys on each thread, and then of what these found.
+/// Selects from a part of the keys on each thread, and then from the selected keys of all threads.
 fn par_first<K: Key, const DESCENDING: bool>(keys: &[K]) -> Vec<(K, u32)> {
     let share = keys.len().div_ceil(rayon::current_num_threads()).max(SELECT_KEYS);
     let mut parts: Vec<Vec<(K, u32)>> = vec![vec![]; keys.len().div_ceil(share)];

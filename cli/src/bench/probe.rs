@@ -1,37 +1,38 @@
-//! `bench --probe`: how fast passes scatter keys that are in a GPU's cache, and those that are not.
+//! `bench --probe`: the rate of passes over keys that fit a GPU's cache, and over keys that do not.
 //!
-//! A sort by its most significant digit first (`msd_hybrid`) reads and writes all keys once to partition them into buckets, and then sorts buckets,
-//! or batches of them, by passes that stay in a cache. It can pay only if such passes are a good deal faster there. So passes over growing numbers of
-//! `u32` are timed, by their launches in a profile of a sort on the device.
+//! A sort with the most significant digit first (`msd_hybrid`) partitions all keys into buckets once, through memory. It then sorts the buckets, or
+//! batches of them, with passes that stay in the cache. It pays only if passes in the cache are much faster. So `--probe` times passes over growing
+//! numbers of `u32` keys, by their launches in the profile of a sort on the device.
 //!
-//! Why [`WORTH`] is what it is: OneSweep sorts keys of 32 bits in four passes through memory, the hybrid in one and three inside the cache. With a
-//! rate there of 1.5 times that of memory, these three take as long as two, so that one pass in four is saved. That has to pay for what the partition
-//! costs on top: counting each bucket, a table of them, and tiles that are not full where buckets end. With less there is nothing left.
+//! Why [`WORTH`] is 1.5: OneSweep sorts 32-bit keys in four passes through memory. The hybrid needs one through memory and three in the cache. At 1.5 ×
+//! the rate of memory, those three take as long as two through memory, so one pass of four is saved. The hybrid spends that on counting each
+//! bucket, on a table of buckets, and on tiles that are not full where a bucket ends. Below 1.5 it saves nothing.
 
+use super::args::BenchArgs;
 use super::resident::{Resident, open_gpus};
-use crate::Outcome;
-use crate::args::BenchArgs;
-use crate::output::note;
+use crate::message::note;
+use crate::outcome::Outcome;
 use crate::progress::spin;
+use crate::standard::stdout;
 use anyhow::{Result, bail};
 use core::fmt::Write as _;
 use polysort::gpu::{PassKind, Times, Tuned, WgpuBackend};
 use polysort::{Backend, Error};
-use std::io::{Write, stdout};
+use std::io::Write;
 
-/// The fewest keys, where no numbers are given: half a megabyte of them in both buffers.
+/// The fewest keys, unless `--sizes` is given. They take half a megabyte in both buffers together.
 const FEWEST: usize = 62_500;
 
-/// The most, or a few less: half a gigabyte, which no cache holds.
+/// The upper bound of the numbers of keys. So many take half a gigabyte, which no cache holds.
 const MOST: usize = 1 << 26;
 
-/// Bytes that a key takes in both buffers, and that a pass moves: it is read from one and written to the other.
+/// Bytes of a key in both buffers together. A pass moves as many: it reads a key from one buffer and writes it to the other.
 const KEY_BYTES: usize = 8;
 
-/// The part of the best rate that a working set inside the cache still reaches.
+/// The least rate of a working set inside the cache, over the best rate.
 const INSIDE: f64 = 0.8;
 
-/// How many times the rate of memory passes inside the cache must have for the hybrid to pay: see above.
+/// The least rate of passes in the cache, over the rate of passes through memory, for which the hybrid can pay (see above).
 const WORTH: f64 = 1.5;
 
 /// The name of the launches that are timed.
@@ -43,17 +44,17 @@ struct Point {
     passes: Times,
 }
 
-/// What the rates tell.
+/// What the rates show.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Verdict {
-    /// The place of the largest working set inside the cache; the last one if no end of the cache was seen.
+    /// The index of the largest working set inside the cache. It is the last index if no end of the cache was seen.
     end: usize,
-    /// The best rate up to there, and that of the largest working set.
+    /// The best rate up to that index, and the rate of the largest working set.
     rates: (f64, f64),
 }
 
 impl Verdict {
-    /// How many times as fast passes are inside.
+    /// Returns the rate of passes in the cache over the rate of passes through memory.
     fn gain(&self) -> f64 {
         self.rates.0 / self.rates.1
     }
@@ -64,7 +65,7 @@ impl Verdict {
     }
 }
 
-/// Times the passes on every GPU, and tells what to make of it.
+/// Times the passes on every GPU, and prints the table and the verdict.
 pub(crate) fn probe(args: &BenchArgs) -> Result<Outcome> {
     let (reps, sets, mut outcome) = (args.reps.get(), args.seeds.get(), Outcome::Fine);
     let doubled: Vec<usize> = (0..).map(|k| FEWEST << k).take_while(|&keys| keys <= MOST).collect();
@@ -90,12 +91,12 @@ pub(crate) fn probe(args: &BenchArgs) -> Result<Outcome> {
         }
         let rates: Vec<f64> = points.iter().map(rate).collect();
         let Some(verdict) = verdict(&rates) else { bail!("fewer than two numbers of keys were timed: nothing to compare") };
-        stdout().write_all(text(&backend.name(), &points, verdict).as_bytes())?;
+        stdout()?.write_all(text(&backend.name(), &points, verdict).as_bytes())?;
     }
     Ok(outcome)
 }
 
-/// The times of all passes of all sorts of so many keys; none if one came out wrong.
+/// Returns the times of all passes of all sorts of `keys` keys; none if a result was wrong.
 fn passes(gpu: &WgpuBackend, keys: usize, sets: usize, reps: usize) -> Result<Option<Times>> {
     let resident = Resident::<u32>::new(gpu, PassKind::new(1, 0), keys, sets)?;
     let sort = resident.prepare(Tuned::NONE)?;
@@ -111,17 +112,17 @@ fn passes(gpu: &WgpuBackend, keys: usize, sets: usize, reps: usize) -> Result<Op
     Ok(Some(all.into_iter().collect()))
 }
 
-/// Whether the device, or a binding, does not hold so many keys.
+/// Whether the device, or a binding, cannot hold the keys.
 fn is_no_room(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(Error::OutOfMemory { .. } | Error::TooLong { .. } | Error::InvalidBuffer { .. }))
 }
 
-/// Bytes that the median pass reads and writes, in units of 10⁹ a second.
+/// Returns the rate of the median pass in 10⁹ bytes per second, read and written.
 fn rate(point: &Point) -> f64 {
     point.passes.gigabytes_per_second((KEY_BYTES * point.keys) as u64)
 }
 
-/// What rates of growing working sets tell; none if there are fewer than two.
+/// Returns the verdict on the rates of growing working sets; none if there are fewer than two.
 fn verdict(rates: &[f64]) -> Option<Verdict> {
     if rates.len() < 2 {
         return None;
@@ -131,20 +132,21 @@ fn verdict(rates: &[f64]) -> Option<Verdict> {
     Some(Verdict { end, rates: (best, rates[rates.len() - 1]) })
 }
 
-/// The largest working set that still reaches [`INSIDE`] of the best rate of those up to it. Small ones, which do not fill the device, are slower
-/// than the best and do not count against it; nor does one that is out of line with both of its neighbours.
+/// Returns the index of the largest working set whose rate is at least [`INSIDE`] × the best rate up to it. So small working sets, which
+/// are slow because they do not fill the device, do not count, nor does an outlier between two neighbors.
 fn cache_end(rates: &[f64]) -> usize {
     let (mut best, mut end) = (0.0_f64, 0);
-    for (place, rate) in smoothed(rates).into_iter().enumerate() {
+    for (index, rate) in smoothed(rates).into_iter().enumerate() {
         best = best.max(rate);
         if rate >= INSIDE * best {
-            end = place;
+            end = index;
         }
     }
     end
 }
 
-/// Each rate but the first and the last as the median of itself and its neighbours: rises and falls stay where they are, single outliers go.
+/// Returns each rate, except the first and the last, as the median of itself and its two neighbors. That removes single outliers, and leaves
+/// rises and falls where they are.
 fn smoothed(rates: &[f64]) -> Vec<f64> {
     let of_three = |three: &[f64]| three[0].min(three[1]).max(three[0].max(three[1]).min(three[2]));
     let inner = rates.windows(3).map(of_three);
@@ -154,7 +156,7 @@ fn smoothed(rates: &[f64]) -> Vec<f64> {
     }
 }
 
-/// The table of all numbers of keys, and what to make of it.
+/// Returns the table of all numbers of keys, and the verdict.
 fn text(device: &str, points: &[Point], verdict: Verdict) -> String {
     let mut text = format!("{device}: passes over u32 on the device\n");
     let mut line = |cells: [String; 6]| {
@@ -177,7 +179,7 @@ fn text(device: &str, points: &[Point], verdict: Verdict) -> String {
     let gain = verdict.gain();
     writeln!(
         text,
-        "{end}; {inside:.1} GB/s up to there, {memory:.1} for the most keys: {gain:.2} times as fast, of {WORTH} needed\n{go}\n"
+        "{end}; {inside:.1} GB/s up to there, {memory:.1} for the most keys: {gain:.2} x, and {WORTH} x are needed\n{go}\n"
     )
     .expect("a String takes all");
     text
@@ -198,10 +200,10 @@ mod tests {
 
     #[test]
     fn a_cache_ends_where_the_rate_falls() {
-        // Small sets do not fill the device, then the cache, then memory.
+        // Small working sets do not fill the device; larger ones fit the cache; the largest do not.
         assert_eq!(judged(&[100.0, 300.0, 900.0, 1000.0, 950.0, 850.0, 500.0, 400.0, 390.0]), (5, true));
         assert_eq!(judged(&[100.0, 300.0, 900.0, 1000.0, 990.0, 790.0, 750.0, 740.0, 740.0]), (4, false));
-        // At once, and with the last set alone outside.
+        // All but the first working set, or only the last one, exceed the cache.
         assert_eq!(judged(&[10.0, 4.0, 4.0, 4.0]), (0, true));
         assert_eq!(judged(&[10.0, 10.0, 10.0, 6.0]), (2, true));
     }
@@ -216,41 +218,43 @@ mod tests {
     }
 
     #[test]
-    fn one_rate_out_of_line_changes_nothing() {
+    fn one_outlier_changes_nothing() {
         let rates = [300.0, 900.0, 1000.0, 980.0, 970.0, 960.0, 420.0, 410.0, 400.0, 400.0];
         let expected = (5, true);
         assert_eq!(judged(&rates), expected);
-        for place in 1..rates.len() - 1 {
-            // A neighbour of the edge may be taken for the edge.
+        for index in 1..rates.len() - 1 {
+            // A neighbor of the edge may count as the edge.
             for wrong in [10.0, 5000.0] {
                 let mut noisy = rates;
-                noisy[place] = wrong;
+                noisy[index] = wrong;
                 let (end, go) = judged(&noisy);
-                assert!(end.abs_diff(expected.0) <= 1 && go, "{wrong} at {place}: {end}");
+                assert!(end.abs_diff(expected.0) <= 1 && go, "{wrong} at {index}: {end}");
             }
         }
-        // And noise of some percent neither.
+        // Noise of some percent changes nothing either.
         let noisy: Vec<f64> =
             rates.iter().zip([1.05, 0.94, 0.96, 1.06, 0.93, 1.04, 1.06, 0.95, 1.05, 0.96]).map(|(r, n)| r * n).collect();
         assert_eq!(judged(&noisy), expected);
     }
 
     #[test]
-    fn the_threshold_is_where_it_is_said_to_be() {
+    fn the_verdict_changes_at_worth() {
         assert_eq!(judged(&[3.0, 3.0, 2.0, 2.0]), (1, true));
         assert_eq!(judged(&[2.99, 2.99, 2.0, 2.0]), (1, false));
         assert_eq!(verdict(&[3.0, 3.0, 2.0, 2.0]), Some(Verdict { end: 1, rates: (3.0, 2.0) }));
     }
 
     #[test]
-    fn a_text_tells_rates_and_verdict() {
+    fn a_text_has_rates_and_verdict() {
         let point = |keys, micros| Point { keys, passes: [core::time::Duration::from_micros(micros)].into_iter().collect() };
         let points = [point(1_000_000, 8), point(2_000_000, 16), point(4_000_000, 80)];
         let rates: Vec<f64> = points.iter().map(rate).collect();
         let text = text("A card", &points, verdict(&rates).expect("rates enough"));
         assert!(text.contains("   2000000         16.0       16.0       16.0       16.0     1000.0\n"), "{text}");
         assert!(
-            text.contains("the cache ends after 16.0 MB; 1000.0 GB/s up to there, 400.0 for the most keys: 2.50 times"),
+            text.contains(
+                "the cache ends after 16.0 MB; 1000.0 GB/s up to there, 400.0 for the most keys: 2.50 x, and 1.5 x are needed"
+            ),
             "{text}"
         );
         assert!(text.ends_with("\ngo: buckets in the cache can pay\n\n"), "{text}");

@@ -1,6 +1,7 @@
-//! Sorts of keys that lie on a GPU, timed by its own clock, pass by pass, and checked.
+//! Sorts of keys that stay on a GPU. The clock of the GPU times each pass, and the CPU checks the results.
 
-use super::{Pattern, open_backends};
+use super::backends::open_backends;
+use super::pattern::Pattern;
 use crate::dtype::Key;
 use anyhow::{Result, bail};
 use polysort::gpu::wgpu::{CommandEncoder, Features, PollType};
@@ -8,64 +9,67 @@ use polysort::gpu::{Algorithm, Ask, Count, DeviceSorter, PassKind, Prepared, Pro
 use polysort::{AnyBackend, Backend, Error, MaskKey, RayonBackend, Sort};
 use std::time::{Duration, Instant};
 
-/// How long a device sorts before it is timed: the clock of an idle one is low.
+/// How long a device sorts before it is timed. The clock rate of an idle device is low.
 const WARM_UP: Duration = Duration::from_millis(500);
 
-/// Sorts that are submitted at a time meanwhile.
+/// The sorts that are submitted at a time while the device warms up.
 const AT_A_TIME: usize = 8;
 
-/// The backends of these names, or all that open, that are on a GPU and can be timed.
+/// Opens the named backends, or all that open without names, that are on a GPU with timestamps.
+///
+/// # Errors
+/// If a named backend is on no GPU or has no timestamps, or if no backend is left.
 pub(crate) fn open_gpus(names: &[String]) -> Result<Vec<AnyBackend>> {
     let mut gpus = vec![];
     for (backend, _) in open_backends(names, &[])? {
         match backend.gpu() {
             Some(gpu) if gpu.device().features().contains(Features::TIMESTAMP_QUERY) => gpus.push(backend),
-            Some(_) => bail!("{} has no timestamps, so that its passes cannot be timed", backend.name()),
+            Some(_) => bail!("{} has no timestamps, so its passes cannot be timed", backend.name()),
             None if names.is_empty() => {}
-            None => bail!("{} is on no GPU, and only the passes of one are timed; name another of --backends", backend.kind()),
+            None => bail!("{} is on no GPU, and only passes on a GPU are timed; name another of --backends", backend.kind()),
         }
     }
     if gpus.is_empty() {
-        bail!("no backend on a GPU opens, and only the passes of one are timed");
+        bail!("no backend on a GPU opens, and only passes on a GPU are timed");
     }
     Ok(gpus)
 }
 
-/// Uniform keys on a device, to be sorted there again and again. Their values, if the kind has any, are their positions, and in a second word those
-/// with all bits turned.
+/// Uniform keys on a device, which are sorted there repeatedly. A value is the index of its key; its second word, if the kind has one, is the
+/// complement of the index.
 pub(crate) struct Resident<K> {
     backend: WgpuBackend,
     kind: PassKind,
-    /// What is sorted, in place.
+    /// The keys that are sorted, in place.
     keys: SortBuffer<K>,
     /// The words of the values.
     values: SortBuffer<u32>,
-    /// The same before, for all sets.
-    positions: SortBuffer<u32>,
+    /// The words of the values before a sort, which all sets share.
+    indices: SortBuffer<u32>,
     sets: Vec<Set<K>>,
 }
 
-/// Keys, and what must come out: by the CPU.
+/// Keys, and the CPU's answer.
 struct Set<K> {
     input: SortBuffer<K>,
     sorted: Vec<K>,
-    /// The words of the values.
+    /// The words of the values after a sort.
     order: Vec<u32>,
 }
 
 impl<K: Key + MaskKey> Resident<K> {
-    /// So many sets of `len` keys each.
+    /// Returns `sets` sets of `len` keys each.
     pub(crate) fn new(backend: &WgpuBackend, kind: PassKind, len: usize, sets: usize) -> Result<Self, Error> {
         let cpu = RayonBackend::global()?;
         let words = |order: &[u32]| -> Vec<u32> {
-            order.iter().flat_map(|&place| [place, !place].into_iter().take(kind.value_words as usize)).collect()
+            order.iter().flat_map(|&index| [index, !index].into_iter().take(kind.value_words as usize)).collect()
         };
         let order: Vec<u32> = if kind.value_words > 0 { (0..len as u32).collect() } else { vec![] };
-        let positions = words(&order);
+        let indices = words(&order);
         let mut keys = SortBuffer::with_capacity(backend, len)?;
         keys.set_len(len)?;
-        let mut values = SortBuffer::with_capacity(backend, positions.len())?;
-        values.set_len(positions.len())?;
+        let mut values = SortBuffer::with_capacity(backend, indices.len())?;
+        values.set_len(indices.len())?;
         let set = |seed| {
             let mut sorted = Pattern::Uniform.keys::<K>(len, seed as u64);
             let input = SortBuffer::from_slice(backend, &sorted)?;
@@ -77,10 +81,10 @@ impl<K: Key + MaskKey> Resident<K> {
             Ok(Set { input, sorted, order: words(&order) })
         };
         let sets = (0..sets).map(set).collect::<Result<_, Error>>()?;
-        Ok(Self { backend: backend.clone(), kind, keys, values, positions: SortBuffer::from_slice(backend, &positions)?, sets })
+        Ok(Self { backend: backend.clone(), kind, keys, values, indices: SortBuffer::from_slice(backend, &indices)?, sets })
     }
 
-    /// A sort by [`Algorithm::OneSweep`] with passes of these shapes, once it has passed its test.
+    /// Returns a sort with [`Algorithm::OneSweep`] and passes of these shapes, after its self-test has passed.
     pub(crate) fn prepare(&self, tuned: Tuned) -> Result<Prepared, Error> {
         let sorter = DeviceSorter::with_tuned(self.backend.device(), self.backend.queue(), tuned)?;
         let ask = Ask::up_to(self.keys.len() as u32).algorithm(Algorithm::OneSweep);
@@ -91,7 +95,7 @@ impl<K: Key + MaskKey> Resident<K> {
         }
     }
 
-    /// Keeps the device busy until its clock is up.
+    /// Keeps the device busy until its clock rate is high.
     pub(crate) fn warm_up(&self, sort: &Prepared) -> Result<()> {
         let (device, begun) = (self.backend.device(), Instant::now());
         while begun.elapsed() < WARM_UP {
@@ -106,16 +110,16 @@ impl<K: Key + MaskKey> Resident<K> {
         Ok(())
     }
 
-    /// Sorts a set so many times.
+    /// Sorts a set `trials` times.
     pub(crate) fn profile(&self, set: usize, sort: &Prepared, trials: usize) -> Result<Profile> {
         let profile = sort.profile(self.count(), trials, |commands| self.restore(set, commands))?;
         if profile.device.median().is_zero() {
-            bail!("the timestamps of {} stand still, so that its passes cannot be timed", self.backend.name());
+            bail!("the timestamps of {} stand still, so its passes cannot be timed", self.backend.name());
         }
         Ok(profile)
     }
 
-    /// Whether the last sort was of this set and gave the CPU's answer.
+    /// Whether the last sort gave the CPU's answer for this set.
     pub(crate) fn is_answer(&self, set: usize) -> Result<bool, Error> {
         let Set { sorted, order, .. } = &self.sets[set];
         let same_keys = bytemuck::cast_slice::<K, u8>(&self.keys.read()?) == bytemuck::cast_slice::<K, u8>(sorted);
@@ -130,7 +134,7 @@ impl<K: Key + MaskKey> Resident<K> {
         let mut copy = |from, to, len: usize| commands.copy_buffer_to_buffer(from, 0, to, 0, Some(len as u64));
         copy(self.sets[set].input.raw(), self.keys.raw(), self.keys.len() * size_of::<K>());
         if self.kind.value_words > 0 {
-            copy(self.positions.raw(), self.values.raw(), size_of::<u32>() * self.values.len());
+            copy(self.indices.raw(), self.values.raw(), size_of::<u32>() * self.values.len());
         }
     }
 }

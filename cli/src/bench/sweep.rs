@@ -1,68 +1,69 @@
-//! `bench --sweep`: looks for the shape of passes that suits a GPU, and stores it.
+//! `bench --sweep`: searches for the fastest shape of the passes on a GPU, and stores it.
 //!
 //! ```text
 //! for each GPU, for each kind of keys and values:
-//!     for the candidates, then those beside the fastest, then the fastest once more:
-//!         for each number of keys, for the built-in shape and each of these:
-//!             prepare its sort, which is tested; warm up
+//!     for the candidates, then for shapes next to the fastest, then for the fastest once more:
+//!         for each number of keys, for the built-in shape and each of these shapes:
+//!             prepare its sort, which runs a self-test; warm up
 //!             for each data set: time the built-in shape, time the other, compare the result with the CPU's
-//!         print all of it
-//!     store the best of the last, if it is worth it
+//!         print the table
+//!     store the best of the last, if it is faster by more than LEAST_GAIN
 //! ```
 //!
-//! 1. The built-in shape is timed anew beside each candidate, and what counts is the ratio of the two: a clock that drifts does so for both.
-//! 2. The first candidate is the built-in shape itself. How far its ratio is from 1 is what the others owe to chance.
-//! 3. The fastest of many owes part of that to chance: what it is worth is what it gains when it is timed again.
-//! 4. Times are the device's own, of the whole sort, with the data there before and after.
-//! 5. Shapes are named as they are for many keys: of 2^21 and fewer, each thread gets fewer of them, by the built-in shape as by any other.
+//! 1. The built-in shape is timed again beside each candidate, and the ratio of the two counts. A clock rate that drifts does so for both.
+//! 2. The first candidate is the built-in shape itself. Its ratio would be 1 without noise, and so shows how large the noise is.
+//! 3. The fastest of many shapes is fast in part by chance. So it is timed again, and only the second ratio counts.
+//! 4. The device's clock times the whole sort. The data is on the device before and after.
+//! 5. A shape has its name from sorts of many keys. In sorts of 2^21 keys and fewer, every shape gives each thread fewer keys.
 
+use super::args::BenchArgs;
 use super::resident::{Resident, open_gpus};
-use crate::Outcome;
-use crate::args::BenchArgs;
 use crate::dtype::Key;
-use crate::output::note;
+use crate::message::note;
+use crate::outcome::Outcome;
 use crate::progress::spin;
+use crate::standard::stdout;
 use anyhow::{Context, Result, bail};
 use core::fmt::Write as _;
 use core::time::Duration;
 use polysort::gpu::{Facts, PassKind, PassShape, Prepared, Times, Tuned, WgpuBackend};
 use polysort::{AnyBackend, Backend, Error, MaskKey, store_tuned, stored_tuned};
-use std::io::{Write, stdout};
+use std::io::Write;
 
-/// Keys, where no numbers are given: so many that their passes are all that counts, and that they are in no cache.
+/// The default of `--sizes`. So many keys fit no cache, and their passes take nearly all of the time.
 const DEFAULT_SIZES: [usize; 1] = [1 << 24];
 
-/// How many times as fast as the built-in shape another must be to be stored: less may be chance, and is not worth kernels of one's own.
+/// The speed over that of the built-in shape above which a shape is stored. Less may be noise, and does not justify other kernels.
 const LEAST_GAIN: f64 = 1.02;
 
-/// How many shapes are timed a second time, and beside how many others are looked for.
+/// The number of fastest shapes that are timed a second time, and whose neighbors are tried.
 const AGAIN: usize = 3;
 
-/// Threads of a group.
+/// Candidates for the threads of a workgroup.
 const GROUPS: [u32; 6] = [128, 256, 384, 512, 640, 768];
 
-/// Keys of a thread, as far as registers hold them.
+/// Candidates for the keys per thread, as far as [`REGISTERS`] allow.
 const KEYS: [u32; 9] = [8, 12, 16, 20, 24, 28, 32, 40, 48];
 
-/// Words of registers that a thread's keys, their values and their places take, at most, of the 128 that leave an H200 two groups of 256 threads.
+/// The most registers for the keys, values and ranks of a thread. On an H200, 128 registers per thread allow two workgroups of 256 threads.
 const REGISTERS: u32 = 100;
 
-/// Parts in which a tile goes through workgroup memory.
+/// Candidates for the number of slices in which a tile is written through workgroup memory.
 const SLICES: [u32; 2] = [2, 4];
 
-/// How often, and on how many data sets, a shape is timed.
+/// How often a shape is timed on each data set, and the number of data sets.
 #[derive(Clone, Copy, Debug)]
 struct Rounds {
     reps: usize,
     sets: usize,
 }
 
-/// What came of a shape.
+/// The result of a shape.
 #[derive(Clone, Debug)]
 enum Found {
-    /// The times of all sorts, and the median over the data sets of how many times as fast as the built-in shape it was.
+    /// The times of all sorts, and the speed over that of the built-in shape: the median of the data sets.
     Timed(Times, f64),
-    /// Why it was not timed.
+    /// The reason why the shape was not timed.
     Refused(String),
     Wrong,
 }
@@ -82,7 +83,7 @@ pub(crate) fn sweep(args: &BenchArgs) -> Result<Outcome> {
                 keep(&backend, kind, best)?;
             } else {
                 note(&format!(
-                    "{kind}: the built-in shape was not timed, so that there is nothing to compare with; what is stored stays"
+                    "{kind}: the built-in shape was not timed, so there is nothing to compare with; the stored shape stays"
                 ));
             }
         }
@@ -90,11 +91,11 @@ pub(crate) fn sweep(args: &BenchArgs) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// The kinds of passes over these keys, alone and with each payload.
+/// Returns the kinds of passes over the keys of the arguments, alone and with each payload.
 fn kinds(args: &BenchArgs) -> Result<Vec<PassKind>> {
     let mut kinds = vec![];
     for dtype in &args.keys {
-        // Shorter keys are sorted as words.
+        // Keys of fewer than 32 bits are sorted as words.
         let key_words = (dtype.size() as u32).div_ceil(4);
         for value_words in [0].into_iter().chain(args.payloads.iter().map(|payload| payload.words())) {
             let kind = PassKind::new(key_words, value_words);
@@ -109,10 +110,10 @@ fn kinds(args: &BenchArgs) -> Result<Vec<PassKind>> {
     Ok(kinds)
 }
 
-/// What came of each shape for each number of keys, the built-in shape first.
+/// The result of each shape for each number of keys, the built-in shape first.
 type Tried = Vec<(PassShape, Vec<Found>)>;
 
-/// What came of a sweep.
+/// The result of a sweep.
 struct Settled {
     best: Option<(PassShape, f64)>,
     /// Whether the built-in shape could be timed.
@@ -121,12 +122,12 @@ struct Settled {
     has_wrong: bool,
 }
 
-/// Times all candidates, then those beside the fastest, and the fastest of all [again](AGAIN); settles for the best of that.
+/// Times all candidates, then shapes next to the fastest, then the fastest of all [again](AGAIN). Returns the best of the last.
 fn settle(kind: PassKind, mut time: impl FnMut(Vec<PassShape>) -> Result<Tried>) -> Result<Settled> {
     let mut first = time(candidates(kind).collect())?;
-    let closer = beside_fastest(kind, &first);
+    let closer = next_to_fastest(kind, &first);
     if !closer.is_empty() {
-        // The built-in shape is the first of either.
+        // The built-in shape is the first of both.
         first.extend(time(closer)?.into_iter().skip(1));
     }
     let finalists: Vec<PassShape> = fastest(&first).into_iter().map(|(shape, _)| shape).take(AGAIN).collect();
@@ -140,22 +141,24 @@ fn settle(kind: PassKind, mut time: impl FnMut(Vec<PassShape>) -> Result<Tried>)
     })
 }
 
-/// Stores the best shape, and tells so.
+/// Stores the best shape, and prints it.
 fn keep(backend: &AnyBackend, kind: PassKind, best: Option<(PassShape, f64)>) -> Result<()> {
     let others = stored_tuned(backend).without(kind);
     let tuned = best.map_or(Ok(others), |(shape, _)| others.with(kind, shape))?;
     let path = store_tuned(backend, tuned).context("cannot store the shape")?;
     let line = match best {
-        Some((shape, gain)) => format!("best for {kind}: {shape}, {gain:.3} times as fast; stored in {}", path.display()),
+        Some((shape, gain)) => {
+            format!("best for {kind}: {shape}, {gain:.3} x the speed of the built-in shape; stored in {}", path.display())
+        }
         None => format!(
-            "best for {kind}: the built-in shape; no other is more than {:.0} % faster, time after time",
+            "best for {kind}: the built-in shape; no other is more than {:.0} % faster when it is timed again",
             100.0 * (LEAST_GAIN - 1.0)
         ),
     };
-    Ok(writeln!(stdout(), "{line}\n")?)
+    Ok(writeln!(stdout()?, "{line}\n")?)
 }
 
-/// Passes of a kind on a GPU, for each of these numbers of keys.
+/// Passes of one kind on one GPU, for some numbers of keys.
 struct Swept<'a> {
     backend: &'a AnyBackend,
     kind: PassKind,
@@ -164,7 +167,7 @@ struct Swept<'a> {
 }
 
 impl Swept<'_> {
-    /// Times these shapes, after the built-in one. Prints what came of them.
+    /// Times these shapes, after the built-in one, and prints the results.
     fn time(&self, candidates: Vec<PassShape>) -> Result<Tried> {
         match self.kind.key_words {
             1 => self.time_keys::<u32>(candidates),
@@ -175,7 +178,7 @@ impl Swept<'_> {
     fn time_keys<K: Key + MaskKey>(&self, candidates: Vec<PassShape>) -> Result<Tried> {
         let Self { backend, kind, rounds, .. } = *self;
         let Some((gpu, built_in)) = backend.gpu().and_then(|gpu| Some((gpu, gpu.facts().pass_shape(kind)?))) else {
-            bail!("{} has no subgroups that suit passes by look-back, which are what is tuned", backend.name());
+            bail!("{} has no subgroups that suit passes with look-back, and only those are tuned", backend.name());
         };
         let others = candidates.into_iter().filter(|&shape| shape != built_in && shape.group <= gpu.facts().max_group);
         let shapes = [built_in].into_iter().chain(others);
@@ -183,9 +186,9 @@ impl Swept<'_> {
         for &len in self.sizes {
             let resident = Resident::<K>::new(gpu, kind, len, rounds.sets)?;
             let beside = resident.prepare(Tuned::NONE)?;
-            for (place, (shape, found)) in all.iter_mut().enumerate() {
+            for (index, (shape, found)) in all.iter_mut().enumerate() {
                 let what = format!("{kind}, {len} keys: {shape}");
-                let tuned = if place == 0 { Tuned::NONE } else { Tuned::NONE.with(kind, *shape)? };
+                let tuned = if index == 0 { Tuned::NONE } else { Tuned::NONE.with(kind, *shape)? };
                 found.push(spin(what, || self.time_shape(gpu, &resident, (*shape, tuned), &beside))?);
             }
             let title = format!(
@@ -193,7 +196,7 @@ impl Swept<'_> {
                 backend.name(),
                 rounds.reps * rounds.sets
             );
-            stdout().write_all(table(&title, &all).as_bytes())?;
+            stdout()?.write_all(table(&title, &all).as_bytes())?;
         }
         Ok(all)
     }
@@ -231,17 +234,17 @@ impl Swept<'_> {
     }
 }
 
-/// The shapes that are tried: the more words a key and its value have, the fewer of them.
+/// Returns the shapes that are tried. The more words a key and its value have, the fewer keys per thread.
 fn candidates(kind: PassKind) -> impl Iterator<Item = PassShape> {
-    // A key has a place as well.
+    // Each key needs one more register, for its rank.
     let most = REGISTERS / (1 + kind.key_words + kind.value_words);
     let shapes = |group, keys| SLICES.map(|slices| PassShape { group, keys, slices });
     let of_group = move |group| KEYS.into_iter().filter(move |&keys| keys <= most).flat_map(move |keys| shapes(group, keys));
     GROUPS.into_iter().flat_map(of_group)
 }
 
-/// Shapes that were not tried, whose threads hold two keys more or less than those of the built-in shape or of the [fastest](AGAIN) others.
-fn beside_fastest(kind: PassKind, tried: &[(PassShape, Vec<Found>)]) -> Vec<PassShape> {
+/// Returns shapes that were not tried, with two keys per thread more or less than the built-in shape or the [fastest](AGAIN) others.
+fn next_to_fastest(kind: PassKind, tried: &[(PassShape, Vec<Found>)]) -> Vec<PassShape> {
     let built_in = tried.first().map(|&(shape, _)| shape);
     let mut shapes = vec![];
     for shape in built_in.into_iter().chain(by_speed(tried).into_iter().map(|(shape, _)| shape).take(AGAIN)) {
@@ -256,20 +259,20 @@ fn beside_fastest(kind: PassKind, tried: &[(PassShape, Vec<Found>)]) -> Vec<Pass
     shapes
 }
 
-/// The shapes that are [faster](LEAST_GAIN) than the built-in one, the fastest first, and by how much.
+/// Returns the shapes that are [faster](LEAST_GAIN) than the built-in one, the fastest first, and their speed over its speed.
 fn fastest(tried: &[(PassShape, Vec<Found>)]) -> Vec<(PassShape, f64)> {
     by_speed(tried).into_iter().take_while(|&(_, gain)| gain > LEAST_GAIN).collect()
 }
 
-/// The shapes that were right everywhere, the fastest first, and how many times as fast as the built-in one they were: by the geometric mean over
-/// all numbers of keys.
+/// Returns the shapes that were right for all numbers of keys, the fastest first, and their speed over that of the built-in shape: the geometric
+/// mean over all numbers of keys.
 fn by_speed(tried: &[(PassShape, Vec<Found>)]) -> Vec<(PassShape, f64)> {
     let gain = |found: &Found| if let Found::Timed(_, gain) = found { Some(gain.ln()) } else { None };
     let mean = |found: &[Found]| {
         let gains = found.iter().map(gain).collect::<Option<Vec<f64>>>()?;
         Some((gains.iter().sum::<f64>() / gains.len() as f64).exp())
     };
-    // Where the built-in shape fails, there is nothing to compare with.
+    // If the built-in shape was not timed, there is nothing to compare with.
     let Some(((_, of_built_in), others)) = tried.split_first() else { return vec![] };
     if mean(of_built_in).is_none() {
         return vec![];
@@ -280,11 +283,11 @@ fn by_speed(tried: &[(PassShape, Vec<Found>)]) -> Vec<(PassShape, f64)> {
     gains
 }
 
-/// What came of each shape for the last number of keys.
+/// Returns the table of the results for the last number of keys.
 fn table(title: &str, tried: &[(PassShape, Vec<Found>)]) -> String {
     let mut text = format!("{title}\n  {:<44}{:>12}{:>12}{:>12}{:>9}\n", "shape", "median us", "p5", "p95", "speed");
-    for (place, (shape, found)) in tried.iter().enumerate() {
-        let name = if place == 0 { format!("{shape} (built-in)") } else { shape.to_string() };
+    for (index, (shape, found)) in tried.iter().enumerate() {
+        let name = if index == 0 { format!("{shape} (built-in)") } else { shape.to_string() };
         let line = match found.last() {
             Some(Found::Timed(times, gain)) => {
                 let micros = |percent| times.percentile(percent).as_secs_f64() * 1e6;
@@ -335,18 +338,18 @@ mod tests {
     }
 
     #[test]
-    fn the_fastest_is_the_best_if_it_is_worth_it() {
+    fn the_fastest_is_the_best_if_it_gains_enough() {
         let one = [timed(1.0)];
         let found = best_of([&one, &[timed(1.1)], &[timed(1.2)]]);
         assert!(found.is_some_and(|(shape, gain)| shape == SHAPES[2] && (gain - 1.2).abs() < 1e-9), "{found:?}");
         assert_eq!(best_of([&one, &[timed(1.02)], &[timed(0.7)]]), None);
-        // Not by chance: the built-in shape is none of the others.
+        // The built-in shape is never the best, however fast it seems.
         assert_eq!(best_of([&[timed(1.5)], &one, &one]), None);
         assert_eq!(fastest(&[]), []);
     }
 
-    /// What comes of a sweep whose first shapes do as `first` says, those beside them as the built-in one, and those that are timed again as
-    /// `again` says.
+    /// Returns the result of a sweep. Its first shapes have the results `first`, their neighbors the speed of the built-in shape, and the shapes that
+    /// are timed again the results `again`.
     fn settled(first: [&[Found]; 3], again: impl Fn(PassShape) -> Vec<Found>) -> Result<(Settled, Vec<Vec<PassShape>>)> {
         let mut asked = vec![];
         let settled = settle(PassKind::ALL[0], |shapes| {
@@ -362,13 +365,13 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_is_what_is_gained_again() -> Result<()> {
+    fn only_the_second_ratio_counts() -> Result<()> {
         let one = [timed(1.0)];
         let first = [&one[..], &[timed(1.05)], &[timed(1.1)]];
         let of = |gains: [f64; 3]| {
             move |shape| {
-                let place = SHAPES.iter().position(|&known| known == shape).expect("only the fastest are timed again");
-                vec![timed(gains[place])]
+                let index = SHAPES.iter().position(|&known| known == shape).expect("only the fastest are timed again");
+                vec![timed(gains[index])]
             }
         };
         let (best, asked) = settled(first, of([1.0, 1.04, 1.01]))?;
@@ -387,24 +390,24 @@ mod tests {
     }
 
     #[test]
-    fn shapes_beside_the_fastest_are_tried_too() {
+    fn shapes_next_to_the_fastest_are_tried_too() {
         let kind = PassKind::ALL[0];
         let with = |shape: PassShape, keys| PassShape { keys, ..shape };
         let found = tried([&[timed(1.0)], &[timed(0.9)], &[timed(1.3)]]);
-        let beside = |shape| [with(shape, 10), with(shape, 14)];
-        assert_eq!(beside_fastest(kind, &found), [beside(SHAPES[0]), beside(SHAPES[2]), beside(SHAPES[1])].concat());
-        // What was tried is not again, nor what no kernel has.
+        let next_to = |shape| [with(shape, 10), with(shape, 14)];
+        assert_eq!(next_to_fastest(kind, &found), [next_to(SHAPES[0]), next_to(SHAPES[2]), next_to(SHAPES[1])].concat());
+        // A shape is not tried twice, nor if no kernel supports it.
         let least = with(SHAPES[0], 2);
         let found = [least, with(least, 4)].map(|shape| (shape, vec![timed(1.0)]));
-        assert_eq!(beside_fastest(kind, &found), [with(least, 6)]);
-        // What is found there can win.
+        assert_eq!(next_to_fastest(kind, &found), [with(least, 6)]);
+        // A neighbor can win.
         let found = settle(kind, |shapes| {
             let of = |shape: PassShape| if shape.keys == 14 { 1.5 } else { 1.0 };
             Ok([SHAPES[0]].into_iter().chain(shapes).map(|shape| (shape, vec![timed(of(shape))])).collect())
         });
         let best = found.expect("all are timed").best.map(|(shape, _)| shape);
         assert_eq!(best, Some(with(SHAPES[0], 14)));
-        // What is wrong there is told of.
+        // A wrong neighbor is reported.
         let found = settle(kind, |shapes| {
             let of = |shape: PassShape| if shape.keys == 14 { Found::Wrong } else { timed(1.0) };
             Ok([SHAPES[0]].into_iter().chain(shapes).map(|shape| (shape, vec![of(shape)])).collect())
@@ -413,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_or_refused_anywhere_is_not_chosen() {
+    fn a_shape_that_is_wrong_or_refused_anywhere_is_not_chosen() {
         let fast = || timed(1.5);
         for bad in [Found::Wrong, Found::Refused("no".into())] {
             let found = best_of([&[timed(1.0), timed(1.0)], &[timed(1.1), timed(1.1)], &[fast(), bad.clone()]]);
@@ -425,7 +428,7 @@ mod tests {
     #[test]
     fn all_numbers_of_keys_count_alike() {
         let ones = [timed(1.0), timed(1.0)];
-        // Twice as fast and half as fast is as fast.
+        // The mean of 2 x and 0.5 x is 1 x.
         assert_eq!(best_of([&ones, &[timed(2.0), timed(0.5)], &ones]), None);
         let found = best_of([&ones, &[timed(2.0), timed(0.5)], &[timed(1.05), timed(1.05)]]);
         assert_eq!(found.map(|(shape, _)| shape), Some(SHAPES[2]));

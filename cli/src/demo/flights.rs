@@ -1,10 +1,10 @@
 //! All flights that left New York in 2013, by how late they arrived, and the airports of the country. See `data/README.md`.
 
-use crate::Outcome;
 use crate::backend::Chosen;
 use crate::dtype::{Key, with_key};
 use crate::files::{Array, Format, Source, Table, TableArgs};
 use crate::order::Ranking;
+use crate::outcome::Outcome;
 use crate::sort::argsort_rows;
 use anyhow::Result;
 use polysort::{AnyBackend, Options, Sort, TopK};
@@ -19,11 +19,11 @@ const AIRPORTS: &[u8] = include_bytes!("../../data/airports.csv");
 const LATEST: usize = 10;
 const SHOWN_ROWS: usize = 3;
 
-/// Sorts the real data on each backend, tells what the first of them found, and of all whether it is what std finds.
+/// Sorts the real data on each backend. Prints the findings of the first backend, and for each whether std's sort gives the same.
 pub(crate) fn show(out: &mut dyn Write, backends: &[AnyBackend]) -> Result<Outcome> {
     let delays: Vec<f32> = Array::open(Source::embedded("flights-arr-delay.npy", Format::Npy, DELAYS), None)?.keys()?;
     let (by_altitude, by_latitude) = (airports("alt")?, airports("lat")?);
-    let (mut outcome, mut told) = (Outcome::Fine, false);
+    let (mut outcome, mut is_printed) = (Outcome::Fine, false);
     for backend in backends {
         let found = Found::on(backend, &delays, &by_altitude, &by_latitude);
         match found {
@@ -32,9 +32,9 @@ pub(crate) fn show(out: &mut dyn Write, backends: &[AnyBackend]) -> Result<Outco
                 outcome = Outcome::Failed;
             }
             Ok(found) => {
-                if !told {
-                    found.tell(out, &by_altitude, &by_latitude)?;
-                    told = true;
+                if !is_printed {
+                    found.print(out, &by_altitude, &by_latitude)?;
+                    is_printed = true;
                 }
                 let right = found.is_right(&delays, &by_altitude, &by_latitude)?;
                 let verdict = if right { "all as std has it" } else { "WRONG ANSWERS" };
@@ -48,13 +48,13 @@ pub(crate) fn show(out: &mut dyn Write, backends: &[AnyBackend]) -> Result<Outco
     Ok(outcome)
 }
 
-/// The table of airports, with a column of it as keys: read as `polysort sort --column` reads it.
+/// Returns the table of airports with one column as keys, as `polysort sort --column` reads it.
 fn airports(column: &str) -> Result<Table> {
     let args = TableArgs { column: Some(column), header: true, dtype: None, empty: None };
     Table::read(Source::embedded("airports.csv", Format::Csv, AIRPORTS), &args)
 }
 
-/// What a backend found.
+/// The findings of a backend.
 struct Found {
     sorted: Vec<f32>,
     time: Duration,
@@ -81,7 +81,7 @@ impl Found {
         })
     }
 
-    fn tell(&self, out: &mut dyn Write, by_altitude: &Table, by_latitude: &Table) -> Result<()> {
+    fn print(&self, out: &mut dyn Write, by_altitude: &Table, by_latitude: &Table) -> Result<()> {
         let nans = self.sorted.iter().filter(|delay| delay.is_nan()).count();
         let landed = &self.sorted[..self.sorted.len() - nans];
         let (flights, earliest, median) = (self.sorted.len(), landed[0], landed[landed.len() / 2]);
@@ -102,7 +102,7 @@ impl Found {
         Ok(())
     }
 
-    /// Whether std finds the same.
+    /// Whether std's sort gives the same.
     fn is_right(&self, delays: &[f32], by_altitude: &Table, by_latitude: &Table) -> Result<bool> {
         let order = std_order(delays, Options::ascending())?;
         let sorted: Vec<f32> = order.iter().map(|&index| delays[index as usize]).collect();
@@ -118,12 +118,12 @@ impl Found {
     }
 }
 
-/// The delays of flights that arrived. In the order of `total_cmp` a NaN is larger than any delay, and would be the latest.
+/// Returns the delays of the flights that arrived. In the order of `total_cmp`, NaN would be the latest of all.
 fn arrived(delays: &[f32]) -> Vec<f32> {
     delays.iter().copied().filter(|delay| !delay.is_nan()).collect()
 }
 
-/// The permutation of std's stable sort.
+/// Returns the indices that sort the keys, by std's stable sort.
 fn std_order<K: Key>(keys: &[K], options: Options) -> Result<Vec<u32>> {
     let ranking = Ranking::new::<K>(options)?;
     let mut order: Vec<u32> = (0..keys.len() as u32).collect();

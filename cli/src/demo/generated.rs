@@ -1,15 +1,15 @@
-//! Generated keys of several types, with the speed beside that of std.
+//! Generated keys of several types: the speed of each backend, and of std's sorts.
 
-use crate::Outcome;
-use crate::args::Direction;
-use crate::bench::{Case, Measured, OURS, Op, Pattern, Payload, Rounds, STD, Verdict, Way, measure, speed, systems};
+use crate::bench::{Algorithm, Case, Measured, OURS, Op, Pattern, Payload, Rounds, STD, Verdict, measure, speed, systems};
 use crate::dtype::{Dtype, with_key};
+use crate::order::Direction;
+use crate::outcome::Outcome;
 use crate::progress::spin;
 use anyhow::Result;
 use polysort::AnyBackend;
 use std::io::Write;
 
-/// What is sorted.
+/// The cases: name, operation, key type and payload.
 const CASES: [(&str, Op, Dtype, Payload); 8] = [
     ("u32", Op::Sort, Dtype::U32, Payload::None),
     ("f32", Op::Sort, Dtype::F32, Payload::None),
@@ -23,14 +23,14 @@ const CASES: [(&str, Op, Dtype, Payload); 8] = [
 
 /// Sorts every case on every backend and prints a line for each.
 pub(crate) fn show(out: &mut dyn Write, backends: &[AnyBackend], quick: bool) -> Result<Outcome> {
-    // Enough runs to see, not to quote: `bench` is for that.
+    // So few runs give a rough speed. `bench` gives exact ones.
     let (len, reps) = if quick { (1 << 20, 7) } else { (1 << 24, 2) };
     let (rounds, mut outcome) = (Rounds { warmups: 1, reps, seeds: 1 }, Outcome::Fine);
-    writeln!(out, "\n{len} generated keys, every bit random, beside the fastest of std's sorts\n")?;
+    writeln!(out, "\n{len} generated keys, every bit random, and the speed of the fastest of std's sorts\n")?;
     write!(out, "{:<14}{:>18}", "", "std")?;
     backends.iter().try_for_each(|backend| write!(out, "{:>26}", backend.kind()))?;
     writeln!(out)?;
-    let backends: Vec<_> = backends.iter().map(|backend| (backend.clone(), Way::Auto)).collect();
+    let backends: Vec<_> = backends.iter().map(|backend| (backend.clone(), Algorithm::Auto)).collect();
     for (name, op, dtype, payload) in CASES {
         let case = Case { op, dtype, payload, pattern: Pattern::Uniform, direction: Direction::Asc, len };
         let measured = with_key!(dtype, K => {
@@ -52,7 +52,7 @@ pub(crate) fn show(out: &mut dyn Write, backends: &[AnyBackend], quick: bool) ->
     Ok(outcome)
 }
 
-/// A cell of the table: the speed, and how much faster than std that is.
+/// Returns a cell of the table: the speed, and that speed over the speed of std.
 fn shown(of: &Measured, len: usize, std: u64) -> String {
     match &of.verdict {
         Verdict::Verified => format!("{}{:>7.1}x", speed(len, of.median()), std as f64 / of.median().max(1) as f64),

@@ -3,15 +3,23 @@
 mod flights;
 mod generated;
 
-use crate::Outcome;
-use crate::args::DemoArgs;
+use crate::outcome::Outcome;
+use crate::standard::stdout;
 use anyhow::{Result, bail};
+use clap::Args;
 use polysort::{AnyBackend, Backend};
-use std::io::{Write, stdout};
+use std::io::Write;
 
-/// Sorts, checks and shows all of it, and fails in the end if any answer was wrong.
+#[derive(Args)]
+pub(crate) struct DemoArgs {
+    /// Sort one million generated keys instead of sixteen million.
+    #[arg(long)]
+    quick: bool,
+}
+
+/// Sorts all data on every backend, checks the answers and prints them. The outcome is a failure if any answer is wrong or missing.
 pub(crate) fn demo(args: &DemoArgs) -> Result<Outcome> {
-    let out = &mut stdout();
+    let out = &mut stdout()?;
     let mut backends = vec![];
     for &name in AnyBackend::NAMES {
         match AnyBackend::by_name(name) {
@@ -23,7 +31,7 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<Outcome> {
         }
     }
     if backends.is_empty() {
-        bail!("no backend opens on this machine; `polysort devices` tells why");
+        bail!("no backend opens on this machine; `polysort devices` prints the reasons");
     }
     let outcomes = [flights::show(out, &backends)?, generated::show(out, &backends, args.quick)?];
     if outcomes.contains(&Outcome::Failed) {

@@ -1,39 +1,47 @@
-//! Arrays: keys one after another, in a .bin alone, in a .npy after a header.
+//! Arrays of keys: a .bin has only the keys, a .npy has a header before them.
 
-use super::{Format, Source, npy};
+use super::format::Format;
+use super::npy;
+use super::source::Source;
 use crate::dtype::{Dtype, Key};
 use anyhow::{Context, Result, bail};
 use bytemuck::Pod;
 use std::io::{self, ErrorKind, Read, Write};
 
-/// Bytes that are read or written at a time, so that a bar moves and a header that lies costs no memory.
+/// Bytes that are read or written at a time. So a progress bar moves, and input of unknown length takes no more memory than it needs.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// An array whose keys are still to be read.
+/// An array whose keys are not read yet.
 pub(crate) struct Array {
     source: Source,
     pub(crate) dtype: Dtype,
-    /// The keys that the header promises, if there is a header.
-    promised: Option<u64>,
-    /// Whether the bytes of each key are in the other order than this machine's.
+    /// The number of keys that the header declares, if there is a header.
+    declared: Option<u64>,
+    /// Whether the byte order of the keys is the opposite of this machine's.
     swapped: bool,
 }
 
 impl Array {
-    /// Reads the header, if the format has one, and knows the dtype from it, else from the user.
+    /// Reads the header, if the format has one. `asked` is the dtype that the user chose.
     pub(crate) fn open(mut source: Source, asked: Option<Dtype>) -> Result<Self> {
         let name = &source.name;
         if source.format != Format::Npy {
-            let Some(dtype) = asked else { bail!("{name} does not tell the type of its keys: add --dtype, such as --dtype u32") };
-            return Ok(Self { source, dtype, promised: None, swapped: cfg!(target_endian = "big") });
+            let Some(dtype) = asked else {
+                bail!("{name} does not specify the type of its keys: add --dtype, such as --dtype u32")
+            };
+            return Ok(Self { source, dtype, declared: None, swapped: cfg!(target_endian = "big") });
         }
         let header = npy::read_header(&mut source.reader).with_context(|| format!("cannot read {name}"))?;
-        match asked {
-            Some(asked) if asked != header.dtype => {
-                bail!("{name} holds {}, not {}: leave out --dtype, a .npy tells its own", header.dtype.name(), asked.name())
-            }
-            _ => Ok(Self { source, dtype: header.dtype, promised: Some(header.len), swapped: header.swapped }),
+        let (dtype, declared) = (header.dtype, header.len);
+        if let Some(asked) = asked.filter(|asked| *asked != dtype) {
+            bail!("{name} holds {}, not {}: leave out --dtype, a .npy specifies its own", dtype.name(), asked.name());
         }
+        source.bytes = source.bytes.map(|bytes| bytes.saturating_sub(header.bytes));
+        let array = Self { source, dtype, declared: Some(declared), swapped: header.swapped };
+        if let Some(bytes) = array.source.bytes {
+            array.check_length(bytes)?;
+        }
+        Ok(array)
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -44,28 +52,39 @@ impl Array {
         self.source.format
     }
 
-    /// The keys. `K` is the type of the dtype.
-    pub(crate) fn keys<K: Key>(self) -> Result<Vec<K>> {
-        let Source { name, mut reader, bytes, .. } = self.source;
-        let (size, dtype) = (size_of::<K>(), self.dtype.name());
-        let likely = bytes.map_or(0, |bytes| bytes / size as u64).min(self.promised.unwrap_or(u64::MAX));
-        let read = read_keys(&mut reader, likely, self.promised);
-        let (mut keys, rest) = read.with_context(|| format!("cannot read {name}"))?;
-        let got = keys.len() * size + rest;
-        match self.promised {
-            None if rest > 0 => bail!(
-                "{name} has {got} bytes, no multiple of the {size} of a {dtype}: is --dtype {dtype} right? ({} keys and {rest} bytes)",
-                keys.len()
-            ),
-            Some(promised) if promised > keys.len() as u64 => bail!(
-                "{name} is cut short: its header promises {promised} keys of {dtype}, {} bytes, but {got} bytes follow",
-                u128::from(promised) * size as u128
-            ),
-            Some(promised) if reader.read(&mut [0]).with_context(|| format!("cannot read {name}"))? > 0 => {
-                bail!("{name} goes on after the {promised} keys of its header, which a sort would lose: save each array alone")
+    /// Compares the length that the header declares with the number of bytes after the header.
+    fn check_length(&self, bytes: u64) -> Result<()> {
+        let (name, size, dtype) = (self.name(), self.dtype.size(), self.dtype.name());
+        let Some(declared) = self.declared else {
+            let (keys, rest) = (bytes / size as u64, bytes % size as u64);
+            if rest > 0 {
+                bail!(
+                    "{name} has {bytes} bytes, no multiple of the {size} of a {dtype}: is --dtype {dtype} right? ({keys} keys and {rest} bytes)"
+                );
             }
-            _ => {}
+            return Ok(());
+        };
+        let expected = u128::from(declared) * size as u128;
+        if u128::from(bytes) < expected {
+            bail!(
+                "{name} is cut short: its header declares {declared} keys of {dtype}, {expected} bytes, but {bytes} bytes follow"
+            );
         }
+        if u128::from(bytes) > expected {
+            bail!(
+                "{name} goes on after the {declared} keys of its header, and a sort would lose the rest: save each array alone"
+            );
+        }
+        Ok(())
+    }
+
+    /// Reads the keys. `K` must be the type of the dtype.
+    pub(crate) fn keys<K: Key>(mut self) -> Result<Vec<K>> {
+        let declared = self.declared.map_or(usize::MAX, |keys| usize::try_from(keys).unwrap_or(usize::MAX));
+        let likely = self.source.bytes.map_or(0, |bytes| usize::try_from(bytes / size_of::<K>() as u64).unwrap_or(usize::MAX));
+        let read = read_keys(&mut self.source.reader, likely.min(declared), declared);
+        let (mut keys, bytes) = read.with_context(|| format!("cannot read {}", self.name()))?;
+        self.check_length(bytes)?;
         if self.swapped {
             swap_bytes(&mut keys);
         }
@@ -73,30 +92,53 @@ impl Array {
     }
 }
 
-/// Reads keys to the end of `reader`, or `most` of them, and gives them and the number of bytes after the last whole one.
-fn read_keys<K: Pod>(reader: &mut dyn Read, likely: u64, most: Option<u64>) -> io::Result<(Vec<K>, usize)> {
+/// Reads up to `most` keys, and returns them and the number of bytes that were read: one byte more than the keys have if more follow.
+/// `likely` is the expected number of keys.
+fn read_keys<K: Pod>(reader: &mut dyn Read, likely: usize, most: usize) -> io::Result<(Vec<K>, u64)> {
     let size = size_of::<K>();
-    let most = most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
     let mut keys: Vec<K> = vec![];
-    // Without this much memory at once, reading fails where it is really needed.
-    keys.try_reserve_exact(usize::try_from(likely).unwrap_or(0)).ok();
     let mut filled = 0;
+    // One chunk more than expected, so that finding the end of the input moves no keys to a larger allocation.
+    reserve(&mut keys, likely.saturating_add(CHUNK_BYTES / size))?;
     loop {
         if filled == keys.len() * size {
             if keys.len() == most {
-                break;
+                filled += read(reader, &mut [0])?;
+                return Ok((keys, filled as u64));
             }
-            keys.resize(most.min(keys.len() + CHUNK_BYTES / size), K::zeroed());
+            let len = most.min(keys.len() + CHUNK_BYTES / size);
+            let more = len - keys.len();
+            reserve(&mut keys, more)?;
+            keys.resize(len, K::zeroed());
         }
-        match reader.read(&mut bytemuck::cast_slice_mut(&mut keys)[filled..]) {
-            Ok(0) => break,
-            Ok(bytes) => filled += bytes,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+        match read(reader, &mut bytemuck::cast_slice_mut(&mut keys)[filled..])? {
+            0 => break,
+            bytes => filled += bytes,
         }
     }
     keys.truncate(filled / size);
-    Ok((keys, filled % size))
+    Ok((keys, filled as u64))
+}
+
+/// Reads some bytes; none only at the end of the input.
+fn read(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match reader.read(buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
+/// Makes room for `more` keys.
+///
+/// # Errors
+/// If there is not enough memory.
+fn reserve<K>(keys: &mut Vec<K>, more: usize) -> io::Result<()> {
+    keys.try_reserve(more).map_err(|_| {
+        let bytes = (keys.len() as u128 + more as u128) * size_of::<K>() as u128;
+        io::Error::new(ErrorKind::OutOfMemory, format!("there is not enough memory for {bytes} bytes of keys"))
+    })
 }
 
 fn swap_bytes<K: Pod>(keys: &mut [K]) {
@@ -105,7 +147,7 @@ fn swap_bytes<K: Pod>(keys: &mut [K]) {
     }
 }
 
-/// Whether keys of `dtype` can be written in `format`.
+/// Checks that `format` can hold keys of `dtype`.
 pub(crate) fn check_writable(format: Format, dtype: Dtype) -> Result<()> {
     if format == Format::Npy && npy::type_str(dtype).is_none() {
         bail!("a .npy cannot hold {}: numpy has no such type; write a .bin", dtype.name());
@@ -113,7 +155,7 @@ pub(crate) fn check_writable(format: Format, dtype: Dtype) -> Result<()> {
     Ok(())
 }
 
-/// Writes keys little-endian, after a header if the format has one; as .csv, one key a line.
+/// Writes keys little-endian, after a header if the format has one. A .csv gets one key per line.
 ///
 /// # Panics
 /// If the format [cannot hold](check_writable) the dtype.

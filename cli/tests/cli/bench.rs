@@ -100,7 +100,7 @@ fn without_a_gpu_there_are_no_passes_to_time() {
         let any = run(what);
         assert_eq!((any.code, &*any.stdout), (2, &b""[..]), "{what}");
         assert!(
-            any.stderr.ends_with("polysort: no backend on a GPU opens, and only the passes of one are timed\n"),
+            any.stderr.ends_with("polysort: no backend on a GPU opens, and only passes on a GPU are timed\n"),
             "{what}: {}",
             any.stderr
         );
@@ -108,7 +108,7 @@ fn without_a_gpu_there_are_no_passes_to_time() {
 }
 
 #[test]
-fn a_backend_that_does_not_open_is_told_of() {
+fn a_backend_that_does_not_open_is_noted() {
     let args = "bench --keys u8 --ops sort --sizes 100 --reps 1 --seeds 1 --csv -";
     let all = Place::new().run(args);
     assert_eq!(all.code, 0);

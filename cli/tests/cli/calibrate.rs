@@ -1,8 +1,11 @@
 //! `calibrate`, and what `devices` makes of it.
 
-use crate::tool::Place;
+use crate::tool::{PATIENCE, Place, wait};
+use std::fs;
+use std::process::Stdio;
+use std::time::Instant;
 
-/// The binary with its calibration in a file of the place.
+/// Runs the binary with its calibration in a file of the place.
 fn run(place: &Place, args: &str, file: &str) -> (i32, String, String) {
     let output = place.command(args).env("POLYSORT_CALIBRATION", place.path(file)).output().expect("the binary runs");
     let text = |bytes| String::from_utf8(bytes).expect("text");
@@ -21,11 +24,11 @@ fn what_is_measured_is_what_auto_chooses_by() {
     assert!(text.starts_with("polysort calibration 1\n"), "{text}");
     let (_, after, _) = run(&place, "devices", "in/here/calibration");
     assert!(after.contains("as measured on this machine"), "{after}");
-    // What is told are the numbers of the file.
+    // The numbers are those of the file.
     let cores = text.lines().find_map(|line| line.strip_prefix("cores 4 0 ")).expect("a line for keys of 4 bytes");
     let few: f64 = cores.split(' ').next().and_then(|cost| cost.parse().ok()).expect("a number");
     assert!(after.contains(&format!("{:.0} us for 2^10 keys", few / 1000.0)), "{after}{text}");
-    // A sort is served by it.
+    // A sort works with it.
     place.write("a.bin", [3, 1, 2]);
     assert_eq!(run(&place, "sort a.bin --dtype u8 -o a.bin", "in/here/calibration").0, 0);
     assert_eq!(place.read("a.bin"), [1, 2, 3]);
@@ -35,11 +38,11 @@ fn what_is_measured_is_what_auto_chooses_by() {
 fn tuned_shapes_stay_when_costs_are_measured() {
     let tuned = "tuned 1 0 384 14 4 wgpu A card (Vulkan)\ntuned 2 1 512 10 2 wgpu A card (Vulkan)\n";
     let place = Place::with("calibration", format!("polysort calibration 1\n{tuned}"));
-    // Shapes are no costs, and those of another device say nothing.
+    // Shapes are no costs, and the shapes of another device do not count.
     let (code, before, errors) = run(&place, "devices", "calibration");
     assert_eq!((code, &*errors), (0, ""));
     assert!(before.contains("by the built-in table") && !before.contains("as tuned"), "{before}");
-    assert_eq!(run(&place, "calibrate", "calibration").0, 0);
+    assert_eq!(run(&place, "calibrate --budget 1", "calibration").0, 0);
     let text = String::from_utf8(place.read("calibration")).expect("text");
     assert!(text.starts_with("polysort calibration 1\nthreads ") && text.ends_with(tuned), "{text}");
     assert!(run(&place, "devices", "calibration").1.contains("as measured on this machine"));
@@ -56,9 +59,109 @@ fn a_file_that_is_no_calibration_is_passed_over() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_told_of() {
+fn a_folder_that_cannot_be_made_is_an_error() {
     let place = Place::with("file", "");
-    let (code, _, errors) = run(&place, "calibrate", "file/calibration");
-    assert_eq!(code, 2);
+    let (code, out, errors) = run(&place, "calibrate", "file/calibration");
+    // It is found before anything is measured.
+    assert_eq!((code, &*out), (2, ""));
     assert!(errors.starts_with("polysort: cannot store the calibration: "), "{errors}");
+}
+
+/// Whoever sets the path may name any file.
+#[test]
+fn no_other_file_is_changed() {
+    let place = Place::with("foo.new", "mine");
+    for other in ["foo.tmp", "foo", "foo.bar.new"] {
+        place.write(other, "mine too");
+    }
+    let before = place.files();
+    assert_eq!(run(&place, "calibrate --budget 1", "foo.bar").0, 0);
+    let mut after = place.files();
+    assert!(after.remove("foo.bar").is_some_and(|text| text.starts_with(b"polysort calibration ")));
+    assert_eq!(after, before);
+    // Nor a file that is no calibration, which is found before anything is measured.
+    let (code, out, errors) = run(&place, "calibrate", "foo.new");
+    assert_eq!((code, &*out), (2, ""));
+    assert!(errors.contains("foo.new is no calibration and is not replaced"), "{errors}");
+    assert_eq!(place.read("foo.new"), b"mine");
+}
+
+#[test]
+fn several_at_a_time_leave_one_whole_file() {
+    let place = Place::new();
+    let start = |_| {
+        let mut command = place.command("calibrate --budget 0.5");
+        command.env("POLYSORT_CALIBRATION", place.path("calibration")).stdout(Stdio::null()).spawn().expect("the binary runs")
+    };
+    let mut running: Vec<_> = (0..4).map(start).collect();
+    assert!(running.iter_mut().all(|child| wait(child).success()));
+    assert_eq!(place.files().into_keys().collect::<Vec<_>>(), ["calibration"]);
+    assert!(run(&place, "devices", "calibration").1.contains("as measured on this machine"));
+}
+
+#[test]
+fn the_budget_ends_the_measurement() {
+    let place = Place::new();
+    let begun = Instant::now();
+    let (code, out, errors) = run(&place, "calibrate --budget 0.6", "calibration");
+    let elapsed = begun.elapsed();
+    assert_eq!((code, &*errors), (0, ""), "{out}");
+    assert!(out.contains(", for at most 0.6 s\n") && out.contains(": stopped after ") && out.contains("stored in "), "{out}");
+    assert!(run(&place, "devices", "calibration").1.contains("as measured on this machine"));
+    assert!(elapsed < PATIENCE / 6, "{elapsed:?}");
+    for budget in ["-1", "nan", "1e30", "soon"] {
+        let (code, _, errors) = run(&place, &format!("calibrate --budget={budget}"), "calibration");
+        assert_eq!(code, 2);
+        assert!(errors.contains("give a number of seconds"), "{errors}");
+    }
+}
+
+/// Nothing that the path may name makes a sort wait, fail or read without end.
+#[test]
+#[cfg(unix)]
+fn a_sort_does_not_wait_for_the_calibration() {
+    let place = Place::with("a.bin", [3, 1, 2]);
+    let made = std::process::Command::new("mkfifo").arg(place.path("fifo")).status();
+    assert!(made.expect("mkfifo runs").success());
+    fs::create_dir(place.path("folder")).expect("a folder");
+    let huge = fs::File::create(place.path("huge")).expect("a file");
+    huge.set_len(1 << 40).expect("a sparse file");
+    place.write("other", [0xff; 100]);
+    std::os::unix::fs::symlink("fifo", place.path("link")).expect("a link");
+    std::os::unix::fs::symlink("nothing", place.path("dangling")).expect("a link");
+    let listed = [
+        ("fifo", false),
+        ("folder", false),
+        ("huge", false),
+        ("other", false),
+        ("link", false),
+        ("dangling", true),
+        ("/dev/zero", false),
+        ("/dev/tty", false),
+    ];
+    for (path, is_free) in listed {
+        let start = |args: &str| {
+            let mut command = place.command(args);
+            command
+                .env("POLYSORT_CALIBRATION", place.path(path))
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped());
+            command.spawn().expect("the binary runs")
+        };
+        let mut sort = start("sort a.bin --dtype u8 -o b.bin");
+        assert!(wait(&mut sort).success(), "{path}");
+        assert_eq!(place.read("b.bin"), [1, 2, 3], "{path}");
+        assert!(wait(&mut start("devices")).success(), "{path}");
+        let mut calibrate = start("calibrate --budget 0.1");
+        assert_eq!(wait(&mut calibrate).code(), Some(if is_free { 0 } else { 2 }), "{path}");
+        let said = std::io::read_to_string(calibrate.stderr.take().expect("it was asked for")).expect("messages are text");
+        assert_eq!(said.is_empty(), is_free, "{path}: {said}");
+        assert!(
+            is_free || said.starts_with("polysort: cannot store the calibration: ") && said.lines().count() == 1,
+            "{path}: {said}"
+        );
+    }
+    assert_eq!(fs::read_link(place.path("link")).expect("it is a link").to_str(), Some("fifo"));
+    assert_eq!((place.read("other"), fs::metadata(place.path("huge")).expect("it is there").len()), (vec![0xff; 100], 1 << 40));
 }

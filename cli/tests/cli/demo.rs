@@ -1,10 +1,10 @@
-//! `demo --quick`: it succeeds, on every backend that there is, and tells what is known of the data.
+//! `demo --quick` succeeds on every backend that opens, and prints the known facts of the data.
 
 use crate::tool::Place;
 
 #[test]
 fn quick() {
-    let told = Place::new().run("demo --quick").text();
+    let shown = Place::new().run("demo --quick").text();
     let facts = [
         "336776 flights",
         "earliest -86, median -5, latest 1272",
@@ -15,16 +15,16 @@ fn quick() {
         "1048576 generated keys",
     ];
     for fact in facts {
-        assert!(told.contains(fact), "no {fact:?} in:\n{told}");
+        assert!(shown.contains(fact), "no {fact:?} in:\n{shown}");
     }
     let lines = ["u32", "f32", "u64", "i64", "f64", "u16", "u32 with u32", "argsort f32"];
     let backends = polysort::AnyBackend::NAMES.iter().filter(|name| polysort::AnyBackend::by_name(name).is_ok());
-    let opened = backends.inspect(|name| assert!(told.contains(&format!("\n{name}: all as std has it")), "{told}")).count();
+    let opened = backends.inspect(|name| assert!(shown.contains(&format!("\n{name}: all as std has it")), "{shown}")).count();
     for line in lines {
         let row =
-            told.lines().find(|row| row.starts_with(&format!("{line}  "))).unwrap_or_else(|| panic!("no {line} in:\n{told}"));
+            shown.lines().find(|row| row.starts_with(&format!("{line}  "))).unwrap_or_else(|| panic!("no {line} in:\n{shown}"));
         // One speed for std, one for each backend.
         assert_eq!(row.matches("Mkeys/s").count(), 1 + opened, "{row}");
     }
-    assert!(told.ends_with("\nEvery answer is that of std.\n") && !told.contains("WRONG"), "{told}");
+    assert!(shown.ends_with("\nEvery answer is that of std.\n") && !shown.contains("WRONG"), "{shown}");
 }

@@ -21,7 +21,7 @@ fn argsort_of_every_dtype_is_std_s() {
 }
 
 #[test]
-fn argsort_writes_what_the_output_s_name_tells() {
+fn argsort_writes_the_format_that_the_name_implies() {
     let place = Place::with("a.npy", npy::array("<i2", 3, &bytes(&[3_i16, -1, 2])));
     assert_eq!(npy::parse(&place.run("argsort a.npy").ok(), 3), ("<u4".into(), bytes(&[1_u32, 2, 0])));
     for name in ["i.csv", "i.txt"] {

@@ -1,5 +1,7 @@
 //! The built binary, driven as a user does: files, pipes, exit codes and words.
 
+#[cfg(unix)]
+mod attributes;
 mod bench;
 mod calibrate;
 mod demo;
@@ -8,7 +10,11 @@ mod keys;
 mod npy;
 mod output;
 mod refusals;
+#[cfg(unix)]
+mod signals;
 mod sort;
+#[cfg(unix)]
+mod streams;
 mod table;
 mod tool;
 mod verify;

@@ -1,15 +1,28 @@
-//! The .npy format written and read by hand, as the binary does it with a crate.
+//! The .npy format, written and read by hand. The binary uses a crate instead.
 
-/// A version 1.0 file with any description and shape.
+/// Returns a file of version 1.0 with any description and shape. A description that is no string is given as Python writes it.
 pub(crate) fn file(descr: &str, shape: &str, fortran: bool, data: &[u8]) -> Vec<u8> {
+    let header = header(descr, shape, fortran);
+    versioned(1, header.len() as u32, &header, data)
+}
+
+/// Returns a header as numpy writes it.
+pub(crate) fn header(descr: &str, shape: &str, fortran: bool) -> String {
     let fortran = if fortran { "True" } else { "False" };
-    let descr = if descr.starts_with('[') { descr.to_string() } else { format!("'{descr}'") };
+    let descr = if descr.starts_with(['[', '(', 'N']) { descr.to_string() } else { format!("'{descr}'") };
     let mut header = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}");
     while (header.len() + 11) % 64 != 0 {
         header.push(' ');
     }
     header.push('\n');
-    [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), data].concat()
+    header
+}
+
+/// Returns a file of any version, which declares any length of its header.
+pub(crate) fn versioned(version: u8, declared: u32, header: &str, data: &[u8]) -> Vec<u8> {
+    let length = declared.to_le_bytes();
+    let length = if version == 1 { &length[..2] } else { &length[..] };
+    [b"\x93NUMPY", &[version, 0][..], length, header.as_bytes(), data].concat()
 }
 
 /// A one-dimensional array.

@@ -1,4 +1,4 @@
-//! Every error that a user can make: exit code 2, one line that says what to do, and no file touched, made or left behind.
+//! Every error of a user: the exit code is 2, one line says what to do, and no file is changed, created or left behind.
 
 use crate::npy;
 use crate::tool::Place;
@@ -23,6 +23,24 @@ fn place() -> Place {
         "damaged.npy",
         npy::array("<f4", 2, &[0; 8]).into_iter().map(|b| if b == b':' { b'(' } else { b }).collect::<Vec<_>>(),
     );
+    let header = npy::header("<f4", "(2,)", false);
+    place.write("absurd.npy", npy::versioned(2, u32::MAX, &header, &[0; 8]));
+    place.write("fourth.npy", npy::versioned(4, header.len() as u32, &header, &[0; 8]));
+    let deep = npy::header("<f4", &format!("{}1{}", "(".repeat(20_000), ",)".repeat(20_000)), false);
+    place.write("deep.npy", npy::versioned(1, deep.len() as u32, &deep, &[]));
+    place.write("product.npy", npy::file("<f8", "(18446744073709551615, 18446744073709551615)", false, &[0; 8]));
+    place.write("wide.npy", npy::file("<f8", "(18446744073709551616,)", false, &[0; 8]));
+    place.write("most.npy", npy::file("<f8", "(18446744073709551615,)", false, &[0; 8]));
+    place.write("negative.npy", npy::file("<f8", "(-1,)", false, &[0; 8]));
+    place.write("half.npy", npy::file("<f8", "(0.5,)", false, &[0; 8]));
+    place.write("subarray.npy", npy::file("('<f4', (2,))", "(1,)", false, &[0; 8]));
+    place.write("nothing.npy", npy::file("None", "(1,)", false, &[0; 8]));
+    place.write("object.npy", npy::array("|O", 1, &[0; 8]));
+    place.write("date.npy", npy::array("<M8[ns]", 1, &[0; 8]));
+    place.write("quadruple.npy", npy::array("<f16", 1, &[0; 16]));
+    place.write("orderless.npy", npy::array("|f4", 1, &[0; 4]));
+    place.write("string.npy", npy::array("é", 1, &[0; 4]));
+    place.write("shapeless.npy", npy::versioned(1, 37, "{'descr': '<f4', 'fortran_order': 0 }", &[0; 4]));
     place.write("t.csv", "id,height,name\n1,2.5,a\n2,,b\n3,tall,c\n");
     place.write("ragged.csv", "a,b\n1,2\n3\n");
     place.write("twins.csv", "a,a\n1,2\n");
@@ -32,7 +50,7 @@ fn place() -> Place {
     place
 }
 
-/// Runs it, and wants one line with all of `words` and nothing changed.
+/// Runs the binary. It must write one line with all of `words` to stderr, and change nothing.
 fn refuse(args: &str, words: &[&str]) {
     let place = place();
     let before = place.files();
@@ -50,7 +68,7 @@ fn refuse(args: &str, words: &[&str]) {
 fn files_that_cannot_be_read() {
     refuse("sort nothing.npy -o out.npy", &["cannot read nothing.npy"]);
     refuse("sort folder --format bin --dtype u8 -o out.bin", &["folder", "is a directory"]);
-    refuse("sort unknown.dat -o out.bin", &["unknown.dat", "does not tell a format", "--format npy, bin or csv"]);
+    refuse("sort unknown.dat -o out.bin", &["unknown.dat", "does not imply a format", "--format npy, bin or csv"]);
     refuse("sort", &["stdin", "--format npy, bin or csv"]);
 }
 
@@ -62,7 +80,7 @@ fn raw_keys() {
     );
     refuse("sort four.bin --dtype i128 -o four.bin", &["four.bin has 4 bytes", "the 16 of a i128"]);
     refuse("sort four.bin -o out.bin", &["four.bin", "add --dtype"]);
-    refuse("sort four.bin --dtype u128 -o out.npy", &["cannot hold u128", "write a .bin"]);
+    refuse("sort four.bin --dtype u128 -o out.npy", &["out.npy", "cannot hold u128", "write a .bin"]);
     refuse("sort four.bin --dtype bf16 -o out.npy", &["cannot hold bf16", "write a .bin"]);
     for option in ["--column 0", "--no-header", "--empty nan"] {
         let name = option.split(' ').next().expect("a name");
@@ -74,7 +92,7 @@ fn raw_keys() {
 fn arrays() {
     refuse(
         "sort short.npy -o short.npy",
-        &["short.npy is cut short", "promises 100 keys of f32, 400 bytes, but 399 bytes follow"],
+        &["short.npy is cut short", "declares 100 keys of f32, 400 bytes, but 399 bytes follow"],
     );
     refuse("sort lying.npy -o out.npy", &["lying.npy is cut short", "but 8 bytes follow"]);
     refuse("sort long.npy -o out.npy", &["long.npy goes on after the 1 keys"]);
@@ -84,10 +102,62 @@ fn arrays() {
     refuse("sort struct.npy -o out.npy", &["struct.npy", "structures", "'a'", "save one field"]);
     refuse("sort complex.npy -o out.npy", &["complex.npy", "<c16"]);
     refuse("sort text.npy -o out.npy", &["text.npy", "is no .npy"]);
+    refuse("sort absurd.npy -o out.npy", &["absurd.npy", "declares 4294967295 bytes", "at most 65535"]);
+    refuse("sort fourth.npy -o out.npy", &["fourth.npy", "version 4.0", "np.save"]);
+    refuse("sort deep.npy -o out.npy", &["deep.npy", "header is damaged", "32 brackets"]);
+    let product = "2 dimensions, (18446744073709551615, 18446744073709551615)";
+    refuse("sort product.npy -o out.npy", &["product.npy", product, "a.ravel()"]);
+    refuse("sort wide.npy -o out.npy", &["wide.npy", "its length is 18446744073709551616"]);
+    refuse("sort most.npy -o out.npy", &["most.npy is cut short", "147573952589676412920 bytes, but 8 bytes follow"]);
+    refuse("sort negative.npy -o out.npy", &["negative.npy", "its length is -1"]);
+    refuse("sort half.npy -o out.npy", &["half.npy", "header is damaged: its shape is "]);
+    refuse("sort subarray.npy -o out.npy", &["subarray.npy", "structures, ('<f4', (2,))"]);
+    refuse("sort nothing.npy -o out.npy", &["nothing.npy", "header is damaged", "its descr is None"]);
+    for (name, descr) in [("object", "|O"), ("date", "<M8[ns]"), ("quadruple", "<f16"), ("orderless", "|f4")] {
+        refuse(
+            &format!("sort {name}.npy -o out.npy"),
+            &[&format!("{name}.npy"), &format!("its elements are '{descr}', which is none of b1, u1,")],
+        );
+    }
+    refuse("sort string.npy -o out.npy", &["string.npy", "its elements are '"]);
+    refuse("sort shapeless.npy -o out.npy", &["shapeless.npy", "lacks descr, fortran_order or shape"]);
     refuse("sort header.npy -o out.npy", &["header.npy", "ends before its header"]);
     refuse("sort damaged.npy -o out.npy", &["damaged.npy", "header is damaged"]);
     refuse("sort good.npy --dtype f64 -o out.npy", &["good.npy holds f32, not f64", "leave out --dtype"]);
-    refuse("top -k 1 good.npy -o out.npy", &["only a .csv can hold"]);
+    refuse("top -k 1 good.npy -o out.npy", &["out.npy: keys and their indices can only be written as .csv"]);
+}
+
+/// A header that declares more than there is must not make the binary allocate it. So a limit on memory changes no message.
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_is_not_allocated_for_what_a_header_declares() {
+    let place = place();
+    // A file of so many bytes takes no room on the disk.
+    let large = std::fs::File::create(place.path("large.bin")).expect("a file");
+    large.set_len(1 << 36).expect("a sparse file");
+    let limited = |script: &str| {
+        // In units of 1024 bytes.
+        let ran = place.shell(&format!("ulimit -v 4000000; {script}"));
+        assert_eq!((ran.code, &*ran.stdout, ran.stderr.lines().count()), (2, &b""[..], 1), "{script}: {}", ran.stderr);
+        ran.stderr
+    };
+    for (name, words) in [
+        ("absurd", "its header declares 4294967295 bytes"),
+        (
+            "lying",
+            "is cut short: its header declares 1152921504606846976 keys of f64, 9223372036854775808 bytes, but 8 bytes follow",
+        ),
+        ("most", "is cut short: its header declares 18446744073709551615 keys"),
+    ] {
+        for script in [format!("polysort sort {name}.npy"), format!("cat {name}.npy | polysort sort --format npy")] {
+            let said = limited(&script);
+            assert!(said.contains(words), "{script}: {said}");
+        }
+    }
+    let said = limited("polysort sort large.bin --dtype u32");
+    assert!(said.starts_with("polysort: cannot read large.bin: there is not enough memory for 6872"), "{said}");
+    let said = limited("polysort sort large.bin --format csv");
+    assert!(said.starts_with("polysort: cannot read large.bin: "), "{said}");
 }
 
 #[test]
@@ -103,8 +173,8 @@ fn tables() {
     refuse("sort t.csv --column height --empty nan --dtype u8", &["line 2: \"2.5\"", "does not fit dtype u8"]);
     refuse("sort ragged.csv --column a -o ragged.csv", &["ragged.csv, line 3: the number of fields is 1, but 2"]);
     refuse("sort empty.csv --column a", &["empty.csv is empty"]);
-    refuse("sort t.csv --column id -o out.npy", &["can only be written as .csv"]);
-    refuse("top -k 1 t.csv --column id -o out.bin", &["can only be written as .csv"]);
+    refuse("sort t.csv --column id -o out.npy", &["out.npy", "can only be written as .csv"]);
+    refuse("top -k 1 t.csv --column id -o out.bin", &["out.bin", "can only be written as .csv"]);
 }
 
 #[test]
@@ -140,13 +210,13 @@ fn a_read_only_output() {
 
 #[test]
 fn bits_outside_the_key() {
-    refuse("sort good.npy --bits 8..40 -o out.npy", &["8..40", "32 bits"]);
-    refuse("argsort good.npy --bits 9..8 -o out.npy", &["9..8"]);
-    refuse("verify good.npy --bits ..33", &["0..33"]);
-    refuse("top -k 1 good.npy --bits 0..33", &["0..33"]);
+    refuse("sort good.npy --bits 8..40 -o out.npy", &["cannot sort good.npy", "8..40", "32 bits"]);
+    refuse("argsort good.npy --bits 9..8 -o out.npy", &["cannot sort good.npy", "9..8"]);
+    refuse("verify good.npy --bits ..33", &["cannot check good.npy", "0..33"]);
+    refuse("top -k 1 good.npy --bits 0..33", &["cannot sort good.npy", "0..33"]);
 }
 
-/// clap has more than one line to say, and also exit code 2.
+/// The parser of the arguments writes more than one line. Its exit code is 2 too.
 #[test]
 fn arguments_that_do_not_exist() {
     let place = place();

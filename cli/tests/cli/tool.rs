@@ -1,11 +1,15 @@
-//! Running the binary, in a directory of its own that is looked at afterwards.
+//! Runs the binary in a directory of its own, and shows what it left there.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
+
+/// How long a run may take that must not wait for anything: far longer than it needs on a loaded machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What the binary did.
 pub(crate) struct Ran {
@@ -20,7 +24,7 @@ impl Ran {
         Self { code, stdout: output.stdout, stderr: String::from_utf8(output.stderr).expect("messages are text") }
     }
 
-    /// What it wrote to stdout, if it went well and had nothing to say.
+    /// Returns what it wrote to stdout. It must have exited with 0, and written nothing to stderr.
     pub(crate) fn ok(self) -> Vec<u8> {
         assert_eq!((self.code, &*self.stderr), (0, ""));
         self.stdout
@@ -70,19 +74,34 @@ impl Place {
             .collect()
     }
 
-    /// The binary with arguments that are separated by spaces, nothing on stdin.
+    /// Runs the binary with arguments that are separated by spaces, and nothing on stdin.
     pub(crate) fn run(&self, args: &str) -> Ran {
         Ran::of(self.command(args).stdin(Stdio::null()).output().expect("the binary runs"))
     }
 
-    /// The same with bytes on stdin.
+    /// Runs a script of `sh`, in which `polysort` is the binary, with nothing on stdin.
+    #[cfg(unix)]
+    pub(crate) fn shell(&self, script: &str) -> Ran {
+        Ran::of(self.script(script).output().expect("sh runs"))
+    }
+
+    /// Returns the script as a command. `exec "$0"` replaces the shell by the binary.
+    #[cfg(unix)]
+    pub(crate) fn script(&self, script: &str) -> Command {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("polysort() {{ \"$0\" \"$@\"; }}; {script}"), env!("CARGO_BIN_EXE_polysort")]);
+        shell.current_dir(self.dir.path()).envs(ENVIRONMENT).stdin(Stdio::null());
+        shell
+    }
+
+    /// Runs the binary with bytes on stdin.
     pub(crate) fn pipe(&self, args: &str, stdin: &[u8]) -> Ran {
         let mut command = self.command(args);
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
         let mut pipe = child.stdin.take().expect("it was asked for");
         let stdin = stdin.to_vec();
-        // One that refuses need not read it all.
+        // A binary that refuses its arguments does not read its input.
         let writer = std::thread::spawn(move || pipe.write_all(&stdin).ok());
         let output = child.wait_with_output().expect("it ends");
         writer.join().expect("writing does not panic");
@@ -91,11 +110,30 @@ impl Place {
 
     pub(crate) fn command(&self, args: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_polysort"));
-        command.current_dir(self.dir.path()).args(args.split_whitespace());
-        // No GPU, so that a machine that has one answers as any other; and what drivers write to stderr is not the binary's.
-        command.envs([("VK_LOADER_DRIVERS_DISABLE", "*"), ("VK_LOADER_LAYERS_DISABLE", "~implicit~")]);
-        // Nor what somebody measured on this machine.
-        command.env("POLYSORT_CALIBRATION", "");
+        command.current_dir(self.dir.path()).args(args.split_whitespace()).envs(ENVIRONMENT);
         command
     }
+}
+
+/// Without a GPU and without a calibration, every machine gives the same answers. Drivers then write nothing to stderr either.
+const ENVIRONMENT: [(&str, &str); 3] =
+    [("VK_LOADER_DRIVERS_DISABLE", "*"), ("VK_LOADER_LAYERS_DISABLE", "~implicit~"), ("POLYSORT_CALIBRATION", "")];
+
+/// Waits for a process that must end by itself. One that does not is killed, and the test fails.
+pub(crate) fn wait(child: &mut Child) -> ExitStatus {
+    let begun = Instant::now();
+    while begun.elapsed() < PATIENCE {
+        if let Some(status) = child.try_wait().expect("it is our child") {
+            return status;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().expect("it can be killed");
+    panic!("it hangs: killed after {PATIENCE:?}");
+}
+
+/// Reports what this machine cannot test. The test harness hides what the `print` macros write, but not this.
+#[cfg(unix)]
+pub(crate) fn not_run(what: &str) {
+    writeln!(std::io::stderr(), "NOT RUN: {what}").expect("stderr is open");
 }

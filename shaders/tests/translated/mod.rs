@@ -4,7 +4,7 @@ use naga::back::msl;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, ShaderStage, StorageAccess};
-use polysort_core::plan::Variant;
+use polysort_shaders::plan::Variant;
 use polysort_shaders::prelude;
 
 /// None of the checks that wgpu leaves out of trusted modules.

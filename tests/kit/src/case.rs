@@ -1,44 +1,44 @@
-//! Which cases run.
+//! The cases of a check.
 
 use crate::keys::TestKey;
 use crate::patterns::Pattern;
-use polysort_core::{Options, Order, Word};
+use polysort_core::{Options, Order, Window, Word};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// One input and what is asked of it.
+/// One input and the options of its sort.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// The shape of the keys.
+    /// The pattern of the keys.
     pub pattern: Pattern,
-    /// Their number.
+    /// The number of keys.
     pub len: usize,
     /// The direction and bit window.
     pub options: Options,
-    /// Seed of the keys and of everything else that is chosen.
+    /// The seed of the keys and of all other choices.
     pub seed: u64,
 }
 
-/// The cases of each check.
+/// Which cases of each check run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Lengths at and around every boundary.
     pub lengths: Vec<usize>,
-    /// Further ones for keys of so many bits alone.
+    /// Further lengths, for keys of so many bits only.
     pub lengths_of: BTreeMap<u32, Vec<usize>>,
-    /// All combinations, or a part that covers.
+    /// Whether all combinations run. Otherwise a part runs in which every pattern, length, order and window occurs.
     pub full: bool,
-    /// What is drawn of them, if not all are to run.
+    /// How many of these cases are drawn, if not all are to run.
     pub sample: Option<Sample>,
-    /// The most keys that are sorted in segments.
+    /// The longest input that is sorted in segments, in keys.
     pub longest_segmented: usize,
 }
 
-/// A part of the cases of each check, drawn at random: for backends on which all of them would take too long.
+/// A part of the cases of each check, drawn at random: for backends on which all cases would take too long.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     /// Cases of a check.
     pub cases: usize,
-    /// Seed: another one draws others.
+    /// The seed: each seed draws other cases.
     pub seed: u64,
 }
 
@@ -55,26 +55,26 @@ impl Plan {
         Self { lengths, lengths_of: BTreeMap::new(), full, sample: None, longest_segmented: usize::MAX }
     }
 
-    /// Adds the neighbourhood of boundaries that only keys of `bits` bits have.
+    /// Adds lengths around boundaries that only keys of `bits` bits have.
     #[must_use]
     pub fn around_of(mut self, bits: u32, boundaries: &[usize]) -> Self {
-        let neighbours = self.neighbours(boundaries);
-        self.lengths_of.entry(bits).or_default().extend(neighbours);
+        let around = self.around(boundaries);
+        self.lengths_of.entry(bits).or_default().extend(around);
         self
     }
 
-    fn neighbours(&self, boundaries: &[usize]) -> Vec<usize> {
+    fn around(&self, boundaries: &[usize]) -> Vec<usize> {
         let longest = self.lengths.last().copied().unwrap_or(0);
         boundaries.iter().flat_map(|&b| [b - 1, b, b + 1, 2 * b + 3]).filter(|&len| len <= longest).collect()
     }
 
-    /// Draws `cases` cases of each check.
+    /// The same plan, of which only `cases` cases of each check are drawn.
     #[must_use]
     pub fn sampled(self, cases: usize, seed: u64) -> Self {
         Self { sample: Some(Sample { cases, seed }), ..self }
     }
 
-    /// Sorts at most `longest` keys in segments.
+    /// The same plan, with at most `longest` keys where segments are sorted.
     #[must_use]
     pub fn segmented_up_to(self, longest: usize) -> Self {
         Self { longest_segmented: longest, ..self }
@@ -88,18 +88,37 @@ impl Plan {
         plan
     }
 
-    /// The cases for keys `K`; `salt` tells operations apart, so that each meets other combinations.
+    /// Why not all cases of [`all`](Plan::all) run.
+    pub(crate) fn why_not_all(&self) -> String {
+        match self.sample {
+            Some(Sample { cases, .. }) => format!("the plan draws {cases} cases of each check"),
+            None if self.full => "the plan has no length for these".into(),
+            None => "the plan takes a part of the combinations; `--full` takes all".into(),
+        }
+    }
+
+    /// The number of all combinations for keys `K`.
+    pub(crate) fn all<K: TestKey>(&self) -> usize {
+        self.lengths_for::<K>().len() * Pattern::ALL.len() * 2 * windows(K::WIDTH).len()
+    }
+
+    fn lengths_for<K: TestKey>(&self) -> BTreeSet<usize> {
+        let own = self.lengths_of.get(&K::Bits::BITS).into_iter().flatten();
+        self.lengths.iter().chain(own).copied().collect()
+    }
+
+    /// The cases for keys `K`. `salt` is another number for each operation, so that each operation gets other combinations.
     pub fn cases<K: TestKey>(&self, salt: u64) -> Vec<Case> {
         let windows = windows(K::WIDTH);
         let own: BTreeSet<usize> = self.lengths_of.get(&K::Bits::BITS).into_iter().flatten().copied().collect();
-        let lengths: BTreeSet<usize> = self.lengths.iter().copied().chain(own.iter().copied()).collect();
+        let lengths = self.lengths_for::<K>();
         let mut cases = vec![];
         for (l, &len) in lengths.iter().enumerate() {
             for (p, &pattern) in Pattern::ALL.iter().enumerate() {
                 for (o, order) in [Order::Ascending, Order::Descending].into_iter().enumerate() {
                     for (w, &window) in windows.iter().enumerate() {
                         let turn = l + 3 * p + 5 * o + 7 * salt as usize;
-                        // The part: at each length each order meets some of the patterns, fewer the longer, and every other time with a window.
+                        // The part: each length and order occurs with some of the patterns, fewer for long inputs, and every other time with a window.
                         let share = match len {
                             0..2_000 => 4,
                             2_000..20_000 => 8,
@@ -119,7 +138,7 @@ impl Plan {
         }
         let Some(Sample { cases: most, seed }) = self.sample else { return cases };
         let name = K::NAME.bytes().fold(mix(seed, salt), |name, byte| mix(name, byte.into()));
-        // Half of them at the boundaries of these very keys, if there are any.
+        // Half of them at the boundaries of these keys, if there are any.
         let (at, elsewhere): (Vec<Case>, Vec<Case>) = cases.into_iter().partition(|case| own.contains(&case.len));
         let from_own = (most / 2).min(at.len());
         let mut drawn = drawn(at, from_own, name);
@@ -129,7 +148,7 @@ impl Plan {
     }
 }
 
-/// `most` of the cases: of each length one, in a random order, before any length comes again.
+/// Draws `most` of the cases: one of each length, in a random order, before any length occurs again.
 fn drawn(cases: Vec<Case>, most: usize, seed: u64) -> Vec<Case> {
     let mut shuffled: Vec<(u64, Case)> = (0..).zip(cases).map(|(i, case)| (mix(seed, i), case)).collect();
     shuffled.sort_by_key(|&(random, _)| random);
@@ -143,8 +162,8 @@ fn drawn(cases: Vec<Case>, most: usize, seed: u64) -> Vec<Case> {
     dealt.into_iter().take(most).map(|(_, case)| case).collect()
 }
 
-/// Bit windows of a key of `width` bits: all of it first; then its ends, its middle, one bit, none, and ones across byte boundaries.
-fn windows(width: u32) -> Vec<Option<(u32, u32)>> {
+/// Bit windows of a key of `width` bits: first all bits; then its ends, its middle, one bit, no bit, and windows across byte boundaries.
+fn windows(width: u32) -> Vec<Option<Window>> {
     let half = width / 2;
     let mut windows =
         vec![(0, half), (half, width), (width / 4, width - width / 4), (0, 0), (half, half + 1), (0, 1), (width - 1, width)];
@@ -154,10 +173,10 @@ fn windows(width: u32) -> Vec<Option<(u32, u32)>> {
     windows.retain(|&(begin, end)| end <= width && (begin, end) != (0, width));
     windows.sort_unstable();
     windows.dedup();
-    std::iter::once(None).chain(windows.into_iter().map(Some)).collect()
+    std::iter::once(None).chain(windows.into_iter().map(|(begin, end)| Some(Window::of(begin..end)))).collect()
 }
 
-/// A seed of two numbers (the finalizer of SplitMix64).
+/// Mixes two numbers to a seed (the finalizer of SplitMix64).
 pub(crate) fn mix(a: u64, b: u64) -> u64 {
     let mut z = a.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b;
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

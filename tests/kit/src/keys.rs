@@ -1,19 +1,19 @@
-//! The key types of the suite, each with an order of its own that does not come from the code under test.
+//! The key types of the suite. Each has an order that does not come from the code under test.
 
 use core::cmp::{Ordering, Reverse};
 use core::fmt::Debug;
 use half::{bf16, f16};
 use polysort_core::Sortable;
 
-/// A key that the suite can make and judge.
+/// A key that the suite can make and compare.
 pub trait TestKey: Sortable + Debug + Send + Sync + 'static {
     /// The type's name in a test's name.
     const NAME: &'static str;
 
-    /// Bits of [`raw`](TestKey::raw) that mean something.
+    /// The number of low bits of [`raw`](TestKey::raw) that keys differ in.
     const RAW_WIDTH: u32;
 
-    /// Some key for any bits; every key for some bits.
+    /// Makes a key of any bits. Every key comes from some bits.
     fn from_raw(raw: u128) -> Self;
 
     /// The key's memory, so that keys can be compared bit for bit.
@@ -240,6 +240,7 @@ pub struct Custom {
 
 impl Sortable for Custom {
     type Bits = u32;
+    const IDENTICAL: Option<fn(Self, Self) -> bool> = Some(|a, b| a == b);
 
     fn to_bits(self) -> u32 {
         u32::from((i16::from(self.priority) + 128) as u8 ^ 0xff) << 24 | self.number
@@ -264,5 +265,43 @@ impl TestKey for Custom {
 
     fn compare(&self, other: &Self) -> Ordering {
         other.priority.cmp(&self.priority).then(self.number.cmp(&other.number))
+    }
+}
+
+/// A user's key that is larger than its bits: a score that the sort compares, and an id that moves with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scored {
+    /// The sort compares this.
+    pub score: i16,
+    /// The bits do not hold this.
+    pub id: u32,
+}
+
+impl Sortable for Scored {
+    type Bits = u16;
+
+    fn to_bits(self) -> u16 {
+        self.score.cast_unsigned() ^ 1 << 15
+    }
+
+    fn from_bits(bits: u16) -> Self {
+        panic!("the bits {bits} do not hold a key, and a sort must not rebuild one from them")
+    }
+}
+
+impl TestKey for Scored {
+    const NAME: &'static str = "Scored";
+    const RAW_WIDTH: u32 = 48;
+
+    fn from_raw(raw: u128) -> Self {
+        Scored { score: (raw >> 32) as i16, id: raw as u32 }
+    }
+
+    fn raw(self) -> u128 {
+        u128::from(self.score.cast_unsigned()) << 32 | u128::from(self.id)
+    }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        self.score.cmp(&other.score)
     }
 }

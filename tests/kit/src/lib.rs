@@ -1,6 +1,18 @@
-//! The conformance suite: what a backend must do, checked against `std`'s stable sort.
+//! The conformance suite for backends of [polysort](https://docs.rs/polysort): checks against `std`'s stable sort.
 //!
-//! It is written once, over the [`Backend`](polysort_core::Backend) trait. A backend enters by one line of a `harness = false` test:
+//! The suite is written once, over the trait [`Backend`](polysort_core::Backend). A backend enters it by one line. In your own crate, add this
+//! to `Cargo.toml`:
+//!
+//! ```toml
+//! [dev-dependencies]
+//! polysort-kit = "0.1"
+//!
+//! [[test]]
+//! name = "conformance"
+//! harness = false
+//! ```
+//!
+//! and this file, `tests/conformance.rs`:
 //!
 //! ```no_run
 //! # use polysort_core::{Backend, Error, Limits, Spec, Word};
@@ -19,16 +31,18 @@
 //! }
 //! ```
 //!
-//! A case is a key type, an operation, a [`Pattern`], a length, an order and a bit window. `--full` runs their product; else a part
-//! of it in which every pattern meets every operation and key, every length both orders, and every window comes.
+//! A case is a key type, an operation, a [`Pattern`], a length, an order and a range of bits. `--full` runs all combinations. Without it a part runs in
+//! which every pattern occurs with every operation and key, every length with both orders, and every kind of range. At its end the program prints
+//! what it did not run, and why.
 //!
-//! A backend that searches vectors enters by `suite.enter_vectors` as well: its distances are checked against double precision,
-//! what is nearest against a sort of its own distances.
+//! A backend that searches vectors enters by [`enter_vectors`](Suite::enter_vectors) as well. Its distances are compared with double precision, and
+//! its nearest vectors with a stable sort of its own distances.
 #![forbid(unsafe_code)]
 
 mod case;
 mod exact;
 mod keys;
+mod manifest;
 mod ops;
 mod oracle;
 mod patterns;
@@ -37,9 +51,9 @@ mod vectors;
 
 pub use case::{Case, Plan, Sample};
 pub use exact::{Exact, StdStore};
-pub use keys::{Custom, TestKey};
+pub use keys::{Custom, Scored, TestKey};
 pub use ops::{Check, checks, checks_of};
 pub use oracle::{Oracle, StdBackend};
 pub use patterns::Pattern;
-pub use suite::Suite;
+pub use suite::{Suite, Taken};
 pub use vectors::{VectorCheck, vector_checks};

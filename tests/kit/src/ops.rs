@@ -1,23 +1,73 @@
-//! The checks: one for each operation and key type.
+//! The checks: one for each operation on each key type.
 
 use crate::case::{Case, Plan, mix};
-use crate::keys::{Custom, TestKey};
+use crate::keys::{Custom, Scored, TestKey};
 use crate::oracle::Oracle;
 use bytemuck::Pod;
 use core::cmp::Reverse;
 use core::fmt::Debug;
 use core::ops::Range;
 use half::{bf16, f16};
-use polysort_core::{Backend, Error, Segments, Sort, permutation};
+use polysort_core::{Backend, Error, Segments, Sort, Window, permutation};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// A property of a backend: one operation on one key type.
+/// One operation on one key type, to be checked on a backend.
 pub struct Check<B> {
-    /// `f32 sort_pairs`.
-    pub name: String,
-    /// Runs all cases of a plan and gives how many there were, or the first failure.
-    pub run: fn(&B, &Plan) -> Result<usize, String>,
+    /// The name of the key type.
+    pub key: &'static str,
+    /// The name of the operation.
+    pub operation: &'static str,
+    /// The cases of a plan, by the salt of the operation.
+    cases: fn(&Plan, u64) -> Vec<Case>,
+    salt: u64,
+    /// The number of all combinations of a plan.
+    all: fn(&Plan) -> usize,
+    run: RunCase<B>,
+    is_of_segments: bool,
+}
+
+/// Runs one case on a backend.
+type RunCase<B> = Box<dyn Fn(&B, Case) -> Result<(), String> + Send + Sync>;
+
+impl<B> Check<B> {
+    /// The key and the operation: `f32 sort_pairs`.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.key, self.operation)
+    }
+
+    /// Runs all cases of a plan on a backend, and returns their number.
+    ///
+    /// # Errors
+    /// What was wrong in the first case that failed.
+    pub fn run(&self, backend: &B, plan: &Plan) -> Result<usize, String> {
+        let cases = self.cases(plan);
+        for &case in &cases {
+            (self.run)(backend, case).map_err(|what| format!("{what}\n    in {case:?}"))?;
+        }
+        Ok(cases.len())
+    }
+
+    /// The cases of this check in a plan.
+    pub fn cases(&self, plan: &Plan) -> Vec<Case> {
+        (self.cases)(&self.part(plan), self.salt)
+    }
+
+    /// The number of all combinations of keys, orders and windows for this check in a plan.
+    pub fn all(&self, plan: &Plan) -> usize {
+        (self.all)(plan)
+    }
+
+    /// The part of a plan that this check takes.
+    fn part(&self, plan: &Plan) -> Plan {
+        if self.is_of_segments { plan.segmented() } else { plan.clone() }
+    }
+}
+
+impl<B> Debug for Check<B> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Check").field("key", &self.key).field("operation", &self.operation).finish_non_exhaustive()
+    }
 }
 
 /// Every operation on every key type.
@@ -26,42 +76,39 @@ pub fn checks<B: Backend>() -> Vec<Check<B>> {
     macro_rules! enter {
         ($($key:ty)*) => {$( checks.extend(checks_of::<B, $key>()); )*};
     }
-    enter!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f16 bf16 f32 f64 bool char Custom);
+    enter!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f16 bf16 f32 f64 bool char Custom Scored);
     enter!(Reverse<f32> Reverse<char> (u16, i32) (bool, f32) (i8, char, Reverse<u16>));
     checks
 }
 
 /// Every operation on one key type.
 pub fn checks_of<B: Backend, K: TestKey>() -> Vec<Check<B>> {
-    type Run<B> = fn(&B, &Plan) -> Result<usize, String>;
-    let operations: [(&str, Run<B>); 10] = [
-        ("sort", |b, p| each::<B, K>(b, p, 0, sort)),
-        ("sort_pairs", |b, p| each::<B, K>(b, p, 1, sort_pairs)),
-        ("sort_by_key", |b, p| each::<B, K>(b, p, 2, sort_by_key)),
-        ("argsort", |b, p| each::<B, K>(b, p, 3, argsort)),
-        ("sort_segments", |b, p| each::<B, K>(b, &p.segmented(), 4, sort_segments)),
-        ("sort_pairs_segments", |b, p| each::<B, K>(b, &p.segmented(), 5, sort_pairs_segments)),
-        ("argsort_segments", |b, p| each::<B, K>(b, &p.segmented(), 6, argsort_segments)),
-        ("top_k", |b, p| each::<B, K>(b, p, 7, top_k)),
-        ("misuse", |b, p| each::<B, K>(b, p, 8, misuse)),
-        ("top_k_segments", |b, p| each::<B, K>(b, &p.segmented(), 9, top_k_segments)),
+    type Operation<B, K> = fn(&B, &[K], Case) -> Result<(), String>;
+    // Each operation has a salt of its own, which stays the same when others are added.
+    let operations: [(&str, u64, Operation<B, K>); 12] = [
+        ("sort", 0, sort),
+        ("sort_into", 10, sort_into),
+        ("sort_pairs", 1, sort_pairs),
+        ("sort_pairs_into", 11, sort_pairs_into),
+        ("sort_by_key", 2, sort_by_key),
+        ("argsort", 3, argsort),
+        ("sort_segments", 4, sort_segments),
+        ("sort_pairs_segments", 5, sort_pairs_segments),
+        ("argsort_segments", 6, argsort_segments),
+        ("top_k", 7, top_k),
+        ("top_k_segments", 9, top_k_segments),
+        ("misuse", 8, misuse),
     ];
-    operations.map(|(name, run)| Check { name: format!("{} {name}", K::NAME), run }).into()
-}
-
-/// Runs one operation on all its cases.
-fn each<B: Backend, K: TestKey>(
-    backend: &B,
-    plan: &Plan,
-    salt: u64,
-    operation: fn(&B, &[K], Case) -> Result<(), String>,
-) -> Result<usize, String> {
-    let cases = plan.cases::<K>(salt);
-    for &case in &cases {
-        let keys = case.pattern.keys::<K>(case.len, case.seed);
-        operation(backend, &keys, case).map_err(|what| format!("{what}\n    in {case:?}"))?;
-    }
-    Ok(cases.len())
+    let check = |(operation, salt, run): (&'static str, u64, Operation<B, K>)| Check {
+        key: K::NAME,
+        operation,
+        cases: Plan::cases::<K>,
+        salt,
+        all: Plan::all::<K>,
+        run: Box::new(move |backend, case| run(backend, &case.pattern.keys::<K>(case.len, case.seed), case)),
+        is_of_segments: operation.ends_with("_segments"),
+    };
+    operations.map(check).into()
 }
 
 fn sort<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
@@ -70,8 +117,45 @@ fn sort<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(
     same_keys("keys", &sorted, &permutation::gather(keys, &Oracle::new(keys, case).permutation()))
 }
 
+fn sort_into<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+    let (input, mut sorted) = (keys.to_vec(), garbage(keys.len()));
+    backend.sort_into_with(&input, &mut sorted, case.options).map_err(failed)?;
+    same_keys("keys", &sorted, &permutation::gather(keys, &Oracle::new(keys, case).permutation()))?;
+    same_keys("keys of the input", &input, keys)
+}
+
+/// Keys that were there before a sort into a slice.
+fn garbage<K: TestKey>(len: usize) -> Vec<K> {
+    (0..len as u128).map(|at| K::from_raw(at.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))).collect()
+}
+
+fn sort_pairs_into<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+    fn with_values<B: Backend, K: TestKey, V: Pod + Debug + PartialEq>(
+        backend: &B,
+        keys: &[K],
+        case: Case,
+        value: fn(u32) -> V,
+    ) -> Result<(), String> {
+        let (input, mut sorted) = (keys.to_vec(), garbage(keys.len()));
+        let values: Vec<V> = (0..keys.len() as u32).map(value).collect();
+        let (input_values, mut moved) = (values.clone(), vec![V::zeroed(); keys.len()]);
+        backend.sort_pairs_into_with(&input, &input_values, &mut sorted, &mut moved, case.options).map_err(failed)?;
+        let permutation = Oracle::new(keys, case).permutation();
+        same_keys("keys", &sorted, &permutation::gather(keys, &permutation))?;
+        same(&format!("values of {} bytes", size_of::<V>()), &moved, &permutation::gather(&values, &permutation))?;
+        same_keys("keys of the input", &input, keys)?;
+        same("values of the input", &input_values, &values)
+    }
+    match case.seed % 4 {
+        0 => with_values::<B, K, u64>(backend, keys, case, |i| u64::from(i) << 9),
+        1 => with_values::<B, K, [u8; 3]>(backend, keys, case, |i| [i as u8, (i >> 8) as u8, (i >> 16) as u8]),
+        2 => with_values::<B, K, u128>(backend, keys, case, |i| u128::from(i) << 70 | u128::from(!i)),
+        _ => with_values::<B, K, u32>(backend, keys, case, |i| i),
+    }
+}
+
 fn sort_pairs<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
-    // Payloads that are moved natively, and others.
+    // Payloads that backends move themselves, and others.
     match case.seed % 8 {
         0 => pairs_of::<B, K, u64>(backend, keys, case, |i| u64::from(i) << 32 | u64::from(!i)),
         1 => pairs_of::<B, K, [u32; 3]>(backend, keys, case, |i| [i, !i, i ^ 0x5555]),
@@ -171,7 +255,7 @@ fn top_k_segments<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -
     same_keys(&format!("keys for k = {k} in {lists:?}"), &best.keys, &permutation::gather(keys, &expected))
 }
 
-/// What must be refused, each with the slices as they were.
+/// Calls that must be refused and leave the slices as they were.
 fn misuse<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
     let len = keys.len();
     let (mut sorted, mut values) = (keys.to_vec(), (0..len as u32 + 1).collect::<Vec<_>>());
@@ -185,6 +269,27 @@ fn misuse<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result
             ),
         ),
         (
+            "an output of another length",
+            matches!(
+                backend.sort_into_with(keys, &mut vec![K::from_raw(1); len + 1], case.options),
+                Err(Error::LengthMismatch { left_len, right_len, .. }) if (left_len, right_len) == (len, len + 1)
+            ),
+        ),
+        ("an output of pairs of another length", {
+            let mut moved = vec![0_u32; len + 1];
+            matches!(
+                backend.sort_pairs_into_with(keys, &values[..len], &mut sorted, &mut moved, case.options),
+                Err(Error::LengthMismatch { left_len, right_len, .. }) if (left_len, right_len) == (len, len + 1)
+            )
+        }),
+        (
+            "the largest of all windows",
+            matches!(
+                backend.sort_into_with(keys, &mut sorted, case.options.bits(0..u32::MAX)),
+                Err(Error::InvalidRange { end: u32::MAX, .. })
+            ),
+        ),
+        (
             "a window past the key",
             matches!(
                 backend.sort_with(&mut sorted, case.options.bits(0..K::WIDTH + 1)),
@@ -193,7 +298,7 @@ fn misuse<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result
         ),
         ("a window that ends before it begins", {
             let mut options = case.options;
-            options.window = Some((1, 0));
+            options.window = Some(Window { begin: 1, end: Some(0) });
             matches!(
                 backend.sort_pairs_with(&mut sorted, &mut values[..len], options),
                 Err(Error::InvalidRange { begin: 1, end: 0, .. })
@@ -241,7 +346,7 @@ fn misuse<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result
     same("values after refusals", &values, &untouched)
 }
 
-/// Segments for a case: tiny ones, large ones, empty ones, a mixture; as offsets, or with gaps.
+/// Segments for a case: tiny, large and empty ones, and mixtures; as offsets, or with gaps.
 #[derive(Debug)]
 enum Lists {
     Offsets(Vec<usize>),
@@ -258,7 +363,7 @@ impl Lists {
             if gaps {
                 at = rng.random_range(at..(at + 3).min(case.len));
             }
-            // One list in four is short whatever the others are.
+            // One segment in four is short, however long the others are.
             let short = rng.random_range(0..4) == 0;
             let len = rng.random_range(0..=if short { longest.min(2) } else { longest }.min(case.len - at));
             begins.push(at);

@@ -1,4 +1,4 @@
-//! The answers, from `std`'s stable sort.
+//! The right answers, from `std`'s stable sort.
 
 use crate::case::Case;
 use crate::keys::TestKey;
@@ -6,18 +6,20 @@ use core::cmp::Ordering;
 use core::ops::Range;
 use polysort_core::{Backend, Error, Limits, Order, Spec, Word};
 
-/// What the answer must be for some keys and options.
+/// The right answers for some keys and options.
+#[derive(Clone, Debug)]
 pub struct Oracle<'a, K> {
     keys: &'a [K],
     order: Order,
-    /// For each key the bits of the window, if there is one. They come from `to_bits`, which the laws of the key prove separately.
+    /// For each key the bits in the window, if there is one. They come from `to_bits`, which the laws of the key check separately.
     windows: Option<Vec<u128>>,
 }
 
 impl<'a, K: TestKey> Oracle<'a, K> {
     /// The oracle of `keys` for the options of `case`.
     pub fn new(keys: &'a [K], case: Case) -> Self {
-        let windows = case.options.window.map(|(begin, end)| {
+        let windows = case.options.window.map(|window| {
+            let (begin, end) = window.in_width(K::WIDTH).expect("the windows of a plan lie in the key");
             let ones = if begin == end { 0 } else { u128::MAX >> (128 - (end - begin)) };
             keys.iter().map(|key| if ones == 0 { 0 } else { key.to_bits().widen() >> begin & ones }).collect()
         });
@@ -50,7 +52,7 @@ impl<'a, K: TestKey> Oracle<'a, K> {
     }
 }
 
-/// A backend of the two required methods, on `std`'s stable sort: the suite's own tests run on it, as it is and with planted bugs.
+/// A backend of the two required methods, on `std`'s stable sort. The suite's own tests run on it, as it is and with planted bugs.
 #[derive(Clone, Copy, Debug)]
 pub struct StdBackend;
 

@@ -5,7 +5,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 /// How keys are distributed and arranged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Pattern {
     /// Every bit random.
     Uniform,
@@ -33,7 +33,7 @@ pub enum Pattern {
     Extremes,
     /// Zeros, denormals, infinities and NaNs with payloads for floats, edges for the rest.
     Special,
-    /// Ascending runs that interleave: neighbours in the output are far apart in the input.
+    /// Ascending runs that interleave: neighbors in the output are far apart in the input.
     Staggered,
     /// `(i << 11) | digit`: every digit of the low bits in a tile is different, the bits above count up.
     DigitBelowIndex,

@@ -8,10 +8,11 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 /// A property of a backend that searches vectors.
+#[derive(Clone, Debug)]
 pub struct VectorCheck<B> {
-    /// What must hold.
+    /// The property that must hold.
     pub name: &'static str,
-    /// The first failure, if there is one.
+    /// Runs the check and returns the first failure, if there is one.
     pub run: fn(&B) -> Result<(), String>,
 }
 
@@ -27,7 +28,9 @@ pub fn vector_checks<B: VectorSearch>() -> Vec<VectorCheck<B>> {
         VectorCheck { name: "nothing to search", run: nothing },
         VectorCheck { name: "the nearest in order", run: nearest },
         VectorCheck { name: "thousands of nearest", run: thousands_of_nearest },
-        VectorCheck { name: "numbers that are none", run: not_finite },
+        VectorCheck { name: "numbers that are not finite are refused", run: not_finite },
+        VectorCheck { name: "sums beyond single precision", run: beyond_single },
+        VectorCheck { name: "cosines of huge and tiny vectors", run: huge_and_tiny },
         VectorCheck { name: "zero vectors", run: zero_vectors },
         VectorCheck { name: "wrong searches are refused", run: wrong_searches },
         VectorCheck { name: "wrong candidates are told or counted", run: wrong_candidates },
@@ -39,6 +42,9 @@ pub fn vector_checks<B: VectorSearch>() -> Vec<VectorCheck<B>> {
 const METRICS: [Metric; 3] = [Metric::L2, Metric::InnerProduct, Metric::Cosine];
 const PRECISIONS: [Precision; 2] = [Precision::F32, Precision::F16];
 const CHECKS: [Check; 2] = [Check::Host, Check::Device];
+
+/// A number in slots that no entry names: large, but finite in each precision. A distance that it is part of is wrong.
+const POISON: f32 = 60_000.0;
 
 /// A store and a search of it.
 #[derive(Clone, Debug)]
@@ -202,7 +208,8 @@ fn every(mut setup: Setup, mut run: impl FnMut(&Setup) -> Result<(), String>) ->
 }
 
 fn by_hand<B: VectorSearch>(backend: &B) -> Result<(), String> {
-    let mut vectors = vec![f32::NAN; 19 * 4];
+    // Slots that no entry names hold numbers that no distance here comes near.
+    let mut vectors = vec![POISON; 19 * 4];
     let rows = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0], [0.0, 1.0, 0.5, 0.0], [3.0, 0.0, 0.0, 4.0]];
     for (entry, row) in rows.iter().cycle().take(10).enumerate() {
         vectors[entry * 8..][..4].copy_from_slice(row);
@@ -255,10 +262,9 @@ fn dimensions<B: VectorSearch>(backend: &B) -> Result<(), String> {
 
 fn gaps<B: VectorSearch>(backend: &B) -> Result<(), String> {
     let mut setup = Setup::random(5, Shape::new(33, 400), 150, &[20; 12]);
-    // What lies between them is poison: whoever reads it has no number.
     for (slot, vector) in (0..).zip(setup.vectors.chunks_mut(33)) {
         if !setup.entries.contains(&slot) {
-            vector.fill(f32::NAN);
+            vector.fill(POISON);
         }
     }
     every(setup, |setup| setup.run(backend, &[5]).map(drop))
@@ -320,35 +326,99 @@ fn thousands_of_nearest<B: VectorSearch>(backend: &B) -> Result<(), String> {
     with_ties(10, Shape::new(5, 900), 900, &[6000, 20, 5000, 4999]).run(backend, &[5000]).map(drop)
 }
 
-/// Distances of what is no number, or infinite, are anyone's guess; but they touch no other, and none comes first for its sign.
+/// A store and a search refuse numbers that are not finite in the store's precision, name the first one, and change nothing.
 fn not_finite<B: VectorSearch>(backend: &B) -> Result<(), String> {
+    let setup = Setup::random(11, Shape::new(10, 40), 40, &[40, 40, 40]);
+    every(setup, |setup| {
+        let mut store = setup.store(backend)?;
+        let precision = setup.shape.precision;
+        let largest = precision.largest();
+        let mut strange = vec![f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
+        if precision == Precision::F16 {
+            strange.extend([largest.next_up(), -largest.next_up(), 70_000.0, f32::MAX, f32::MIN]);
+        }
+        for number in strange {
+            let mut numbers = vec![0.25; 30];
+            (numbers[17], numbers[23]) = (number, number);
+            let is_right =
+                |index: usize, value: f32, of: Precision| (index, value.to_bits(), of) == (17, number.to_bits(), precision);
+            match store.write(3, &numbers) {
+                Err(Error::NotFinite { index, value, precision, .. }) if is_right(index, value, precision) => {}
+                other => return Err(format!("{number} at 17 of a write gave {other:?}; {}", setup.told())),
+            }
+            if number.is_finite() {
+                continue;
+            }
+            let mut wrong = setup.clone();
+            (wrong.queries[14], wrong.queries[25]) = (number, number);
+            let refused = [
+                backend.distances(&store, &wrong.search()).map(drop),
+                backend.nearest(&store, &wrong.search(), 3).map(drop),
+                backend.nearest(&store, &wrong.search(), 0).map(drop),
+            ];
+            for outcome in refused {
+                match outcome {
+                    Err(Error::NotFinite { index: 14, value, precision: Precision::F32, .. })
+                        if value.to_bits() == number.to_bits() => {}
+                    other => return Err(format!("{number} at 14 of the queries gave {other:?}; {}", setup.told())),
+                }
+            }
+        }
+        // The largest numbers are no error, and nothing of the refused ones was written.
+        setup.judge(&backend.distances(&store, &setup.search()).map_err(failed)?)?;
+        store.write(3, &[largest, -largest, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]).map_err(failed)
+    })
+}
+
+/// Distances whose terms exceed single precision may be anything. But they change no other distance, and NaN comes last.
+fn beyond_single<B: VectorSearch>(backend: &B) -> Result<(), String> {
     let mut setup = Setup::random(11, Shape::new(10, 40), 40, &[40, 40, 40]);
     setup.candidates = (0..3).flat_map(|_| 0..40).collect();
-    let strange = [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
+    let huge = [f32::MAX, f32::MIN, 1e38, -1e38, 3e19];
     for (at, vector) in setup.vectors.chunks_mut(10).enumerate().filter(|(at, _)| at % 3 == 0) {
-        vector[at % 10] = strange[at / 3 % 4];
+        (vector[at % 10], vector[(at + 3) % 10]) = (huge[at / 3 % 5], huge[at / 15 % 5]);
     }
-    setup.queries[14] = f32::INFINITY;
-    setup.queries[25] = f32::NAN;
-    every(setup, |setup| {
-        let store = setup.store(backend)?;
-        let found = backend.distances(&store, &setup.search()).map_err(failed)?;
-        let first = 0..40;
-        let of_numbers = |at: &usize| !setup.entries[setup.candidates[*at] as usize].is_multiple_of(3);
-        let at: Vec<usize> = first.filter(of_numbers).collect();
-        let alone = Setup {
-            queries: setup.queries[..10].to_vec(),
-            candidates: at.iter().map(|&at| setup.candidates[at]).collect(),
-            offsets: vec![0, at.len() as u32],
-            ..setup.clone()
-        };
-        let pick = |list: &[f32]| at.iter().map(|&at| list[at]).collect();
-        alone.judge(&Distances { distances: pick(&found.distances), slots: at.iter().map(|&at| found.slots[at]).collect() })?;
-        if let Some(at) = found.distances.iter().position(|distance| distance.is_nan() && distance.is_sign_negative()) {
-            return Err(format!("distance {at} is no number, and has a sign; {}", setup.told()));
+    (setup.queries[14], setup.queries[15]) = (f32::MAX, f32::MAX);
+    (setup.queries[25], setup.queries[28]) = (1e38, -1e38);
+    for metric in METRICS {
+        for check in CHECKS {
+            (setup.metric, setup.check) = (metric, check);
+            let store = setup.store(backend)?;
+            let found = backend.distances(&store, &setup.search()).map_err(failed)?;
+            setup.judge(&found)?;
+            if let Some(at) = found.distances.iter().position(|distance| distance.is_nan() && distance.is_sign_negative()) {
+                return Err(format!("distance {at} is NaN with its sign set; {}", setup.told()));
+            }
+            setup.check_nearest(backend, &store, &found, &[1, 20, 40])?;
         }
-        setup.check_nearest(backend, &store, &found, &[1, 20, 40])
-    })
+    }
+    Ok(())
+}
+
+/// Cosines are right for vectors whose squares are too large or too small for single precision.
+fn huge_and_tiny<B: VectorSearch>(backend: &B) -> Result<(), String> {
+    for dimension in [1, 3, 4, 16, 33, 300] {
+        let setup = Setup::random(17, Shape::new(dimension, 60), 60, &[60, 60, 60, 60, 60, 60]);
+        let mut setup = Setup { candidates: (0..6).flat_map(|_| 0..60).collect(), metric: Metric::Cosine, ..setup };
+        // Powers of two and others, from the smallest normal numbers to the largest, in queries as in vectors.
+        let scales = [1.0, 3e38, 1.0 / f32::MAX.sqrt(), 1e-37, 2.5e19, 1e-25];
+        for (rows, step) in [(&mut setup.vectors, 1), (&mut setup.queries, 5)] {
+            for (at, row) in rows.chunks_mut(dimension).enumerate() {
+                row.iter_mut().for_each(|number| *number *= scales[at * step % scales.len()]);
+            }
+        }
+        // One number that is much larger than the others of its vector.
+        setup.vectors[0] = f32::MAX;
+        setup.queries[dimension - 1] = -1e30;
+        for check in CHECKS {
+            setup.check = check;
+            setup.run(backend, &[1, 7])?;
+        }
+        // Each vector is parallel to itself.
+        setup.queries = setup.vectors[dimension..][..6 * dimension].to_vec();
+        setup.run(backend, &[3])?;
+    }
+    Ok(())
 }
 
 fn zero_vectors<B: VectorSearch>(backend: &B) -> Result<(), String> {
@@ -429,7 +499,20 @@ fn wrong_stores<B: VectorSearch>(backend: &B) -> Result<(), String> {
         let (asked, limit) = (1 << 32, (1 << 32) - 1);
         refused("too many slots", matches!(error, Some(Error::TooLong { asked: a, limit: l, .. }) if (a, l) == (asked, limit)))?;
     }
-    refused("more memory than there can be", backend.vector_store(Shape::new(1 << 31, 1 << 31)).is_err())?;
+    for dimension in [1 << 32, 1 << 40, (1 << 62) + 1].map(|dimension: u64| usize::try_from(dimension)).into_iter().flatten() {
+        let error = backend.vector_store(Shape::new(dimension, 1)).err();
+        refused(
+            "too many numbers of a vector",
+            matches!(error, Some(Error::TooLong { asked, .. }) if asked == dimension as u64),
+        )?;
+    }
+    for precision in PRECISIONS {
+        for (dimension, capacity) in [(1 << 31, 1 << 31), (u32::MAX as usize, u32::MAX as usize - 1)] {
+            let error = backend.vector_store(Shape::new(dimension, capacity).precision(precision)).err();
+            let is_clear = matches!(error, Some(Error::OutOfMemory { .. } | Error::TooLong { .. }));
+            refused("more memory than there can be", is_clear)?;
+        }
+    }
 
     let setup = Setup::random(15, Shape::new(3, 8), 8, &[8, 8]);
     every(setup, |setup| {

@@ -1,6 +1,6 @@
 //! The checks of vector search catch bugs: each one planted here makes them fail, and the same backend without the bug passes.
 
-use polysort_core::vector::{Distances, Nearest, Precision, Search, Shape, VectorSearch, VectorStore};
+use polysort_core::vector::{Distances, Metric, Nearest, Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_core::{Backend, Error, Limits, Spec, Word};
 use polysort_kit::{StdBackend, StdStore, VectorCheck, vector_checks};
 use std::marker::PhantomData;
@@ -11,7 +11,7 @@ trait Bug: Clone + Send + Sync + 'static {
     fn store(_store: &mut StdStore) {}
 
     /// What becomes of the distances.
-    fn distances(_search: &Search<'_>, _found: &mut Distances) {}
+    fn distances(_store: &StdStore, _search: &Search<'_>, _found: &mut Distances) {}
 
     /// What becomes of an error.
     fn error(error: Error) -> Error {
@@ -58,7 +58,7 @@ impl<B: Bug> VectorSearch for Buggy<B> {
         let mut store = store.clone();
         B::store(&mut store);
         let mut found = StdBackend.distances(&store, search).map_err(B::error)?;
-        B::distances(search, &mut found);
+        B::distances(&store, search, &mut found);
         Ok(found)
     }
 
@@ -122,14 +122,14 @@ bugs! {
 
     /// The distances are right, the slots are the candidates.
     WrongSlots {
-        fn distances(search: &Search<'_>, found: &mut Distances) {
+        fn distances(_: &StdStore, search: &Search<'_>, found: &mut Distances) {
             found.slots.copy_from_slice(search.candidate_indices);
         }
     } candidates_for_slots_are_caught: "a small search by hand" "one query with 1000 candidates";
 
     /// The first candidate of a query gets what the last of the one before has.
     OffByOne {
-        fn distances(search: &Search<'_>, found: &mut Distances) {
+        fn distances(_: &StdStore, search: &Search<'_>, found: &mut Distances) {
             let before = found.distances.clone();
             for begin in search.candidate_offsets.iter().map(|&begin| begin as usize) {
                 if begin > 0 && begin < before.len() {
@@ -158,10 +158,29 @@ bugs! {
 
     /// Distances of what is no number have a sign.
     SignedNan {
-        fn distances(_: &Search<'_>, found: &mut Distances) {
+        fn distances(_: &StdStore, _: &Search<'_>, found: &mut Distances) {
             found.distances.iter_mut().filter(|distance| distance.is_nan()).for_each(|distance| *distance = -f32::NAN);
         }
-    } a_sign_on_no_number_is_caught: "numbers that are none";
+    } a_sign_on_no_number_is_caught: "sums beyond single precision";
+
+    /// Squares are added up in single precision as they are: the norms of large and small vectors become infinite or zero.
+    Unscaled {
+        fn distances(store: &StdStore, search: &Search<'_>, found: &mut Distances) {
+            if search.metric != Metric::Cosine {
+                return;
+            }
+            let dimension = store.shape().dimension;
+            let sum = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+            for (query, ends) in search.queries.chunks(dimension).zip(search.candidate_offsets.windows(2)) {
+                for at in ends[0] as usize..ends[1] as usize {
+                    let vector = &store.vectors[found.slots[at] as usize * dimension..][..dimension];
+                    let norms = sum(query, query).sqrt() * sum(vector, vector).sqrt();
+                    let distance = if norms == 0.0 { 1.0 } else { 1.0 - sum(query, vector) / norms };
+                    found.distances[at] = if distance.is_nan() { f32::NAN } else { distance };
+                }
+            }
+        }
+    } squares_that_overflow_are_caught: "cosines of huge and tiny vectors";
 
     /// Equally near ones come in the opposite order.
     UnstableTies {

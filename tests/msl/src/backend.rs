@@ -1,4 +1,4 @@
-//! Sorts by the kernels of a plan, run here: another executor of `polysort_core::plan`, as `launch.rs` is on wgpu.
+//! Sorts by the kernels of a plan, run here: another executor of `polysort_shaders::plan`, as `launch.rs` is on wgpu.
 
 use crate::buffer::Buffer;
 use crate::error::Error as KernelError;
@@ -6,11 +6,11 @@ use crate::kernel::{Kernel, Schedule};
 use crate::source::Source;
 use bytemuck::Pod;
 use core::sync::atomic::{AtomicU64, Ordering};
-use polysort_core::plan::{
-    self, Algorithm, Blocked, Class, Command, Facts, Groups, Length, Payload, Request, Segmented, SortPlan, Top, Variant,
-};
 use polysort_core::{Backend, Error, Limits, Segments, Spec, Word, permutation, sort_pairs_by_argsort};
 use polysort_shaders::abi;
+use polysort_shaders::plan::{
+    self, Algorithm, Blocked, Class, Command, Facts, Groups, Length, Payload, Request, Segmented, SortPlan, Top, Variant,
+};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -71,6 +71,12 @@ pub type Memory = BTreeMap<plan::Buffer, Buffer>;
 #[derive(Clone)]
 pub struct MslBackend {
     inner: Arc<Inner>,
+}
+
+impl core::fmt::Debug for MslBackend {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("MslBackend").field("source", &self.inner.config.source.name).finish_non_exhaustive()
+    }
 }
 
 struct Inner {

@@ -4,7 +4,7 @@
 mod translation;
 
 use crate::kernel::Options;
-use polysort_core::plan::Variant;
+use polysort_shaders::plan::Variant;
 use polysort_shaders::prelude;
 
 /// Texts for all variants of kernels.

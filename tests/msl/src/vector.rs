@@ -4,9 +4,9 @@ use crate::backend::{Memory, MslBackend};
 use crate::buffer::Buffer;
 use half::f16;
 use polysort_core::Error;
-use polysort_core::plan::{Buffer as Role, SearchPlan, SortPlan};
 use polysort_core::vector::{Distances, Nearest, Precision, Search, Shape, VectorSearch, VectorStore, nearest_by};
 use polysort_shaders::abi;
+use polysort_shaders::plan::{Buffer as Role, SearchPlan, SortPlan};
 
 /// Vectors in pages, none larger than a binding of the emulated GPU.
 #[derive(Clone, Debug)]
@@ -28,12 +28,13 @@ impl VectorStore for MslStore {
     }
 
     fn write(&mut self, slot: u32, vectors: &[f32]) -> Result<(), Error> {
-        self.shape.check_write(slot, vectors.len())?;
+        self.shape.check_write(slot, vectors)?;
         let bytes = SearchPlan::stride_bytes(self.shape) as usize;
         for (slot, vector) in (slot as usize..).zip(vectors.chunks_exact(self.shape.dimension)) {
             let row: Vec<u8> = match self.shape.precision {
                 Precision::F32 => bytemuck::pod_collect_to_vec(vector),
                 Precision::F16 => vector.iter().flat_map(|&number| f16::from_f32(number).to_ne_bytes()).collect(),
+                other => return Err(Error::Unsupported { what: format!("vectors in the precision {other:?}") }),
             };
             let start = slot % self.page_slots * bytes;
             self.pages[slot / self.page_slots].bytes_mut()[start..start + row.len()].copy_from_slice(&row);

@@ -1,9 +1,9 @@
 //! Our kernels as C++ for OpenCL: clang knows its address spaces, which are Metal's, and refuses what `clang/metal.h` does not declare.
 
-use polysort_core::plan::{Algorithm, Kernel, Payload, Request, SearchPlan, SortPlan, Top, Variant};
 use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Masks, Spec, Word};
 use polysort_msl::FACTS;
+use polysort_shaders::plan::{Algorithm, Kernel, Payload, Request, SearchPlan, SortPlan, Top, Variant};
 use polysort_shaders::prelude;
 use std::path::Path;
 use std::process::Command;
@@ -34,7 +34,7 @@ fn variants() -> Vec<Variant> {
         for metric in [Metric::L2, Metric::InnerProduct, Metric::Cosine] {
             for precision in [Precision::F32, Precision::F16] {
                 let SearchPlan { distances, nearest } =
-                    SearchPlan::new(Shape { dimension, capacity: 1, precision }, metric, &FACTS);
+                    SearchPlan::new(Shape::new(dimension, 1).precision(precision), metric, &FACTS);
                 commands.extend([distances, nearest]);
             }
         }

@@ -6,9 +6,9 @@ fn main() {}
 
 #[cfg(unix)]
 fn main() {
-    use polysort_core::plan::{Algorithm, Blocked, Class, Facts};
     use polysort_kit::{Plan, Suite};
     use polysort_msl::{Config, MslBackend, Options, Source};
+    use polysort_shaders::plan::{Algorithm, Blocked, Class, Facts};
 
     let mut suite = Suite::from_args();
     let (full, scale) = if suite.is_full() { (true, 10) } else { (false, 1) };

@@ -5,13 +5,13 @@ mod digits;
 mod sources;
 
 use digits::spec;
-use polysort_core::plan::{
-    Algorithm, BATCH_WORDS, Blocked, BucketTable, Buffer, Command, Digit, Facts, Kernel, Number, Payload, Place, Request,
-    SortPlan, TILE_WORDS,
-};
 use polysort_core::{Error, Spec, Word};
 use polysort_msl::{Buffer as Bytes, Config, FACTS, Memory, MslBackend, Source};
 use polysort_shaders::abi;
+use polysort_shaders::plan::{
+    Algorithm, BATCH_WORDS, Blocked, BucketTable, Buffer, Command, Digit, Facts, Kernel, Number, Payload, Place, Request,
+    SortPlan, TILE_WORDS,
+};
 use std::ops::Range;
 
 const RADIX: usize = 256;

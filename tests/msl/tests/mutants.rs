@@ -1,13 +1,13 @@
 //! Planted mistakes in our own kernels: each is reported by the runner, or makes a sort, a selection or a search go wrong.
 #![cfg(unix)]
 
-use polysort_core::plan::tuning::SELECT_SEGMENT;
-use polysort_core::plan::{Algorithm, Blocked, Facts, Kernel, RADIX_BITS, Request, SortPlan, Top, Variant, WIDE_RADIX_BITS};
-use polysort_core::vector::{Precision, Search, Shape, VectorSearch, VectorStore};
+use polysort_core::vector::{Metric, Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_core::{Backend, Error, Options, Sort, Spec};
 use polysort_kit::StdBackend;
 use polysort_msl::{Config, FACTS, MslBackend, Source, Text};
 use polysort_shaders::abi::NOTHING;
+use polysort_shaders::plan::tuning::SELECT_SEGMENT;
+use polysort_shaders::plan::{Algorithm, Blocked, Facts, Kernel, RADIX_BITS, Request, SortPlan, Top, Variant, WIDE_RADIX_BITS};
 use std::sync::Mutex;
 
 /// Which sorts a kernel is tried by, and is a part of.
@@ -161,11 +161,7 @@ const MISTAKES: [Mistake; 26] = [
         "- search.page_first < search.page_slots",
         "- search.page_first <= search.page_slots",
     ),
-    in_distance(
-        "no number found by comparing",
-        "(bits & 0x7fffffffu) <= INFINITY_BITS",
-        "as_type<float>(bits) == as_type<float>(bits)",
-    ),
+    in_distance("no number keeps its sign", "0x80000000u : NOT_A_NUMBER", "0x80000000u : sums[0]"),
     first(Kernel::Nearest, "one place too many", "if (at >= search.selected)", "if (at > search.selected)"),
     first(Kernel::Nearest, "an empty place looked at", "if (position == NOTHING)", "if (position == NOTHING - 1u)"),
 ];
@@ -370,15 +366,15 @@ fn searches() -> Result<(), String> {
         let shape = Shape::new(33, 40).precision(Precision::F16);
         // Whole numbers, of which nothing is lost however they are added up.
         let number = |at: usize| ((at * 7 + at / 33 * 3) % 5) as f32 - 2.0;
-        let mut vectors: Vec<f32> = (0..33 * 40).map(number).collect();
-        vectors[8] = f32::INFINITY;
+        let vectors: Vec<f32> = (0..33 * 40).map(number).collect();
         let mut queries: Vec<f32> = (0..33 * 4).map(|at| number(3 * at + 1)).collect();
-        queries[8] = f32::INFINITY;
+        // The products of the last query with numbers of both signs are infinite, and their sum is no number.
+        queries[33 * 3..].fill(f32::MAX);
         let candidates: Vec<u32> = (0..90).map(|at| at * 7 % 30).collect();
         let mut store = backend.vector_store(shape)?;
         store.write(0, &vectors)?;
         store.set_entries(&(0..30).map(|entry| entry * 3 % 40).collect::<Vec<_>>())?;
-        let search = Search::new(&queries, &candidates, &[0, 20, 20, 23, 90]);
+        let search = Search::new(&queries, &candidates, &[0, 20, 20, 23, 90]).metric(Metric::InnerProduct);
         let (all, near) = (backend.distances(&store, &search)?, backend.nearest(&store, &search, 5)?);
         let (near_slots, near): (Vec<_>, Vec<_>) = (0..4).map(|query| near.of(query)).unzip();
         let bits = |distances: &[f32]| distances.iter().map(|distance| distance.to_bits()).collect();

@@ -5,9 +5,9 @@ mod digits;
 mod sources;
 
 use polysort_core::Word;
-use polysort_core::plan::{Algorithm, Blocked, Buffer, Command, Digit, Kernel, Number, Payload, Request, SortPlan};
 use polysort_msl::{Buffer as Bytes, Config, FACTS, Memory, MslBackend, Options, Source};
 use polysort_shaders::abi;
+use polysort_shaders::plan::{Algorithm, Blocked, Buffer, Command, Digit, Kernel, Number, Payload, Request, SortPlan};
 
 /// What the kernels of a sort do, in plain Rust.
 struct Model<'a, W> {

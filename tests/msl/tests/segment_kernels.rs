@@ -1,13 +1,13 @@
 //! Sorts of segments, command by command: what each leaves in all buffers is what a plain model of it says.
 #![cfg(unix)]
 
-use polysort_core::plan::{
-    Algorithm, BATCH_WORDS, Blocked, BucketTable, Buffer, Command, Digit, Kernel, Number, Payload, Place, RADIX, Request,
-    SegmentLists, Segmented, SortPlan, TILE_WORDS,
-};
 use polysort_core::{Masks, Spec, Word};
 use polysort_msl::{self as msl, Buffer as Bytes, Config, FACTS, Memory, MslBackend, Schedule, Source};
 use polysort_shaders::abi;
+use polysort_shaders::plan::{
+    Algorithm, BATCH_WORDS, Blocked, BucketTable, Buffer, Command, Digit, Kernel, Number, Payload, Place, RADIX, Request,
+    SegmentLists, Segmented, SortPlan, TILE_WORDS,
+};
 use std::ops::Range;
 
 const KEYS: usize = 14_000;

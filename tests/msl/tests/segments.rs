@@ -2,9 +2,9 @@
 #![cfg(unix)]
 
 use bytemuck::Pod;
-use polysort_core::plan::{Algorithm, Blocked};
 use polysort_core::{Backend, Masks, Segments, Spec, Word, permutation};
 use polysort_msl::{Config, MslBackend, Source};
+use polysort_shaders::plan::{Algorithm, Blocked};
 
 /// Begins and ends with gaps: of every length around those that classes end with, and some that are long.
 fn bounds(lengths: &[usize]) -> (Vec<usize>, Vec<usize>, usize) {

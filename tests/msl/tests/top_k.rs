@@ -2,11 +2,11 @@
 //! wanted than there are, segments longer than a group marks at a time.
 #![cfg(unix)]
 
-use polysort_core::plan::Facts;
-use polysort_core::plan::tuning::SELECT_SEGMENT;
 use polysort_core::{Backend, Error, Masks, Spec, Word};
 use polysort_msl::{Config, FACTS, MslBackend, Source};
 use polysort_shaders::abi::NOTHING;
+use polysort_shaders::plan::Facts;
+use polysort_shaders::plan::tuning::SELECT_SEGMENT;
 
 /// Backends of both sources, on as many schedules.
 fn backends(seeds: u64) -> impl Iterator<Item = MslBackend> {

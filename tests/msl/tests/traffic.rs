@@ -1,9 +1,9 @@
 //! How much of the device's memory a sort touches, and how often its keys count themselves: what bounds its speed on a GPU.
 #![cfg(unix)]
 
-use polysort_core::plan::{Algorithm, RADIX, Request, SortPlan};
 use polysort_core::{Error, Sort, Spec};
 use polysort_msl::{Config, FACTS, MslBackend, Source, Traffic};
+use polysort_shaders::plan::{Algorithm, RADIX, Request, SortPlan};
 
 /// Some tiles, most of them whole, so that what is counted for each key is much that of any longer sort.
 const KEYS: u64 = 12 * 4096;

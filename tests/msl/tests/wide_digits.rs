@@ -3,9 +3,9 @@
 
 mod sources;
 
-use polysort_core::plan::{Algorithm, Blocked, Request, SortPlan};
 use polysort_core::{MaskKey, Options, Sort, Sortable, Spec};
 use polysort_msl::{Config, FACTS, MslBackend, Source, Traffic};
+use polysort_shaders::plan::{Algorithm, Blocked, Request, SortPlan};
 
 const WIDE: Option<Algorithm> = Some(Algorithm::WideDigits);
 

@@ -177,7 +177,7 @@ registers! {
 const fn bytes_met(x: usize) -> [u8; 32] {
     let (mut bytes, mut at) = ([0; 32], 0);
     while at < 32 {
-        bytes[at] = (at % 16 ^ 2 * (x % 8)) as u8;
+        bytes[at] = ((at % 16) ^ (2 * (x % 8))) as u8;
         at += 1;
     }
     bytes

@@ -157,7 +157,7 @@ fn first_lanes(len: usize) -> u32 {
 const fn bytes_met(x: usize) -> [u8; 64] {
     let (mut bytes, mut at) = ([0; 64], 0);
     while at < 64 {
-        bytes[at] = (at % 16 ^ 2 * x) as u8;
+        bytes[at] = ((at % 16) ^ (2 * x)) as u8;
         at += 1;
     }
     bytes

@@ -33,7 +33,8 @@ pub(crate) enum Set {
 }
 
 impl Set {
-    /// The name of the set, for people.
+    /// The name of the set, for messages of tests.
+    #[cfg(test)]
     pub(crate) fn name(self) -> &'static str {
         match self {
             #[cfg(target_arch = "x86_64")]

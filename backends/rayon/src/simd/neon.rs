@@ -123,7 +123,7 @@ registers! {
         4 => neon.vextq_u16::<4>(a, a),
         _ => {
             let bytes: uint8x16_t = bytemuck::cast(a);
-            let met = core::array::from_fn::<u8, 16, _>(|byte| (byte ^ 2 * (X % 8)) as u8);
+            let met = core::array::from_fn::<u8, 16, _>(|byte| (byte ^ (2 * (X % 8))) as u8);
             bytemuck::cast(neon.vqtbl1q_u8(bytes, bytemuck::cast(met)))
         },
     }

@@ -32,6 +32,35 @@ pub(crate) fn sorted() -> Result<(), Failed> {
     Ok(())
 }
 
+/// The input stays as it is, and the sorted keys and values go elsewhere.
+pub(crate) fn sorted_elsewhere() -> Result<(), Failed> {
+    let backend = open()?;
+    for len in [0, 1, 700, 40_001] {
+        let input: Vec<u16> = keys(len).into_iter().map(|key| key as u16).collect();
+        let mut order: Vec<u32> = (0..len as u32).collect();
+        order.sort_by_key(|&i| input[i as usize]);
+        let sorted: Vec<u16> = order.iter().map(|&i| input[i as usize]).collect();
+        let from = SortBuffer::from_slice(&backend, &input).map_err(failed)?;
+        let values = SortBuffer::from_slice(&backend, &(0..len as u32).collect::<Vec<_>>()).map_err(failed)?;
+        // Room for more, and other elements before.
+        let mut to = SortBuffer::from_slice(&backend, &vec![7_u16; len + 9]).map_err(failed)?;
+        let mut moved = SortBuffer::from_slice(&backend, &vec![7_u32; len + 9]).map_err(failed)?;
+        backend.sort_buffer_into(&from, &mut to, Options::ascending()).map_err(failed)?;
+        ensure(*to.read().map_err(failed)? == sorted, || format!("{len} keys"))?;
+        to.set_len(0).map_err(failed)?;
+        let both = (&mut to, &mut moved);
+        backend.sort_pairs_buffer_into(&from, &values, both, Options::ascending()).map_err(failed)?;
+        ensure(*to.read().map_err(failed)? == sorted, || format!("{len} keys with values"))?;
+        ensure(*moved.read().map_err(failed)? == order, || format!("the values of {len}"))?;
+        ensure(*from.read().map_err(failed)? == input, || format!("{len} keys were changed"))?;
+        let mut narrow = SortBuffer::<u16>::with_capacity(&backend, len / 2).map_err(failed)?;
+        let refused = backend.sort_buffer_into(&from, &mut narrow, Options::ascending());
+        let fits = len / 2 == len;
+        ensure(fits || matches!(refused, Err(Error::TooLong { .. })) && narrow.is_empty(), || format!("{refused:?}"))?;
+    }
+    Ok(())
+}
+
 pub(crate) fn read_in_place() -> Result<(), Failed> {
     let backend = open()?;
     let input = keys(5000);
@@ -55,6 +84,40 @@ pub(crate) fn read_in_place() -> Result<(), Failed> {
     buffer.write_with(3, |elements| elements.copy_from_slice(&[3, 1, 2])).map_err(failed)?;
     backend.sort_buffer(&mut buffer, Options::ascending()).map_err(failed)?;
     ensure(*buffer.read().map_err(failed)? == [1, 2, 3], || "not written".into())
+}
+
+/// Elements that are never dropped keep their buffer mapped, so that nothing can be done with it. That is an error, and no panic.
+pub(crate) fn forgotten() -> Result<(), Failed> {
+    let backend = open()?;
+    let mut buffer = SortBuffer::from_slice(&backend, &keys(100)).map_err(failed)?;
+    // A software device works in the memory of the host, where nothing is copied; others may.
+    let shared = support::is_software(&backend);
+    std::mem::forget(buffer.read().map_err(failed)?);
+    let written = buffer.copy_from_slice(&[1, 2]);
+    let refused = |result: &Result<(), Error>| matches!(result, Err(Error::InvalidBuffer { .. })) || !shared && result.is_ok();
+    ensure(refused(&written), || format!("{written:?}"))?;
+    let sorted = backend.sort_buffer(&mut buffer, Options::ascending());
+    ensure(refused(&sorted), || format!("{sorted:?}"))?;
+    let mut copied = vec![0; buffer.len()];
+    let copied = buffer.copy_to_slice(&mut copied);
+    ensure(refused(&copied), || format!("{copied:?}"))?;
+    // It can still be read, and the next buffer is not affected.
+    ensure(buffer.read().map_err(failed)?.len() == buffer.len(), || "it cannot be read".into())?;
+    let mut other = SortBuffer::from_slice(&backend, &[2, 1]).map_err(failed)?;
+    backend.sort_buffer(&mut other, Options::ascending()).map_err(failed)?;
+    ensure(*other.read().map_err(failed)? == [1, 2], || "the other buffer is not sorted".into())
+}
+
+/// Bytes that no number of 64 bits counts, and lengths that only some of their bits fit.
+pub(crate) fn absurd_lengths() -> Result<(), Failed> {
+    let backend = open()?;
+    for capacity in [usize::MAX, usize::MAX / 8 + 1, usize::MAX / 8, 1 << 61, (1 << 61) + 2, 1 << 50] {
+        let buffer = SortBuffer::<u64>::with_capacity(&backend, capacity);
+        let refused = matches!(buffer, Err(Error::OutOfMemory { asked, .. }) if asked >= 1 << 50);
+        ensure(refused, || format!("{capacity}: {buffer:?}"))?;
+    }
+    let mut empty = SortBuffer::<()>::with_capacity(&backend, usize::MAX).map_err(failed)?;
+    empty.set_len(usize::MAX).map_err(failed)
 }
 
 pub(crate) fn refused() -> Result<(), Failed> {

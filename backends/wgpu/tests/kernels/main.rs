@@ -10,10 +10,10 @@ mod run;
 mod support;
 
 use libtest_mimic::{Failed, Trial};
-use polysort_core::plan::tuning::SELECT_SEGMENT;
-use polysort_core::plan::{Algorithm, Buffer, Command, Facts, Groups, Kernel, Length, Payload, Place, Request, SortPlan, Top};
 use polysort_core::{Options, Spec};
 use polysort_shaders::abi;
+use polysort_shaders::plan::tuning::SELECT_SEGMENT;
+use polysort_shaders::plan::{Algorithm, Buffer, Command, Facts, Groups, Kernel, Length, Payload, Place, Request, SortPlan, Top};
 use polysort_wgpu::{Config, WgpuBackend};
 use run::{Contents, Runner};
 use std::collections::BTreeSet;

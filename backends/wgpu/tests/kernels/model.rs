@@ -1,12 +1,12 @@
 //! What each kernel must do to its buffers, in plain Rust: one element after another, over keys of 128 bits.
 
 use crate::run::Contents;
-use polysort_core::plan::tuning::SELECT_SEGMENT;
-use polysort_core::plan::{
+use polysort_shaders::abi;
+use polysort_shaders::plan::tuning::SELECT_SEGMENT;
+use polysort_shaders::plan::{
     BATCH_WORDS, BucketTable, Buffer, Command, Digit, Kernel, LAST_LEVEL, Number, Payload, RADIX, SortPlan, TILE_WORDS,
     VALUE_BLOCK, state_words,
 };
-use polysort_shaders::abi;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 

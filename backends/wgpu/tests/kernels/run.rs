@@ -1,7 +1,7 @@
 //! Launches one command of a plan on given buffers: the plainest executor there could be.
 
 use libtest_mimic::Failed;
-use polysort_core::plan::{self, Command, SortPlan, Variant};
+use polysort_shaders::plan::{self, Command, SortPlan, Variant};
 use polysort_shaders::{abi, prelude};
 use polysort_wgpu::WgpuBackend;
 use polysort_wgpu::wgpu::{
@@ -75,7 +75,7 @@ impl Runner {
         drop(pass);
         let mut copies = vec![];
         for (index, role) in command.bindings.iter().enumerate() {
-            if prelude::writes(command.variant.kernel, index) {
+            if prelude::writes(&command.variant, index) {
                 let size = bound[index].size();
                 let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
                 let copy = device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
@@ -105,12 +105,11 @@ impl Runner {
     fn pipeline(&mut self, command: &Command) -> &(BindGroupLayout, ComputePipeline) {
         self.pipelines.entry(command.variant).or_insert_with(|| {
             let device = self.backend.device();
-            let kernel = command.variant.kernel;
             let entry = |(index, role): (usize, &plan::Buffer)| {
                 let (ty, size) = match role {
                     plan::Buffer::Number => (BufferBindingType::Uniform, BufferSize::new(4)),
                     plan::Buffer::Sort => (BufferBindingType::Uniform, BufferSize::new(size_of::<abi::Sort>() as u64)),
-                    _ => (BufferBindingType::Storage { read_only: !prelude::writes(kernel, index) }, None),
+                    _ => (BufferBindingType::Storage { read_only: !prelude::writes(&command.variant, index) }, None),
                 };
                 BindGroupLayoutEntry {
                     binding: index as u32,
@@ -120,7 +119,7 @@ impl Runner {
                 }
             };
             let entries: Vec<_> = command.bindings.iter().enumerate().map(entry).collect();
-            let label = Some(kernel.name());
+            let label = Some(command.variant.kernel.name());
             let layout = device.create_bind_group_layout(&BindGroupLayoutDescriptor { label, entries: &entries });
             let source = ShaderSource::Wgsl(prelude::wgsl(&command.variant).into());
             let module = trusted(device, ShaderModuleDescriptor { label, source });

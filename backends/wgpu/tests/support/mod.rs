@@ -6,7 +6,7 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use polysort_core::Error;
-use polysort_core::plan::Payload;
+use polysort_shaders::plan::Payload;
 use polysort_wgpu::{Config, WgpuBackend, wgpu};
 
 /// Runs the trials that `trials` makes for an adapter of that name, and ends the program.

@@ -1,7 +1,7 @@
 //! What models of kernels sort by.
 
-use polysort_core::plan::{Digit, SortPlan};
 use polysort_core::{Masks, Spec, Word};
+use polysort_shaders::plan::{Digit, SortPlan};
 
 /// A digit of a key.
 pub(crate) fn digit<W: Word>(plan: &SortPlan, key: W, digit: &Digit) -> usize {

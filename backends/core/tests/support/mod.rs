@@ -1,0 +1,54 @@
+//! A backend for the tests of the contract, and a watchdog for tests that could hang.
+#![allow(dead_code, reason = "each test program uses a part")]
+
+use polysort_core::{Backend, Error, Limits, Spec, Word, permutation};
+use std::panic::resume_unwind;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// Runs a test that could hang, and fails if it takes longer than a minute.
+pub(crate) fn watched(test: impl FnOnce() + Send + 'static) {
+    let (ended, end) = channel();
+    let thread = std::thread::spawn(move || {
+        test();
+        ended.send(()).expect("the watchdog waits");
+    });
+    if end.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+        panic!("the test hangs");
+    }
+    if let Err(panic) = thread.join() {
+        resume_unwind(panic);
+    }
+}
+
+/// `std`'s stable sort. The type parameter gives each test a device of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Std<const TEST: usize>;
+
+impl<const TEST: usize> Backend for Std<TEST> {
+    fn open() -> Result<Self, Error> {
+        Ok(Self)
+    }
+
+    fn name(&self) -> String {
+        "std".into()
+    }
+
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
+        spec.check::<W>()?;
+        keys.sort_by_key(|&key| spec.rank(key));
+        Ok(())
+    }
+
+    fn sort_pairs_bits<W: Word, V: bytemuck::Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
+        spec.check_pairs::<W>(keys.len(), values.len())?;
+        let mut order = permutation::identity(keys.len())?;
+        order.sort_by_key(|&i| spec.rank(keys[i as usize]));
+        permutation::gather_pairs(keys, values, &order);
+        Ok(())
+    }
+}

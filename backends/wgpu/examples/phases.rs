@@ -1,0 +1,98 @@
+//! Where the time of sorts of host slices goes, when several threads make them at once.
+//!
+//!   phases [SECONDS]     seconds for each series; 1 by default
+//!
+//! One line for each series: the threads, the threads of a copy, keys per second, the time of a call, and the time of each phase in a call, in
+//! microseconds. Phases are the `tracing` spans of the backend.
+
+use polysort_core::{Error, Sort};
+use polysort_wgpu::{Config, WgpuBackend};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+use tracing::span::{Attributes, Id};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
+
+static TIMES: Mutex<BTreeMap<&'static str, Duration>> = Mutex::new(BTreeMap::new());
+
+thread_local! {
+    static ENTERED: RefCell<Vec<Instant>> = const { RefCell::new(vec![]) };
+}
+
+/// Adds up how long each span was entered.
+struct Phases;
+
+impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Phases {
+    fn on_new_span(&self, _: &Attributes<'_>, _: &Id, _: Context<'_, S>) {}
+
+    fn on_enter(&self, _: &Id, _: Context<'_, S>) {
+        ENTERED.with_borrow_mut(|entered| entered.push(Instant::now()));
+    }
+
+    fn on_exit(&self, id: &Id, context: Context<'_, S>) {
+        let elapsed = ENTERED.with_borrow_mut(Vec::pop).map_or(Duration::ZERO, |entered| entered.elapsed());
+        if let Some(span) = context.span(id) {
+            *TIMES.lock().expect("nothing panics while it is locked").entry(span.name()).or_default() += elapsed;
+        }
+    }
+}
+
+fn series(backend: &WgpuBackend, threads: usize, copy_threads: usize, len: usize, time: Duration) -> Result<(), Error> {
+    let start = std::sync::Barrier::new(threads);
+    let thread = |seed: u32| {
+        let input: Vec<u32> =
+            (0..len as u32).map(|i| (i ^ seed).wrapping_mul(0x9e37_79b9).rotate_left(11).wrapping_mul(0x85eb_ca6b)).collect();
+        let mut keys = input.clone();
+        for _ in 0..5 {
+            keys.copy_from_slice(&input);
+            backend.sort(&mut keys)?;
+        }
+        start.wait();
+        if seed == 0 {
+            TIMES.lock().expect("nothing panics while it is locked").clear();
+        }
+        let (started, mut calls, mut in_calls) = (Instant::now(), 0, Duration::ZERO);
+        while started.elapsed() < time {
+            keys.copy_from_slice(&input);
+            let call = Instant::now();
+            backend.sort(&mut keys)?;
+            in_calls += call.elapsed();
+            calls += 1;
+        }
+        assert!(keys.is_sorted(), "not sorted");
+        Ok::<_, Error>((calls, in_calls, started.elapsed()))
+    };
+    let thread = &thread;
+    let results: Vec<(u32, Duration, Duration)> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..threads as u32).map(|seed| scope.spawn(move || thread(seed))).collect();
+        all.into_iter().map(|one| one.join().expect("no thread panics")).collect::<Result<_, _>>()
+    })?;
+    let calls: u32 = results.iter().map(|(calls, ..)| calls).sum();
+    let rate: f64 = results.iter().map(|(calls, _, elapsed)| f64::from(*calls) * len as f64 / elapsed.as_secs_f64()).sum();
+    let micros = |time: Duration| time.as_secs_f64() * 1e6 / f64::from(calls);
+    let call = micros(results.iter().map(|(_, in_calls, _)| *in_calls).sum());
+    print!("{threads:>2} threads, {copy_threads} a copy, {len} keys: {:>6.0} M/s, call {call:>6.0}", rate / 1e6);
+    for (phase, time) in &*TIMES.lock().expect("nothing panics while it is locked") {
+        print!(", {phase} {:.0}", micros(*time));
+    }
+    println!();
+    Ok(())
+}
+
+fn main() -> Result<(), Error> {
+    let seconds: f64 = std::env::args().nth(1).and_then(|seconds| seconds.parse().ok()).unwrap_or(1.0);
+    tracing::subscriber::set_global_default(tracing_subscriber::registry().with(Phases)).expect("it is the first");
+    for copy_threads in [1, 2, 4, 8] {
+        let mut config = Config::from_env();
+        config.copy_threads = Some(copy_threads);
+        let backend = WgpuBackend::open_with(config)?;
+        for threads in [1, 4, 8] {
+            series(&backend, threads, copy_threads, 1 << 20, Duration::from_secs_f64(seconds))?;
+        }
+        series(&backend, 1, copy_threads, 1 << 26, Duration::from_secs_f64(seconds))?;
+    }
+    Ok(())
+}

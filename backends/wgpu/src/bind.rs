@@ -1,0 +1,106 @@
+//! Bindings: the one way to hand a buffer to a kernel.
+//!
+//! Kernels run without wgpu's bounds checks. So a [`Bound`] is made by one constructor, which compares the bytes that a plan touches with the buffer,
+//! and nothing else makes an entry of a bind group.
+
+use crate::gpu::Gpu;
+use polysort_core::Error;
+use polysort_shaders::plan::{Buffer as Role, Place};
+use wgpu::{BindingResource, Buffer, BufferBinding, BufferSize, BufferUsages};
+
+/// A part of a buffer, from a byte offset on. A buffer is the part that starts at 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// The buffer; it needs the usage `STORAGE`.
+    pub buffer: &'a Buffer,
+    /// Where the first element starts, in bytes: a multiple of 4.
+    pub offset: u64,
+}
+
+impl<'a> From<&'a Buffer> for Part<'a> {
+    fn from(buffer: &'a Buffer) -> Self {
+        Self { buffer, offset: 0 }
+    }
+}
+
+impl Part<'_> {
+    /// Where the elements start in a binding that covers this part: bindings start at multiples of a number of the device.
+    ///
+    /// # Errors
+    /// [`Error::InvalidBuffer`] for an offset that is no multiple of 4.
+    pub(crate) fn place(&self, gpu: &Gpu, role: Role) -> Result<Place, Error> {
+        if !self.offset.is_multiple_of(4) {
+            return Err(invalid(format!("{} start at byte {}, which is no multiple of 4", name(role), self.offset)));
+        }
+        Ok(Place { first: (self.offset % alignment(gpu, role) / 4) as u32 })
+    }
+
+    /// Whether this part and another one, of so many bytes, share any.
+    pub(crate) fn overlaps(&self, bytes: u64, other: &Part<'_>, other_bytes: u64) -> bool {
+        let before = |one: &Part<'_>, bytes: u64, other: &Part<'_>| one.offset.saturating_add(bytes) <= other.offset;
+        self.buffer == other.buffer && !before(self, bytes, other) && !before(other, other_bytes, self)
+    }
+}
+
+/// A part of a buffer that a kernel may touch.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    buffer: Buffer,
+    offset: u64,
+    size: u64,
+}
+
+impl Bound {
+    /// Binds what a plan touches of `part`: `bytes` bytes from the last aligned byte on that is not after the offset of `part`. Without `bytes`, all that
+    /// follows, up to the largest binding: then something else limits what kernels touch.
+    ///
+    /// # Errors
+    /// [`Error::InvalidBuffer`] if the buffer lacks the usage, ends before these bytes do, or a binding cannot hold them.
+    pub(crate) fn new(gpu: &Gpu, role: Role, part: Part<'_>, bytes: impl Into<Option<u64>>) -> Result<Self, Error> {
+        let (usage, usage_name) =
+            if is_uniform(role) { (BufferUsages::UNIFORM, "UNIFORM") } else { (BufferUsages::STORAGE, "STORAGE") };
+        if !part.buffer.usage().contains(usage) {
+            return Err(invalid(format!("the buffer of {} lacks the usage {usage_name}", name(role))));
+        }
+        let offset = part.offset - part.offset % alignment(gpu, role);
+        let size = part.buffer.size();
+        let limit = gpu.facts.max_binding & !3;
+        let bytes = bytes.into().unwrap_or_else(|| size.saturating_sub(offset).min(limit));
+        if offset.checked_add(bytes).is_none_or(|end| end > size) {
+            let what = name(role);
+            return Err(invalid(format!("the buffer of {what} has {size} bytes, but {bytes} from byte {offset} on are needed")));
+        }
+        if bytes > limit {
+            return Err(invalid(format!("{bytes} bytes of {} are more than the {limit} of the largest binding", name(role))));
+        }
+        Ok(Self { buffer: part.buffer.clone(), offset, size: bytes })
+    }
+
+    /// What goes into a bind group.
+    pub(crate) fn resource(&self) -> BindingResource<'_> {
+        BindingResource::Buffer(BufferBinding { buffer: &self.buffer, offset: self.offset, size: BufferSize::new(self.size) })
+    }
+}
+
+pub(crate) fn invalid(why: String) -> Error {
+    Error::InvalidBuffer { why }
+}
+
+fn is_uniform(role: Role) -> bool {
+    matches!(role, Role::Number | Role::Sort | Role::Search)
+}
+
+/// Bindings of a buffer in this role start at multiples of so many bytes.
+fn alignment(gpu: &Gpu, role: Role) -> u64 {
+    let limits = gpu.device.limits();
+    u64::from(if is_uniform(role) {
+        limits.min_uniform_buffer_offset_alignment
+    } else {
+        limits.min_storage_buffer_offset_alignment
+    })
+}
+
+/// What errors call a buffer in this role.
+fn name(role: Role) -> String {
+    format!("the {}", format!("{role:?}").to_lowercase())
+}

@@ -1,0 +1,188 @@
+//! Threads that help calls with their copies.
+//!
+//! They are started when they are first needed, and end with their device. They run nothing but copies: so a call that waits for them waits for no other
+//! call. (The threads of a rayon pool would do, but one that waits for its part of a copy may run another task of the pool meanwhile, one that
+//! calls the backend.)
+
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, start_thread};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A team of threads.
+#[derive(Default)]
+pub(crate) struct Crew(Arc<Team>);
+
+#[derive(Default)]
+struct Team {
+    state: Mutex<State>,
+    /// Notified when there are jobs for threads that wait, and when the team ends.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Jobs that wait for a thread, in the order in which they came. A job for three threads is here three times.
+    jobs: VecDeque<Arc<Job>>,
+    /// Threads that were started.
+    threads: usize,
+    /// Threads that wait for a job and that nobody has woken yet.
+    idle: usize,
+    has_ended: bool,
+}
+
+/// Work that a caller shares with the team.
+struct Job {
+    work: Work,
+    progress: Mutex<Progress>,
+    /// Notified when a thread has done its part.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Progress {
+    /// Threads of the team that are at it.
+    at_work: usize,
+    /// Whether one of them panicked.
+    has_panicked: bool,
+}
+
+/// A reference to the caller's work: to a `&(dyn Fn() + Sync)`, without its lifetimes.
+struct Work(*const ());
+
+#[allow(unsafe_code, reason = "threads that outlive a call do work that it lends them")]
+// SAFETY: the work is `Sync`, so any thread may call it through a reference.
+unsafe impl Send for Work {}
+
+#[allow(unsafe_code, reason = "threads that outlive a call do work that it lends them")]
+// SAFETY: as for `Send`; what is done with it is to call it.
+unsafe impl Sync for Work {}
+
+impl Work {
+    fn of(work: &&(dyn Fn() + Sync)) -> Self {
+        Self(core::ptr::from_ref(work).cast())
+    }
+
+    /// # Safety
+    /// The reference that [`Work::of`] got, and the one behind it, must be valid until this returns.
+    #[allow(unsafe_code, reason = "threads that outlive a call do work that it lends them")]
+    unsafe fn call(&self) {
+        // SAFETY: `of` made the pointer from a reference of this type, which the caller says is valid.
+        let work: &&(dyn Fn() + Sync) = unsafe { &*self.0.cast() };
+        work();
+    }
+}
+
+impl Crew {
+    /// Calls `work` in this thread, and at the same time in up to `others` threads of the team, and returns when all of these calls have returned. Threads that
+    /// are at other jobs do not come: so `work` has to be such that one call does whatever is left to do.
+    ///
+    /// # Panics
+    /// If `work` does.
+    pub(crate) fn run(&self, others: usize, work: &(dyn Fn() + Sync)) {
+        if others == 0 {
+            return work();
+        }
+        let job = Arc::new(Job { work: Work::of(&work), progress: Mutex::default(), changed: Condvar::new() });
+        // From here on until it is dropped, threads of the team may call `work`. It is dropped before `work` is, also when this thread panics.
+        let lent = Lent { team: &self.0, job };
+        self.0.add(&lent.job, others);
+        work();
+        let has_panicked = lent.end();
+        assert!(!has_panicked, "a thread that helped with a copy panicked");
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.0.state().has_ended = true;
+        self.0.changed.notify_all();
+    }
+}
+
+/// A job that threads of the team may begin.
+struct Lent<'a> {
+    team: &'a Team,
+    job: Arc<Job>,
+}
+
+impl Lent<'_> {
+    /// Lets no thread begin the job any more, and waits for those that are at it. Returns whether one of them panicked.
+    fn end(&self) -> bool {
+        self.team.state().jobs.retain(|job| !Arc::ptr_eq(job, &self.job));
+        let mut progress = self.job.progress();
+        while progress.at_work > 0 {
+            progress = self.job.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
+        }
+        progress.has_panicked
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Team {
+    /// Hands the job to up to `others` threads that have none, and starts threads until there are `others`.
+    fn add(self: &Arc<Self>, job: &Arc<Job>, others: usize) {
+        let mut state = self.state();
+        let woken = others.min(state.idle);
+        state.idle -= woken;
+        let mut started = 0;
+        while state.threads < others && woken + started < others {
+            let team = self.clone();
+            if !start_thread(move || team.work()) {
+                // The caller and the threads that there are do it.
+                break;
+            }
+            state.threads += 1;
+            started += 1;
+        }
+        state.jobs.extend((0..woken + started).map(|_| job.clone()));
+        drop(state);
+        (0..woken).for_each(|_| self.changed.notify_one());
+    }
+
+    /// What a thread of the team does: job after job, until the team ends.
+    fn work(&self) {
+        while let Some(job) = self.begin_next() {
+            // SAFETY: `Crew::run` made the work from references that live until its `Lent` is dropped. That waits until no thread is at the job; this thread has
+            // been since `begin_next`, where it took the job from the queue under the lock under which `Lent::end` would have removed it.
+            #[allow(unsafe_code, reason = "threads that outlive a call do work that it lends them")]
+            let call = || unsafe { job.work.call() };
+            let has_panicked = catch_unwind(AssertUnwindSafe(call)).is_err();
+            let mut progress = job.progress();
+            progress.at_work -= 1;
+            progress.has_panicked |= has_panicked;
+            drop(progress);
+            job.changed.notify_all();
+        }
+    }
+
+    /// Waits for a job, and begins it; `None` when the team ends.
+    fn begin_next(&self) -> Option<Arc<Job>> {
+        let mut state = self.state();
+        loop {
+            if let Some(job) = state.jobs.pop_front() {
+                job.progress().at_work += 1;
+                return Some(job);
+            }
+            if state.has_ended {
+                return None;
+            }
+            state.idle += 1;
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Job {
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

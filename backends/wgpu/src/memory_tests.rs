@@ -1,0 +1,94 @@
+//! What `Memory` promises of calls in flight and of memory that is kept. `tests/models` runs the same files in every order of a few threads.
+
+use crate::budget::{Budget, Refused};
+use crate::pool::{Pool, Taken};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const LONG: Duration = Duration::from_secs(60);
+
+#[test]
+fn a_call_that_is_alone_may_take_more_than_the_cap() {
+    let budget = Arc::new(Budget::new(100));
+    let permit = budget.try_take(1000).expect("it is alone");
+    assert_eq!(permit.bytes(), 1000);
+    assert!(budget.try_take(1).is_none());
+    drop(permit);
+    assert!(budget.try_take(1).is_some());
+}
+
+#[test]
+fn a_call_that_finds_no_room_is_refused_and_leaves_no_trace() {
+    let budget = Arc::new(Budget::new(100));
+    let permit = budget.try_take(60).expect("it is alone");
+    let started = Instant::now();
+    let refused = budget.take(60, Duration::from_millis(50)).expect_err("there is no room");
+    assert_eq!(refused, Refused { in_flight: 60 });
+    assert!(started.elapsed() >= Duration::from_millis(50), "it did not wait");
+    // It is not in the queue any more, and what is left is there.
+    assert!(budget.try_take(40).is_some());
+    drop(permit);
+    assert!(budget.take(100, LONG).is_ok());
+}
+
+#[test]
+fn a_call_that_waits_is_served_before_later_ones() {
+    let budget = Arc::new(Budget::new(100));
+    let permit = budget.try_take(60).expect("it is alone");
+    let waiting = {
+        let budget = budget.clone();
+        std::thread::spawn(move || budget.take(100, LONG).map(|permit| permit.bytes()))
+    };
+    // As soon as the other call waits, a small one that would fit has to wait as well.
+    let started = Instant::now();
+    while budget.try_take(10).is_some() {
+        assert!(started.elapsed() < LONG, "the small call overtakes the large one");
+        std::thread::yield_now();
+    }
+    drop(permit);
+    assert_eq!(waiting.join().expect("it does not panic"), Ok(100));
+}
+
+/// Makes a call that needs `used` bytes, on an item that grows to that; returns the bytes that the pool keeps then.
+fn call(pool: &Pool<u64>, used: u64) -> u64 {
+    let mut taken = pool.take(|&bytes| core::cmp::Reverse(bytes.max(used))).unwrap_or_else(|| Taken::new(0));
+    taken.item = taken.item.max(used);
+    let bytes = taken.item;
+    drop(pool.put(taken, bytes, used));
+    pool.bytes()
+}
+
+#[test]
+fn memory_of_a_large_call_is_kept_for_the_next_large_call() {
+    let pool = Pool::new(100);
+    assert_eq!(call(&pool, 1000), 1000, "one item may be larger than the cap");
+    for _ in 0..100 {
+        for _ in 0..20 {
+            assert_eq!(call(&pool, 10), 1000);
+        }
+        assert_eq!(call(&pool, 600), 1000);
+    }
+}
+
+#[test]
+fn memory_that_no_call_needs_is_given_back() {
+    let pool = Pool::new(100);
+    call(&pool, 1000);
+    let calls = (1..).find(|_| call(&pool, 10) < 1000);
+    assert_eq!(calls, Some(32));
+    assert_eq!(call(&pool, 10), 10);
+}
+
+#[test]
+fn calls_side_by_side_leave_no_more_than_the_cap() {
+    let pool = Pool::new(100);
+    let taken: Vec<_> = (0..8).map(|_| Taken::new(40_u64)).collect();
+    let mut dropped = 0;
+    for taken in taken {
+        let bytes = taken.item;
+        dropped += pool.put(taken, bytes, bytes).len();
+    }
+    assert_eq!((pool.bytes(), dropped), (80, 6));
+    assert_eq!(pool.clear().len(), 2);
+    assert_eq!(pool.bytes(), 0);
+}

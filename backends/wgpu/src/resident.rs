@@ -1,0 +1,261 @@
+//! Sorts of keys and values that are on the device: in place, or into other buffers.
+
+use crate::backend::WgpuBackend;
+use crate::bind::invalid;
+use crate::buffer::SortBuffer;
+use crate::readers::Readers;
+use crate::sorter::payload;
+use crate::wait::{Waiting, blocking};
+use bytemuck::Pod;
+use polysort_core::{Error, MaskKey, Options, Spec};
+use polysort_shaders::plan::{Payload, Request};
+use wgpu::Buffer;
+
+/// What is sorted on the device.
+pub(crate) struct Resident<'a> {
+    pub(crate) keys: &'a Buffer,
+    /// The values, or where the indices go.
+    pub(crate) values: Option<&'a Buffer>,
+    /// Bytes that are copied before: from where, to where, and how many.
+    pub(crate) copies: Vec<(&'a Buffer, &'a Buffer, u64)>,
+    /// The readers of all of these buffers.
+    pub(crate) readers: Vec<&'a Readers>,
+}
+
+impl<'a> Resident<'a> {
+    fn new<K>(keys: &'a SortBuffer<K>) -> Self {
+        Self { keys: &keys.buffer, values: None, copies: vec![], readers: vec![&keys.readers] }
+    }
+
+    fn with_values<V>(mut self, values: &'a SortBuffer<V>) -> Self {
+        self.readers.push(&values.readers);
+        Self { values: Some(&values.buffer), ..self }
+    }
+
+    /// Copies all elements of `from` to `to` before the sort.
+    fn copying<T: Pod>(mut self, from: &'a SortBuffer<T>, to: &'a SortBuffer<T>) -> Self {
+        self.readers.push(&from.readers);
+        let bytes = (from.len() * size_of::<T>()) as u64;
+        self.copies.push((&from.buffer, &to.buffer, bytes.next_multiple_of(4)));
+        self
+    }
+}
+
+impl WgpuBackend {
+    /// Sorts keys on the device, in place.
+    ///
+    /// # Errors
+    /// [`Error::InvalidBuffer`] for a buffer of another device or one that is being read, [`Error::InvalidRange`] for a range of bits
+    /// that the key has not, or a failure of the device.
+    pub fn sort_buffer<K: MaskKey>(&self, keys: &mut SortBuffer<K>, options: Options) -> Result<(), Error> {
+        blocking(self.sort_in_place(Waiting::Here, keys, options))
+    }
+
+    /// [`sort_buffer`](WgpuBackend::sort_buffer) without blocking.
+    ///
+    /// # Errors
+    /// As [`sort_buffer`](WgpuBackend::sort_buffer).
+    pub async fn sort_buffer_async<K: MaskKey>(&self, keys: &mut SortBuffer<K>, options: Options) -> Result<(), Error> {
+        self.sort_in_place(Waiting::Elsewhere, keys, options).await
+    }
+
+    /// Writes keys in sorted order to `sorted`, whose elements are replaced. The keys stay as they are. Takes as long as a copy on the device and a
+    /// sort in place.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] if there is no room in `sorted`; else as [`sort_buffer`](WgpuBackend::sort_buffer).
+    pub fn sort_buffer_into<K: MaskKey>(
+        &self,
+        keys: &SortBuffer<K>,
+        sorted: &mut SortBuffer<K>,
+        options: Options,
+    ) -> Result<(), Error> {
+        blocking(self.sort_into(Waiting::Here, keys, sorted, options))
+    }
+
+    /// [`sort_buffer_into`](WgpuBackend::sort_buffer_into) without blocking.
+    ///
+    /// # Errors
+    /// As [`sort_buffer_into`](WgpuBackend::sort_buffer_into).
+    pub async fn sort_buffer_into_async<K: MaskKey>(
+        &self,
+        keys: &SortBuffer<K>,
+        sorted: &mut SortBuffer<K>,
+        options: Options,
+    ) -> Result<(), Error> {
+        self.sort_into(Waiting::Elsewhere, keys, sorted, options).await
+    }
+
+    /// Sorts keys on the device, in place, and moves each value with its key: 4, 8, 12 or 16 bytes each.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`], [`Error::Unsupported`] for values of other sizes; else as [`sort_buffer`](WgpuBackend::sort_buffer).
+    pub fn sort_pairs_buffer<K: MaskKey, V: Pod>(
+        &self,
+        keys: &mut SortBuffer<K>,
+        values: &mut SortBuffer<V>,
+        options: Options,
+    ) -> Result<(), Error> {
+        blocking(self.sort_pairs_in_place(Waiting::Here, keys, values, options))
+    }
+
+    /// [`sort_pairs_buffer`](WgpuBackend::sort_pairs_buffer) without blocking.
+    ///
+    /// # Errors
+    /// As [`sort_pairs_buffer`](WgpuBackend::sort_pairs_buffer).
+    pub async fn sort_pairs_buffer_async<K: MaskKey, V: Pod>(
+        &self,
+        keys: &mut SortBuffer<K>,
+        values: &mut SortBuffer<V>,
+        options: Options,
+    ) -> Result<(), Error> {
+        self.sort_pairs_in_place(Waiting::Elsewhere, keys, values, options).await
+    }
+
+    /// Writes keys in sorted order to `sorted.0`, and the value of each to `sorted.1`. The elements of both are replaced; `keys` and `values` stay as
+    /// they are.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] if there is no room; else as [`sort_pairs_buffer`](WgpuBackend::sort_pairs_buffer).
+    pub fn sort_pairs_buffer_into<K: MaskKey, V: Pod>(
+        &self,
+        keys: &SortBuffer<K>,
+        values: &SortBuffer<V>,
+        sorted: (&mut SortBuffer<K>, &mut SortBuffer<V>),
+        options: Options,
+    ) -> Result<(), Error> {
+        blocking(self.sort_pairs_into(Waiting::Here, keys, values, sorted, options))
+    }
+
+    /// [`sort_pairs_buffer_into`](WgpuBackend::sort_pairs_buffer_into) without blocking.
+    ///
+    /// # Errors
+    /// As [`sort_pairs_buffer_into`](WgpuBackend::sort_pairs_buffer_into).
+    pub async fn sort_pairs_buffer_into_async<K: MaskKey, V: Pod>(
+        &self,
+        keys: &SortBuffer<K>,
+        values: &SortBuffer<V>,
+        sorted: (&mut SortBuffer<K>, &mut SortBuffer<V>),
+        options: Options,
+    ) -> Result<(), Error> {
+        self.sort_pairs_into(Waiting::Elsewhere, keys, values, sorted, options).await
+    }
+
+    /// Writes the stable sorting permutation of keys to `indices`, whose elements are replaced. The keys stay as they are.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] if there is no room for the indices; else as [`sort_buffer`](WgpuBackend::sort_buffer).
+    pub fn argsort_buffer<K: MaskKey>(
+        &self,
+        keys: &SortBuffer<K>,
+        indices: &mut SortBuffer<u32>,
+        options: Options,
+    ) -> Result<(), Error> {
+        blocking(self.argsort_resident(Waiting::Here, keys, indices, options))
+    }
+
+    /// [`argsort_buffer`](WgpuBackend::argsort_buffer) without blocking.
+    ///
+    /// # Errors
+    /// As [`argsort_buffer`](WgpuBackend::argsort_buffer).
+    pub async fn argsort_buffer_async<K: MaskKey>(
+        &self,
+        keys: &SortBuffer<K>,
+        indices: &mut SortBuffer<u32>,
+        options: Options,
+    ) -> Result<(), Error> {
+        self.argsort_resident(Waiting::Elsewhere, keys, indices, options).await
+    }
+
+    async fn sort_in_place<K: MaskKey>(&self, waiting: Waiting, keys: &mut SortBuffer<K>, options: Options) -> Result<(), Error> {
+        self.check_own(keys)?;
+        self.sort_resident::<K>(waiting, Resident::new(keys), keys.len(), Payload::None, options).await
+    }
+
+    async fn sort_into<K: MaskKey>(
+        &self,
+        waiting: Waiting,
+        keys: &SortBuffer<K>,
+        sorted: &mut SortBuffer<K>,
+        options: Options,
+    ) -> Result<(), Error> {
+        self.check_own(keys)?;
+        self.check_own(sorted)?;
+        sorted.check_room(keys.len())?;
+        let resident = Resident::new(sorted).copying(keys, sorted);
+        self.sort_resident::<K>(waiting, resident, keys.len(), Payload::None, options).await?;
+        sorted.set_len(keys.len())
+    }
+
+    async fn sort_pairs_in_place<K: MaskKey, V: Pod>(
+        &self,
+        waiting: Waiting,
+        keys: &mut SortBuffer<K>,
+        values: &mut SortBuffer<V>,
+        options: Options,
+    ) -> Result<(), Error> {
+        Error::check_lengths("keys", keys.len(), "values", values.len())?;
+        self.check_own(keys)?;
+        self.check_own(values)?;
+        let resident = Resident::new(keys).with_values(values);
+        self.sort_resident::<K>(waiting, resident, keys.len(), payload(size_of::<V>())?, options).await
+    }
+
+    async fn sort_pairs_into<K: MaskKey, V: Pod>(
+        &self,
+        waiting: Waiting,
+        keys: &SortBuffer<K>,
+        values: &SortBuffer<V>,
+        (sorted_keys, sorted_values): (&mut SortBuffer<K>, &mut SortBuffer<V>),
+        options: Options,
+    ) -> Result<(), Error> {
+        Error::check_lengths("keys", keys.len(), "values", values.len())?;
+        self.check_own(keys)?;
+        self.check_own(values)?;
+        self.check_own(sorted_keys)?;
+        self.check_own(sorted_values)?;
+        sorted_keys.check_room(keys.len())?;
+        sorted_values.check_room(keys.len())?;
+        let resident = Resident::new(sorted_keys).with_values(sorted_values);
+        let resident = resident.copying(keys, sorted_keys).copying(values, sorted_values);
+        self.sort_resident::<K>(waiting, resident, keys.len(), payload(size_of::<V>())?, options).await?;
+        sorted_keys.set_len(keys.len())?;
+        sorted_values.set_len(keys.len())
+    }
+
+    async fn argsort_resident<K: MaskKey>(
+        &self,
+        waiting: Waiting,
+        keys: &SortBuffer<K>,
+        indices: &mut SortBuffer<u32>,
+        options: Options,
+    ) -> Result<(), Error> {
+        self.check_own(keys)?;
+        self.check_own(indices)?;
+        indices.check_room(keys.len())?;
+        let resident = Resident::new(keys).with_values(indices);
+        self.sort_resident::<K>(waiting, resident, keys.len(), Payload::Indices, options).await?;
+        indices.set_len(keys.len())
+    }
+
+    async fn sort_resident<K: MaskKey>(
+        &self,
+        waiting: Waiting,
+        resident: Resident<'_>,
+        len: usize,
+        payload: Payload,
+        options: Options,
+    ) -> Result<(), Error> {
+        self.gpu().facts.limits(payload.words()).check("the GPU", len, size_of::<K>())?;
+        let request = Request { payload, ..Request::keys(8 * size_of::<K>() as u32, Spec::of_masks::<K>(options)?, len as u64) };
+        self.engine().sort_resident(waiting, request, resident).await
+    }
+
+    /// Whether a buffer lies on this device, and nobody reads it.
+    fn check_own<T: Pod>(&self, buffer: &SortBuffer<T>) -> Result<(), Error> {
+        if !self.is_same(&buffer.backend) {
+            return Err(invalid("it lies on another device; make it with a clone of this backend".into()));
+        }
+        buffer.readers.unless_read(|| ())
+    }
+}

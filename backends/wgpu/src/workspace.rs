@@ -1,0 +1,121 @@
+//! What one call works with on the device: scratch, staging, and launches that are bound to them.
+
+use crate::bind::Part;
+use crate::down::Down;
+use crate::gpu::{Gpu, STORAGE};
+use crate::launch::Launches;
+use crate::up::Up;
+use polysort_core::Error;
+use polysort_shaders::plan::{Buffer as Role, Request, SortPlan};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use wgpu::{Buffer, BufferUsages};
+
+/// Sorts that stay bound for the next call of the same kind.
+const KEPT: usize = 32;
+
+/// A sort, and whether native kernels do it.
+pub(crate) type Bindable = (Request, bool);
+
+struct BoundSort {
+    sort: Bindable,
+    launches: Arc<Launches>,
+    /// Bytes of the buffers that it is bound to.
+    bytes: u64,
+}
+
+#[derive(Default)]
+pub(crate) struct Workspace {
+    buffers: BTreeMap<Role, Buffer>,
+    /// The one that was used last is the last.
+    launches: Vec<BoundSort>,
+    pub(crate) up: Up,
+    pub(crate) down: Down,
+}
+
+impl Workspace {
+    /// Bytes on the device, and in memory that both see.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.buffers.values().map(Buffer::size).sum::<u64>() + self.up.bytes() + self.down.bytes()
+    }
+
+    /// Bytes of the buffers that this sort is bound to, if it is bound.
+    pub(crate) fn bound_bytes(&self, sort: &Bindable) -> Option<u64> {
+        self.launches.iter().find(|bound| bound.sort == *sort).map(|bound| bound.bytes)
+    }
+
+    /// Bytes that it will have when each of these buffers has as many as are needed, and staging has `staging`.
+    pub(crate) fn bytes_with(&self, needs: &[(Role, u64)], staging: u64) -> u64 {
+        let more = needs.iter().map(|(role, bytes)| bytes.saturating_sub(self.buffers.get(role).map_or(0, Buffer::size)));
+        self.bytes() + more.sum::<u64>() + staging.saturating_sub(self.up.bytes() + self.down.bytes())
+    }
+
+    /// A buffer that was grown.
+    pub(crate) fn buffer(&self, role: Role) -> &Buffer {
+        &self.buffers[&role]
+    }
+
+    /// A buffer, if it was ever grown.
+    pub(crate) fn find(&self, role: Role) -> Option<&Buffer> {
+        self.buffers.get(&role)
+    }
+
+    /// Makes sure that a buffer has `bytes` bytes. What is bound to one that had not is forgotten.
+    pub(crate) fn grow(&mut self, gpu: &Gpu, role: Role, bytes: u64) -> Result<(), Error> {
+        if self.buffers.get(&role).is_some_and(|buffer| buffer.size() >= bytes) {
+            return Ok(());
+        }
+        // The old one is given back first: both may not fit.
+        self.buffers.remove(&role);
+        self.launches.clear();
+        // In memory of the host, its data goes there without a detour.
+        let is_filled = gpu.is_shared && matches!(role, Role::Keys | Role::Values | Role::Bounds | Role::Begins | Role::Ends);
+        let usage = if is_filled { STORAGE | BufferUsages::MAP_WRITE } else { STORAGE };
+        let buffer = gpu.buffer(&format!("polysort {role:?}"), bytes, usage)?;
+        self.buffers.insert(role, buffer);
+        Ok(())
+    }
+
+    /// The launches of a sort, bound to buffers that are large enough.
+    pub(crate) fn launches(&mut self, gpu: &Arc<Gpu>, sort: Bindable) -> Result<Arc<Launches>, Error> {
+        if let Some(at) = self.launches.iter().position(|bound| bound.sort == sort) {
+            self.launches[at..].rotate_left(1);
+            return Ok(self.launches[self.launches.len() - 1].launches.clone());
+        }
+        let (request, native) = sort;
+        let plan = SortPlan::new(request, &gpu.facts)?;
+        let needs = needs(&plan);
+        for &(role, bytes) in &needs {
+            self.grow(gpu, role, bytes)?;
+        }
+        let launches = Arc::new(Launches::new(gpu, plan, native, None, &|role| Part::from(self.buffer(role)))?);
+        if self.launches.len() == KEPT {
+            self.launches.remove(0);
+        }
+        let bytes = needs.iter().map(|(_, bytes)| bytes).sum();
+        self.launches.push(BoundSort { sort, launches: launches.clone(), bytes });
+        Ok(launches)
+    }
+
+    /// Binds a sort of the caller's buffers, which `given` gives, with scratch of this workspace.
+    pub(crate) fn bind<'a>(
+        &'a mut self,
+        gpu: &Arc<Gpu>,
+        plan: SortPlan,
+        native: bool,
+        given: impl Fn(Role) -> Option<&'a Buffer>,
+    ) -> Result<Launches, Error> {
+        for &(role, bytes) in &plan.scratch {
+            self.grow(gpu, role, bytes)?;
+        }
+        Launches::new(gpu, plan, native, None, &|role| Part::from(given(role).unwrap_or_else(|| self.buffer(role))))
+    }
+}
+
+/// The buffers that a sort of the host's data needs, with the bytes of each.
+pub(crate) fn needs(plan: &SortPlan) -> Vec<(Role, u64)> {
+    let callers = [Role::Keys, Role::Values, Role::Bounds, Role::Begins, Role::Ends];
+    let is_bound = |role: &Role| plan.all_commands().any(|command| command.bindings.contains(role));
+    let callers = callers.into_iter().filter(is_bound).map(|role| (role, plan.touched_bytes(role).unwrap_or(0)));
+    callers.chain(plan.scratch.iter().copied()).collect()
+}

@@ -1,0 +1,92 @@
+//! Selection of many keys: by all groups together, and then sorted.
+//!
+//! ```text
+//! pick_count  pick_digit    digit by digit from the top: how often each value comes in the keys that share the digits above with the
+//!                           last key to be selected, and which one that has; no more once these are all selected
+//! pick_tally  pick_spine    for each tile, how many keys before it are selected
+//! pick                      the selected keys and their positions, in the order of the positions
+//! then a sort of these
+//! ```
+//!
+//! Keys are read once for each digit that it takes to tell which are selected, and twice more.
+
+use super::command::{Buffer, Builder, Groups, Number, each};
+use super::shape::{Facts, Kernel, Shapes, Variant};
+use super::tuning::MAX_PICK_KEYS;
+use super::{Payload, RADIX, Request, SortPlan, Top};
+use polysort_core::Error;
+
+/// Keys of which each thread of a group marks which are selected.
+const MARKS: u32 = 32;
+
+impl Shapes {
+    /// Whether all groups together select so many.
+    pub(super) fn picks(&self, top: Top) -> bool {
+        top.k > self.top.tile
+    }
+}
+
+impl Request {
+    /// The keys that all groups together can select, at most.
+    pub(super) fn picked(&self) -> u64 {
+        self.top.map_or(0, |top| u64::from(top.k).min(self.max))
+    }
+}
+
+impl SortPlan {
+    /// Adds the sort of what was picked.
+    pub(super) fn sort_picked(&mut self, facts: &Facts) -> Result<(), Error> {
+        let (request, k) = (self.request, self.request.picked());
+        let mut spec = request.spec;
+        (spec.masks, (spec.begin, spec.end)) = (self.masks, self.window);
+        let keys = Request::keys(32 * request.key_words(), spec, k);
+        let sort = Self::new(
+            Request { payload: Payload::Words(1), values: request.values, algorithm: request.algorithm, ..keys },
+            facts,
+        )?;
+        // What both need is as large as the larger: one is done with it before the other begins.
+        for &(buffer, bytes) in &sort.scratch {
+            match self.scratch.iter_mut().find(|(own, _)| *own == buffer) {
+                Some((_, own)) => *own = bytes.max(*own),
+                None => self.scratch.push((buffer, bytes)),
+            }
+        }
+        self.then = Some(Box::new(sort));
+        Ok(())
+    }
+}
+
+impl Builder<'_> {
+    /// Bytes of the two counts of each tile.
+    pub(super) fn tally_bytes(&self) -> u64 {
+        8 * self.plan.request.max.div_ceil((MARKS * self.shapes.plain.group).into()).max(1)
+    }
+
+    /// The commands of a selection by all groups.
+    pub(super) fn pick(&mut self) {
+        let request = &self.plan.request;
+        self.begin();
+        self.move_in();
+        let source = if self.plan.keys_move() { Buffer::Spare } else { Buffer::Keys };
+        let keys = self.shapes.histogram.keys.min(MAX_PICK_KEYS);
+        let base = Variant { key_bits: request.key_bits, packed: request.is_packed(), ..self.shapes.plain };
+        // Without digits all keys are equal, and the first are selected.
+        for level in 0..self.plan.digits.len().max(1) as u32 {
+            let count = Variant { kernel: Kernel::PickCount, keys, ..base };
+            let bindings = [Buffer::Number, Buffer::Sort, Buffer::State, source];
+            if !self.plan.digits.is_empty() {
+                self.push(count, bindings, [Number::Is(level)], each(1, count.group * count.keys));
+            }
+            let digit = Variant { kernel: Kernel::PickDigit, group: RADIX, packed: false, ..base };
+            let bindings = [Buffer::Number, Buffer::Sort, Buffer::State, Buffer::Values, Buffer::PickedCount];
+            self.push(digit, bindings, [Number::Is(level)], Groups::Fixed(1));
+        }
+        let tiles = each(1, MARKS * base.group);
+        let tally = Variant { kernel: Kernel::PickTally, ..base };
+        self.push(tally, [Buffer::Sort, Buffer::State, Buffer::Status, source], [], tiles);
+        let spine = Variant { kernel: Kernel::PickSpine, ..self.shapes.plain };
+        self.push(spine, [Buffer::State, Buffer::Status], [], Groups::Fixed(1));
+        let bindings = [Buffer::Sort, Buffer::State, Buffer::Status, source, Buffer::Values, Buffer::Picked];
+        self.push(Variant { kernel: Kernel::Pick, aliased: request.aliased, ..base }, bindings, [], tiles);
+    }
+}

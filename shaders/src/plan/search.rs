@@ -1,0 +1,77 @@
+//! How a GPU searches vectors: distances page by page, the first of each query, and what they are.
+//!
+//! ```text
+//! ivf_distance   queries, a page of vectors, candidates ──▶ a distance and a slot each      once for each page
+//! top_k          distances, where each query's begin and end ──▶ positions of the nearest
+//! nearest        positions ──▶ their distances and slots
+//! ```
+
+use super::command::{Buffer, Command, Groups};
+use super::shape::{Facts, Kernel, Variant, Vectors};
+use super::tuning::{DISTANCE_RUN, DISTANCE_TEAM, GROUP};
+use super::{Request, Top};
+use polysort_core::vector::{BY_DISTANCE, Metric, Precision, Shape};
+
+/// The launches of a search. The unit that distances are launched for is the candidate, that of the others the query, and the place
+/// of a near one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchPlan {
+    /// The distances of all candidates, one page at a time.
+    pub distances: Command,
+    /// The distances and slots of what was selected.
+    pub nearest: Command,
+}
+
+impl SearchPlan {
+    /// Plans searches in a store of such a `shape`.
+    pub fn new(shape: Shape, metric: Metric, facts: &Facts) -> Self {
+        let group = GROUP.min(facts.max_group);
+        let vectors = Vectors {
+            metric,
+            precision: shape.precision,
+            quads: shape.dimension.is_multiple_of(4),
+            team: (shape.dimension.div_ceil(4) as u32).next_power_of_two().min(DISTANCE_TEAM),
+        };
+        let tile = group / vectors.team * DISTANCE_RUN;
+        let variant = Variant { group, tile, vectors: Some(vectors), ..Variant::of(Kernel::IvfDistance, 32) };
+        let bindings = vec![
+            Buffer::Search,
+            Buffer::Queries,
+            Buffer::Vectors,
+            Buffer::Entries,
+            Buffer::Listed,
+            Buffer::Offsets,
+            Buffer::Distances,
+            Buffer::Slots,
+            Buffer::Faults,
+        ];
+        let distances = Command { variant, bindings, numbers: vec![], groups: Groups::Each { units: 1, of: tile } };
+        let bindings =
+            vec![Buffer::Search, Buffer::Positions, Buffer::Distances, Buffer::Slots, Buffer::NearDistances, Buffer::NearSlots];
+        let variant = Variant { group, ..Variant::of(Kernel::Nearest, 32) };
+        let nearest = Command { variant, bindings, numbers: vec![], groups: Groups::Each { units: 1, of: group } };
+        Self { distances, nearest }
+    }
+
+    /// What selects the `k` nearest of each of up to so many queries, between the two.
+    pub fn select(k: u32, queries: u64) -> Request {
+        Request::keys(32, BY_DISTANCE, queries).select(Top { k, segmented: true })
+    }
+
+    /// From one vector of a page to the next, in the parts that are read at a time.
+    pub fn stride(shape: Shape) -> u32 {
+        let dimension = shape.dimension as u32;
+        match shape.precision {
+            _ if dimension.is_multiple_of(4) => dimension / 4,
+            // Vectors start at whole words.
+            Precision::F16 => dimension.next_multiple_of(2),
+            _ => dimension,
+        }
+    }
+
+    /// Bytes from one vector of a page to the next.
+    pub fn stride_bytes(shape: Shape) -> u64 {
+        let numbers = Self::stride(shape) * if shape.dimension.is_multiple_of(4) { 4 } else { 1 };
+        u64::from(numbers) * if shape.precision == Precision::F16 { 2 } else { 4 }
+    }
+}

@@ -1,0 +1,66 @@
+//! How many bytes of each buffer a plan touches: what an executor compares with a buffer before it binds it.
+
+use super::{Buffer, SearchPlan, SortPlan};
+use polysort_core::vector::Shape;
+
+impl SortPlan {
+    /// Bytes from the start of a binding of `buffer` on that the commands of this plan may read or write, in whole words. Where the elements
+    /// of a caller's buffer start later, the bytes before them count.
+    ///
+    /// `None` for what a plan does not know: [`Buffer::Count`], whose word the caller chooses, and [`Buffer::Keys`] of a selection from segments,
+    /// which ends where the last segment does.
+    pub fn touched_bytes(&self, buffer: Buffer) -> Option<u64> {
+        let request = &self.request;
+        let after = |first: u32, bytes: u64| 4 * u64::from(first) + bytes.next_multiple_of(4);
+        // A binding has room for one element at least.
+        let key_bytes = u64::from(request.key_words()) * 4;
+        let value_bytes = u64::from(request.payload.words().max(1)) * 4;
+        let segments = request.segments.map_or(0, |segments| 4 * u64::from(segments.max).max(1));
+        let bytes = match buffer {
+            Buffer::Keys if request.top.is_some_and(|top| top.segmented) => return None,
+            Buffer::Keys => after(request.keys.first, (request.max * u64::from(request.key_bits)).div_ceil(8).max(key_bytes)),
+            Buffer::Values => after(request.values.first, request.value_bytes().max(value_bytes)),
+            Buffer::Begins => after(request.segments.map_or(0, |segments| segments.begins.first), segments),
+            Buffer::Ends => after(request.segments.map_or(0, |segments| segments.ends.first), segments),
+            // Begin and end of each segment that is selected from.
+            Buffer::Bounds => after(0, 8 * request.max.max(1)),
+            Buffer::Count => return None,
+            own => self.scratch.iter().find(|(scratch, _)| *scratch == own).map_or(0, |&(_, bytes)| bytes),
+        };
+        Some(bytes)
+    }
+}
+
+/// How many things a search works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SearchSize {
+    /// Queries.
+    pub queries: u64,
+    /// Candidates of all queries.
+    pub candidates: u64,
+    /// Entries of the store.
+    pub entries: u64,
+    /// Vectors of the page.
+    pub page_slots: u64,
+    /// How many candidates are selected in all, places that stay empty included.
+    pub selected: u64,
+}
+
+impl SearchPlan {
+    /// Bytes from the start of a binding of `buffer` on that the commands of a search of this `size` may read or write, in a store of such a
+    /// `shape`.
+    pub fn touched_bytes(shape: Shape, size: SearchSize, buffer: Buffer) -> u64 {
+        let bytes = match buffer {
+            Buffer::Queries => 4 * size.queries * shape.dimension as u64,
+            Buffer::Vectors => Self::stride_bytes(shape) * size.page_slots,
+            Buffer::Entries => 4 * size.entries,
+            Buffer::Listed | Buffer::Distances | Buffer::Slots => 4 * size.candidates,
+            Buffer::Offsets => 4 * (size.queries + 1),
+            Buffer::Faults => 4,
+            Buffer::Positions | Buffer::NearDistances | Buffer::NearSlots => 4 * size.selected,
+            _ => 0,
+        };
+        // Kernels may read numbers in fours.
+        bytes.max(16)
+    }
+}
