@@ -12,10 +12,11 @@
 //! for few keys, and nothing depends on what the keys are like. A bucket that came out large is sorted in the same way.
 
 use crate::columns::{Columns, Key, Network, Source};
-use crate::digit::{Classify, Digit};
+use crate::digit::{Classify, Digit, DigitBits};
 use crate::passes;
 use crate::scatter::{Counters, MAX_DIGITS, count, place};
 use crate::scratch::Scratch;
+use crate::threads::Threads;
 use crate::tuning::{BUCKETS_OF_FEW, PASS_BITS};
 use crate::window::Window;
 
@@ -65,10 +66,12 @@ fn suits_passes<C: Columns>(network: Network, len: usize) -> bool {
     C::has_tickets(network) && len <= passes::MAX
 }
 
-/// Bits of a digit that leaves as few records of `len` in a bucket as networks sort best.
-fn pass_bits<C: Columns>(network: Network, len: usize) -> u32 {
+/// Bits of a digit that leaves as few records of `len` in a bucket as networks sort best; of uneven records, as many as counters cost little
+/// beside the records.
+fn pass_bits<C: Columns>(network: Network, len: usize) -> DigitBits {
     let bucket = (C::few(network) / BUCKETS_OF_FEW).max(1);
-    len.div_ceil(bucket).next_power_of_two().ilog2().clamp(1, PASS_BITS)
+    let bits = |buckets: usize| buckets.next_power_of_two().ilog2().clamp(1, PASS_BITS);
+    DigitBits { few: bits(len.div_ceil(bucket)), many: bits(len / 2) }
 }
 
 /// Moves the records of `source` to `target` by a digit, stably, and puts into `ends`, which are zero, where each digit's end; `None` if
@@ -77,11 +80,11 @@ fn partition<S: Source + ?Sized>(
     source: &S,
     target: &mut [S::Record],
     window: Window,
-    bits: u32,
+    bits: DigitBits,
     even: bool,
     ends: &mut Counters,
 ) -> Option<Digit<Key<S>>> {
-    let digit = Digit::choose(source, window, bits, even)?;
+    let digit = Digit::choose(source, window, bits, even, Threads::ONE)?;
     match digit.as_bits() {
         Some(class) => partition_by(source, target, class, digit.count, ends),
         None => partition_by(source, target, digit.as_clamped(), digit.count, ends),

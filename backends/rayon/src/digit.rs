@@ -10,6 +10,8 @@
 //! ```
 
 use crate::columns::{Key, Source};
+use crate::threads::Threads;
+use crate::tuning::scan_ns;
 use crate::window::Window;
 use core::ops::Range;
 use num_traits::Zero;
@@ -78,6 +80,15 @@ impl<W: Word> Classify<W> for Clamped<W> {
     }
 }
 
+/// How many bits a digit may have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DigitBits {
+    /// Of keys that are spread evenly.
+    pub(crate) few: u32,
+    /// Of others.
+    pub(crate) many: u32,
+}
+
 /// A digit: of all keys of a source, each has one below `count`, and these are in the order of the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Digit<W> {
@@ -94,23 +105,37 @@ pub(crate) struct Digit<W> {
 }
 
 impl<W: Word> Digit<W> {
-    /// A digit of at most `bits` bits for the keys of `source`, of which there is one at least; `None` if all are equal in `window`.
+    /// A digit for the keys of `source`, of which there is one at least; `None` if all are equal in `window`. It has at most `bits.few` bits
+    /// if keys are spread evenly, and at most `bits.many` if they are not, or if so many bits tell all keys apart.
+    ///
     /// With `even` keys are trusted to be no more uneven than a sample shows; else their topmost bit that varies is the digit's.
-    pub(crate) fn choose<S: Source + ?Sized>(source: &S, window: Window, bits: u32, even: bool) -> Option<Self>
+    pub(crate) fn choose<S: Source + ?Sized>(
+        source: &S,
+        window: Window,
+        bits: DigitBits,
+        even: bool,
+        threads: Threads,
+    ) -> Option<Self>
     where
         S::Record: crate::record::Record<Key = W>,
     {
         let sample = Sample::of(source, window.ones());
         let mut block = Window { high: sample.varying_high(), ..window };
         if block.high < window.high {
-            block = window.narrowed(varying(source));
+            block = window.narrowed(varying(source, threads));
         }
         if block.is_empty() {
             return None;
         }
+        if block.width() <= bits.many {
+            return Some(Self::plain(block, bits.many));
+        }
+        if even && sample.is_even(block) {
+            return Some(Self::plain(block, bits.few));
+        }
         match sample.without_ends(block).filter(|_| even) {
-            Some((first, high)) => Some(Self::clamped(Window { low: block.low, ..window }, first, high, bits)),
-            None => Some(Self::plain(block, bits)),
+            Some((first, high)) => Some(Self::clamped(Window { low: block.low, ..window }, first, high, bits.few)),
+            None => Some(Self::plain(block, bits.many)),
         }
     }
 
@@ -186,17 +211,16 @@ impl<W: Word> Sample<W> {
         W::BITS - varying.leading_zeros()
     }
 
-    /// A rank, and the end of the bits in which nearly all samples may differ from it, if these are fewer than `block` has.
-    fn without_ends(&self, block: Window) -> Option<(W, u32)> {
+    /// Whether the top bits of `block` tell samples apart.
+    fn is_even(&self, block: Window) -> bool {
         let top = block.top(5);
-        if top.width() < 5 {
-            return None;
-        }
         // Of 32 digits even keys would show 28.
         let seen = self.ranks.iter().fold(0_u32, |seen, &rank| seen | 1 << top.digit(rank));
-        if seen.count_ones() >= 12 {
-            return None;
-        }
+        seen.count_ones() >= 12 || top.width() < 5
+    }
+
+    /// A rank, and the end of the bits in which nearly all samples may differ from it, if these are fewer than `block` has.
+    fn without_ends(&self, block: Window) -> Option<(W, u32)> {
         let mut ranks = self.ranks;
         ranks.sort_unstable();
         let (first, last) = (ranks[LEFT_OUT], ranks[SAMPLES - 1 - LEFT_OUT]);
@@ -206,9 +230,14 @@ impl<W: Word> Sample<W> {
 }
 
 /// The bits in which any two keys differ.
-pub(crate) fn varying<S: Source + ?Sized>(source: &S) -> Key<S> {
-    let first = source.first_key();
-    let mut varying = Key::<S>::zero();
-    source.read_keys(0..source.len(), |keys| varying = keys.iter().fold(varying, |varying, &key| varying | (key ^ first)));
-    varying
+pub(crate) fn varying<S: Source + ?Sized>(source: &S, threads: Threads) -> Key<S> {
+    let (len, first) = (source.len(), source.first_key());
+    let shares = threads.at_most(scan_ns(len * size_of::<S::Record>())).count();
+    let varying = threads.map(shares, |share| {
+        let mut varying = Key::<S>::zero();
+        let range = len * share / shares..len * (share + 1) / shares;
+        source.read_keys(range, |keys| varying = keys.iter().fold(varying, |varying, &key| varying | (key ^ first)));
+        varying
+    });
+    varying.into_iter().fold(Key::<S>::zero(), |all, varying| all | varying)
 }

@@ -12,6 +12,7 @@
 
 use crate::cached;
 use crate::columns::{Columns, Network};
+use crate::digit::varying;
 use crate::partition::partition;
 use crate::scratch::Scratch;
 use crate::threads::Threads;
@@ -74,12 +75,15 @@ impl<C: Columns> Task<'_, C> {
         !threads.is_one() && own > len / threads.count() / 2 && sort_ns::<C::Record>(own) > 2 * THREAD_NS
     }
 
-    /// Sorts the bucket on all threads.
+    /// Sorts the bucket on all of these threads, from the caller's slices.
     fn run_on(mut self, threads: Threads) {
         let threads = threads.at_most(sort_ns::<C::Record>(self.records.len()));
+        self.window = self.window.narrowed(varying(&*self.records, threads));
         let pieces = self.columns.pieces(TASK).zip(self.records.chunks(TASK)).collect();
         threads.for_each(pieces, || (), |(), (mut columns, records)| columns.write(records));
-        sort(self.network, self.columns, self.records, self.window, threads, self.even);
+        if !self.window.is_empty() {
+            sort(self.network, self.columns, self.records, self.window, threads, self.even);
+        }
     }
 
     /// Sorts the bucket on this thread.
@@ -92,8 +96,7 @@ impl<C: Columns> Task<'_, C> {
         } else if is_near::<C>(len) {
             cached::sort_into(self.network, self.records, self.columns, scratch.records(len), self.window, self.even);
         } else {
-            self.columns.write(self.records);
-            sort(self.network, self.columns, self.records, self.window, Threads::ONE, self.even);
+            self.run_on(Threads::ONE);
         }
     }
 }

@@ -11,7 +11,7 @@
 //! ```
 
 use crate::columns::{Key, Source};
-use crate::digit::{Bits, Clamped, Classify, Digit};
+use crate::digit::{Bits, Clamped, Classify, Digit, DigitBits};
 use crate::scatter::{Counters, MAX_DIGITS, Places, block, count, scatter_chunk, stream_chunk};
 use crate::threads::Threads;
 use crate::tuning::{BUCKETS_A_THREAD, COUNTED_BITS, MAX_BUCKETS, SHARE_BYTES, STREAM_BLOCKS, tuning};
@@ -57,7 +57,7 @@ pub(crate) fn partition<S: Source + ?Sized>(
     threads: Threads,
     even: bool,
 ) -> Option<Vec<Bucket>> {
-    let digit = Digit::choose(source, window, COUNTED_BITS, even)?;
+    let digit = Digit::choose(source, window, DigitBits { few: COUNTED_BITS, many: COUNTED_BITS }, even, threads)?;
     let chunks = chunks(source.len(), threads);
     let counts = match digit.as_bits() {
         Some(class) => count_chunks(source, &chunks, threads, class),

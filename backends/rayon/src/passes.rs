@@ -14,6 +14,7 @@ use crate::columns::Source;
 use crate::digit::{Bits, varying};
 use crate::record::Record;
 use crate::scatter::{count, place};
+use crate::threads::Threads;
 use crate::window::Window;
 use num_traits::Zero;
 
@@ -40,7 +41,7 @@ pub(crate) fn sort_into<S: Source + ?Sized>(
     room: &mut [S::Record],
     sorted: &mut [S::Record],
 ) -> bool {
-    let window = window.narrowed(varying(source));
+    let window = window.narrowed(varying(source, Threads::ONE));
     let len_bits = source.len().next_power_of_two().ilog2();
     let top = window.top((len_bits + SLACK_BITS).min(2 * DIGIT_BITS));
     if top.width() <= DIGIT_BITS {
@@ -57,8 +58,8 @@ pub(crate) fn sort_into<S: Source + ?Sized>(
     if is_uneven(&highs[..high.count()], source.len()) {
         return false;
     }
-    to_starts(&mut lows);
-    to_starts(&mut highs);
+    to_starts(&mut lows[..low.count()]);
+    to_starts(&mut highs[..high.count()]);
     source.read(0..source.len(), |records| place(records, low, &mut lows, room));
     place(room, high, &mut highs, sorted);
     sort_ties::<S::Record>(sorted, top.ones(), window.below(top));
