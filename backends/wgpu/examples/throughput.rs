@@ -2,7 +2,7 @@
 //!
 //!   throughput [SECONDS [POWER]]     seconds for each series, 1 by default; the most keys of one call as a power of two, 26 by default
 //!
-//! One line for each series, `threads,op,n,calls,keys_per_second,median_ns`. The first answers of each thread are checked, and the last.
+//! One line for each series, `threads,op,n,calls,keys_per_second,median_ns,mean_ns,p95_ns,max_ns`. The first answers of each thread are checked, and the last.
 
 use polysort_core::{Backend, Error, Sort};
 use polysort_wgpu::WgpuBackend;
@@ -95,7 +95,9 @@ fn series(backend: &WgpuBackend, threads: usize, op: Op, len: usize, time: Durat
     let rate: f64 = results.iter().map(|(times, elapsed)| (times.len() * len) as f64 / elapsed.as_secs_f64()).sum();
     let mut times: Vec<Duration> = results.into_iter().flat_map(|(times, _)| times).collect();
     times.sort_unstable();
-    println!("{threads},{op:?},{len},{},{rate:.0},{}", times.len(), times[times.len() / 2].as_nanos());
+    let mean = times.iter().sum::<Duration>().as_nanos() / times.len() as u128;
+    let [median, p95, longest] = [times.len() / 2, times.len() * 95 / 100, times.len() - 1].map(|at| times[at].as_nanos());
+    println!("{threads},{op:?},{len},{},{rate:.0},{median},{mean},{p95},{longest}", times.len());
     Ok(())
 }
 
@@ -105,7 +107,7 @@ fn main() -> Result<(), Error> {
     let time = Duration::from_secs_f64(seconds);
     let backend = WgpuBackend::open()?;
     eprintln!("{}", backend.name());
-    println!("threads,op,n,calls,keys_per_second,median_ns");
+    println!("threads,op,n,calls,keys_per_second,median_ns,mean_ns,p95_ns,max_ns");
     for op in [Op::Keys, Op::Pairs, Op::Argsort] {
         for power in (10..=most).step_by(2) {
             series(&backend, 1, op, 1 << power, time)?;

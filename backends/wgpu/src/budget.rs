@@ -108,6 +108,11 @@ impl Permit {
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
+
+    /// Whether no other call has anything in flight, at the moment.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.budget.state().in_flight == self.bytes
+    }
 }
 
 impl Drop for Permit {

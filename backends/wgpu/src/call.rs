@@ -92,7 +92,12 @@ impl Call {
 
     async fn upload_to(&mut self, bytes: &[u8], buffer: &Buffer, start: u64) -> Result<(), Error> {
         let (gpu, waiting) = (self.gpu().clone(), self.waiting);
-        self.workspace_mut().up.copy(&gpu, waiting, bytes, (buffer, start)).await
+        // The device begins a long copy while this thread records the rest. Many calls at once keep the device busy anyway; there a submission more
+        // costs more than it gains.
+        let is_alone = self.permit.as_ref().is_some_and(Permit::is_alone);
+        let up = &mut self.workspace_mut().up;
+        up.copy(&gpu, waiting, bytes, (buffer, start)).await?;
+        if is_alone { up.flush(&gpu) } else { Ok(()) }
     }
 
     /// Copies `bytes` to places in the caller's buffers: for each a buffer, its first byte there, and how many bytes. All of them are
@@ -162,8 +167,9 @@ impl Drop for Call {
             return;
         }
         taken.item.up.give_up();
-        let bytes = taken.item.bytes();
+        // The ring of chunks for uploads has one size for all calls, so each call needs all of it.
+        let (bytes, used) = (taken.item.bytes(), self.used + taken.item.up.bytes());
         // What is not kept is dropped here, where nothing is locked.
-        drop(self.engine.pool.put(taken, bytes, self.used));
+        drop(self.engine.pool.put(taken, bytes, used));
     }
 }

@@ -3,6 +3,7 @@
 use crate::adapters::{Allowed, BACKENDS, adapters, facts, shares_memory, wanted};
 use crate::compile::Pipelines;
 use crate::copy::Copiers;
+use crate::turns::Turns;
 use crate::way::takes_native;
 use polysort_core::{Cause, Error};
 use polysort_shaders::abi;
@@ -36,6 +37,8 @@ pub(crate) struct Gpu {
     lost: Lost,
     /// What copies between the host's slices and memory that the device sees.
     pub(crate) copiers: Copiers,
+    /// The threads that wait for the device.
+    pub(crate) turns: Arc<Turns>,
 }
 
 impl Gpu {
@@ -106,6 +109,7 @@ impl Gpu {
             pipelines: Pipelines::default(),
             lost,
             copiers: Copiers::new(None),
+            turns: Arc::new(Turns::new()),
         })
     }
 

@@ -39,6 +39,7 @@ mod select;
 mod self_test;
 mod sorter;
 mod sync;
+mod turns;
 mod twins;
 mod up;
 mod vector;

@@ -1,4 +1,4 @@
-//! What `budget`, `crew`, `pool` and `readers` are built on, in one place: `tests/models` puts what a model checker has here.
+//! What `budget`, `crew`, `pool`, `readers` and `turns` are built on, in one place: `tests/models` puts what a model checker has here.
 
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 

@@ -1,11 +1,11 @@
 //! Copies from the host's slices to the device.
 //!
 //! Long slices go up in a ring of chunks, buffers that both can see: while the device copies one, the host fills the next. The last chunk of a slice goes with
-//! the commands that need it, so that most calls make one submission. A device that works in the host's memory has its buffers filled at once.
+//! the commands that need it, unless the call [flushes](Up::flush) it. A device that works in the host's memory has its buffers filled at once.
 //! Chunks of a call that was given up half-way are not used again.
 
 use crate::gpu::Gpu;
-use crate::wait::{Mapping, Waiting, done, map, mapped};
+use crate::wait::{Asked, Waiting, done, map, mapped};
 use polysort_core::Error;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -32,7 +32,7 @@ struct Used {
     chunk: Buffer,
     submission: SubmissionIndex,
     /// When it can be filled again.
-    mapping: Mapping,
+    mapping: Asked,
 }
 
 struct Staged {
@@ -66,7 +66,7 @@ impl Up {
                 self.staged.push(Staged { chunk, bytes: part.len() as u64, target: target.clone(), at });
                 if (index as u64 + 1) * CHUNK < body.len() as u64 {
                     // The device copies this one while the next is filled.
-                    gpu.guarded(|| self.submit(gpu, gpu.encoder()))?;
+                    self.flush(gpu)?;
                 }
             }
         }
@@ -84,27 +84,34 @@ impl Up {
 
     /// Asks for the recorded chunks to be mapped again, once `submission` is done. The caller guards this.
     pub(crate) fn submitted(&mut self, chunks: Vec<Buffer>, submission: &SubmissionIndex) {
-        let used = |chunk: Buffer| Used { mapping: map(&chunk, MapMode::Write), submission: submission.clone(), chunk };
+        let used = |chunk: Buffer| Used { mapping: map(&chunk, MapMode::Write).into(), submission: submission.clone(), chunk };
         self.ring.extend(chunks.into_iter().map(used));
     }
 
-    /// Submits the copies of all that is staged, alone.
-    fn submit(&mut self, gpu: &Gpu, mut encoder: CommandEncoder) {
-        let chunks = self.record(&mut encoder);
-        let submission = gpu.queue.submit([encoder.finish()]);
-        self.submitted(chunks, &submission);
+    /// Submits the copies of all that is staged, if there is anything, in a submission of their own.
+    pub(crate) fn flush(&mut self, gpu: &Gpu) -> Result<(), Error> {
+        if self.staged.is_empty() {
+            return Ok(());
+        }
+        gpu.guarded(|| {
+            let mut encoder = gpu.encoder();
+            let chunks = self.record(&mut encoder);
+            let submission = gpu.queue.submit([encoder.finish()]);
+            self.submitted(chunks, &submission);
+        })
     }
 
-    /// A chunk that can be filled.
+    /// A chunk that can be filled: the oldest one if the device is done with it, else a new one, until there are enough.
     async fn free(&mut self, gpu: &Gpu, waiting: Waiting) -> Result<Buffer, Error> {
-        if self.ring.len() + self.staged.len() < CHUNKS {
+        let is_ready = self.ring.front_mut().is_some_and(|used| used.mapping.is_there());
+        if !is_ready && self.ring.len() + self.staged.len() < CHUNKS {
             let chunk = gpu.buffer("polysort upload", CHUNK, BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC)?;
             mapped(gpu, waiting, &chunk, MapMode::Write).await?.keep();
             return Ok(chunk);
         }
         if self.ring.is_empty() {
             // All of them are staged.
-            gpu.guarded(|| self.submit(gpu, gpu.encoder()))?;
+            self.flush(gpu)?;
         }
         let Used { chunk, submission, mapping } = self.ring.pop_front().expect("what is staged was submitted");
         done(gpu, waiting, submission, [mapping]).await?;

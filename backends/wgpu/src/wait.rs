@@ -37,7 +37,7 @@ impl Waiting {
 pub(crate) type Mapping = oneshot::Receiver<Result<(), BufferAsyncError>>;
 
 /// A mapping, and what came of it if that is known.
-struct Asked {
+pub(crate) struct Asked {
     mapping: Mapping,
     result: Option<Result<(), BufferAsyncError>>,
 }
@@ -49,7 +49,7 @@ impl From<Mapping> for Asked {
 }
 
 impl Asked {
-    fn is_there(&mut self) -> bool {
+    pub(crate) fn is_there(&mut self) -> bool {
         if self.result.is_none() {
             self.result = self.mapping.try_recv().ok().flatten();
         }
@@ -62,6 +62,12 @@ impl Asked {
             None => self.mapping.await,
         }
     }
+}
+
+/// Whether something was asked for, and all of it is mapped.
+#[cfg(not(target_arch = "wasm32"))]
+fn are_there(asked: &mut [Asked]) -> bool {
+    !asked.is_empty() && asked.iter_mut().all(Asked::is_there)
 }
 
 /// Runs a call to its end in this thread; in a browser, where nobody may wait, only if it has not to.
@@ -118,7 +124,7 @@ pub(crate) async fn mapped<'a>(gpu: &Gpu, waiting: Waiting, buffer: &'a Buffer, 
 /// Waits until the device has done everything that was submitted before, so that what was asked for to be mapped is.
 pub(crate) async fn polled(gpu: &Gpu, waiting: Waiting) -> Result<(), Error> {
     let submission = gpu.guarded(|| gpu.queue.submit([]))?;
-    poll(gpu, waiting, submission).await
+    poll(gpu, waiting, submission, vec![]).await.map(drop)
 }
 
 /// Waits until the device has done `submission`, and everything that was asked for is mapped.
@@ -126,13 +132,9 @@ pub(crate) async fn done(
     gpu: &Gpu,
     waiting: Waiting,
     submission: SubmissionIndex,
-    mappings: impl IntoIterator<Item = Mapping>,
+    mappings: impl IntoIterator<Item = impl Into<Asked>>,
 ) -> Result<(), Error> {
-    let mut mappings: Vec<_> = mappings.into_iter().map(Asked::from).collect();
-    // Another call may have polled the device meanwhile.
-    if mappings.is_empty() || !mappings.iter_mut().all(Asked::is_there) {
-        poll(gpu, waiting, submission).await?;
-    }
+    let mappings = poll(gpu, waiting, submission, mappings.into_iter().map(Into::into).collect()).await?;
     for mapping in mappings {
         match mapping.result().await {
             Ok(Ok(())) => {}
@@ -143,28 +145,34 @@ pub(crate) async fn done(
     gpu.lost().map_or(Ok(()), Err)
 }
 
-#[cfg(target_arch = "wasm32")]
-async fn poll(_: &Gpu, _: Waiting, _: SubmissionIndex) -> Result<(), Error> {
-    Ok(())
-}
-
+/// Waits until the device has done `submission`, or what was asked for is mapped: another call may have polled the device meanwhile.
 #[cfg(not(target_arch = "wasm32"))]
-async fn poll(gpu: &Gpu, waiting: Waiting, submission: SubmissionIndex) -> Result<(), Error> {
+async fn poll(gpu: &Gpu, waiting: Waiting, submission: SubmissionIndex, mut asked: Vec<Asked>) -> Result<Vec<Asked>, Error> {
     use std::time::Duration;
     use wgpu::{PollError, PollType};
     /// How long a device may work on one submission before it counts as lost: a software device takes minutes for what a GPU does
     /// at once.
     const PATIENCE: Duration = Duration::from_secs(600);
+    if are_there(&mut asked) {
+        return Ok(asked);
+    }
     let wait = PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) };
-    let device = gpu.device.clone();
+    let (device, turns) = (gpu.device.clone(), gpu.turns.clone());
     let wait = move || {
         let _span = tracing::trace_span!("wait").entered();
-        device.poll(wait)
+        let polled = turns.take(|| are_there(&mut asked), || device.poll(wait));
+        (polled, asked)
     };
-    let polled = waiting.run(wait).await;
+    let (polled, asked) = waiting.run(wait).await;
     match polled {
-        Ok(_) => Ok(()),
-        Err(PollError::Timeout) => Err(gpu.give_up(&format!("it did not finish within {} s", PATIENCE.as_secs()))),
-        Err(error) => Err(gpu.give_up(&error.to_string())),
+        None | Some(Ok(_)) => Ok(asked),
+        Some(Err(PollError::Timeout)) => Err(gpu.give_up(&format!("it did not finish within {} s", PATIENCE.as_secs()))),
+        Some(Err(error)) => Err(gpu.give_up(&error.to_string())),
     }
+}
+
+/// In a browser its events wake the caller.
+#[cfg(target_arch = "wasm32")]
+async fn poll(_: &Gpu, _: Waiting, _: SubmissionIndex, asked: Vec<Asked>) -> Result<Vec<Asked>, Error> {
+    Ok(asked)
 }

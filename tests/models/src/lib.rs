@@ -13,11 +13,14 @@ mod crew;
 mod pool;
 #[path = "../../../backends/wgpu/src/readers.rs"]
 mod readers;
+#[path = "../../../backends/wgpu/src/turns.rs"]
+mod turns;
 
 mod budget_model;
 mod crew_model;
 mod pool_model;
 mod readers_model;
+mod turns_model;
 
 /// What the modules are built on.
 mod sync {

@@ -39,9 +39,9 @@ fn main() {
             trial("mixed: blocking and async calls on several threads", mixed::on_several_threads),
             trial("mixed: readers of one buffer", mixed::readers),
             trial("mixed: a backend that is dropped while calls are in flight", mixed::dropped_backend),
-            trial("dropped: sorts of slices", dropped::slices),
-            trial("dropped: buffers and index lists", dropped::buffers),
-            trial("dropped: stores of vectors", dropped::stores),
+            trial("dropped: sorts of slices", || again(dropped::slices)),
+            trial("dropped: buffers and index lists", || again(dropped::buffers)),
+            trial("dropped: stores of vectors", || again(dropped::stores)),
             trial("dropped: by a panic", dropped::by_a_panic),
             trial("lost: a device with several calls in flight", lost::several_in_flight),
             trial("lost: a device of the caller's", lost::callers_device),
@@ -82,6 +82,16 @@ fn duration() -> Duration {
 fn rounds() -> impl Iterator<Item = u64> {
     let started = Instant::now();
     (0..).take_while(move |&round| round < 2 || started.elapsed() < duration())
+}
+
+/// Runs a trial once, and again until the time is over.
+fn again(run: fn() -> Result<(), Failed>) -> Result<(), Failed> {
+    let started = Instant::now();
+    while {
+        run()?;
+        started.elapsed() < duration()
+    } {}
+    Ok(())
 }
 
 fn open() -> Result<WgpuBackend, Failed> {
