@@ -42,16 +42,16 @@ fn one_thread_starts_no_other() {
 
 /// Calls every operation.
 fn sort_every_way<K: polysort_core::MaskKey>(backend: &RayonBackend, keys: &[K], options: Options) {
-    let (values, ends) = (Vec::from_iter(0..keys.len() as u64), [0, keys.len() as u32 / 3, keys.len() as u32]);
+    let (values, ends) = (Vec::from_iter(0..keys.len() as u64), vec![0, keys.len() / 3, keys.len()]);
     let bits = if size_of::<K>() < 4 { Options::ordered(options.order) } else { options };
     backend.sort_with(&mut keys.to_vec(), bits).unwrap();
     backend.sort_pairs_with(&mut keys.to_vec(), &mut values.clone(), bits).unwrap();
     backend.argsort_with(keys, bits).unwrap();
-    backend.sort_segments_with(&mut keys.to_vec(), &ends[..], bits).unwrap();
-    backend.sort_pairs_segments_with(&mut keys.to_vec(), &mut values.clone(), &ends[..], bits).unwrap();
+    backend.sort_segments_with(&mut keys.to_vec(), &ends, bits).unwrap();
+    backend.sort_pairs_segments_with(&mut keys.to_vec(), &mut values.clone(), &ends, bits).unwrap();
     backend.top_k(keys, 100).unwrap();
     backend.top_k(keys, keys.len() / 2).unwrap();
-    backend.top_k_segments(keys, 100, &ends[..]).unwrap();
+    backend.top_k_segments(keys, 100, &ends).unwrap();
 }
 
 /// The test's own thread and the main one.
