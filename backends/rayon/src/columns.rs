@@ -1,17 +1,20 @@
 //! The caller's slices as records: read with keys mapped to ordered bits, written back in place.
 
 use crate::record::{Pair, Record};
-use crate::small;
-use crate::sort::threads_for;
-use crate::tuning::{SMALL, TASK};
+use crate::simd::{Map, NetworkWord, Set};
+use crate::threads::Threads;
+use crate::tickets;
+use crate::tuning::{TASK, few_keys, few_tickets, scan_ns};
 use crate::window::Window;
 use bytemuck::{Pod, Zeroable};
 use core::ops::Range;
 use polysort_core::{Masks, Word};
-use rayon::prelude::*;
 
 /// Records that are mapped at a time: enough for vector code, few enough for the L1.
 const BLOCK: usize = 128;
+
+/// Bytes that are sorted as words of 16 bits, at most: more are counted.
+const MOST_BYTES: usize = 256;
 
 /// The key of a source's records.
 pub(crate) type Key<S> = <<S as Source>::Record as Record>::Key;
@@ -28,10 +31,10 @@ pub(crate) trait Source: Sync {
     /// As [`read`](Source::read), the keys alone.
     fn read_keys(&self, range: Range<usize>, read: impl FnMut(&[Key<Self>]));
 
-    /// The first record. There is one.
-    fn first(&self) -> Self::Record {
-        let mut first = Self::Record::zeroed();
-        self.read(0..1, |records| first = records[0]);
+    /// The key of the first record. There is one.
+    fn first_key(&self) -> Key<Self> {
+        let mut first = Key::<Self>::zeroed();
+        self.read_keys(0..1, |keys| first = keys[0]);
         first
     }
 
@@ -69,24 +72,65 @@ impl<R: Record> Source for [R] {
     }
 }
 
+/// How a few records are sorted.
+#[derive(Clone, Copy)]
+pub(crate) struct Network {
+    pub(crate) set: Set,
+    /// Whether records that are equal in the window are equal altogether, so that no one can tell a stable sort from another.
+    pub(crate) whole: bool,
+}
+
 /// The slices of one sort. They hold the input until [`write`](Columns::write) replaces it.
 pub(crate) trait Columns: Source + Sized + Send {
     /// Replaces everything by `records`, keys mapped back.
     fn write(&mut self, records: &[Self::Record]);
 
+    /// Replaces everything by the records at the positions of `order`, keys mapped back.
+    fn gather(&mut self, records: &[Self::Record], order: impl ExactSizeIterator<Item = usize>);
+
     /// The first `mid` records and the rest.
     fn split_at(self, mid: usize) -> (Self, Self);
 
-    /// Puts the records at `range` in the opposite order.
-    fn reverse(&mut self, range: Range<usize>);
+    /// All of it in pieces of `len` records, each to be written; the last may be shorter.
+    fn pieces(&mut self, len: usize) -> impl Iterator<Item = impl Columns<Record = Self::Record>>;
 
-    /// Sorts as [`small::sort`] does.
-    fn sort_small(&mut self, window: Window, whole: bool) {
-        let mut records = [Self::Record::zeroed(); SMALL];
-        let records = &mut records[..self.len()];
-        self.copy_to(0, records);
-        small::sort(records, window, whole);
-        self.write(records);
+    /// Puts the records at `range` in the opposite order.
+    fn reverse(&mut self, range: Range<usize>, threads: Threads);
+
+    /// Whether [`sort_few`](Columns::sort_few) and [`finish`](Columns::finish) sort tickets rather than keys.
+    fn has_tickets(_: Network) -> bool {
+        true
+    }
+
+    /// The most records that [`sort_few`](Columns::sort_few) and [`finish`](Columns::finish) sort.
+    fn few(network: Network) -> usize {
+        few_tickets(network.set)
+    }
+
+    /// Sorts everything, stably by `window`.
+    fn sort_few(&mut self, network: Network, window: Window) {
+        sort_by_tickets(self, network.set, window);
+    }
+
+    /// Replaces everything by `records` in their stable order by `window`, keys mapped back.
+    fn finish(&mut self, network: Network, records: &[Self::Record], window: Window) {
+        tickets::sort_into(network.set, records, self, window);
+    }
+}
+
+/// [`Columns::sort_few`] by way of a copy.
+fn sort_by_tickets<C: Columns>(columns: &mut C, set: Set, window: Window) {
+    /// The same for at most `N` records.
+    fn sort_copy<C: Columns, const N: usize>(columns: &mut C, set: Set, window: Window) {
+        let mut records = [C::Record::zeroed(); N];
+        let records = &mut records[..columns.len()];
+        columns.copy_to(0, records);
+        tickets::sort_into(set, records, columns, window);
+    }
+    match columns.len() {
+        0..=64 => sort_copy::<C, 64>(columns, set, window),
+        65..=256 => sort_copy::<C, 256>(columns, set, window),
+        _ => sort_copy::<C, { tickets::MAX }>(columns, set, window),
     }
 }
 
@@ -119,30 +163,79 @@ impl<W: Word> Columns for Keys<'_, W> {
         }
     }
 
+    fn gather(&mut self, records: &[W], order: impl ExactSizeIterator<Item = usize>) {
+        for (raw, at) in self.keys.iter_mut().zip(order) {
+            *raw = self.masks.invert(records[at]);
+        }
+    }
+
     fn split_at(self, mid: usize) -> (Self, Self) {
         let (left, right) = self.keys.split_at_mut(mid);
         (Self { keys: left, ..self }, Self { keys: right, ..self })
     }
 
-    fn reverse(&mut self, range: Range<usize>) {
-        reverse(&mut self.keys[range]);
+    fn pieces(&mut self, len: usize) -> impl Iterator<Item = impl Columns<Record = W>> {
+        let masks = self.masks;
+        self.keys.chunks_mut(len).map(move |keys| Keys { keys, masks })
     }
 
-    /// In place, without a copy: it shows at a few dozen keys.
-    fn sort_small(&mut self, window: Window, whole: bool) {
-        if whole && self.masks == Masks::UNSIGNED.reversed(W::BITS) {
-            small::sort(self.keys, window, whole);
-            return self.keys.reverse();
-        }
-        let mapped = !self.masks.is_identity::<W>();
-        if mapped {
-            self.keys.iter_mut().for_each(|key| *key = self.masks.apply(*key));
-        }
-        small::sort(self.keys, window, whole);
-        if mapped {
-            self.keys.iter_mut().for_each(|key| *key = self.masks.invert(*key));
+    fn reverse(&mut self, range: Range<usize>, threads: Threads) {
+        reverse(&mut self.keys[range], threads);
+    }
+
+    fn has_tickets(network: Network) -> bool {
+        !sorts_words::<W>(network)
+    }
+
+    fn few(network: Network) -> usize {
+        if sorts_words::<W>(network) { few_keys(network.set, W::BITS) } else { few_tickets(network.set) }
+    }
+
+    fn sort_few(&mut self, network: Network, window: Window) {
+        match sorts_words::<W>(network) {
+            true => sort_words(network.set, None, self.keys, self.masks),
+            false => sort_by_tickets(self, network.set, window),
         }
     }
+
+    fn finish(&mut self, network: Network, records: &[W], window: Window) {
+        match sorts_words::<W>(network) {
+            true => sort_words(network.set, Some(records), self.keys, self.masks),
+            false => tickets::sort_into(network.set, records, self, window),
+        }
+    }
+}
+
+/// Whether networks sort the words themselves: those of 8 bits by way of 16.
+fn sorts_words<W: Word>(network: Network) -> bool {
+    network.whole && W::BITS <= 64
+}
+
+/// Sorts the ordered words `from`, or if there are none the raw ones in `keys`, into `keys`.
+fn sort_words<W: Word>(set: Set, from: Option<&[W]>, keys: &mut [W], masks: Masks) {
+    match W::BITS {
+        8 => sort_bytes(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(keys), masks),
+        16 => sort_network::<u16>(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(keys), masks),
+        32 => sort_network::<u32>(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(keys), masks),
+        _ => sort_network::<u64>(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(keys), masks),
+    }
+}
+
+fn sort_network<N: NetworkWord>(set: Set, from: Option<&[N]>, keys: &mut [N], masks: Masks) {
+    let enter = if from.is_some() { Map::identity() } else { Map::enter(masks) };
+    N::sort(set, from, keys, enter, Map::leave(masks));
+}
+
+/// Sorts bytes as words of 16 bits, of which registers hold half as many, but which they can sort.
+fn sort_bytes(set: Set, from: Option<&[u8]>, keys: &mut [u8], masks: Masks) {
+    let mut words = [0_u16; MOST_BYTES];
+    let words = &mut words[..keys.len()];
+    match from {
+        Some(from) => words.iter_mut().zip(from).for_each(|(word, &ordered)| *word = ordered.into()),
+        None => words.iter_mut().zip(&*keys).for_each(|(word, &raw)| *word = masks.apply(raw).into()),
+    }
+    u16::sort(set, None, words, Map::identity(), Map::identity());
+    keys.iter_mut().zip(words).for_each(|(key, &mut word)| *key = masks.invert(word as u8));
 }
 
 /// Keys, and values that move with them.
@@ -176,27 +269,45 @@ impl<W: Word, V: Pod + Send + Sync> Columns for Pairs<'_, W, V> {
         }
     }
 
+    fn gather(&mut self, records: &[Self::Record], order: impl ExactSizeIterator<Item = usize>) {
+        for ((raw, value), at) in self.keys.iter_mut().zip(self.values.iter_mut()).zip(order) {
+            *raw = self.masks.invert(records[at].key);
+            *value = records[at].value;
+        }
+    }
+
     fn split_at(self, mid: usize) -> (Self, Self) {
         let (keys, values) = (self.keys.split_at_mut(mid), self.values.split_at_mut(mid));
         (Self { keys: keys.0, values: values.0, ..self }, Self { keys: keys.1, values: values.1, ..self })
     }
 
-    fn reverse(&mut self, range: Range<usize>) {
-        reverse(&mut self.keys[range.clone()]);
-        reverse(&mut self.values[range]);
+    fn pieces(&mut self, len: usize) -> impl Iterator<Item = impl Columns<Record = Self::Record>> {
+        let masks = self.masks;
+        self.keys.chunks_mut(len).zip(self.values.chunks_mut(len)).map(move |(keys, values)| Pairs { keys, values, masks })
+    }
+
+    fn reverse(&mut self, range: Range<usize>, threads: Threads) {
+        reverse(&mut self.keys[range.clone()], threads);
+        reverse(&mut self.values[range], threads);
     }
 }
 
-/// Puts a slice in the opposite order, on all threads if it is long.
-fn reverse<T: Send>(slice: &mut [T]) {
-    if threads_for(size_of_val(slice)) == 1 {
+/// Puts a slice in the opposite order.
+fn reverse<T: Send>(slice: &mut [T], threads: Threads) {
+    let threads = threads.at_most(scan_ns(size_of_val(slice)));
+    if threads.is_one() {
         return slice.reverse();
     }
-    // A key in the middle has no partner and stays.
+    // A record in the middle has no partner and stays.
     let (head, tail) = slice.split_at_mut(slice.len() / 2);
-    head.par_chunks_mut(TASK).zip(tail.par_rchunks_mut(TASK)).for_each(|(head, tail)| {
-        head.iter_mut().zip(tail.iter_mut().rev()).for_each(|(a, b)| core::mem::swap(a, b));
-    });
+    let pairs = head.chunks_mut(TASK).zip(tail.rchunks_mut(TASK)).collect();
+    threads.for_each(
+        pairs,
+        || (),
+        |(), (head, tail): (&mut [T], &mut [T])| {
+            head.iter_mut().zip(tail.iter_mut().rev()).for_each(|(a, b)| core::mem::swap(a, b));
+        },
+    );
 }
 
 /// Hands the ordered bits of raw keys to `read`, some at a time.
@@ -224,42 +335,85 @@ fn read_pairs<W: Word, V: Pod>(keys: &[W], values: &[V], masks: Masks, mut read:
     }
 }
 
-/// Keys that stay, and the indices of their sorted order: `indices` holds `0..len` to begin with.
+/// Keys that stay, and indices that are put in their order.
 pub(crate) struct Indices<'a, W> {
-    pub(crate) keys: &'a [W],
-    pub(crate) indices: &'a mut [u32],
-    pub(crate) masks: Masks,
+    /// All keys that indices may name.
+    keys: &'a [W],
+    /// The index that `indices` begins with, if it counts up from there; else each key is looked up.
+    first: Option<usize>,
+    indices: &'a mut [u32],
+    masks: Masks,
+}
+
+impl<'a, W: Word> Indices<'a, W> {
+    /// `indices`, which count up from `first`, each less than there are `keys`.
+    pub(crate) fn new(keys: &'a [W], first: usize, indices: &'a mut [u32], masks: Masks) -> Self {
+        Self { keys, first: Some(first), indices, masks }
+    }
 }
 
 impl<W: Word> Source for Indices<'_, W> {
     type Record = Pair<W, u32>;
 
     fn len(&self) -> usize {
-        self.keys.len()
+        self.indices.len()
     }
 
-    fn read(&self, range: Range<usize>, read: impl FnMut(&[Self::Record])) {
-        read_pairs(&self.keys[range.clone()], &self.indices[range], self.masks, read);
+    fn read(&self, range: Range<usize>, mut read: impl FnMut(&[Self::Record])) {
+        let indices = &self.indices[range.clone()];
+        if let Some(first) = self.first {
+            return read_pairs(&self.keys[first + range.start..first + range.end], indices, self.masks, read);
+        }
+        let mut pairs = [Pair { key: W::zero(), value: 0 }; BLOCK];
+        for indices in indices.chunks(BLOCK) {
+            for (pair, &index) in pairs.iter_mut().zip(indices) {
+                *pair = Pair { key: self.masks.apply(self.keys[index as usize]), value: index };
+            }
+            read(&pairs[..indices.len()]);
+        }
     }
 
-    fn read_keys(&self, range: Range<usize>, read: impl FnMut(&[W])) {
-        read_ordered(&self.keys[range], self.masks, read);
+    fn read_keys(&self, range: Range<usize>, mut read: impl FnMut(&[W])) {
+        if let Some(first) = self.first {
+            return read_ordered(&self.keys[first + range.start..first + range.end], self.masks, read);
+        }
+        let mut ordered = [W::zero(); BLOCK];
+        for indices in self.indices[range].chunks(BLOCK) {
+            for (ordered, &index) in ordered.iter_mut().zip(indices) {
+                *ordered = self.masks.apply(self.keys[index as usize]);
+            }
+            read(&ordered[..indices.len()]);
+        }
     }
 }
 
 impl<W: Word> Columns for Indices<'_, W> {
     fn write(&mut self, records: &[Self::Record]) {
+        self.first = None;
         for (index, record) in self.indices.iter_mut().zip(records) {
             *index = record.value;
         }
     }
 
-    fn split_at(self, mid: usize) -> (Self, Self) {
-        let (keys, indices) = (self.keys.split_at(mid), self.indices.split_at_mut(mid));
-        (Self { keys: keys.0, indices: indices.0, ..self }, Self { keys: keys.1, indices: indices.1, ..self })
+    fn gather(&mut self, records: &[Self::Record], order: impl ExactSizeIterator<Item = usize>) {
+        self.first = None;
+        for (index, at) in self.indices.iter_mut().zip(order) {
+            *index = records[at].value;
+        }
     }
 
-    fn reverse(&mut self, range: Range<usize>) {
-        reverse(&mut self.indices[range]);
+    fn split_at(self, mid: usize) -> (Self, Self) {
+        let (left, right) = self.indices.split_at_mut(mid);
+        (Self { indices: left, ..self }, Self { first: self.first.map(|first| first + mid), indices: right, ..self })
+    }
+
+    fn pieces(&mut self, len: usize) -> impl Iterator<Item = impl Columns<Record = Self::Record>> {
+        self.first = None;
+        let (keys, masks) = (self.keys, self.masks);
+        self.indices.chunks_mut(len).map(move |indices| Indices { keys, first: None, indices, masks })
+    }
+
+    fn reverse(&mut self, range: Range<usize>, threads: Threads) {
+        reverse(&mut self.indices[range], threads);
     }
 }

@@ -3,11 +3,10 @@
 //! All values of 8 or 16 bits have a counter each. Wider keys that a sample shows to have few values are counted by a dictionary: a
 //! table without collisions, found by trying multipliers. Keys that are not in it are set aside and merged in.
 
-use crate::sort::threads_for;
-use crate::tuning::{COUNTED_SAMPLES, DICTIONARY, FIRST_SAMPLES};
+use crate::threads::Threads;
+use crate::tuning::{COUNTED_SAMPLES, DICTIONARY, FIRST_SAMPLES, scan_ns};
 use core::ops::Range;
 use polysort_core::{Masks, Word};
-use rayon::prelude::*;
 
 /// Counters of each kind that neighbouring keys take in turn, so that equal ones do not wait for one another.
 const WAYS: usize = 4;
@@ -19,36 +18,34 @@ const COMPARED: usize = 4;
 const PART: usize = 4096;
 
 /// Sorts keys of 8 or 16 bits by all their bits.
-pub(crate) fn sort<W: Word>(keys: &mut [W], masks: Masks) {
+pub(crate) fn sort<W: Word>(keys: &mut [W], masks: Masks, threads: Threads) {
     let count = |range: Range<usize>| Some(counted(&keys[range], masks));
-    let counts = in_stretches(keys, count).expect("counting always works").into_iter().reduce(add).unwrap_or_default();
+    let counts = in_chunks(keys, threads, count).expect("counting always works").into_iter().reduce(add).unwrap_or_default();
     // A key's place in the order is its ordered bits.
-    fill(keys, &ends(&counts), |ordered| masks.invert(W::truncate(ordered as u128)));
+    fill(keys, threads, &ends(&counts), |ordered| masks.invert(W::truncate(ordered as u128)));
 }
 
 /// Sorts keys by all their bits if they are found to have few values, and says whether they have.
-pub(crate) fn sort_few<W: Word>(keys: &mut [W], masks: Masks) -> bool {
+pub(crate) fn sort_few<W: Word>(keys: &mut [W], masks: Masks, threads: Threads) -> bool {
     let Some(dictionary) = Dictionary::of(keys) else { return false };
-    let Some(stretches) = in_stretches(keys, |range| dictionary.counted(&keys[range])) else { return false };
-    let (counts, others): (Vec<_>, Vec<_>) = stretches.into_iter().unzip();
+    let Some(chunks) = in_chunks(keys, threads, |range| dictionary.counted(&keys[range])) else { return false };
+    let (counts, others): (Vec<_>, Vec<_>) = chunks.into_iter().unzip();
     let counts = counts.into_iter().reduce(add).unwrap_or_default();
     let known = dictionary.slots.iter().zip(counts).filter(|&(_, count)| count > 0);
     let mut runs: Vec<(W, usize)> = known.map(|(&key, count)| (masks.apply(key), count)).collect();
     runs.extend(others.into_iter().flatten().map(|key| (masks.apply(key), 1)));
     runs.sort_unstable_by_key(|&(ordered, _)| ordered);
     let counts: Vec<usize> = runs.iter().map(|&(_, count)| count).collect();
-    fill(keys, &ends(&counts), |run| masks.invert(runs[run].0));
+    fill(keys, threads, &ends(&counts), |run| masks.invert(runs[run].0));
     true
 }
 
-/// What `count` gives for each core's share of the keys, or `None` if it gave up on any.
-fn in_stretches<W: Word, R: Send>(keys: &[W], count: impl Fn(Range<usize>) -> Option<R> + Sync) -> Option<Vec<R>> {
-    let threads = threads_for(size_of_val(keys));
-    let share = |thread: usize| keys.len() * thread / threads..keys.len() * (thread + 1) / threads;
-    match threads {
-        1 => Some(vec![count(share(0))?]),
-        _ => (0..threads).into_par_iter().map(|thread| count(share(thread))).collect(),
-    }
+/// What `count` gives for each thread's share of the keys, or `None` if it gave up on any.
+fn in_chunks<W: Word, R: Send>(keys: &[W], threads: Threads, count: impl Fn(Range<usize>) -> Option<R> + Sync) -> Option<Vec<R>> {
+    let threads = threads.at_most(scan_ns(size_of_val(keys)));
+    let shares = threads.count();
+    let share = |index: usize| keys.len() * index / shares..keys.len() * (index + 1) / shares;
+    threads.map(shares, |index| count(share(index))).into_iter().collect()
 }
 
 /// How often each value comes, by its ordered bits.
@@ -196,22 +193,22 @@ fn ends(counts: &[usize]) -> Vec<usize> {
 }
 
 /// Overwrites the keys by runs: up to `ends[0]` by `value(0)`, from there up to `ends[1]` by `value(1)`, and so on.
-fn fill<W: Word>(keys: &mut [W], ends: &[usize], value: impl Fn(usize) -> W + Sync) {
-    let threads = threads_for(size_of_val(keys));
-    let share = keys.len().div_ceil(threads).max(1);
-    let fill = |(part, keys): (usize, &mut [W])| {
-        let (mut at, mut rest) = (part * share, keys);
-        let mut run = ends.partition_point(|&end| end <= at);
-        while !rest.is_empty() {
-            let (own, others) = rest.split_at_mut((ends[run] - at).min(rest.len()));
-            own.fill(value(run));
-            at += own.len();
-            run += 1;
-            rest = others;
-        }
-    };
-    match threads {
-        1 => fill((0, keys)),
-        _ => keys.par_chunks_mut(share).enumerate().for_each(fill),
-    }
+fn fill<W: Word>(keys: &mut [W], threads: Threads, ends: &[usize], value: impl Fn(usize) -> W + Sync) {
+    let threads = threads.at_most(scan_ns(size_of_val(keys)));
+    let share = keys.len().div_ceil(threads.count()).max(1);
+    threads.for_each(
+        keys.chunks_mut(share).enumerate().collect(),
+        || (),
+        |(), (chunk, keys): (usize, &mut [W])| {
+            let (mut at, mut rest) = (chunk * share, keys);
+            let mut run = ends.partition_point(|&end| end <= at);
+            while !rest.is_empty() {
+                let (own, others) = rest.split_at_mut((ends[run] - at).min(rest.len()));
+                own.fill(value(run));
+                at += own.len();
+                run += 1;
+                rest = others;
+            }
+        },
+    );
 }

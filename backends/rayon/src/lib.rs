@@ -1,26 +1,35 @@
-//! [`RayonBackend`] of [polysort](https://docs.rs/polysort): a stable radix sort on all cores, the reference of the other backends
-//! and what they fall back to.
+//! [`RayonBackend`] of [polysort](https://docs.rs/polysort): a stable sort on all cores, the reference of the other backends and what they
+//! fall back to.
 //!
 //! It runs in the current [rayon] thread pool and keeps the memory it worked in for the next call; see [`RayonBackend`].
 //!
-//! The order of the modules is that of reading: `sort` (which way suits), `columns` (the caller's slices as records),
-//! `msd`, `partition` and `scatter` (one parallel partition), `lsd` (passes in cache), and the special cases `small`, `presorted` and `merge`,
-//! `counting`, `segments`, `top_k`; and `vector`, the search of vectors, with `wide`. Numbers are in `tuning`.
+//! The order of the modules is that of reading: `sort` (which algorithm suits), `columns` (the caller's slices as records),
+//! `cached` (a partition and networks), `msd` and `partition` (what is larger than a cache), `digit`, `scatter` and `stream` (what
+//! partitions are made of), `simd` (sorting networks), `tickets` (stable ones), and the special cases `presorted` and `merge`, `counting`,
+//! `segments`, `top_k`; and `vector`, the search of vectors, with `wide`. `threads` is the one place that starts work on other threads;
+//! numbers are in `tuning`, and `machine` says what they depend on.
 #![deny(unsafe_code)]
 
+mod cached;
 mod columns;
 mod counting;
-mod lsd;
+mod digit;
+mod machine;
 mod merge;
 mod msd;
+mod pages;
 mod partition;
+mod passes;
 mod presorted;
 mod record;
 mod scatter;
 mod scratch;
 mod segments;
-mod small;
+mod simd;
 mod sort;
+mod stream;
+mod threads;
+mod tickets;
 mod top_k;
 mod tuning;
 mod vector;
@@ -31,7 +40,10 @@ use bytemuck::Pod;
 use columns::{Indices, Keys, Pairs};
 use polysort_core::{Backend, Error, Limits, Segments, Spec, Word, permutation, sort_pairs_by_argsort};
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use record::Pair;
 use std::sync::Arc;
+use threads::Threads;
+use tuning::{scan_ns, sort_ns};
 use window::Window;
 
 pub use vector::RayonStore;
@@ -81,20 +93,35 @@ macro_rules! native_payload {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct RayonBackend {
-    pool: Option<Arc<ThreadPool>>,
+    place: Place,
+}
+
+/// Where a backend's work is done.
+#[derive(Clone, Debug, Default)]
+enum Place {
+    /// In the pool that a call comes from, or else in rayon's global one.
+    #[default]
+    Current,
+    /// In this pool.
+    Pool(Arc<ThreadPool>),
+    /// On the thread that a call comes from.
+    Caller,
 }
 
 impl RayonBackend {
     /// A backend that works in `pool`, wherever it is called.
     pub fn in_pool(pool: Arc<ThreadPool>) -> Self {
-        Self { pool: Some(pool) }
+        Self { place: Place::Pool(pool) }
     }
 
-    /// A backend with a pool of its own.
+    /// A backend with a pool of its own; with one thread, it works on the calling thread and has no pool.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the system gives no threads.
     pub fn with_threads(threads: usize) -> Result<Self, Error> {
+        if threads == 1 {
+            return Ok(Self { place: Place::Caller });
+        }
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
         let unavailable = |error: rayon::ThreadPoolBuildError| Error::Unavailable {
             backend: "rayon".into(),
@@ -106,12 +133,16 @@ impl RayonBackend {
 
     /// The number of threads that a long sort uses when called from here.
     pub fn threads(&self) -> usize {
-        self.pool.as_ref().map_or_else(rayon::current_num_threads, |pool| pool.current_num_threads())
+        match &self.place {
+            Place::Current => rayon::current_num_threads(),
+            Place::Pool(pool) => pool.current_num_threads(),
+            Place::Caller => 1,
+        }
     }
 
     /// Bytes of scratch that are kept for the next call, by all `RayonBackend`s of the process together.
     pub fn scratch_bytes() -> usize {
-        scratch::pooled_bytes()
+        scratch::kept_bytes()
     }
 
     /// Gives the scratch that no call is using back to the allocator.
@@ -119,11 +150,16 @@ impl RayonBackend {
         scratch::release();
     }
 
-    /// Runs `work` where this backend's threads are, unless it touches so few bytes that one thread will do.
-    fn run(&self, bytes: usize, work: impl FnOnce() + Send) {
-        match &self.pool {
-            Some(pool) if bytes >= tuning::PARALLEL_BYTES => pool.install(work),
-            _ => work(),
+    /// Runs `work` on as many threads as it is worth, if it takes one thread so many `nanoseconds`: on the calling thread, or in the pool.
+    fn run(&self, nanoseconds: u64, work: impl FnOnce(Threads) + Send) {
+        scratch::count_call();
+        let threads = Threads::worth(nanoseconds, || self.threads());
+        match &self.place {
+            _ if threads.is_one() => work(threads),
+            Place::Pool(pool) => pool.install(|| work(threads)),
+            // In a thread of the pool, so that the steps need not enter it one by one.
+            Place::Current => rayon::scope(|_| work(threads)),
+            Place::Caller => work(Threads::ONE),
         }
     }
 }
@@ -150,15 +186,15 @@ impl Backend for RayonBackend {
 
     fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
         spec.check::<W>()?;
-        self.run(size_of_val(keys), || sort::sort_keys(keys, spec));
+        self.run(sort_ns::<W>(keys.len()), |threads| sort::sort_keys(keys, spec, threads));
         Ok(())
     }
 
     fn sort_pairs_bits<W: Word, V: Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
         spec.check_pairs::<W>(keys.len(), values.len())?;
         native_payload!(V, |values| {
-            self.run(size_of_val(keys) + size_of_val(values), || {
-                sort::sort(Pairs { keys, values, masks: spec.masks }, Window::of(spec), false);
+            self.run(pairs_ns(keys, values), |threads| {
+                sort::sort(Pairs { keys, values, masks: spec.masks }, Window::of(spec), false, threads);
             });
             return Ok(());
         });
@@ -168,8 +204,8 @@ impl Backend for RayonBackend {
     fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
         spec.check::<W>()?;
         let mut indices = permutation::identity(keys.len())?;
-        self.run(size_of_val(keys) + size_of_val(&*indices), || {
-            sort::sort(Indices { keys, indices: &mut indices, masks: spec.masks }, Window::of(spec), false);
+        self.run(pairs_ns(keys, &indices), |threads| {
+            sort::sort(Indices::new(keys, 0, &mut indices, spec.masks), Window::of(spec), false, threads);
         });
         Ok(indices)
     }
@@ -177,9 +213,9 @@ impl Backend for RayonBackend {
     fn sort_segments_bits<W: Word>(&self, keys: &mut [W], segments: Segments<'_>, spec: Spec) -> Result<(), Error> {
         spec.check::<W>()?;
         segments.check(keys.len())?;
-        self.run(size_of_val(keys), || {
+        self.run(sort_ns::<W>(keys.len()), |threads| {
             let whole = spec.width() == W::BITS;
-            segments::sort_segments(Keys { keys, masks: spec.masks }, segments, Window::of(spec), whole);
+            segments::sort_segments(Keys { keys, masks: spec.masks }, segments, Window::of(spec), whole, threads);
         });
         Ok(())
     }
@@ -194,8 +230,9 @@ impl Backend for RayonBackend {
         spec.check_pairs::<W>(keys.len(), values.len())?;
         segments.check(keys.len())?;
         native_payload!(V, |values| {
-            self.run(size_of_val(keys) + size_of_val(values), || {
-                segments::sort_segments(Pairs { keys, values, masks: spec.masks }, segments, Window::of(spec), false);
+            self.run(pairs_ns(keys, values), |threads| {
+                let columns = Pairs { keys, values, masks: spec.masks };
+                segments::sort_segments(columns, segments, Window::of(spec), false, threads);
             });
             return Ok(());
         });
@@ -208,9 +245,9 @@ impl Backend for RayonBackend {
         spec.check::<W>()?;
         segments.check(keys.len())?;
         let mut indices = permutation::identity(keys.len())?;
-        self.run(size_of_val(keys) + size_of_val(&*indices), || {
-            let columns = Indices { keys, indices: &mut indices, masks: spec.masks };
-            segments::sort_segments(columns, segments, Window::of(spec), false);
+        self.run(pairs_ns(keys, &indices), |threads| {
+            let columns = Indices::new(keys, 0, &mut indices, spec.masks);
+            segments::sort_segments(columns, segments, Window::of(spec), false, threads);
         });
         Ok(indices)
     }
@@ -227,7 +264,7 @@ impl Backend for RayonBackend {
         }
         permutation::check_len(keys.len())?;
         let mut indices = vec![];
-        self.run(size_of_val(keys), || indices = top_k::top_k(keys, k, spec));
+        self.run(scan_ns(size_of_val(keys)), |threads| indices = top_k::top_k(keys, k, spec, threads));
         Ok(indices)
     }
 
@@ -236,7 +273,12 @@ impl Backend for RayonBackend {
         segments.check(keys.len())?;
         permutation::check_len(keys.len())?;
         let mut indices = vec![0; segments.ranges().map(|range| range.len().min(k)).sum()];
-        self.run(size_of_val(keys), || top_k::top_k_segments(keys, k, segments, spec, &mut indices));
+        self.run(sort_ns::<W>(keys.len()), |threads| top_k::top_k_segments(keys, k, segments, spec, &mut indices, threads));
         Ok(indices)
     }
+}
+
+/// About how long one thread takes to sort keys with values.
+fn pairs_ns<W: Word, V: Pod>(keys: &[W], _: &[V]) -> u64 {
+    sort_ns::<Pair<W, V>>(keys.len())
 }

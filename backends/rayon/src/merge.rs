@@ -1,56 +1,50 @@
-//! Merging two sorted halves, on all cores.
+//! Merging two sorted halves, on all threads.
 //!
-//! Each task owns a stretch of the output. Where its inputs start follows from the output position alone: of the first `k` records of
+//! Each task owns a chunk of the output. Where its inputs start follows from the output position alone: of the first `k` records of
 //! the merge, `i` come from the left half if the left's `i`-th is not after the right's `k − i`-th, found by bisection (merge path:
 //! Odeh, Green et al., "Merge Path", IPDPSW 2012).
 
-use crate::columns::{Columns, Key};
+use crate::columns::{Columns, Key, Source};
 use crate::record::Record;
 use crate::scratch::Scratch;
-use crate::sort::threads_for;
-use crate::tuning::TASK;
-use rayon::prelude::*;
+use crate::threads::Threads;
+use crate::tuning::{TASK, scan_ns};
 
 /// Merges the records before and after `middle` stably, each in ascending order of the bits in `ones`, or in the opposite one where
 /// `descends` says so.
-pub(crate) fn merge_halves<C: Columns>(columns: C, middle: usize, descends: [bool; 2], ones: Key<C>) {
+pub(crate) fn merge_halves<C: Columns>(columns: C, middle: usize, descends: [bool; 2], ones: Key<C>, threads: Threads) {
     let len = columns.len();
     let mut scratch = Scratch::of::<C::Record>(len);
     let records = scratch.records(len);
-    let threads = threads_for(size_of_val(records));
-    let copy = |(task, part): (usize, &mut [C::Record])| columns.copy_to(task * TASK, part);
-    if threads == 1 {
-        records.chunks_mut(TASK).enumerate().for_each(copy);
-    } else {
-        records.par_chunks_mut(TASK).enumerate().for_each(copy);
-    }
+    let threads = threads.at_most(2 * scan_ns(size_of_val(records)));
     let (left, right) = records.split_at_mut(middle);
-    for (half, descends) in [&mut *left, &mut *right].into_iter().zip(descends) {
-        if descends {
-            half.reverse();
-        }
+    for (half, start, descends) in [(&mut *left, 0, descends[0]), (&mut *right, middle, descends[1])] {
+        let half_len = half.len();
+        threads.for_each(
+            half.chunks_mut(TASK).enumerate().collect(),
+            || (),
+            |(), (task, part): (usize, &mut [C::Record])| {
+                let at = task * TASK;
+                if descends {
+                    columns.copy_to(start + half_len - at - part.len(), part);
+                    part.reverse();
+                } else {
+                    columns.copy_to(start + at, part);
+                }
+            },
+        );
     }
     let (left, right) = (&*left, &*right);
-    let merge = |(task, mut part): (usize, C)| {
+    let mut columns = columns;
+    let tasks = columns.pieces(TASK).enumerate().collect();
+    let room = || Scratch::of::<C::Record>(TASK.min(len));
+    threads.for_each(tasks, room, |scratch, (task, mut part)| {
         let (start, end) = (task * TASK, task * TASK + part.len());
         let (from, to) = (taken_from_left(left, right, start, ones), taken_from_left(left, right, end, ones));
-        let mut buffer = Scratch::of::<C::Record>(end - start);
-        let merged = buffer.records(end - start);
+        let merged = scratch.records(end - start);
         merge_into(&left[from..to], &right[start - from..end - to], merged, ones);
         part.write(merged);
-    };
-    let (mut parts, mut rest) = (vec![], columns);
-    while rest.len() > TASK {
-        let (part, others) = rest.split_at(TASK);
-        parts.push(part);
-        rest = others;
-    }
-    parts.push(rest);
-    if threads == 1 {
-        parts.into_iter().enumerate().for_each(merge);
-    } else {
-        parts.into_par_iter().enumerate().for_each(merge);
-    }
+    });
 }
 
 /// How many of the first `taken` records of the merge come from the left.

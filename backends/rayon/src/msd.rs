@@ -1,65 +1,102 @@
 //! The sort of what is larger than a cache: one partition by the most significant digit that varies, then each bucket by itself.
 //!
 //! ```text
-//! lay out a partition    which bits vary, how many records of each       all cores, one read
-//! scatter                buckets of a cache's size, stably               all cores, one read and one write
-//! for each bucket        LSD in cache, written back to the caller        one core a bucket, one read and one write
+//! count                  how many records have each digit            all threads, one read
+//! scatter                buckets of a cache's size, stably           all threads, one read and one write
+//! for each bucket        a sort in the cache, written to the caller  one thread a bucket, one read and one write
 //! ```
 //!
-//! What makes it fast: main memory is read three times and written twice whatever the width of the key; a bucket that is still
-//! too large is partitioned again, by all cores if it holds a good part of the keys, so no distribution has a cliff.
+//! What makes it fast: main memory is read three times and written twice whatever the width of the key. A bucket that is still
+//! too large is sorted in the same way, by all threads if it holds a good part of the keys, so no distribution has a cliff. It goes back
+//! to the caller's slices first, so there is never more scratch than one record for each key, and a bucket for each thread.
 
-use crate::columns::Columns;
-use crate::lsd;
-use crate::partition::Partition;
-use crate::scatter::scatter;
+use crate::cached;
+use crate::columns::{Columns, Network};
+use crate::digit::varying;
+use crate::partition::partition;
 use crate::scratch::Scratch;
-use crate::tuning::{CACHE_BYTES, PARALLEL_BYTES, STREAM_BYTES};
+use crate::threads::Threads;
+use crate::tuning::{TASK, THREAD_NS, sort_ns, tuning};
 use crate::window::Window;
-use rayon::prelude::*;
+use core::cmp::Reverse;
 
-/// Sorts `columns`, stably by `window`, on `threads` threads of the current pool; `whole` as in [`small::sort`](crate::small::sort).
-pub(crate) fn sort<C: Columns>(columns: C, window: Window, whole: bool, threads: usize) {
-    let Some(partition) = Partition::of(&columns, window, threads) else { return };
-    let mut scratch = Scratch::of::<C::Record>(columns.len());
-    let target = scratch.records(columns.len());
-    scatter(&columns, &partition, target, size_of_val(target) >= STREAM_BYTES);
-    sort_buckets(columns, target, &partition, whole, threads);
-}
-
-/// Sorts `records`, which are out of the caller's slices, and writes them back to `columns`.
-fn sort_bucket<C: Columns>(mut columns: C, records: &mut [C::Record], window: Window, whole: bool, threads: usize) {
-    if size_of_val(records) <= CACHE_BYTES {
-        return lsd::sort_into(records, window, whole, |sorted| columns.write(sorted));
+/// Sorts `columns`, stably by `window`, with as much scratch. `even` as in [`Digit::choose`](crate::digit::Digit::choose).
+pub(crate) fn sort<C: Columns>(
+    network: Network,
+    columns: C,
+    scratch: &mut [C::Record],
+    window: Window,
+    threads: Threads,
+    even: bool,
+) {
+    if threads.is_one() && size_of_val(scratch) <= tuning().cached_bytes {
+        return cached::sort(network, columns, scratch, window, even);
     }
-    let Some(partition) = Partition::of(&*records, window, threads) else {
-        return columns.write(records);
-    };
-    let mut scratch = Scratch::of::<C::Record>(records.len());
-    let target = scratch.records(records.len());
-    scatter(&*records, &partition, target, size_of_val(target) >= STREAM_BYTES);
-    sort_buckets(columns, target, &partition, whole, threads);
-}
-
-/// Sorts the buckets of a partition: large ones with all threads, one after another, the others side by side.
-fn sort_buckets<C: Columns>(columns: C, records: &mut [C::Record], partition: &Partition, whole: bool, threads: usize) {
-    let large = (records.len() / threads / 2).max(PARALLEL_BYTES / size_of::<C::Record>());
-    let mut small = Vec::with_capacity(partition.buckets.len());
-    let (mut columns, mut records) = (columns, records);
-    for bucket in &partition.buckets {
+    let Some(buckets) = partition(&columns, scratch, window, threads, even) else { return };
+    let (len, mut tasks) = (scratch.len(), Vec::with_capacity(buckets.len()));
+    let (mut columns, mut records) = (columns, scratch);
+    for bucket in buckets {
         let (own_columns, other_columns) = columns.split_at(bucket.len);
         let (own, others) = records.split_at_mut(bucket.len);
         (columns, records) = (other_columns, others);
-        match bucket.len {
-            0 => {}
-            len if threads > 1 && len >= large => sort_bucket(own_columns, own, bucket.window, whole, threads),
-            _ => small.push((own_columns, own, bucket.window)),
+        let task = Task { network, columns: own_columns, records: own, window: bucket.window, even: bucket.len <= len / 2 };
+        if task.is_large(len, threads) {
+            task.run_on(threads);
+        } else {
+            tasks.push(task);
         }
     }
-    let sort_one = |(columns, records, window): (C, &mut [C::Record], Window)| sort_bucket(columns, records, window, whole, 1);
-    if threads == 1 {
-        small.into_iter().for_each(sort_one);
-    } else {
-        small.into_par_iter().with_max_len(1).for_each(sort_one);
+    if !threads.is_one() {
+        tasks.sort_unstable_by_key(|task| Reverse(task.records.len()));
+    }
+    let longest = tasks.iter().map(|task| task.records.len()).filter(|&len| is_near::<C>(len)).max();
+    threads.for_each(tasks, || Scratch::of::<C::Record>(longest.unwrap_or(0)), |scratch, task| task.run(scratch));
+}
+
+/// Whether so many records are few enough to be sorted by one partition from where they are: a bucket that came out larger than it should
+/// is better sorted at the edge of the cache than written back and read again.
+fn is_near<C: Columns>(len: usize) -> bool {
+    len * size_of::<C::Record>() <= tuning().near_bytes
+}
+
+/// One bucket: its records are out of the caller's slices, and go back there in order.
+struct Task<'a, C: Columns> {
+    network: Network,
+    columns: C,
+    records: &'a mut [C::Record],
+    window: Window,
+    even: bool,
+}
+
+impl<C: Columns> Task<'_, C> {
+    /// Whether one thread would be busy with this bucket of `len` records when all others are done.
+    fn is_large(&self, len: usize, threads: Threads) -> bool {
+        let own = self.records.len();
+        !threads.is_one() && own > len / threads.count() / 2 && sort_ns::<C::Record>(own) > 2 * THREAD_NS
+    }
+
+    /// Sorts the bucket on all of these threads, from the caller's slices.
+    fn run_on(mut self, threads: Threads) {
+        let threads = threads.at_most(sort_ns::<C::Record>(self.records.len()));
+        self.window = self.window.narrowed(varying(&*self.records, threads));
+        let pieces = self.columns.pieces(TASK).zip(self.records.chunks(TASK)).collect();
+        threads.for_each(pieces, || (), |(), (mut columns, records)| columns.write(records));
+        if !self.window.is_empty() {
+            sort(self.network, self.columns, self.records, self.window, threads, self.even);
+        }
+    }
+
+    /// Sorts the bucket on this thread.
+    fn run(mut self, scratch: &mut Scratch) {
+        let len = self.records.len();
+        if len <= 1 || self.window.is_empty() {
+            self.columns.write(self.records);
+        } else if len <= C::few(self.network) {
+            self.columns.finish(self.network, self.records, self.window);
+        } else if is_near::<C>(len) {
+            cached::sort_into(self.network, self.records, self.columns, scratch.records(len), self.window, self.even);
+        } else {
+            self.run_on(Threads::ONE);
+        }
     }
 }

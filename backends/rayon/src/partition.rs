@@ -1,4 +1,4 @@
-//! How a partition by the most significant bits is laid out, decided before anything moves.
+//! A partition of what does not fit in a cache, by all threads, and how it is laid out.
 //!
 //! One read counts a digit of many bits. Buckets are then chosen to be of even size, not of even width: a range of digits that share
 //! their top bits is one bucket if its records are few enough, else it is halved. So records crowd no bucket where keys are
@@ -9,26 +9,15 @@
 //! records    1   0   9   9   2   0   1   1        at most 10 a bucket
 //! buckets  |---0--| |1| |2| |------3------|       left to sort: two bits more, none, none, …
 //! ```
-//!
-//! What makes it fast: the digit is guessed from a sample, so that one read both counts it and finds the bits that vary.
 
 use crate::columns::{Key, Source};
-use crate::record::Record;
-use crate::scatter::max_buckets;
-use crate::tuning::{BUCKETS_A_THREAD, CACHE_BYTES, COUNTED_BITS, SAMPLES};
+use crate::digit::{Bits, Clamped, Classify, Digit, DigitBits};
+use crate::scatter::{Counters, MAX_DIGITS, Places, block, count, scatter_chunk, stream_chunk};
+use crate::threads::Threads;
+use crate::tuning::{BUCKETS_A_THREAD, COUNTED_BITS, MAX_BUCKETS, SHARE_BYTES, STREAM_BLOCKS, tuning};
 use crate::window::Window;
 use core::ops::Range;
-use num_traits::Zero;
-use rayon::prelude::*;
-
-/// Which bucket each record goes to, and where the buckets lie.
-pub(crate) struct Partition {
-    digit: Window,
-    /// The bucket of each digit.
-    table: [u16; 1 << COUNTED_BITS],
-    pub(crate) buckets: Vec<Bucket>,
-    pub(crate) stretches: Vec<Stretch>,
-}
+use polysort_core::Word;
 
 /// Records that agree in all bits above `window`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,172 +27,185 @@ pub(crate) struct Bucket {
     pub(crate) window: Window,
 }
 
-/// One core's share of the source.
-pub(crate) struct Stretch {
-    pub(crate) range: Range<usize>,
-    /// Where its first record of each bucket goes.
-    pub(crate) starts: Vec<usize>,
+/// A digit of fewer bits, or the bucket of each digit.
+enum Class<W> {
+    Bits(Bits),
+    Table(Clamped<W>, Box<[u16; MAX_DIGITS]>),
 }
 
-impl Partition {
-    /// Lays out a partition of `source` by the topmost bits of `window` that vary; `None` if none does.
-    pub(crate) fn of<S: Source + ?Sized>(source: &S, window: Window, threads: usize) -> Option<Self> {
-        let stretches = stretches(source.len(), threads);
-        let guess = window.narrowed(sample(source));
-        let guess = if guess.is_empty() { window } else { guess };
-        let (mut census, varying) = Census::of(source, guess.top(COUNTED_BITS), &stretches);
-        let window = window.narrowed(varying);
-        if window.is_empty() {
-            return None;
-        }
-        // Bits above the digit vary that the sample did not show: it is counted again where it should be.
-        if window.high != census.digit.high {
-            census = Census::of(source, window.top(COUNTED_BITS), &stretches).0;
-        }
-        // A quarter more, as halves of uniform keys are never quite even.
-        let cached = CACHE_BYTES / 2 / size_of::<S::Record>();
-        let target = cached.min(source.len() / (threads * BUCKETS_A_THREAD)).max(1) * 5 / 4;
-        Some(census.partition(window, target, max_buckets::<S::Record>(), stretches))
-    }
+/// A digit, and the bucket of each.
+#[derive(Clone, Copy)]
+struct Looked<'a, W> {
+    digit: Clamped<W>,
+    table: &'a [u16; MAX_DIGITS],
+}
 
-    /// The bucket of a key.
+impl<W: Word> Classify<W> for Looked<'_, W> {
     #[inline(always)]
-    pub(crate) fn bucket<R: Record>(&self, record: R) -> usize {
+    fn class(self, key: W) -> usize {
         // The mask changes nothing, but shows that the index is in bounds.
-        self.table[self.digit.digit(record.key()) & (self.table.len() - 1)] as usize
+        self.table[self.digit.class(key) & (MAX_DIGITS - 1)] as usize
     }
 }
 
-/// The stretches of a source: one for each core, and several of a long one, so that a slow core does not hold up the others.
-fn stretches(len: usize, threads: usize) -> Vec<Range<usize>> {
-    let count = if threads == 1 { 1 } else { threads * (len >> 20).clamp(1, 4) };
-    // Counters are u32.
+/// Moves the records of `source` to `target`, stably by buckets, and gives these; `None` if all records are equal in `window`: then none
+/// was moved. `even` as in [`Digit::choose`].
+pub(crate) fn partition<S: Source + ?Sized>(
+    source: &S,
+    target: &mut [S::Record],
+    window: Window,
+    threads: Threads,
+    even: bool,
+) -> Option<Vec<Bucket>> {
+    let digit = Digit::choose(source, window, DigitBits { few: COUNTED_BITS, many: COUNTED_BITS }, even, threads)?;
+    let chunks = chunks(source.len(), threads);
+    let counts = match digit.as_bits() {
+        Some(class) => count_chunks(source, &chunks, threads, class),
+        None => count_chunks(source, &chunks, threads, digit.as_clamped()),
+    };
+    let limits = Limits::of::<S::Record>(source.len(), chunks.len(), threads);
+    let layout = Layout::of(digit, &counts, limits);
+    let places = layout.places(&counts, target);
+    let tasks = chunks.into_iter().zip(places).collect();
+    match layout.class {
+        Class::Bits(class) => scatter_chunks(source, tasks, threads, class, limits.stream),
+        Class::Table(digit, ref table) => scatter_chunks(source, tasks, threads, Looked { digit, table }, limits.stream),
+    }
+    Some(layout.buckets)
+}
+
+/// The chunks of a source: one for each thread, and several of a long one, so that a slow thread does not hold up the others.
+fn chunks(len: usize, threads: Threads) -> Vec<Range<usize>> {
+    let count = if threads.is_one() { 1 } else { threads.count() * (len >> 20).clamp(1, 4) };
+    // Counters have 32 bits.
     let count = count.max(len >> 31);
-    (0..count)
-        .map(|i| (len as u128 * i as u128 / count as u128) as usize..(len as u128 * (i + 1) as u128 / count as u128) as usize)
-        .collect()
+    let bound = |chunk: usize| (len as u128 * chunk as u128 / count as u128) as usize;
+    (0..count).map(|chunk| bound(chunk)..bound(chunk + 1)).collect()
 }
 
-/// The bits in which some of the keys differ.
-fn sample<S: Source + ?Sized>(source: &S) -> Key<S> {
-    let first = source.first().key();
-    let step = (source.len() / SAMPLES).max(1);
-    let mut varying = Key::<S>::zero();
-    for at in (0..source.len()).step_by(step) {
-        source.read(at..at + 1, |records| varying = varying | (records[0].key() ^ first));
+fn count_chunks<S: Source + ?Sized>(
+    source: &S,
+    chunks: &[Range<usize>],
+    threads: Threads,
+    class: impl Classify<Key<S>>,
+) -> Vec<Box<Counters>> {
+    threads.map(chunks.len(), |chunk| {
+        let mut counts = Box::new([0; MAX_DIGITS]);
+        source.read_keys(chunks[chunk].clone(), |keys| count(keys, class, &mut counts));
+        counts
+    })
+}
+
+/// A chunk of the source, and its places in each bucket.
+type Chunk<'a, R> = (Range<usize>, Vec<Places<'a, R>>);
+
+fn scatter_chunks<S: Source + ?Sized>(
+    source: &S,
+    tasks: Vec<Chunk<'_, S::Record>>,
+    threads: Threads,
+    class: impl Classify<Key<S>>,
+    stream: bool,
+) {
+    threads.for_each(
+        tasks,
+        || (),
+        |(), (chunk, places)| match stream {
+            true => stream_chunk(source, chunk, class, places),
+            false => scatter_chunk(source, chunk, class, places),
+        },
+    );
+}
+
+/// How large and how many buckets should be.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Records of a bucket, at most.
+    len: usize,
+    /// Buckets, at most, even if they are larger.
+    buckets: usize,
+    /// Whether records are written past the cache.
+    stream: bool,
+}
+
+impl Limits {
+    /// The limits of a partition of `len` records in `chunks`.
+    fn of<R>(len: usize, chunks: usize, threads: Threads) -> Self {
+        let (bytes, tuning) = (len * size_of::<R>(), tuning());
+        let block_bytes = block::<R>() * size_of::<R>();
+        // Where a thread writes few records of a bucket, it shares lines with others, or fills no blocks.
+        let stream = bytes >= tuning.stream_bytes;
+        let share = if stream { STREAM_BLOCKS * block_bytes } else { SHARE_BYTES };
+        let buckets = MAX_BUCKETS.min(bytes / chunks / share).min(tuning.buffer_bytes / block_bytes).max(2);
+        let each = len / (threads.count() * BUCKETS_A_THREAD);
+        // A quarter more, as halves of even keys are never quite even.
+        Self { len: (tuning.bucket_bytes / size_of::<R>()).min(each).max(1) * 5 / 4, buckets, stream }
     }
-    varying
 }
 
-/// How often each digit comes in each stretch.
-struct Census {
-    digit: Window,
-    counts: Vec<Vec<u32>>,
+/// Which bucket each digit goes to, and which digits each bucket takes.
+struct Layout<W> {
+    class: Class<W>,
+    digits: Vec<Range<usize>>,
+    buckets: Vec<Bucket>,
 }
 
-impl Census {
-    /// Counts `digit` in each of `stretches`, and finds the bits in which any two keys differ.
-    fn of<S: Source + ?Sized>(source: &S, digit: Window, stretches: &[Range<usize>]) -> (Self, Key<S>) {
-        let first = source.first().key();
-        let count = |range: &Range<usize>| counted(source, range.clone(), digit, first);
-        let (counts, varying): (Vec<_>, Vec<_>) = match stretches {
-            [all] => [count(all)].into_iter().unzip(),
-            several => several.par_iter().map(count).unzip(),
-        };
-        (Self { digit, counts }, varying.into_iter().fold(Key::<S>::zero(), |all, some| all | some))
-    }
-
-    /// Chooses buckets of at most `target` records, or of more if there would be more than `most` buckets.
-    fn partition(self, window: Window, target: usize, most: usize, stretches: Vec<Range<usize>>) -> Partition {
-        let mut sums = vec![0; self.digit.digits() + 1];
-        for digit in 0..self.digit.digits() {
-            sums[digit + 1] = sums[digit] + self.counts.iter().map(|counts| counts[digit] as usize).sum::<usize>();
+impl<W: Word> Layout<W> {
+    /// Chooses buckets for records of which each chunk has counted how many have each digit.
+    fn of(digit: Digit<W>, counts: &[Box<Counters>], limits: Limits) -> Self {
+        let mut sums = vec![0; digit.count + 1];
+        for at in 0..digit.count {
+            sums[at + 1] = sums[at] + counts.iter().map(|counts| counts[at] as usize).sum::<usize>();
         }
-        let mut target = target;
-        let ranges = loop {
-            let mut ranges = vec![];
-            halve(&sums, 0..self.digit.digits(), target, &mut ranges);
-            if ranges.len() <= most {
-                break ranges;
+        let inner = digit.inner();
+        // Never all records in one bucket: that would be no step ahead.
+        let most = (sums[digit.count] - 1).max(1);
+        let mut len = limits.len.min(most);
+        let digits = loop {
+            let mut digits: Vec<_> = (0..inner.start).map(|at| at..at + 1).collect();
+            halve(&sums, inner.clone(), len, &mut digits);
+            digits.extend((inner.end..digit.count).map(|at| at..at + 1));
+            if digits.len() <= limits.buckets || len == most {
+                break digits;
             }
-            target *= 2;
+            len = (2 * len).min(most);
         };
-        let mut table = [0; 1 << COUNTED_BITS];
-        let mut buckets = vec![];
-        let mut starts: Vec<Vec<usize>> = vec![vec![]; stretches.len()];
-        for range in ranges {
-            table[range.clone()].fill(buckets.len() as u16);
-            let mut place = sums[range.start];
-            for (starts, counts) in starts.iter_mut().zip(&self.counts) {
-                starts.push(place);
-                place += counts[range.clone()].iter().map(|&count| count as usize).sum::<usize>();
+        let bucket =
+            |digits: &Range<usize>| Bucket { len: sums[digits.end] - sums[digits.start], window: digit.left(digits.clone()) };
+        let buckets = digits.iter().map(bucket).collect();
+        let width = digits[0].len();
+        let class = match digit.as_bits() {
+            Some(class) if digits.iter().all(|digits| digits.len() == width) => Class::Bits(class.coarser(width.ilog2())),
+            _ => {
+                let mut table = Box::new([0; MAX_DIGITS]);
+                digits.iter().enumerate().for_each(|(bucket, digits)| table[digits.clone()].fill(bucket as u16));
+                Class::Table(digit.as_clamped(), table)
             }
-            let left = Window { low: window.low, high: self.digit.low + range.len().ilog2() };
-            buckets.push(Bucket { len: sums[range.end] - sums[range.start], window: left });
+        };
+        Self { class, digits, buckets }
+    }
+
+    /// The parts of `target` that each chunk fills: of each bucket one, behind that of the chunk before.
+    fn places<'a, R>(&self, counts: &[Box<Counters>], target: &'a mut [R]) -> Vec<Vec<Places<'a, R>>> {
+        let mut places: Vec<Vec<_>> = counts.iter().map(|_| Vec::with_capacity(self.digits.len())).collect();
+        let (mut rest, mut start) = (target, 0);
+        for digits in &self.digits {
+            for (places, counts) in places.iter_mut().zip(counts) {
+                let len = counts[digits.clone()].iter().map(|&count| count as usize).sum();
+                let (target, others) = rest.split_at_mut(len);
+                places.push(Places { target, start });
+                (rest, start) = (others, start + len);
+            }
         }
-        let stretches = stretches.into_iter().zip(starts).map(|(range, starts)| Stretch { range, starts }).collect();
-        Partition { digit: self.digit, table, buckets, stretches }
+        places
     }
 }
 
-/// Halves `range` until no part but a single digit has more than `target` records. `sums[d]` records have a digit below `d`.
-fn halve(sums: &[usize], range: Range<usize>, target: usize, parts: &mut Vec<Range<usize>>) {
-    if range.len() == 1 || sums[range.end] - sums[range.start] <= target {
-        return parts.push(range);
+/// Halves `digits` until no part but a single digit has more than `len` records. `sums[d]` records have a digit below `d`.
+fn halve(sums: &[usize], digits: Range<usize>, len: usize, parts: &mut Vec<Range<usize>>) {
+    if digits.len() == 1 || sums[digits.end] - sums[digits.start] <= len {
+        return parts.push(digits);
     }
-    let middle = range.start + range.len() / 2;
-    halve(sums, range.start..middle, target, parts);
-    halve(sums, middle..range.end, target, parts);
-}
-
-/// How often each digit comes, and the bits in which any key differs from `first`.
-fn counted<S: Source + ?Sized>(source: &S, range: Range<usize>, digit: Window, first: Key<S>) -> (Vec<u32>, Key<S>) {
-    // Two sets of counters in turn: neighbours with the same digit do not wait for each other's counter.
-    let (mut even, mut odd) = ([0; 1 << COUNTED_BITS], [0; 1 << COUNTED_BITS]);
-    let mut varying = Key::<S>::zero();
-    source.read(range, |records| varying = varying | count(records, digit, first, &mut even, &mut odd));
-    (even.iter().zip(odd).map(|(even, odd)| even + odd).collect(), varying)
-}
-
-/// Counts in turn, and gives the bits that differ. (A function, so that its counters are known not to overlap.)
-fn count<R: Record>(records: &[R], digit: Window, first: R::Key, even: &mut Counters, odd: &mut Counters) -> R::Key {
-    // The mask changes nothing, but shows that the index is in bounds.
-    let index = |record: &R| digit.digit(record.key()) & ((1 << COUNTED_BITS) - 1);
-    let mut pairs = records.chunks_exact(2);
-    for pair in &mut pairs {
-        even[index(&pair[0])] += 1;
-        odd[index(&pair[1])] += 1;
-    }
-    for record in pairs.remainder() {
-        even[index(record)] += 1;
-    }
-    records.iter().fold(Zero::zero(), |varying, record| varying | (record.key() ^ first))
-}
-
-type Counters = [u32; 1 << COUNTED_BITS];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The picture in the module's docs.
-    #[test]
-    fn buckets_are_of_even_size() {
-        let counts = vec![vec![1, 0, 5, 9, 2, 0, 0, 1], vec![0, 0, 4, 0, 0, 0, 1, 0]];
-        let census = Census { digit: Window { low: 10, high: 13 }, counts };
-        let partition = census.partition(Window { low: 2, high: 13 }, 10, 8, vec![0..18, 18..23]);
-        let window = |high| Window { low: 2, high };
-        let expected = [(1, 11), (9, 10), (9, 10), (4, 12)].map(|(len, high)| Bucket { len, window: window(high) });
-        assert_eq!(partition.buckets, expected);
-        assert_eq!(partition.table[..8], [0, 0, 1, 2, 3, 3, 3, 3]);
-        assert_eq!(partition.stretches[0].starts, [0, 1, 10, 19]);
-        assert_eq!(partition.stretches[1].starts, [1, 6, 19, 22]);
-    }
-
-    #[test]
-    fn buckets_grow_when_they_are_too_many() {
-        let census = Census { digit: Window { low: 0, high: 3 }, counts: vec![vec![5; 8]] };
-        let partition = census.partition(Window { low: 0, high: 3 }, 1, 4, std::iter::once(0..40).collect());
-        assert_eq!(partition.buckets.len(), 4);
-    }
+    let middle = digits.start + digits.len() / 2;
+    halve(sums, digits.start..middle, len, parts);
+    halve(sums, middle..digits.end, len, parts);
 }

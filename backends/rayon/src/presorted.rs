@@ -1,29 +1,28 @@
 //! Input that is in order already, or in the opposite one, or two such runs: what appending to a sorted list makes.
 
-use crate::columns::{Columns, Key};
+use crate::columns::{Columns, Key, Network};
 use crate::merge;
-use crate::sort::threads_for;
+use crate::threads::Threads;
+use crate::tuning::scan_ns;
 use crate::window::Window;
 use core::ops::Range;
 use num_traits::{Bounded, Zero};
-use rayon::prelude::*;
 
 /// Keys that one look covers. The first look ends the search for nearly all input that is not sorted.
-const LOOK: usize = 64;
+const LOOKS: [usize; 3] = [8, 256, LONG_LOOK];
 const LONG_LOOK: usize = 16 << 10;
 
 /// The least share of the records that the first of two runs must have: shorter ones are likely chance.
 const RUN_SHARE: usize = 8;
 
-/// Sorts `columns` if they are one or two runs, ascending or descending by `window`, else gives them back. `whole` as in
-/// [`small::sort`](crate::small::sort).
-pub(crate) fn settle<C: Columns>(mut columns: C, window: Window, whole: bool) -> Option<C> {
-    let len = columns.len();
+/// Sorts `columns` if they are one or two runs, ascending or descending by `window`, else gives them back.
+pub(crate) fn settle<C: Columns>(mut columns: C, window: Window, network: Network, threads: Threads) -> Option<C> {
+    let (len, whole) = (columns.len(), network.whole);
     let ones = window.ones::<Key<C>>();
-    let (first, descends) = run(&columns, 0, ones);
+    let (first, descends) = run(&columns, 0, ones, threads);
     if first == len {
         if descends {
-            reverse(&mut columns, ones, whole);
+            reverse(&mut columns, ones, whole, threads);
         }
         return None;
     }
@@ -31,18 +30,18 @@ pub(crate) fn settle<C: Columns>(mut columns: C, window: Window, whole: bool) ->
         return Some(columns);
     }
     // A descending run is reversed before the merge, so it must not have ties, unless no one can tell.
-    let (second, second_descends) = run(&columns, first, ones);
-    let sortable = |range: Range<usize>, descends: bool| !descends || whole || !has_ties(&columns, range, ones);
+    let (second, second_descends) = run(&columns, first, ones, threads);
+    let sortable = |range: Range<usize>, descends: bool| !descends || whole || !has_ties(&columns, range, ones, threads);
     if second < len || !sortable(0..first, descends) || !sortable(first..len, second_descends) {
         return Some(columns);
     }
-    merge::merge_halves(columns, first, [descends, second_descends], ones);
+    merge::merge_halves(columns, first, [descends, second_descends], ones, threads);
     None
 }
 
 /// The end of the run that starts at `start`, and whether it descends.
-fn run<C: Columns>(columns: &C, start: usize, ones: Key<C>) -> (usize, bool) {
-    let ascending = end_of_run(columns, start, ones, |before, after| before <= after);
+fn run<C: Columns>(columns: &C, start: usize, ones: Key<C>, threads: Threads) -> (usize, bool) {
+    let ascending = end_of_run(columns, start, ones, threads, |before, after| before <= after);
     if ascending > start + 1 {
         // Equal keys to begin with can start either.
         let flat = ascending < columns.len() && rank(columns, start, ones) == rank(columns, ascending - 1, ones);
@@ -50,7 +49,7 @@ fn run<C: Columns>(columns: &C, start: usize, ones: Key<C>) -> (usize, bool) {
             return (ascending, false);
         }
     }
-    (end_of_run(columns, start, ones, |before, after| before >= after), true)
+    (end_of_run(columns, start, ones, threads, |before, after| before >= after), true)
 }
 
 fn rank<C: Columns>(columns: &C, at: usize, ones: Key<C>) -> Key<C> {
@@ -64,30 +63,38 @@ fn end_of_run<C: Columns>(
     columns: &C,
     start: usize,
     ones: Key<C>,
+    threads: Threads,
     ordered: impl Fn(Key<C>, Key<C>) -> bool + Copy + Sync,
 ) -> usize {
     let len = columns.len();
     // A look overlaps the next by a key, so that none misses a neighbour.
-    let holds_for = |from: usize, length: usize| holds(columns, from..(from + length + 1).min(len), ones, ordered);
-    let (mut at, mut length) = (start, LOOK);
-    loop {
-        if at + 1 >= len {
-            return len;
-        }
-        if !holds_for(at, length) {
-            return at + first_breach(columns, at..(at + length + 1).min(len), ones, ordered);
+    let within = |from: usize, length: usize| from..(from + length + 1).min(len);
+    let mut at = start;
+    for length in LOOKS {
+        if at + 1 < len && !holds(columns, within(at, length), ones, ordered) {
+            return at + first_breach(columns, within(at, length), ones, ordered);
         }
         at += length;
-        length = LONG_LOOK;
-        // A run that got this far may go on: all threads look ahead, each from where the others do not.
-        let threads = threads_for(len.saturating_sub(at) * size_of::<C::Record>());
-        if threads > 1 {
-            let looks = len.saturating_sub(at + 1).div_ceil(LONG_LOOK);
-            let good = |look: &usize| holds_for(at + look * LONG_LOOK, LONG_LOOK);
-            let bad = (0..looks).into_par_iter().by_exponential_blocks().find_first(|look| !good(look));
-            at += bad.unwrap_or(looks) * LONG_LOOK;
-        }
     }
+    // A run that got this far may go on: all threads look ahead, each time twice as far.
+    let mut looks = threads.count();
+    while at + 1 < len {
+        let threads = threads.at_most(scan_ns((len - at) * size_of::<Key<C>>()));
+        looks = looks.min((len - 1 - at).div_ceil(LONG_LOOK));
+        let good = threads.map(threads.count().min(looks), |share| {
+            let count = threads.count().min(looks);
+            let mut own = looks * share / count..looks * (share + 1) / count;
+            own.all(|look| holds(columns, within(at + look * LONG_LOOK, LONG_LOOK), ones, ordered))
+        });
+        if good.into_iter().any(|good| !good) {
+            let bad = (0..looks).find(|look| !holds(columns, within(at + look * LONG_LOOK, LONG_LOOK), ones, ordered));
+            let from = at + bad.unwrap_or(0) * LONG_LOOK;
+            return from + first_breach(columns, within(from, LONG_LOOK), ones, ordered);
+        }
+        at += looks * LONG_LOOK;
+        looks *= 2;
+    }
+    len
 }
 
 /// Whether `ordered` holds for the ranks of all neighbours in `range`.
@@ -96,12 +103,17 @@ fn holds<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>, ordered: im
     columns.read_keys(range, |keys| {
         all &= last.is_none_or(|last| ordered(last, keys[0] & ones));
         all &= match ones == Key::<C>::max_value() {
-            true => keys.is_sorted_by(|&a, &b| ordered(a, b)),
-            false => keys.is_sorted_by(|&a, &b| ordered(a & ones, b & ones)),
+            true => neighbours(keys, &ordered),
+            false => neighbours(keys, |a, b| ordered(a & ones, b & ones)),
         };
         last = keys.last().map(|&key| key & ones);
     });
     all
+}
+
+/// Whether `ordered` holds for all neighbours, without a branch for each.
+fn neighbours<W: Copy>(keys: &[W], ordered: impl Fn(W, W) -> bool) -> bool {
+    keys.iter().zip(keys.get(1..).unwrap_or_default()).fold(true, |all, (&a, &b)| all & ordered(a, b))
 }
 
 /// How many keys of `range` come before the first that is not ordered. There is one.
@@ -118,35 +130,37 @@ fn first_breach<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>, orde
     breach.unwrap_or(at)
 }
 
-fn has_ties<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>) -> bool {
-    let looks = range.len().div_ceil(LONG_LOOK);
-    let start = |look: usize| range.start + look * LONG_LOOK;
-    let has = |look: usize| {
-        let within = start(look)..(start(look) + LONG_LOOK + 1).min(range.end);
-        !holds(columns, within, ones, |before, after| before != after)
+fn has_ties<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>, threads: Threads) -> bool {
+    let threads = threads.at_most(scan_ns(range.len() * size_of::<Key<C>>()));
+    let shares = threads.count();
+    let bound = |share: usize| range.start + range.len() * share / shares;
+    let has = |share: usize| {
+        let mut looks = (bound(share)..bound(share + 1)).step_by(LONG_LOOK);
+        looks.any(|at| !holds(columns, at..(at + LONG_LOOK + 1).min(range.end), ones, |before, after| before != after))
     };
-    (0..looks).into_par_iter().by_exponential_blocks().any(has)
+    threads.map(shares, has).into_iter().any(|has| has)
 }
 
 /// Reverses records in descending order. Equal ones get their own order back, unless no one can tell.
-fn reverse<C: Columns>(columns: &mut C, ones: Key<C>, whole: bool) {
+fn reverse<C: Columns>(columns: &mut C, ones: Key<C>, whole: bool, threads: Threads) {
     let len = columns.len();
-    let ties = if whole { vec![] } else { runs_of_ties(columns, ones) };
-    columns.reverse(0..len);
+    let ties = if whole { vec![] } else { runs_of_ties(columns, ones, threads) };
+    columns.reverse(0..len, threads);
     for tie in ties {
-        columns.reverse(len - tie.end..len - tie.start);
+        columns.reverse(len - tie.end..len - tie.start, threads);
     }
 }
 
-/// The stretches of more than one record whose ranks are equal.
-fn runs_of_ties<C: Columns>(columns: &C, ones: Key<C>) -> Vec<Range<usize>> {
+/// The ranges of more than one record whose ranks are equal.
+fn runs_of_ties<C: Columns>(columns: &C, ones: Key<C>, threads: Threads) -> Vec<Range<usize>> {
     let len = columns.len();
-    if !has_ties(columns, 0..len, ones) {
+    if !has_ties(columns, 0..len, ones, threads) {
         return vec![];
     }
     let looks = len.div_ceil(LONG_LOOK);
+    let threads = threads.at_most(scan_ns(len * size_of::<Key<C>>()));
     let look = |look: usize| ties_within(columns, look * LONG_LOOK..(look * LONG_LOOK + LONG_LOOK + 1).min(len), ones);
-    let found: Vec<_> = (0..looks).into_par_iter().map(look).collect();
+    let found = threads.map(looks, look);
     let mut ties: Vec<Range<usize>> = vec![];
     for tie in found.into_iter().flatten() {
         match ties.last_mut() {
@@ -179,6 +193,7 @@ fn ties_within<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>) -> Ve
 mod tests {
     use super::*;
     use crate::columns::Pairs;
+    use crate::simd::Set;
     use polysort_core::Masks;
 
     /// Keys that descend but for one tie, wherever that lies between two looks.
@@ -192,7 +207,8 @@ mod tests {
                 expected.sort_unstable();
                 let (mut sorted, mut values) = (keys, Vec::from_iter(0..len));
                 let columns = Pairs { keys: &mut sorted, values: &mut values, masks: Masks::UNSIGNED };
-                assert!(settle(columns, Window { low: 0, high: 32 }, false).is_none());
+                let network = Network { set: Set::Portable, whole: false };
+                assert!(settle(columns, Window { low: 0, high: 32 }, network, Threads::ONE).is_none());
                 assert!(sorted.into_iter().zip(values).eq(expected), "equal from {start} to {end}");
             }
         }

@@ -1,60 +1,122 @@
 //! Memory that outlives a call.
+//!
+//! What a call worked in is kept for the next one, since fresh memory costs a page fault for each page. It is freed when
+//! [`UNUSED_CALLS`] calls in a row had no use for it: a large sort leaves nothing behind for long, however many small ones follow.
 
+use crate::pages::advise_huge_pages;
 use crate::record::Record;
 use bytemuck::{Pod, Zeroable};
-use std::sync::{Mutex, PoisonError};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Calls that did not use a buffer after which it is freed.
+const UNUSED_CALLS: u32 = 64;
+
+/// Each thread counts its calls, and tells them so many at a time: a short sort cannot afford a lock.
+const COUNTED_CALLS: u32 = 16;
 
 /// One cache line, so that buffers start on one.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
-/// Buffers that no call uses at the moment.
-static FREE: Mutex<Vec<Vec<Line>>> = Mutex::new(Vec::new());
+/// Buffers of more lines than this (1 MiB) are large: each sort uses one of them.
+const LARGE_LINES: usize = (1 << 20) / size_of::<Line>();
 
-/// A buffer on loan from the pool; it goes back when dropped.
+/// A buffer that no call uses at the moment.
+struct Kept {
+    lines: Vec<Line>,
+    /// Calls since it was used last.
+    unused: u32,
+}
+
+static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+
+/// Bytes of all kept buffers.
+static KEPT_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// Calls of this thread that it has not told.
+    static CALLS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A buffer on loan from those that are kept; it goes back when dropped.
 pub(crate) struct Scratch(Vec<Line>);
 
 impl Scratch {
     /// A buffer of at least `len` records of arbitrary content.
     pub(crate) fn of<R: Record>(len: usize) -> Self {
-        let lines = roomy((len * size_of::<R>()).div_ceil(size_of::<Line>()));
-        let mut free = lock();
-        // The smallest that fits, so that a small sort does not take the buffer of a large one.
-        let best = (0..free.len()).filter(|&i| free[i].len() >= lines).min_by_key(|&i| free[i].len());
-        if let Some(best) = best {
-            return Self(free.swap_remove(best));
+        let lines = (len * size_of::<R>()).div_ceil(size_of::<Line>());
+        if lines == 0 {
+            return Self(vec![]);
         }
-        // None fits: what is there grows by being replaced.
-        let largest = (0..free.len()).max_by_key(|&i| free[i].len());
-        let outgrown = largest.map(|i| free.swap_remove(i));
-        drop(free);
+        let outgrown = {
+            let mut kept = lock();
+            // The smallest that is large enough; a small sort leaves the buffer of a large one to its age.
+            let most = (4 * lines).max(LARGE_LINES);
+            let fits = |at: &usize| (lines..=most).contains(&kept[*at].lines.len());
+            let best = (0..kept.len()).filter(fits).min_by_key(|&at| kept[at].lines.len());
+            if let Some(best) = best {
+                return Self(take(&mut kept, best).lines);
+            }
+            // Other large buffers are freed first: none is kept for nothing beside one that is used.
+            if lines > LARGE_LINES { take_all(&mut kept, |kept| kept.lines.len() > LARGE_LINES) } else { vec![] }
+        };
         drop(outgrown);
-        Self(bytemuck::zeroed_vec(lines))
+        let mut buffer = bytemuck::zeroed_vec(roomy(lines));
+        if lines > LARGE_LINES {
+            advise_huge_pages(bytemuck::cast_slice_mut(&mut buffer));
+        }
+        Self(buffer)
     }
 
     /// The first `len` records of the buffer.
     pub(crate) fn records<R: Record>(&mut self, len: usize) -> &mut [R] {
-        &mut self.all()[..len]
-    }
-
-    /// Two stretches of `len` records each.
-    pub(crate) fn two<R: Record>(&mut self, len: usize) -> (&mut [R], &mut [R]) {
-        let (left, right) = self.all().split_at_mut(len);
-        (left, &mut right[..len])
-    }
-
-    fn all<R: Record>(&mut self) -> &mut [R] {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.0);
-        let whole = bytes.len() / size_of::<R>() * size_of::<R>();
-        bytemuck::cast_slice_mut(&mut bytes[..whole])
+        bytemuck::cast_slice_mut(&mut bytes[..len * size_of::<R>()])
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        lock().push(std::mem::take(&mut self.0));
+        let lines = std::mem::take(&mut self.0);
+        if !lines.is_empty() {
+            KEPT_BYTES.fetch_add(size_of_val(&*lines), Ordering::Relaxed);
+            lock().push(Kept { lines, unused: 0 });
+        }
     }
+}
+
+/// Counts a call of an operation: buffers that many have not used are freed.
+#[inline]
+pub(crate) fn count_call() {
+    if KEPT_BYTES.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    let calls = CALLS.get() + 1;
+    CALLS.set(calls % COUNTED_CALLS);
+    if calls == COUNTED_CALLS {
+        let unused = {
+            let mut kept = lock();
+            kept.iter_mut().for_each(|kept| kept.unused += calls);
+            take_all(&mut kept, |kept| kept.unused > UNUSED_CALLS)
+        };
+        drop(unused);
+    }
+}
+
+/// Takes out the buffer at one position.
+fn take(kept: &mut Vec<Kept>, at: usize) -> Kept {
+    let taken = kept.swap_remove(at);
+    KEPT_BYTES.fetch_sub(size_of_val(&*taken.lines), Ordering::Relaxed);
+    taken
+}
+
+/// Takes out all buffers that `which` holds for.
+fn take_all(kept: &mut Vec<Kept>, which: impl Fn(&Kept) -> bool) -> Vec<Kept> {
+    let positions: Vec<usize> = (0..kept.len()).rev().filter(|&at| which(&kept[at])).collect();
+    positions.into_iter().map(|at| take(kept, at)).collect()
 }
 
 /// `lines` and up to an eighth more, so that buffers of nearly the same size serve for one another.
@@ -63,18 +125,18 @@ fn roomy(lines: usize) -> usize {
     lines.next_multiple_of(step)
 }
 
-/// Gives all pooled memory back to the allocator.
+/// Gives all kept memory back to the allocator.
 pub(crate) fn release() {
-    let freed = std::mem::take(&mut *lock());
+    let freed = take_all(&mut lock(), |_| true);
     drop(freed);
 }
 
-/// Bytes in the pool that no call uses.
-pub(crate) fn pooled_bytes() -> usize {
-    lock().iter().map(|buffer| buffer.len() * size_of::<Line>()).sum()
+/// Bytes that are kept and that no call uses.
+pub(crate) fn kept_bytes() -> usize {
+    KEPT_BYTES.load(Ordering::Relaxed)
 }
 
 /// A panic leaves the list whole: its entries are moved, never half written.
-fn lock() -> std::sync::MutexGuard<'static, Vec<Vec<Line>>> {
-    FREE.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock() -> MutexGuard<'static, Vec<Kept>> {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,18 +1,19 @@
-//! Many lists in one array: the pool takes them in tasks of about equal length, and a long one gets all threads.
+//! Many lists in one array: threads take them in tasks of about equal length, and a long one gets all threads.
 
 use crate::columns::Columns;
-use crate::sort::{sort, threads_for};
-use crate::tuning::TASK;
+use crate::sort::sort;
+use crate::threads::Threads;
+use crate::tuning::{TASK, sort_ns};
 use crate::window::Window;
 use polysort_core::Segments;
 
-/// Sorts each of `segments`, which have been checked, stably by `window`; `whole` as in [`small::sort`](crate::small::sort).
-pub(crate) fn sort_segments<C: Columns>(columns: C, segments: Segments<'_>, window: Window, whole: bool) {
-    let tasks = Tasks { segments, window, whole };
-    if threads_for(columns.len() * size_of::<C::Record>()) == 1 {
+/// Sorts each of `segments`, which have been checked, stably by `window`; `whole` as in [`Network`](crate::columns::Network).
+pub(crate) fn sort_segments<C: Columns>(columns: C, segments: Segments<'_>, window: Window, whole: bool, threads: Threads) {
+    let tasks = Tasks { segments, window, whole, threads };
+    if threads.is_one() {
         tasks.run_all(columns, 0, 0..segments.len());
     } else {
-        rayon::scope(|_| tasks.split(columns, 0, 0..segments.len()));
+        tasks.split(columns, 0, 0..segments.len());
     }
 }
 
@@ -21,6 +22,7 @@ struct Tasks<'a> {
     segments: Segments<'a>,
     window: Window,
     whole: bool,
+    threads: Threads,
 }
 
 impl Tasks<'_> {
@@ -38,7 +40,7 @@ impl Tasks<'_> {
         }
         let cut = self.segments.range(low).start;
         let (left, right) = columns.split_at(cut - start);
-        rayon::join(|| self.split(left, start, range.start..low), || self.split(right, cut, low..range.end));
+        self.threads.join(|| self.split(left, start, range.start..low), || self.split(right, cut, low..range.end));
     }
 
     fn run_all<C: Columns>(self, columns: C, start: usize, range: core::ops::Range<usize>) {
@@ -48,7 +50,7 @@ impl Tasks<'_> {
             let (_, rest) = columns.split_at(segment.start - at);
             let (own, rest) = rest.split_at(segment.len());
             if segment.len() > 1 {
-                sort(own, self.window, self.whole);
+                sort(own, self.window, self.whole, self.threads.at_most(sort_ns::<C::Record>(segment.len())));
             }
             (columns, at) = (rest, segment.end);
         }

@@ -14,12 +14,13 @@
 //! 3. A guess is a bar only once `k` of the keys to come were counted below it. Then sorted input, from the wrong end, is read twice.
 
 use crate::columns::Indices;
-use crate::sort::{sort, threads_for};
-use crate::tuning::{SELECT_AHEAD, SELECT_FRACTION, SELECT_LEAST, SELECT_ROOM, SELECT_SAMPLES, TASK};
+use crate::record::Pair;
+use crate::sort::sort;
+use crate::threads::Threads;
+use crate::tuning::{SELECT_AHEAD, SELECT_FRACTION, SELECT_LEAST, SELECT_ROOM, SELECT_SAMPLES, TASK, scan_ns, sort_ns};
 use crate::window::Window;
 use core::ops::Range;
 use polysort_core::{Segments, Spec, Word};
-use rayon::prelude::*;
 
 /// Keys that are tested at once.
 const BLOCK: usize = 64;
@@ -29,25 +30,31 @@ const PART: usize = 8;
 
 /// The indices of the first `k` keys in the order of `spec`, equal ones by index. There are at most 2³² keys, and `k` is
 /// from 1 to their number.
-pub(crate) fn top_k<W: Word>(keys: &[W], k: usize, spec: Spec) -> Vec<u32> {
-    let threads = threads_for(size_of_val(keys));
-    let share = keys.len().div_ceil(threads);
-    let stretch = |index: usize| (index * share).min(keys.len())..((index + 1) * share).min(keys.len());
-    let best = match threads {
-        1 => Best::of(keys, 0..keys.len(), k, spec),
-        _ => (0..threads).into_par_iter().map(|i| Best::of(keys, stretch(i), k, spec)).reduce(|| Best::none(k, 0), Best::join),
-    };
+pub(crate) fn top_k<W: Word>(keys: &[W], k: usize, spec: Spec, threads: Threads) -> Vec<u32> {
+    let threads = threads.at_most(scan_ns(size_of_val(keys)));
+    let share = keys.len().div_ceil(threads.count());
+    let chunk = |index: usize| (index * share).min(keys.len())..((index + 1) * share).min(keys.len());
+    let best = threads.map(threads.count(), |index| Best::of(keys, chunk(index), k, spec));
+    // In the order of their chunks, so that the other's indices are the higher ones.
+    let best = best.into_iter().reduce(Best::join).unwrap_or_else(|| Best::none(k, 0));
     best.sorted().into_iter().map(|(_, index)| index).collect()
 }
 
 /// The indices of the first `k` keys of each of `segments`, which have been checked, one segment after the other: what `found` has
 /// room for. There are at most 2³² keys.
-pub(crate) fn top_k_segments<W: Word>(keys: &[W], k: usize, segments: Segments<'_>, spec: Spec, found: &mut [u32]) {
-    let tasks = Tasks { keys, k, segments, spec };
-    if threads_for(size_of_val(keys)) == 1 {
+pub(crate) fn top_k_segments<W: Word>(
+    keys: &[W],
+    k: usize,
+    segments: Segments<'_>,
+    spec: Spec,
+    found: &mut [u32],
+    threads: Threads,
+) {
+    let tasks = Tasks { keys, k, segments, spec, threads };
+    if threads.is_one() {
         tasks.run_all(0..segments.len(), found);
     } else {
-        rayon::scope(|_| tasks.split(0..segments.len(), found));
+        tasks.split(0..segments.len(), found);
     }
 }
 
@@ -57,6 +64,7 @@ struct Tasks<'a, W> {
     k: usize,
     segments: Segments<'a>,
     spec: Spec,
+    threads: Threads,
 }
 
 impl<W: Word> Tasks<'_, W> {
@@ -78,7 +86,7 @@ impl<W: Word> Tasks<'_, W> {
         }
         let (left, right) = (range.start..low, low..range.end);
         let (first, second) = found.split_at_mut(left.clone().map(|segment| self.found_in(segment)).sum());
-        rayon::join(|| self.split(left, first), || self.split(right, second));
+        self.threads.join(|| self.split(left, first), || self.split(right, second));
     }
 
     /// How many keys a segment gives.
@@ -103,7 +111,7 @@ impl<W: Word> Tasks<'_, W> {
         }
         let (keys, start) = (&self.keys[range.clone()], range.start as u32);
         if place.len() < keys.len() / SELECT_FRACTION {
-            let selected = top_k(keys, place.len(), self.spec);
+            let selected = top_k(keys, place.len(), self.spec, self.threads);
             for (index, selected) in place.iter_mut().zip(selected) {
                 *index = start + selected;
             }
@@ -111,7 +119,8 @@ impl<W: Word> Tasks<'_, W> {
         }
         order.clear();
         order.extend((0..keys.len() as u64).map(|index| (range.start as u64 + index) as u32));
-        sort(Indices { keys, indices: order, masks: self.spec.masks }, Window::of(self.spec), false);
+        let columns = Indices::new(self.keys, range.start, order, self.spec.masks);
+        sort(columns, Window::of(self.spec), false, self.threads.at_most(sort_ns::<Pair<W, u32>>(keys.len())));
         place.copy_from_slice(&order[..place.len()]);
     }
 }

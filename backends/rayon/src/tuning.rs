@@ -1,56 +1,96 @@
 //! Every number that only speed depends on, with what it was chosen by.
 //!
-//! Measured on a 2-core AMD Zen 5 machine (48 KiB L1d, 1 MiB L2 a core, 32 MiB L3) by `polysort bench`; `BYTES` are bytes of
-//! records, so that a wide key gets as much cache as a narrow one.
+//! `BYTES` are bytes of records, so that a wide key gets as much cache as a narrow one. What depends on the machine is in [`Tuning`].
 
-/// Up to this many records are sorted by comparisons: below it a radix pass spends more on its counters than on keys.
-pub(crate) const SMALL: usize = 112;
+use crate::machine::Machine;
+use crate::simd::Set;
 
-/// The same for keys alone, of four bytes; wider ones more, as a radix sort costs by the byte.
-pub(crate) const SMALL_KEYS: usize = 160;
+/// What depends on the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tuning {
+    /// Records of up to this size are sorted by one thread in one pass, then by networks: they and their scratch fit in the caches of a core.
+    pub(crate) cached_bytes: usize,
+    /// Records of a bucket of this size are sorted from where the partition put them, even if they do not fit in the caches of a core.
+    pub(crate) near_bytes: usize,
+    /// Records of a bucket of a partition, at most: with as much scratch, it fits in half of a core's cache.
+    pub(crate) bucket_bytes: usize,
+    /// From this size on, a partition writes past the cache: what it writes would be evicted before it is read again.
+    pub(crate) stream_bytes: usize,
+    /// The write-combining blocks of a partition, together.
+    pub(crate) buffer_bytes: usize,
+}
 
-/// The same for keys alone whose topmost digit is unevenly spread, so that passes would need more bits.
-pub(crate) const SMALL_SKEWED: usize = 320;
+impl Tuning {
+    fn of(machine: Machine) -> Self {
+        Self {
+            cached_bytes: machine.l2,
+            near_bytes: 4 * machine.l2,
+            bucket_bytes: machine.l2 / 4,
+            stream_bytes: machine.l3 / 8,
+            buffer_bytes: machine.l2 / 8,
+        }
+    }
+}
 
-/// Buckets of up to this size are sorted by LSD passes; a partition aims at half of it. Two such buffers and the counters fit
-/// in a core's L2.
-pub(crate) const CACHE_BYTES: usize = 512 << 10;
+/// The numbers for this machine.
+pub(crate) fn tuning() -> Tuning {
+    Tuning::of(Machine::this())
+}
 
-/// The same for a sort on one thread that has not been split: the L3 serves it as well, and a partition costs a pass.
-pub(crate) const SERIAL_BYTES: usize = 1 << 20;
+/// Rows of a network's registers that are sorted without a partition, at most. Measured: AVX-512 sorts 1024 `u32` in 1.5 ns a key; a
+/// partition and networks take 2.0.
+const FEW_ROWS: usize = 64;
 
-/// From this many bytes on, a sort is spread over the pool: waking it takes some 10 µs.
-pub(crate) const PARALLEL_BYTES: usize = 1 << 20;
+/// The share of the few records that is best for a bucket: 8 rows of registers.
+pub(crate) const BUCKETS_OF_FEW: usize = 8;
 
-/// From this many bytes on, a partition writes past the cache: what it writes would be evicted before it is read again.
-pub(crate) const STREAM_BYTES: usize = 8 << 20;
+/// The most keys of words of `bits` bits that a network sorts without a partition.
+pub(crate) fn few_keys(set: Set, bits: u32) -> usize {
+    // Bytes are sorted as words of 16 bits, up to 256 of them.
+    let most = if bits == 8 { 256 } else { usize::MAX };
+    (FEW_ROWS * set.lanes(bits.max(16))).min(most)
+}
 
-/// Bits that a partition counts to choose its buckets by. The counters, two sets of them, stay in the L1.
-pub(crate) const COUNTED_BITS: u32 = 12;
+/// The most records that are sorted by tickets without a partition: those of 64 bits count.
+pub(crate) fn few_tickets(set: Set) -> usize {
+    FEW_ROWS * set.lanes(64)
+}
 
-/// Buckets of a partition, at most.
+/// Bits of the digit of a pass in the cache, at most: the counters must stay in the L1 beside the lines that are written to.
+pub(crate) const PASS_BITS: u32 = 11;
+
+/// Bits that a partition of what does not fit in a cache counts to choose its buckets by.
+pub(crate) const COUNTED_BITS: u32 = 11;
+
+/// Buckets of such a partition, at most.
 pub(crate) const MAX_BUCKETS: usize = 512;
 
-/// Buckets of a partition for each thread, at least, if the keys allow it: the last ones to be sorted leave threads idle.
+/// Buckets for each thread, at least, if the keys allow it: the last ones to be sorted leave threads idle.
 pub(crate) const BUCKETS_A_THREAD: usize = 8;
 
-/// Digits of an LSD pass: at most this many bits, since the counters must stay in the L1 beside the lines written to.
-pub(crate) const PASS_BITS: u32 = 12;
+/// Bytes of a bucket that each chunk should have, at least: at the ends it shares lines with other threads' chunks.
+pub(crate) const SHARE_BYTES: usize = 1 << 10;
 
-/// An LSD over `2^k` records sorts the top `k + SLACK_BITS` bits by passes and what is then still equal by comparison: one record in
-/// `2^SLACK_BITS` of uniform keys.
-pub(crate) const SLACK_BITS: u32 = 5;
+/// Blocks of a bucket that each chunk should have, at least, if they are written past the cache.
+pub(crate) const STREAM_BLOCKS: usize = 4;
 
-/// A run of records that are equal so far is sorted by insertion up to this length, else by passes.
-pub(crate) const INSERTION: usize = 24;
+/// Work on one thread, in nanoseconds, from which on other threads are asked: a thread takes some 10 µs to wake.
+pub(crate) const ENTER_NS: u64 = 300_000;
 
-/// The write-combining blocks of a partition, together. Smaller than the L1 measured slower: what counts is to write much at once.
-pub(crate) const BUFFER_BYTES: usize = 64 << 10;
+/// Work that each thread should have, in nanoseconds.
+pub(crate) const THREAD_NS: u64 = 25_000;
 
-/// Keys that a partition looks at to guess which bits vary.
-pub(crate) const SAMPLES: usize = 128;
+/// About how long one thread takes to sort so many records, in nanoseconds.
+pub(crate) fn sort_ns<R>(len: usize) -> u64 {
+    (len as u64 * (4 + size_of::<R>() as u64)) / 4
+}
 
-/// From this many 16-bit keys on, alone, counting all 65 536 values beats two passes.
+/// About how long one thread takes to read so many bytes and do little with them, in nanoseconds.
+pub(crate) fn scan_ns(bytes: usize) -> u64 {
+    bytes as u64 / 10
+}
+
+/// From this many 16-bit keys on, alone, counting all 65 536 values beats a pass and networks.
 pub(crate) const COUNT_16: usize = 1 << 18;
 
 /// Values that a dictionary counts, at most, and the keys that it is made from.
@@ -63,7 +103,7 @@ pub(crate) const FIRST_SAMPLES: usize = 128;
 /// From this many keys alone on, a look is taken whether they have few values.
 pub(crate) const COUNT_FEW: usize = 1 << 15;
 
-/// Records of a segmented sort that are one task of the pool.
+/// Records that are one task of a scan, a merge or a segmented sort.
 pub(crate) const TASK: usize = 32 << 10;
 
 /// A selection of at least one key in this many sorts everything instead.
@@ -91,4 +131,5 @@ pub(crate) const TOUCHED_BYTES: usize = 24 << 10;
 /// Bytes that come from memory together, at least.
 pub(crate) const CACHE_LINE: usize = 64;
 
-const _: () = assert!(SMALL >= INSERTION && PASS_BITS <= 16 && COUNTED_BITS <= 16 && MAX_BUCKETS <= 1 << 16);
+const _: () = assert!(PASS_BITS < crate::scatter::MAX_DIGITS.ilog2() && COUNTED_BITS < crate::scatter::MAX_DIGITS.ilog2());
+const _: () = assert!(FEW_ROWS * 8 <= crate::tickets::MAX);

@@ -13,16 +13,16 @@
 //! every number of threads. `nearest` does not store all distances.
 
 use crate::RayonBackend;
-use crate::sort::threads_for;
+use crate::threads::Threads;
 use crate::top_k::Best;
-use crate::tuning::{CACHE_LINE, TOUCHED, TOUCHED_BYTES, VECTOR_TASK_BYTES};
+use crate::tuning::{CACHE_LINE, TOUCHED, TOUCHED_BYTES, VECTOR_TASK_BYTES, scan_ns};
 use crate::wide::{Wide, widest};
 use core::ops::{Range, RangeInclusive};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use polysort_core::vector::{Distances, Metric, NO_SLOT, Nearest, Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_core::{Error, Masks};
-use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Independent partial sums of a distance: enough to keep the vector units busy during the latency of an addition.
 const LANES: usize = 16;
@@ -188,19 +188,19 @@ impl<T: Kept> Task<'_, T> {
     fn distances(&self, backend: &RayonBackend) -> Result<Distances, Error> {
         let candidates = self.search.candidate_indices;
         let mut found = Distances { distances: vec![0.0; candidates.len()], slots: vec![0; candidates.len()] };
-        let mut bad = 0;
-        let bytes = self.bytes(candidates.len());
-        backend.run(bytes, || {
-            let Distances { distances, slots } = &mut found;
-            bad = if threads_for(bytes) == 1 {
-                self.chunk(0, distances, slots)
-            } else {
-                let task = self.candidates_a_task();
-                let chunks = distances.par_chunks_mut(task).zip(slots.par_chunks_mut(task)).enumerate();
-                chunks.map(|(index, (distances, slots))| self.chunk(index * task, distances, slots)).sum()
-            };
+        let bad = AtomicU64::new(0);
+        backend.run(scan_ns(self.bytes(candidates.len())), |threads| {
+            let task = if threads.is_one() { candidates.len().max(1) } else { self.candidates_a_task() };
+            let tasks = found.distances.chunks_mut(task).zip(found.slots.chunks_mut(task)).enumerate().collect();
+            threads.for_each(
+                tasks,
+                || (),
+                |(), (index, (distances, slots)): (usize, (&mut [f32], &mut [u32]))| {
+                    bad.fetch_add(self.chunk(index * task, distances, slots), Ordering::Relaxed);
+                },
+            );
         });
-        self.check_bad(bad)?;
+        self.check_bad(bad.into_inner())?;
         Ok(found)
     }
 
@@ -237,42 +237,46 @@ impl<T: Kept> Task<'_, T> {
         let range = |query: usize| offsets[query] as usize..offsets[query + 1] as usize;
         let most = (0..queries).map(|query| range(query).len()).max().unwrap_or(0).min(k);
         let (mut distances, mut slots) = (vec![f32::INFINITY; queries * most], vec![NO_SLOT; queries * most]);
-        let mut bad = 0;
-        let bytes = self.bytes(self.search.candidate_indices.len());
-        backend.run(bytes, || {
+        let bad = AtomicU64::new(0);
+        backend.run(scan_ns(self.bytes(self.search.candidate_indices.len())), |threads| {
             // Wrong candidates are an error for every `k`, also if none is to be selected.
-            let rows = |(query, (distances, slots)): (usize, (&mut [f32], &mut [u32]))| {
-                let (best, bad) = self.best(query, range(query), most);
-                for (place, (rank, candidate)) in best.sorted().into_iter().enumerate() {
-                    distances[place] = f32::from_bits(ORDER.invert(rank));
-                    slots[place] = self.slot(self.search.candidate_indices[candidate as usize]).unwrap_or(NO_SLOT);
-                }
-                bad
-            };
-            bad = if most == 0 {
-                self.count_bad()
-            } else if threads_for(bytes) == 1 {
-                distances.chunks_mut(most).zip(slots.chunks_mut(most)).enumerate().map(rows).sum()
-            } else {
-                let few = self.candidates_a_task() / (self.search.candidate_indices.len() / queries).max(1);
-                let places = distances.par_chunks_mut(most).zip(slots.par_chunks_mut(most)).enumerate();
-                places.with_min_len(few.max(1)).map(rows).sum()
-            };
+            if most == 0 {
+                return bad.store(self.count_bad(), Ordering::Relaxed);
+            }
+            let few = self.candidates_a_task() / (self.search.candidate_indices.len() / queries).max(1);
+            let rows = if threads.is_one() { queries } else { few.max(1) };
+            let tasks = distances.chunks_mut(most * rows).zip(slots.chunks_mut(most * rows)).enumerate().collect();
+            threads.for_each(
+                tasks,
+                || (),
+                |(), (task, (distances, slots)): (usize, (&mut [f32], &mut [u32]))| {
+                    for (row, (distances, slots)) in distances.chunks_mut(most).zip(slots.chunks_mut(most)).enumerate() {
+                        let query = task * rows + row;
+                        let (best, wrong) = self.best(query, range(query), most, threads);
+                        bad.fetch_add(wrong, Ordering::Relaxed);
+                        for (place, (rank, candidate)) in best.sorted().into_iter().enumerate() {
+                            distances[place] = f32::from_bits(ORDER.invert(rank));
+                            slots[place] = self.slot(self.search.candidate_indices[candidate as usize]).unwrap_or(NO_SLOT);
+                        }
+                    }
+                },
+            );
         });
-        self.check_bad(bad)?;
+        self.check_bad(bad.into_inner())?;
         Nearest::new(most, distances, slots)
     }
 
     /// Returns the best `k` of a query's candidates, and the number of wrong candidates. All threads share the work if there are many candidates.
-    fn best(&self, query: usize, candidates: Range<usize>, k: usize) -> (Best<u32>, u64) {
+    fn best(&self, query: usize, candidates: Range<usize>, k: usize, threads: Threads) -> (Best<u32>, u64) {
         let task = self.candidates_a_task();
         if candidates.len() <= 2 * task {
             return self.best_of(query, candidates, k);
         }
         let middle = candidates.start + candidates.len() / 2;
-        let halves =
-            rayon::join(|| self.best(query, candidates.start..middle, k), || self.best(query, middle..candidates.end, k));
-        let ((first, bad), (second, more)) = halves;
+        let ((first, bad), (second, more)) = threads.join(
+            || self.best(query, candidates.start..middle, k, threads),
+            || self.best(query, middle..candidates.end, k, threads),
+        );
         (first.join(second), bad + more)
     }
 

@@ -1,0 +1,128 @@
+//! The sort of what fits in a core's cache: one partition into buckets of some dozen records, each of which is then sorted by networks.
+//!
+//! ```text
+//! choose a digit       from a sample                                  digit.rs
+//! count, scatter       into scratch, stably                           scatter.rs
+//! for each bucket      a network, written where it belongs            columns.rs, simd/
+//! ```
+//!
+//! Stable sorts of fewer records take two passes instead ([`passes`]).
+//!
+//! What makes it fast: a pass costs about as much as two levels of a quicksort and does the work of six to eleven; networks cost little
+//! for few keys, and nothing depends on what the keys are like. A bucket that came out large is sorted in the same way.
+
+use crate::columns::{Columns, Key, Network, Source};
+use crate::digit::{Classify, Digit, DigitBits};
+use crate::passes;
+use crate::scatter::{Counters, MAX_DIGITS, count, place};
+use crate::scratch::Scratch;
+use crate::threads::Threads;
+use crate::tuning::{BUCKETS_OF_FEW, PASS_BITS};
+use crate::window::Window;
+
+/// Sorts `columns`, stably by `window`, with as much scratch. `even` as in [`Digit::choose`].
+pub(crate) fn sort<C: Columns>(network: Network, mut columns: C, scratch: &mut [C::Record], window: Window, even: bool) {
+    if columns.len() <= C::few(network) {
+        return columns.sort_few(network, window);
+    }
+    if even && suits_passes::<C>(network, columns.len()) {
+        let mut sorted = Scratch::of::<C::Record>(columns.len());
+        let sorted = sorted.records(columns.len());
+        if passes::sort_into(&columns, window, scratch, sorted) {
+            return columns.write(sorted);
+        }
+    }
+    let (bits, mut ends) = (pass_bits::<C>(network, columns.len()), [0; MAX_DIGITS]);
+    if let Some(digit) = partition(&columns, scratch, window, bits, even, &mut ends) {
+        finish(network, columns, scratch, digit, &ends);
+    }
+}
+
+/// As [`sort`], but of `records`, which are written to `columns`.
+pub(crate) fn sort_into<C: Columns>(
+    network: Network,
+    records: &[C::Record],
+    mut columns: C,
+    scratch: &mut [C::Record],
+    window: Window,
+    even: bool,
+) {
+    if even && suits_passes::<C>(network, records.len()) {
+        let mut sorted = Scratch::of::<C::Record>(records.len());
+        let sorted = sorted.records(records.len());
+        if passes::sort_into(records, window, scratch, sorted) {
+            return columns.write(sorted);
+        }
+    }
+    let (bits, mut ends) = (pass_bits::<C>(network, records.len()), [0; MAX_DIGITS]);
+    match partition(records, scratch, window, bits, even, &mut ends) {
+        Some(digit) => finish(network, columns, scratch, digit, &ends),
+        None => columns.write(records),
+    }
+}
+
+/// Whether two passes are faster than a partition and tickets for so many records.
+fn suits_passes<C: Columns>(network: Network, len: usize) -> bool {
+    C::has_tickets(network) && len <= passes::MAX
+}
+
+/// Bits of a digit that leaves as few records of `len` in a bucket as networks sort best; of uneven records, as many as counters cost little
+/// beside the records.
+fn pass_bits<C: Columns>(network: Network, len: usize) -> DigitBits {
+    let bucket = (C::few(network) / BUCKETS_OF_FEW).max(1);
+    let bits = |buckets: usize| buckets.next_power_of_two().ilog2().clamp(1, PASS_BITS);
+    DigitBits { few: bits(len.div_ceil(bucket)), many: bits(len / 2) }
+}
+
+/// Moves the records of `source` to `target` by a digit, stably, and puts into `ends`, which are zero, where each digit's end; `None` if
+/// all records are equal.
+fn partition<S: Source + ?Sized>(
+    source: &S,
+    target: &mut [S::Record],
+    window: Window,
+    bits: DigitBits,
+    even: bool,
+    ends: &mut Counters,
+) -> Option<Digit<Key<S>>> {
+    let digit = Digit::choose(source, window, bits, even, Threads::ONE)?;
+    match digit.as_bits() {
+        Some(class) => partition_by(source, target, class, digit.count, ends),
+        None => partition_by(source, target, digit.as_clamped(), digit.count, ends),
+    }
+    Some(digit)
+}
+
+fn partition_by<S: Source + ?Sized>(
+    source: &S,
+    target: &mut [S::Record],
+    class: impl Classify<Key<S>>,
+    digits: usize,
+    counters: &mut Counters,
+) {
+    source.read_keys(0..source.len(), |keys| count(keys, class, counters));
+    let mut sum = 0;
+    for counter in &mut counters[..digits] {
+        sum += std::mem::replace(counter, sum);
+    }
+    source.read(0..source.len(), |records| place(records, class, counters, target));
+}
+
+/// Sorts each bucket of a partition into its part of `columns`.
+fn finish<C: Columns>(network: Network, columns: C, records: &mut [C::Record], digit: Digit<Key<C>>, ends: &Counters) {
+    let (few, len) = (C::few(network), records.len());
+    let (mut columns, mut records, mut start) = (columns, records, 0);
+    for (at, &end) in ends[..digit.count].iter().enumerate() {
+        let (mut own_columns, other_columns) = columns.split_at((end - start) as usize);
+        let (own, others) = records.split_at_mut((end - start) as usize);
+        (columns, records, start) = (other_columns, others, end);
+        let left = digit.left(at..at + 1);
+        if own.len() <= 1 || left.is_empty() {
+            own_columns.write(own);
+        } else if own.len() <= few {
+            own_columns.finish(network, own, left);
+        } else {
+            own_columns.write(own);
+            sort(network, own_columns, own, left, own.len() <= len / 2);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Which bits of a key a partition goes by.
+//!
+//! The bits should tell keys apart as evenly as possible, whatever the keys are like. A sample shows which bits vary. Where nearly all
+//! samples share more bits than the rest do (numbers that are small but for a few, floats near 1), the digit is taken from below
+//! those bits, and the few keys that differ in them get a digit of their own at either end:
+//!
+//! ```text
+//! ranks   |0                |base           base + 2^bits digits|                 |
+//! digits  |------- 0 -------| 1 | 2 | 3 |  …  |     2^bits      |- 2^bits + 1 ----|
+//! ```
+
+use crate::columns::{Key, Source};
+use crate::threads::Threads;
+use crate::tuning::scan_ns;
+use crate::window::Window;
+use core::ops::Range;
+use num_traits::Zero;
+use polysort_core::Word;
+
+/// Keys that are looked at before a partition.
+const SAMPLES: usize = 64;
+
+/// Samples at either end that may be left out of the range of digits.
+const LEFT_OUT: usize = SAMPLES / 16;
+
+/// Bits that the range must shrink by to make the two digits at its ends worth their cost.
+const WORTH_BITS: u32 = 2;
+
+/// A map from keys to small numbers that keeps their order.
+pub(crate) trait Classify<W>: Copy + Sync {
+    fn class(self, key: W) -> usize;
+}
+
+/// The bits of a key from `shift` on, as many as `mask` has.
+#[derive(Clone, Copy)]
+pub(crate) struct Bits {
+    shift: u32,
+    mask: usize,
+}
+
+impl Bits {
+    /// The bits of a window, which has fewer than a word has.
+    pub(crate) fn of(window: Window) -> Self {
+        Self { shift: window.low, mask: window.digits() - 1 }
+    }
+
+    /// The number of different digits.
+    pub(crate) fn count(self) -> usize {
+        self.mask + 1
+    }
+
+    /// The same without the lowest `bits` of them.
+    pub(crate) fn coarser(self, bits: u32) -> Self {
+        Self { shift: self.shift + bits, mask: self.mask >> bits }
+    }
+}
+
+impl<W: Word> Classify<W> for Bits {
+    #[inline(always)]
+    fn class(self, key: W) -> usize {
+        (key >> self.shift as usize).index() & self.mask
+    }
+}
+
+/// The same of what a key exceeds `base` by, up to `last`; bits that are not in `ones` do not count.
+#[derive(Clone, Copy)]
+pub(crate) struct Clamped<W> {
+    ones: W,
+    base: W,
+    shift: u32,
+    last: usize,
+}
+
+impl<W: Word> Classify<W> for Clamped<W> {
+    #[inline(always)]
+    fn class(self, key: W) -> usize {
+        let above = (key & self.ones).saturating_sub(self.base) >> self.shift as usize;
+        // Compared as a word: an index holds no more than 64 bits.
+        if above > W::truncate(self.last as u128) { self.last } else { above.index() }
+    }
+}
+
+/// How many bits a digit may have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DigitBits {
+    /// Of keys that are spread evenly.
+    pub(crate) few: u32,
+    /// Of others.
+    pub(crate) many: u32,
+}
+
+/// A digit: of all keys of a source, each has one below `count`, and these are in the order of the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Digit<W> {
+    /// The window that the keys are to be sorted by.
+    window: Window,
+    /// The least rank of digit 0, but for those below it.
+    base: W,
+    shift: u32,
+    pub(crate) count: usize,
+    /// The first and the end of the digits whose keys agree in all bits of the window from `shift` on; other digits take what is below
+    /// and above.
+    first_inner: usize,
+    end_inner: usize,
+}
+
+impl<W: Word> Digit<W> {
+    /// A digit for the keys of `source`, of which there is one at least; `None` if all are equal in `window`. It has at most `bits.few` bits
+    /// if keys are spread evenly, and at most `bits.many` if they are not, or if so many bits tell all keys apart.
+    ///
+    /// With `even` keys are trusted to be no more uneven than a sample shows; else their topmost bit that varies is the digit's.
+    pub(crate) fn choose<S: Source + ?Sized>(
+        source: &S,
+        window: Window,
+        bits: DigitBits,
+        even: bool,
+        threads: Threads,
+    ) -> Option<Self>
+    where
+        S::Record: crate::record::Record<Key = W>,
+    {
+        let sample = Sample::of(source, window.ones());
+        let mut block = Window { high: sample.varying_high(), ..window };
+        if block.high < window.high {
+            block = window.narrowed(varying(source, threads));
+        }
+        if block.is_empty() {
+            return None;
+        }
+        if block.width() <= bits.many {
+            return Some(Self::plain(block, bits.many));
+        }
+        if even && sample.is_even(block) {
+            return Some(Self::plain(block, bits.few));
+        }
+        match sample.without_ends(block).filter(|_| even) {
+            Some((first, high)) => Some(Self::clamped(Window { low: block.low, ..window }, first, high, bits.few)),
+            None => Some(Self::plain(block, bits.many)),
+        }
+    }
+
+    /// The topmost `bits` bits of `block`; keys differ in no bit of their window above it.
+    fn plain(block: Window, bits: u32) -> Self {
+        let top = block.top(bits);
+        let count = top.digits();
+        Self { window: block, base: W::zero(), shift: top.low, count, first_inner: 0, end_inner: count }
+    }
+
+    /// The topmost `bits` bits below bit `high`, of ranks that agree with `first` above it; one digit more for others.
+    fn clamped(window: Window, first: W, high: u32, bits: u32) -> Self {
+        let high = high.max(window.low);
+        let bits = bits.min(high - window.low);
+        let shift = high - bits;
+        let start = first & !Window { low: 0, high }.ones::<W>();
+        let digit = W::one() << shift as usize;
+        // The digit below the first takes all that is less.
+        let first_inner = usize::from(start >= digit);
+        let base = if first_inner == 1 { start - digit } else { start };
+        let end_inner = first_inner + (1 << bits);
+        Self { window, base, shift, count: end_inner + 1, first_inner, end_inner }
+    }
+
+    /// Whether digits are plain bits of the key.
+    pub(crate) fn as_bits(self) -> Option<Bits> {
+        let is_plain = self.end_inner == self.count;
+        is_plain.then_some(Bits { shift: self.shift, mask: self.count - 1 })
+    }
+
+    pub(crate) fn as_clamped(self) -> Clamped<W> {
+        Clamped { ones: self.window.ones(), base: self.base, shift: self.shift, last: self.count - 1 }
+    }
+
+    /// The digits of which each has keys that agree in all bits from its lowest on: a power of two of them.
+    pub(crate) fn inner(self) -> Range<usize> {
+        self.first_inner..self.end_inner
+    }
+
+    /// What is left to sort keys by that have one of `2^k` digits, side by side from a multiple of `2^k` among the inner ones.
+    pub(crate) fn left(self, digits: Range<usize>) -> Window {
+        if digits.start < self.first_inner || digits.end > self.end_inner {
+            return self.window;
+        }
+        Window { high: (self.shift + digits.len().ilog2()).max(self.window.low), ..self.window }
+    }
+}
+
+/// Ranks of keys from all over a source.
+struct Sample<W> {
+    ranks: [W; SAMPLES],
+}
+
+impl<W: Word> Sample<W> {
+    fn of<S: Source + ?Sized>(source: &S, ones: W) -> Self
+    where
+        S::Record: crate::record::Record<Key = W>,
+    {
+        let mut ranks = [W::zero(); SAMPLES];
+        let len = source.len() as u128;
+        for (at, rank) in ranks.iter_mut().enumerate() {
+            // Not evenly spaced: keys might be periodic.
+            let part = (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let place = ((len * u128::from(part)) >> 64) as usize;
+            source.read_keys(place..place + 1, |keys| *rank = keys[0] & ones);
+        }
+        Self { ranks }
+    }
+
+    /// The end of the bits in which samples differ.
+    fn varying_high(&self) -> u32 {
+        let varying = self.ranks.iter().fold(W::zero(), |varying, &rank| varying | (rank ^ self.ranks[0]));
+        W::BITS - varying.leading_zeros()
+    }
+
+    /// Whether the top bits of `block` tell samples apart.
+    fn is_even(&self, block: Window) -> bool {
+        let top = block.top(5);
+        // Of 32 digits even keys would show 28.
+        let seen = self.ranks.iter().fold(0_u32, |seen, &rank| seen | 1 << top.digit(rank));
+        seen.count_ones() >= 12 || top.width() < 5
+    }
+
+    /// A rank, and the end of the bits in which nearly all samples may differ from it, if these are fewer than `block` has.
+    fn without_ends(&self, block: Window) -> Option<(W, u32)> {
+        let mut ranks = self.ranks;
+        ranks.sort_unstable();
+        let (first, last) = (ranks[LEFT_OUT], ranks[SAMPLES - 1 - LEFT_OUT]);
+        let high = W::BITS - (first ^ last).leading_zeros();
+        (high.max(block.low) + WORTH_BITS <= block.high).then_some((first, high))
+    }
+}
+
+/// The bits in which any two keys differ.
+pub(crate) fn varying<S: Source + ?Sized>(source: &S, threads: Threads) -> Key<S> {
+    let (len, first) = (source.len(), source.first_key());
+    let shares = threads.at_most(scan_ns(len * size_of::<S::Record>())).count();
+    let varying = threads.map(shares, |share| {
+        let mut varying = Key::<S>::zero();
+        let range = len * share / shares..len * (share + 1) / shares;
+        source.read_keys(range, |keys| varying = keys.iter().fold(varying, |varying, &key| varying | (key ^ first)));
+        varying
+    });
+    varying.into_iter().fold(Key::<S>::zero(), |all, varying| all | varying)
+}

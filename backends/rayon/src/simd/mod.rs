@@ -1,0 +1,210 @@
+//! Sorting networks on the widest vector instructions that the processor has, chosen when the program runs.
+//!
+//! `registers` says what a network needs of a set of instructions, `network` is written once over it; `avx512`, `avx2`, `neon` and
+//! `portable` are the sets.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod network;
+mod portable;
+mod registers;
+
+pub(crate) use registers::Map;
+
+use polysort_core::Word;
+#[cfg(target_arch = "x86_64")]
+use registers::Registers;
+use std::sync::OnceLock;
+
+/// A set of vector instructions that this processor has.
+#[derive(Clone, Copy)]
+pub(crate) enum Set {
+    #[cfg(target_arch = "x86_64")]
+    Avx512(pulp::x86::V4),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(pulp::x86::V3),
+    #[cfg(target_arch = "aarch64")]
+    Neon(pulp::aarch64::Neon),
+    Portable,
+}
+
+impl Set {
+    /// The name of the set, for messages of tests.
+    #[cfg(test)]
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512(_) => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2(_) => "AVX2",
+            #[cfg(target_arch = "aarch64")]
+            Set::Neon(_) => "NEON",
+            Set::Portable => "portable",
+        }
+    }
+
+    /// Words of `bits` bits in a register.
+    pub(crate) fn lanes(self, bits: u32) -> usize {
+        let register_bits = match self {
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512(_) => 512,
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2(_) => 256,
+            #[cfg(target_arch = "aarch64")]
+            Set::Neon(_) => 128,
+            Set::Portable => 128,
+        };
+        register_bits / bits as usize
+    }
+
+    /// The sets that this processor has, the widest first.
+    pub(crate) fn all() -> Vec<Self> {
+        let mut all = vec![];
+        #[cfg(target_arch = "x86_64")]
+        all.extend(pulp::x86::V4::try_new().map(Set::Avx512));
+        #[cfg(target_arch = "x86_64")]
+        all.extend(pulp::x86::V3::try_new().map(Set::Avx2));
+        #[cfg(target_arch = "aarch64")]
+        all.extend(pulp::aarch64::Neon::try_new().map(Set::Neon));
+        all.push(Set::Portable);
+        all
+    }
+
+    /// The widest set.
+    #[inline]
+    pub(crate) fn widest() -> Self {
+        static WIDEST: OnceLock<Set> = OnceLock::new();
+        *WIDEST.get_or_init(|| Self::all()[0])
+    }
+}
+
+/// A word that there are networks for.
+pub(crate) trait NetworkWord: Word {
+    /// Sorts `from`, or if there is none what is in `to`, into `to`, which is as long. Words are mapped by `enter` before they are
+    /// compared, and by `leave` afterwards.
+    fn sort(set: Set, from: Option<&[Self]>, to: &mut [Self], enter: Map<Self>, leave: Map<Self>);
+}
+
+macro_rules! network_words {
+    ($($word:ident)*) => {$(
+        impl NetworkWord for $word {
+            fn sort(set: Set, from: Option<&[Self]>, to: &mut [Self], enter: Map<Self>, leave: Map<Self>) {
+                assert!(from.is_none_or(|from| from.len() == to.len()));
+                match set {
+                    #[cfg(target_arch = "x86_64")]
+                    Set::Avx512(v4) => v4.vectorize(Sort { set: || avx512::Avx512::<$word>::new(v4), from, to, enter, leave }),
+                    #[cfg(target_arch = "x86_64")]
+                    Set::Avx2(v3) => v3.vectorize(Sort { set: || avx2::Avx2::<$word>::new(v3), from, to, enter, leave }),
+                    #[cfg(target_arch = "aarch64")]
+                    Set::Neon(token) => network::sort(neon::Neon::<$word>::new(token), from, to, enter, leave),
+                    Set::Portable => network::sort(portable::Portable::<$word>::new(), from, to, enter, leave),
+                }
+            }
+        }
+    )*};
+}
+network_words!(u16 u32 u64);
+
+/// The arguments of a sort, to be used in a function that is compiled for a set.
+#[cfg(target_arch = "x86_64")]
+struct Sort<'a, W, F> {
+    set: F,
+    from: Option<&'a [W]>,
+    to: &'a mut [W],
+    enter: Map<W>,
+    leave: Map<W>,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<W: Word, S: Registers<Word = W>, F: FnOnce() -> S> pulp::NullaryFnOnce for Sort<'_, W, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        network::sort((self.set)(), self.from, self.to, self.enter, self.leave);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polysort_core::Masks;
+
+    /// A pseudo-random walk through 64 bits.
+    fn random(state: &mut u64) -> u64 {
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (*state ^ *state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z ^ z >> 29
+    }
+
+    fn lengths() -> impl Iterator<Item = usize> {
+        (0..=700).chain((700..5000).step_by(61)).chain([1023, 1024, 1025, 2048, 4096, 4097])
+    }
+
+    /// Keys of few and of many values, with the least and the greatest word, which networks use for keys that are not there.
+    fn words<W: Word>(len: usize, state: &mut u64) -> Vec<W> {
+        let blank = W::truncate(u128::from(random(state)) << 64 | u128::from(random(state) & random(state)));
+        let word = |_| match random(state) {
+            0..0x0800_0000_0000_0000 => W::max_value(),
+            0x0800_0000_0000_0000..0x1000_0000_0000_0000 => W::zero(),
+            bits => W::truncate(u128::from(bits)) & blank,
+        };
+        (0..len).map(word).collect()
+    }
+
+    fn check<W: NetworkWord>() {
+        let maps = [Masks::UNSIGNED, Masks::signed(W::BITS), Masks::float(W::BITS), Masks::float(W::BITS).reversed(W::BITS)];
+        let mut state = u64::from(W::BITS);
+        for set in Set::all() {
+            for len in lengths() {
+                let masks = maps[len % maps.len()];
+                let words = words::<W>(len, &mut state);
+                let mut expected = words.clone();
+                expected.sort_unstable_by_key(|&word| masks.apply(word));
+                let mut here = words.clone();
+                W::sort(set, None, &mut here, Map::enter(masks), Map::leave(masks));
+                assert!(here == expected, "{}, {len} words of {} bits, {masks:x?}", set.name(), W::BITS);
+
+                // From one slice into another, and neither word beside it changes.
+                let ordered: Vec<W> = words.iter().map(|&word| masks.apply(word)).collect();
+                let mut there = vec![W::one(); len + 2];
+                W::sort(set, Some(&ordered), &mut there[1..=len], Map::identity(), Map::leave(masks));
+                assert!(there[1..=len] == expected, "{}, {len} words of {} bits, {masks:x?}, elsewhere", set.name(), W::BITS);
+                assert!(there[0] == W::one() && there[len + 1] == W::one());
+            }
+        }
+    }
+
+    #[test]
+    fn words_of_16_bits() {
+        check::<u16>();
+    }
+
+    #[test]
+    fn words_of_32_bits() {
+        check::<u32>();
+    }
+
+    #[test]
+    fn words_of_64_bits() {
+        check::<u64>();
+    }
+
+    /// All inputs of zeros and ones: a network that sorts these sorts everything.
+    #[test]
+    fn zeros_and_ones() {
+        for set in Set::all() {
+            for len in 1..=14_usize {
+                for bits in 0..1_u32 << len {
+                    let mut words: Vec<u32> = (0..len).map(|at| bits >> at & 1).collect();
+                    u32::sort(set, None, &mut words, Map::identity(), Map::identity());
+                    assert!(words.is_sorted(), "{}, {len} words of {bits:b}", set.name());
+                }
+            }
+        }
+    }
+}

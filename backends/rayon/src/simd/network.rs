@@ -1,0 +1,343 @@
+//! Sorting networks in registers: a fixed sequence of exchanges, the same for all keys, so no pattern is slow and no branch mispredicted.
+//!
+//! Up to 16 registers are the rows of a matrix. Its columns are sorted first, all lanes at once, by a network over rows. Then neighbouring
+//! columns are merged, by twos, fours and so on, until the matrix is one sequence, row by row.
+//!
+//! ```text
+//! keys          columns sorted   pairs of columns merged   all merged
+//! 7 2 8 1       0 2 4 1          0 2 | 1 3                 0 1 2 3
+//! 0 5 4 9       6 2 8 1          2 6 | 1 4                 4 5 6 7      (a small matrix; numbers are an example)
+//! ```
+//!
+//! A merge of two sorted groups of columns, each `C/2` lanes wide, is bitonic: each key of one group meets the key of the other group
+//! that is as far from the end as it is from the start. That is the row as far from the last and the lane `^ (C - 1)`. Each half of the
+//! rows is then a smaller problem of the same kind; at a single row the rest is within the register.
+//! (Blacher, Giesen, Peters, Wassenberg: "Vectorized and performance-portable Quicksort", 2022.)
+//!
+//! More keys than the rows hold are sorted in blocks, which are then merged, bitonically too, in memory.
+//!
+//! Keys that are not there count as the greatest. Exchanges with rows of such keys are left out, so a number of rows that is no power of
+//! two costs no more than its share.
+
+use super::registers::{Map, Registers};
+use num_traits::Bounded;
+
+/// Sorts `from`, or if there is none what is in `to`, into `to`, which is as long. Words are mapped by `enter` before they are compared, and
+/// by `leave` afterwards.
+#[inline(always)]
+pub(super) fn sort<S: Registers>(set: S, from: Option<&[S::Word]>, to: &mut [S::Word], enter: Map<S::Word>, leave: Map<S::Word>) {
+    let (enter, leave) = (enter.biased(S::BIAS), leave.unbiased(S::BIAS));
+    let block = S::ROWS * S::LANES;
+    let one_block = to.len() <= block;
+    let mut rest = from;
+    for to in to.chunks_mut(block) {
+        let from = rest.map(|from| from.split_at(to.len()));
+        rest = from.map(|(_, rest)| rest);
+        let (from, leave) = (from.map(|(from, _)| from), if one_block { leave } else { Map::identity() });
+        by_rows::<S, _>(to.len(), &mut SortBlock { set, from, to, enter, leave });
+    }
+    if !one_block {
+        merge_blocks(set, to, leave);
+    }
+}
+
+/// Work on a number of rows that is known when it is compiled.
+trait OnRows {
+    fn run<const N: usize>(&mut self);
+}
+
+/// Runs `work` on the least number of rows that is compiled and takes `len` words. All but the last two of them are full.
+#[inline(always)]
+fn by_rows<S: Registers, O: OnRows>(len: usize, work: &mut O) {
+    match len.div_ceil(S::LANES) {
+        0 | 1 => work.run::<1>(),
+        2 => work.run::<2>(),
+        3 => work.run::<3>(),
+        4 => work.run::<4>(),
+        5 | 6 => work.run::<6>(),
+        7 | 8 => work.run::<8>(),
+        9 | 10 if S::ROWS > 8 => work.run::<10>(),
+        11 | 12 if S::ROWS > 8 => work.run::<12>(),
+        13 | 14 if S::ROWS > 8 => work.run::<14>(),
+        15 | 16 if S::ROWS > 8 => work.run::<16>(),
+        rows => unreachable!("a block of {rows} rows"),
+    }
+}
+
+struct SortBlock<'a, S: Registers> {
+    set: S,
+    from: Option<&'a [S::Word]>,
+    to: &'a mut [S::Word],
+    enter: Map<S::Word>,
+    leave: Map<S::Word>,
+}
+
+impl<S: Registers> OnRows for SortBlock<'_, S> {
+    #[inline(always)]
+    fn run<const N: usize>(&mut self) {
+        let mut rows = load_rows::<S, N>(self.set, self.from.unwrap_or(self.to), self.enter);
+        sort_rows(self.set, &mut rows);
+        store_rows(self.set, rows, self.to, self.leave);
+    }
+}
+
+/// Does something for each row, written out: a loop would keep the rows in memory.
+macro_rules! each_row {
+    ($count:ident, |$at:ident| $body:expr) => {
+        each_row!(@ $count, $at, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+    };
+    (@ $count:ident, $at:ident, $body:expr, $($index:literal)*) => {{
+        $(if $index < $count {
+            let $at: usize = $index;
+            $body;
+        })*
+    }};
+}
+
+/// The rows of `words`, of which there are as many as [`by_rows`] says.
+#[inline(always)]
+fn load_rows<S: Registers, const N: usize>(set: S, words: &[S::Word], enter: Map<S::Word>) -> [S::Register; N] {
+    // What follows needs no other check of bounds.
+    assert!(N <= 2 || words.len() >= (N - 2) * S::LANES);
+    let greatest = enter.invert(S::Word::max_value() ^ S::BIAS);
+    let mut rows = [set.splat(greatest); N];
+    each_row!(N, |at| {
+        let start = at * S::LANES;
+        rows[at] = match at + 2 < N {
+            true => set.load(&words[start..start + S::LANES]),
+            false => set.load_some(&words[start.min(words.len())..], greatest),
+        };
+    });
+    if !enter.is_identity() {
+        each_row!(N, |at| rows[at] = enter.apply_to(set, rows[at]));
+    }
+    rows
+}
+
+#[inline(always)]
+fn store_rows<S: Registers, const N: usize>(set: S, mut rows: [S::Register; N], words: &mut [S::Word], leave: Map<S::Word>) {
+    if !leave.is_identity() {
+        each_row!(N, |at| rows[at] = leave.apply_to(set, rows[at]));
+    }
+    let len = words.len();
+    assert!(N <= 2 || len >= (N - 2) * S::LANES);
+    each_row!(N, |at| {
+        let start = at * S::LANES;
+        match at + 2 < N {
+            true => set.store(rows[at], &mut words[start..start + S::LANES]),
+            false => set.store_some(rows[at], &mut words[start.min(len)..]),
+        }
+    });
+}
+
+/// Sorts a matrix, row by row.
+#[inline(always)]
+fn sort_rows<S: Registers, const N: usize>(set: S, rows: &mut [S::Register; N]) {
+    sort_columns(set, rows);
+    merge_columns::<S, N, 1>(set, rows);
+    if S::LANES > 2 {
+        merge_columns::<S, N, 3>(set, rows);
+    }
+    if S::LANES > 4 {
+        merge_columns::<S, N, 7>(set, rows);
+    }
+    if S::LANES > 8 {
+        merge_columns::<S, N, 15>(set, rows);
+    }
+    if S::LANES > 16 {
+        merge_columns::<S, N, 31>(set, rows);
+    }
+}
+
+/// Sorts two rows, lane by lane, if there is a second.
+#[inline(always)]
+fn exchange_rows<S: Registers, const N: usize>(set: S, rows: &mut [S::Register; N], low: usize, high: usize) {
+    if high < N {
+        (rows[low], rows[high]) = set.sort2(rows[low], rows[high]);
+    }
+}
+
+/// Exchanges of rows, one after the other.
+macro_rules! exchanges {
+    ($set:ident $rows:ident $(($low:literal $high:literal))*) => {{
+        $(exchange_rows($set, $rows, $low, $high);)*
+    }};
+}
+
+/// Sorts each column, by the smallest network known for 4, 8 or 16 rows. (Knuth, "The Art of Computer Programming", volume 3, 5.3.4;
+/// the one for 16 is Green's, in an order found by Bert Dobbelaere that needs fewer steps.)
+#[inline(always)]
+fn sort_columns<S: Registers, const N: usize>(set: S, rows: &mut [S::Register; N]) {
+    match N {
+        1 => {}
+        2..=4 => exchanges!(set rows (0 2)(1 3) (0 1)(2 3) (1 2)),
+        5..=8 => exchanges!(set rows
+            (0 2)(1 3)(4 6)(5 7) (0 4)(1 5)(2 6)(3 7) (0 1)(2 3)(4 5)(6 7) (2 4)(3 5) (1 4)(3 6) (1 2)(3 4)(5 6)),
+        _ => exchanges!(set rows
+            (0 13)(1 12)(2 15)(3 14)(4 8)(5 6)(7 11)(9 10) (0 5)(1 7)(2 9)(3 4)(6 13)(8 14)(10 15)(11 12)
+            (0 1)(2 3)(4 5)(6 8)(7 9)(10 11)(12 13)(14 15) (0 2)(1 3)(4 10)(5 11)(6 7)(8 9)(12 14)(13 15)
+            (1 2)(3 12)(4 6)(5 7)(8 10)(9 11)(13 14) (1 4)(2 6)(5 8)(7 10)(9 13)(11 14) (2 4)(3 6)(9 12)(11 13)
+            (3 5)(6 8)(7 9)(10 12) (3 4)(5 6)(7 8)(9 10)(11 12) (6 7)(8 9)),
+    }
+}
+
+/// Merges groups of columns, each sorted row by row, by twos; `X` is one less than the lanes of two groups.
+#[inline(always)]
+fn merge_columns<S: Registers, const N: usize, const X: usize>(set: S, rows: &mut [S::Register; N]) {
+    if N > 8 {
+        mirror::<S, N, X, 16>(set, rows);
+    }
+    if N > 4 {
+        mirror::<S, N, X, 8>(set, rows);
+    }
+    if N > 2 {
+        mirror::<S, N, X, 4>(set, rows);
+    }
+    if N > 1 {
+        mirror::<S, N, X, 2>(set, rows);
+    }
+    each_row!(N, |at| rows[at] = set.sort_lanes::<X>(rows[at]));
+    if X > 1 {
+        half_clean_lanes(set, rows, (X + 1) / 4);
+    }
+}
+
+/// In each block of `B` rows, exchanges row and lane with those as far from the end as they are from the start.
+#[inline(always)]
+fn mirror<S: Registers, const N: usize, const X: usize, const B: usize>(set: S, rows: &mut [S::Register; N]) {
+    each_row!(N, |high| {
+        let low = high / B * B + B - 1 - high % B;
+        if low < high {
+            (rows[low], rows[high]) = set.sort2(rows[low], set.exchange::<X>(rows[high]));
+        }
+    });
+}
+
+/// Sorts each row whose groups of `2 * widest` lanes are bitonic.
+#[inline(always)]
+fn half_clean_lanes<S: Registers, const N: usize>(set: S, rows: &mut [S::Register; N], widest: usize) {
+    if widest >= 16 {
+        each_row!(N, |at| rows[at] = set.sort_lanes::<16>(rows[at]));
+    }
+    if widest >= 8 {
+        each_row!(N, |at| rows[at] = set.sort_lanes::<8>(rows[at]));
+    }
+    if widest >= 4 {
+        each_row!(N, |at| rows[at] = set.sort_lanes::<4>(rows[at]));
+    }
+    if widest >= 2 {
+        each_row!(N, |at| rows[at] = set.sort_lanes::<2>(rows[at]));
+    }
+    each_row!(N, |at| rows[at] = set.sort_lanes::<1>(rows[at]));
+}
+
+/// Sorts a matrix that is bitonic, row by row, and whose missing rows are greater than all.
+#[inline(always)]
+fn half_clean<S: Registers, const N: usize>(set: S, rows: &mut [S::Register; N]) {
+    if N > 8 {
+        exchanges!(set rows (0 8)(1 9)(2 10)(3 11)(4 12)(5 13)(6 14)(7 15));
+    }
+    if N > 4 {
+        exchanges!(set rows (0 4)(1 5)(2 6)(3 7));
+    }
+    if N > 12 {
+        exchanges!(set rows (8 12)(9 13)(10 14)(11 15));
+    }
+    exchanges!(set rows (0 2)(1 3)(4 6)(5 7)(8 10)(9 11)(12 14)(13 15) (0 1)(2 3)(4 5)(6 7)(8 9)(10 11)(12 13)(14 15));
+    half_clean_lanes(set, rows, S::LANES / 2);
+}
+
+/// Words in memory, row by row. The last row may be short; the lanes that it lacks are the greatest words, and stay so.
+struct Rows<'a, S: Registers> {
+    set: S,
+    words: &'a mut [S::Word],
+}
+
+impl<S: Registers> Rows<'_, S> {
+    #[inline(always)]
+    fn get(&self, row: usize) -> S::Register {
+        let start = row * S::LANES;
+        match self.words.get(start..start + S::LANES) {
+            Some(words) => self.set.load(words),
+            None => self.set.load_some(&self.words[start..], S::Word::max_value() ^ S::BIAS),
+        }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, row: usize, register: S::Register) {
+        let start = row * S::LANES;
+        match self.words.get_mut(start..start + S::LANES) {
+            Some(words) => self.set.store(register, words),
+            None => self.set.store_some(register, &mut self.words[start..]),
+        }
+    }
+}
+
+/// Merges sorted blocks of [`Registers::ROWS`] rows, the last of which may be shorter, and maps the words by `leave`.
+#[inline(always)]
+fn merge_blocks<S: Registers>(set: S, words: &mut [S::Word], leave: Map<S::Word>) {
+    let count = words.len().div_ceil(S::LANES);
+    let mut run = S::ROWS;
+    while run < count {
+        let leave = if 2 * run < count { Map::identity() } else { leave };
+        for words in words.chunks_mut(2 * run * S::LANES).filter(|words| words.len() > run * S::LANES) {
+            merge_two(set, words, run, leave);
+        }
+        run *= 2;
+    }
+}
+
+/// Merges a sorted run of `run` rows with the one behind it, which is no longer.
+#[inline(always)]
+fn merge_two<S: Registers>(set: S, words: &mut [S::Word], run: usize, leave: Map<S::Word>) {
+    let count = words.len().div_ceil(S::LANES);
+    let mut rows = Rows { set, words };
+    // The second run backwards makes one bitonic sequence of both. Back in its own order, a short last row keeps the words that it has.
+    for high in run..count {
+        let low = 2 * run - 1 - high;
+        let (less, greater) = set.sort2(rows.get(low), exchange_all(set, rows.get(high)));
+        rows.put(low, less);
+        rows.put(high, exchange_all(set, greater));
+    }
+    let mut distance = run / 2;
+    while distance >= S::ROWS {
+        for start in (0..count).step_by(2 * distance) {
+            for high in start + distance..(start + 2 * distance).min(count) {
+                let (less, greater) = set.sort2(rows.get(high - distance), rows.get(high));
+                rows.put(high - distance, less);
+                rows.put(high, greater);
+            }
+        }
+        distance /= 2;
+    }
+    for words in rows.words.chunks_mut(S::ROWS * S::LANES) {
+        by_rows::<S, _>(words.len(), &mut Clean { set, words, leave });
+    }
+}
+
+struct Clean<'a, S: Registers> {
+    set: S,
+    words: &'a mut [S::Word],
+    leave: Map<S::Word>,
+}
+
+impl<S: Registers> OnRows for Clean<'_, S> {
+    #[inline(always)]
+    fn run<const N: usize>(&mut self) {
+        let mut rows = load_rows::<S, N>(self.set, self.words, Map::identity());
+        half_clean(self.set, &mut rows);
+        store_rows(self.set, rows, self.words, self.leave);
+    }
+}
+
+/// The lanes of a register in the opposite order.
+#[inline(always)]
+fn exchange_all<S: Registers>(set: S, register: S::Register) -> S::Register {
+    match S::LANES {
+        2 => set.exchange::<1>(register),
+        4 => set.exchange::<3>(register),
+        8 => set.exchange::<7>(register),
+        16 => set.exchange::<15>(register),
+        _ => set.exchange::<31>(register),
+    }
+}

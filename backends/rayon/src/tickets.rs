@@ -1,0 +1,139 @@
+//! The stable sort of a few records: their ranks are packed into words with their positions below, which a sorting network sorts, and
+//! the positions tell where each record goes.
+//!
+//! ```text
+//! rank  7 2 7 5        tickets  7|0 2|1 7|2 5|3     sorted  2|1 5|3 7|0 7|2     records 1 3 0 2
+//! ```
+//!
+//! Tickets are all different, so no sort of them can be unstable. If rank and position do not fit in 64 bits, the top of the rank does;
+//! records that are equal in that are told apart by tickets of the rest.
+
+use crate::columns::Columns;
+use crate::digit::varying;
+use crate::record::Record;
+use crate::simd::{Map, NetworkWord, Set};
+use crate::threads::Threads;
+use crate::window::Window;
+use num_traits::Zero;
+use polysort_core::Word;
+use std::cell::RefCell;
+
+/// The most records that tickets are made of.
+pub(crate) const MAX: usize = 1024;
+
+thread_local! {
+    /// Room for tickets, which so need not be cleared for each few records.
+    static TICKETS: RefCell<[u64; MAX]> = const { RefCell::new([0; MAX]) };
+}
+
+/// Replaces what is in `columns` by `records` in their stable order by `window`. There are at most [`MAX`].
+pub(crate) fn sort_into<C: Columns>(set: Set, records: &[C::Record], columns: &mut C, window: Window) {
+    let bits = position_bits(records.len());
+    // To leave out bits in which no two ranks differ costs a look at each record.
+    let window = if window.width() + bits <= u32::BITS { window } else { window.narrowed(varying(records, Threads::ONE)) };
+    let top = window.top(u64::BITS - bits);
+    let is_told_apart = TICKETS.with_borrow_mut(|tickets| {
+        if top.width() + bits <= u32::BITS {
+            let tickets: &mut [u32] = &mut bytemuck::cast_slice_mut(tickets)[..records.len()];
+            sort(set, tickets, records, top);
+            columns.gather(records, positions(tickets));
+            return true;
+        }
+        let tickets = &mut tickets[..records.len()];
+        sort(set, tickets, records, top);
+        let is_told_apart = top == window || !tickets.windows(2).any(|pair| pair[0] >> bits == pair[1] >> bits);
+        if is_told_apart {
+            columns.gather(records, positions(tickets));
+        }
+        is_told_apart
+    });
+    if !is_told_apart {
+        columns.gather(records, order(set, records, window).into_iter());
+    }
+}
+
+/// The bits of the positions of `len` records.
+fn position_bits(len: usize) -> u32 {
+    usize::BITS - len.saturating_sub(1).leading_zeros()
+}
+
+/// Makes tickets of the ranks of records and sorts them. Both fit in a `T`.
+fn sort<R: Record, T: NetworkWord>(set: Set, tickets: &mut [T], records: &[R], window: Window) {
+    let (low, ones) = (window.low.min(R::Key::BITS - 1) as usize, window.ones::<R::Key>());
+    let bits = position_bits(records.len()) as usize;
+    for (at, (ticket, record)) in tickets.iter_mut().zip(records).enumerate() {
+        *ticket = T::truncate(((record.key() & ones) >> low).widen()) << bits | T::truncate(at as u128);
+    }
+    T::sort(set, None, tickets, Map::identity(), Map::identity());
+}
+
+/// The positions in tickets.
+fn positions<T: Word>(tickets: &[T]) -> impl ExactSizeIterator<Item = usize> + '_ {
+    let ones = (T::one() << position_bits(tickets.len()) as usize) - T::one();
+    tickets.iter().map(move |&ticket| (ticket & ones).index())
+}
+
+/// The positions of records in their stable order by `window`, however wide their ranks are.
+fn order<R: Record>(set: Set, records: &[R], window: Window) -> Vec<usize> {
+    let window = window.narrowed(varying(records, Threads::ONE));
+    let top = window.top(u64::BITS - position_bits(records.len()));
+    let mut tickets = vec![0_u64; records.len()];
+    sort(set, &mut tickets, records, top);
+    let mut order: Vec<usize> = positions(&tickets).collect();
+    if top == window {
+        return order;
+    }
+    let ones = top.ones::<R::Key>();
+    for tied in
+        order.chunk_by_mut(|&a, &b| ((records[a].key() ^ records[b].key()) & ones).is_zero()).filter(|tied| tied.len() > 1)
+    {
+        let rest: Vec<R> = tied.iter().map(|&at| records[at]).collect();
+        let sorted: Vec<usize> = self::order(set, &rest, window.below(top)).into_iter().map(|at| tied[at]).collect();
+        tied.copy_from_slice(&sorted);
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::Pairs;
+    use polysort_core::Masks;
+
+    /// Sorts keys with their positions as values, by every set.
+    fn check<W: Word>(keys: &[W], window: Window) {
+        let records: Vec<_> = keys.iter().zip(0..).map(|(&key, value)| crate::record::Pair { key, value }).collect();
+        let ones = window.ones::<W>();
+        let mut expected = Vec::from_iter(0..keys.len() as u32);
+        expected.sort_by_key(|&at| keys[at as usize] & ones);
+        for set in Set::all() {
+            let (mut sorted, mut values) = (vec![W::zero(); keys.len()], vec![0_u32; keys.len()]);
+            let mut columns = Pairs { keys: &mut sorted, values: &mut values, masks: Masks::UNSIGNED };
+            sort_into(set, &records, &mut columns, window);
+            assert!(values == expected, "{} keys of {} bits, {window:?}, {}", keys.len(), W::BITS, set.name());
+            assert!(sorted.iter().zip(&expected).all(|(&key, &at)| key == keys[at as usize]));
+        }
+    }
+
+    /// Keys that differ in bits all over the word, in few, and in bits at both its ends.
+    #[test]
+    fn any_window_of_any_key() {
+        let spread = |i: u32| u128::from(i.wrapping_mul(0x9e37_79b9)) * 0x1_0000_0001_0000_0001_0000_0001;
+        for len in [1, 2, 3, 17, 64, 100, 500, 512] {
+            for (low, high) in [(0, 128), (0, 64), (3, 9), (60, 128), (127, 128), (5, 5)] {
+                let window = Window { low, high };
+                check::<u128>(&Vec::from_iter((0..len).map(spread)), window);
+                check::<u128>(&Vec::from_iter((0..len).map(|i| spread(i % 7))), window);
+                check::<u128>(&Vec::from_iter((0..len).map(|i| spread(i % 3) & 1 << 127 | spread(i) & 0xff)), window);
+                check::<u128>(&Vec::from_iter((0..len).map(|i| 1 << (i % 128))), window);
+            }
+            for (low, high) in [(0, 64), (1, 64), (4, 12), (63, 64), (20, 60)] {
+                check::<u64>(&Vec::from_iter((0..len).map(|i| spread(i) as u64)), Window { low, high });
+                check::<u64>(&Vec::from_iter((0..len).map(|i| 1 << (i % 64))), Window { low, high });
+            }
+            for (low, high) in [(0, 32), (4, 12), (31, 32)] {
+                check::<u32>(&Vec::from_iter((0..len).map(|i| (spread(i) as u32 % 50) << 4)), Window { low, high });
+            }
+        }
+    }
+}

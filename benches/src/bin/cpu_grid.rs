@@ -1,0 +1,208 @@
+//! Measures the CPU backend beside its peers: `cargo run --release -p polysort-benches --bin cpu_grid -- --help`.
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use polysort_benches::input::Input;
+use polysort_benches::key::BenchKey;
+use polysort_benches::peers::{self, Field};
+use polysort_benches::record::{Cell, HEADER, Row, describe_machine, run_name};
+use polysort_benches::table::{By, standings, table, verdict};
+use polysort_benches::task::Payload;
+use polysort_benches::timing::{Effort, Timed, measure};
+use polysort_kit::Pattern;
+use std::fs::OpenOptions;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+/// Measures sorts on the CPU, ours and its peers', in turns; a process for each number of threads.
+#[derive(Parser, Clone, Debug)]
+struct Arguments {
+    /// Numbers of threads.
+    #[arg(long, value_delimiter = ',', default_value = "1")]
+    threads: Vec<usize>,
+    /// Operations: `sort`, `pairs32`, `pairs64`, `argsort`.
+    #[arg(long, value_delimiter = ',', default_value = "sort")]
+    ops: Vec<String>,
+    /// Key types.
+    #[arg(long, value_delimiter = ',', default_value = "u8,u16,u32,u64,u128,i32,f32,f64")]
+    keys: Vec<String>,
+    /// Logarithms of lengths.
+    #[arg(long, value_delimiter = ',', default_value = "6,8,10,12,14,16,18,20,22,24")]
+    sizes: Vec<u32>,
+    /// Patterns, as the suite names them, in small letters; `all` are all of them.
+    #[arg(long, value_delimiter = ',', default_value = "uniform")]
+    patterns: Vec<String>,
+    /// Systems that take part; all if none is named.
+    #[arg(long, value_delimiter = ',')]
+    systems: Vec<String>,
+    /// Milliseconds for the timed runs of one system in one cell, more or less.
+    #[arg(long, default_value_t = 50)]
+    budget: u64,
+    /// Timed runs, at least.
+    #[arg(long, default_value_t = 5)]
+    least_reps: usize,
+    /// Timed runs, at most.
+    #[arg(long, default_value_t = 101)]
+    most_reps: usize,
+    /// What random keys begin with.
+    #[arg(long, default_value_t = 7)]
+    seed: u64,
+    /// Appends rows to this record.
+    #[arg(long)]
+    csv: Option<PathBuf>,
+    /// Prints the table of these records instead of measuring.
+    #[arg(long, value_delimiter = ',')]
+    read: Vec<PathBuf>,
+    /// Compares least times rather than medians: where other jobs disturb the machine.
+    #[arg(long)]
+    least: bool,
+    /// Prints the missed targets alone.
+    #[arg(long)]
+    quiet: bool,
+    /// Writes a text about the machine beside the record; the value is the commit of the sources.
+    #[arg(long)]
+    describe: Option<String>,
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let by = if arguments.least { By::Least } else { By::Median };
+    let rows = if !arguments.read.is_empty() {
+        let files = arguments.read.iter().map(|path| Row::read_all(path).with_context(|| path.display().to_string()));
+        files.collect::<Result<Vec<_>>>()?.concat()
+    } else {
+        if let (Some(commit), Some(csv)) = (&arguments.describe, &arguments.csv) {
+            let mut out = OpenOptions::new().create(true).append(true).open(csv.with_extension("txt"))?;
+            describe_machine(&mut out, commit)?;
+        }
+        match *arguments.threads {
+            [threads] => run(&arguments, threads)?,
+            _ => return each_thread_count(&arguments),
+        }
+    };
+    let standings = standings(&rows, by);
+    if !arguments.quiet {
+        print!("{}", table(&standings));
+    }
+    print!("{}", verdict(&standings));
+    Ok(())
+}
+
+/// Runs this program again for each number of threads: rayon's global pool and OpenMP's have one size in a process.
+fn each_thread_count(arguments: &Arguments) -> Result<()> {
+    let rest: Vec<String> = std::env::args().skip(1).collect();
+    let at = rest.iter().position(|argument| argument == "--threads").context("--threads as an argument of its own")?;
+    for threads in &arguments.threads {
+        let mut own = rest.clone();
+        own[at + 1] = threads.to_string();
+        own.retain(|argument| !argument.starts_with("--describe"));
+        let status = Command::new(std::env::current_exe()?).args(own).env("OMP_NUM_THREADS", threads.to_string()).status()?;
+        anyhow::ensure!(status.success(), "the run with {threads} threads ended with {status}");
+    }
+    Ok(())
+}
+
+fn run(arguments: &Arguments, threads: usize) -> Result<Vec<Row>> {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+    // OpenMP reads it at its first parallel region.
+    if std::env::var_os("OMP_NUM_THREADS").is_none() {
+        let arguments = std::env::args().skip(1);
+        let status =
+            Command::new(std::env::current_exe()?).args(arguments).env("OMP_NUM_THREADS", threads.to_string()).status()?;
+        std::process::exit(status.code().unwrap_or(1));
+    }
+    // A peer's panic is a fact about the peer, and is seen in its absence.
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut grid = Grid { arguments, threads, run: run_name(), rows: vec![] };
+    for key in &arguments.keys {
+        match key.as_str() {
+            "u8" => grid.key::<u8>()?,
+            "u16" => grid.key::<u16>()?,
+            "u32" => grid.key::<u32>()?,
+            "u64" => grid.key::<u64>()?,
+            "u128" => grid.key::<u128>()?,
+            "i32" => grid.key::<i32>()?,
+            "f32" => grid.key::<f32>()?,
+            "f64" => grid.key::<f64>()?,
+            other => anyhow::bail!("no key type {other}"),
+        }
+    }
+    Ok(grid.rows)
+}
+
+struct Grid<'a> {
+    arguments: &'a Arguments,
+    threads: usize,
+    run: String,
+    rows: Vec<Row>,
+}
+
+impl Grid<'_> {
+    fn key<K: BenchKey>(&mut self) -> Result<()> {
+        for name in &self.arguments.patterns {
+            let all = name == "all";
+            let patterns: Vec<Pattern> =
+                Pattern::ALL.into_iter().filter(|pattern| all || pattern_name(*pattern) == *name).collect();
+            anyhow::ensure!(!patterns.is_empty(), "no pattern {name}");
+            for pattern in patterns {
+                for &size in &self.arguments.sizes {
+                    self.cells(&Input::<K>::new(pattern, 1 << size, self.arguments.seed), pattern)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn cells<K: BenchKey>(&mut self, input: &Input<K>, pattern: Pattern) -> Result<()> {
+        let Arguments { budget, least_reps, most_reps, systems, .. } = self.arguments;
+        let effort = Effort { budget: Duration::from_millis(*budget), reps: (*least_reps, *most_reps) };
+        let field = Field { threads: self.threads, only: systems.clone() };
+        for (shift, op) in self.arguments.ops.iter().enumerate() {
+            let (op, payload, timed) = match op.as_str() {
+                "sort" => ("sort", "none", measure(peers::keys(input, &field), effort, shift)),
+                "pairs32" => ("sort_pairs", u32::NAME, measure(peers::pairs::<K, u32>(input, &field), effort, shift)),
+                "pairs64" => ("sort_pairs", u64::NAME, measure(peers::pairs::<K, u64>(input, &field), effort, shift)),
+                "argsort" => ("argsort", "none", measure(peers::argsort(input, &field), effort, shift)),
+                other => anyhow::bail!("no operation {other}"),
+            };
+            let cell = Cell {
+                op: op.into(),
+                key: K::NAME.into(),
+                payload: payload.into(),
+                pattern: pattern_name(pattern),
+                n: input.len,
+                threads: self.threads,
+            };
+            self.keep(&cell, &timed, input.slices())?;
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, cell: &Cell, timed: &[Timed], slices: usize) -> Result<()> {
+        let rows: Vec<Row> = timed.iter().map(|timed| Row::new(&self.run, cell, timed, slices)).collect();
+        if let Some(path) = &self.arguments.csv {
+            let is_new = !path.exists();
+            let mut writer = csv::Writer::from_writer(OpenOptions::new().create(true).append(true).open(path)?);
+            if is_new {
+                writer.write_record(HEADER)?;
+            }
+            rows.iter().try_for_each(|row| writer.write_record(row.fields()))?;
+            writer.flush()?;
+        }
+        self.rows.extend(rows);
+        Ok(())
+    }
+}
+
+/// The pattern's name in a record: small letters with hyphens.
+fn pattern_name(pattern: Pattern) -> String {
+    let mut name = String::new();
+    for letter in format!("{pattern:?}").chars() {
+        if letter.is_uppercase() && !name.is_empty() {
+            name.push('-');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
+}

@@ -1,0 +1,21 @@
+//! Measures sorts on the CPU side by side with their peers; `README.md` says how to run it and what the records hold.
+//!
+//! ```text
+//! key       what a key must do for every peer to sort it
+//! input     the slices of one cell, and their right answer
+//! task      one system's work on such slices: prepare, run, verify
+//! peers     the systems, by operation
+//! timing    rounds in which the systems take turns
+//! record    a row of a record, and the text about the machine
+//! table     ratios to the best peer
+//! ```
+#![deny(unsafe_code)]
+
+pub mod input;
+pub mod key;
+pub mod peers;
+pub mod record;
+pub mod table;
+pub mod task;
+pub mod timing;
+mod x86_simd_sort;

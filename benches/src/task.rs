@@ -1,0 +1,171 @@
+//! One system's work on the slices of a cell, in the form that its users have them.
+
+use crate::input::Input;
+use crate::key::BenchKey;
+use bytemuck::Pod;
+
+/// What is timed, with what must happen before and after.
+pub trait Task {
+    /// Puts the input where the next [`run`](Task::run) finds it.
+    fn prepare(&mut self);
+
+    /// Sorts all slices.
+    fn run(&mut self);
+
+    /// Whether the last run gave the right answer.
+    fn verify(&self) -> bool;
+}
+
+/// A value that moves with a key and says which key it belongs to.
+pub trait Payload: Pod + PartialEq + Send + Sync + 'static {
+    /// The type's name in a record.
+    const NAME: &'static str;
+
+    /// The value of the key at `index`.
+    fn of(index: u32) -> Self;
+}
+
+impl Payload for u32 {
+    const NAME: &'static str = "u32";
+
+    fn of(index: u32) -> Self {
+        index
+    }
+}
+
+impl Payload for u64 {
+    const NAME: &'static str = "u64";
+
+    fn of(index: u32) -> Self {
+        u64::from(index) | u64::from(!index) << 32
+    }
+}
+
+/// Sorts slices of keys in place.
+pub struct KeysTask<'a, K, F> {
+    input: &'a Input<K>,
+    keys: Vec<K>,
+    sort: F,
+}
+
+impl<'a, K: BenchKey, F: FnMut(&mut [K])> KeysTask<'a, K, F> {
+    /// The task of `sort`.
+    pub fn new(input: &'a Input<K>, sort: F) -> Self {
+        Self { input, keys: input.keys.clone(), sort }
+    }
+}
+
+impl<K: BenchKey, F: FnMut(&mut [K])> Task for KeysTask<'_, K, F> {
+    fn prepare(&mut self) {
+        self.keys.copy_from_slice(&self.input.keys);
+    }
+
+    fn run(&mut self) {
+        self.keys.chunks_mut(self.input.len).for_each(&mut self.sort);
+    }
+
+    fn verify(&self) -> bool {
+        same(&self.keys, &self.input.sorted)
+    }
+}
+
+/// Sorts slices of keys and of values by the keys.
+pub struct PairsTask<'a, K, V, F> {
+    input: &'a Input<K>,
+    keys: Vec<K>,
+    values: Vec<V>,
+    sort: F,
+}
+
+impl<'a, K: BenchKey, V: Payload, F: FnMut(&mut [K], &mut [V])> PairsTask<'a, K, V, F> {
+    /// The task of `sort`.
+    pub fn new(input: &'a Input<K>, sort: F) -> Self {
+        Self { input, keys: input.keys.clone(), values: vec![V::zeroed(); input.keys.len()], sort }
+    }
+}
+
+impl<K: BenchKey, V: Payload, F: FnMut(&mut [K], &mut [V])> Task for PairsTask<'_, K, V, F> {
+    fn prepare(&mut self) {
+        self.keys.copy_from_slice(&self.input.keys);
+        let len = self.input.len;
+        self.values.iter_mut().enumerate().for_each(|(at, value)| *value = V::of((at % len) as u32));
+    }
+
+    fn run(&mut self) {
+        let len = self.input.len;
+        for (keys, values) in self.keys.chunks_mut(len).zip(self.values.chunks_mut(len)) {
+            (self.sort)(keys, values);
+        }
+    }
+
+    fn verify(&self) -> bool {
+        same(&self.keys, &self.input.sorted) && self.values.iter().zip(&self.input.order).all(|(&value, &at)| value == V::of(at))
+    }
+}
+
+/// Sorts slices of tuples by the key: the form in which peers take pairs.
+pub struct TuplesTask<'a, K, V, F> {
+    input: &'a Input<K>,
+    stable: bool,
+    tuples: Vec<(K, V)>,
+    sort: F,
+}
+
+impl<'a, K: BenchKey, V: Payload, F: FnMut(&mut [(K, V)])> TuplesTask<'a, K, V, F> {
+    /// The task of `sort`, which is `stable` or need not keep the order of equal keys.
+    pub fn new(input: &'a Input<K>, stable: bool, sort: F) -> Self {
+        Self { input, stable, tuples: vec![(K::default(), V::zeroed()); input.keys.len()], sort }
+    }
+}
+
+impl<K: BenchKey, V: Payload, F: FnMut(&mut [(K, V)])> Task for TuplesTask<'_, K, V, F> {
+    fn prepare(&mut self) {
+        let len = self.input.len;
+        for (at, (tuple, &key)) in self.tuples.iter_mut().zip(&self.input.keys).enumerate() {
+            *tuple = (key, V::of((at % len) as u32));
+        }
+    }
+
+    fn run(&mut self) {
+        self.tuples.chunks_mut(self.input.len).for_each(&mut self.sort);
+    }
+
+    fn verify(&self) -> bool {
+        let right =
+            |(tuple, (&key, &at)): (&(K, V), (&K, &u32))| tuple.0.raw() == key.raw() && (!self.stable || tuple.1 == V::of(at));
+        self.tuples.iter().zip(self.input.sorted.iter().zip(&self.input.order)).all(right)
+    }
+}
+
+/// Makes the stable sorting permutation of slices of keys, which stay as they are.
+pub struct ArgsortTask<'a, K, F> {
+    input: &'a Input<K>,
+    orders: Vec<Vec<u32>>,
+    argsort: F,
+}
+
+impl<'a, K: BenchKey, F: FnMut(&[K]) -> Vec<u32>> ArgsortTask<'a, K, F> {
+    /// The task of `argsort`.
+    pub fn new(input: &'a Input<K>, argsort: F) -> Self {
+        Self { input, orders: Vec::with_capacity(input.slices()), argsort }
+    }
+}
+
+impl<K: BenchKey, F: FnMut(&[K]) -> Vec<u32>> Task for ArgsortTask<'_, K, F> {
+    fn prepare(&mut self) {
+        self.orders.clear();
+    }
+
+    fn run(&mut self) {
+        self.orders.extend(self.input.keys.chunks(self.input.len).map(&mut self.argsort));
+    }
+
+    fn verify(&self) -> bool {
+        self.orders.iter().flatten().eq(&self.input.order)
+    }
+}
+
+/// Whether two slices hold the same keys, bit for bit.
+fn same<K: Pod>(left: &[K], right: &[K]) -> bool {
+    bytemuck::cast_slice::<K, u8>(left) == bytemuck::cast_slice::<K, u8>(right)
+}
