@@ -77,7 +77,7 @@ fn give_up(readers: &Arc<Readers>, buffer: &Fake) {
 
 /// That nobody reads, and that the buffer is not mapped then.
 fn is_left(readers: &Readers, buffer: &Fake) {
-    let unmapped = unless_read(&[&readers], || matches!(*buffer.0.lock().unwrap(), Mapped::No)).expect("nobody reads");
+    let unmapped = unless_read(&[readers], || matches!(*buffer.0.lock().unwrap(), Mapped::No)).expect("nobody reads");
     assert!(unmapped, "it is mapped while nobody reads");
 }
 
