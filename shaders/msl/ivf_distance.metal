@@ -145,12 +145,12 @@ inline bool are_plain(uint query, uint vector) {
 
 #if QUADS
 inline float largest_of(Part part) {
-    const float4 numbers = abs(part);
+    const float4 numbers = fabs(part);
     return max(max(numbers.x, numbers.y), max(numbers.z, numbers.w));
 }
 #else
 inline float largest_of(Part part) {
-    return abs(part);
+    return fabs(part);
 }
 #endif
 
@@ -164,16 +164,19 @@ inline float scale_of(float largest) {
 // Returns the bits of one minus the cosine of vectors of any size. One thread reads both of them twice; such vectors
 // are rare.
 inline uint scaled_cosine(const device Part* query, const device Kept* vectors, uint start, uint parts) {
-    float2 largest = 0.0f;
+    float largest_of_query = 0.0f;
+    float largest_of_vector = 0.0f;
     for (uint part = 0u; part < parts; part++) {
-        largest = max(largest, float2(largest_of(query[part]), largest_of(vector_part(vectors, start + part))));
+        largest_of_query = max(largest_of_query, largest_of(query[part]));
+        largest_of_vector = max(largest_of_vector, largest_of(vector_part(vectors, start + part)));
     }
-    const float2 scale = float2(scale_of(largest.x), scale_of(largest.y));
+    const float query_scale = scale_of(largest_of_query);
+    const float vector_scale = scale_of(largest_of_vector);
     float sums[SUMS] = {0.0f, 1.0f, 1.0f};
-    if (scale.x > 0.0f && scale.y > 0.0f) {
+    if (query_scale > 0.0f && vector_scale > 0.0f) {
         sums[1] = sums[2] = 0.0f;
         for (uint part = 0u; part < parts; part++) {
-            add_terms(query[part] * scale.x, vector_part(vectors, start + part) * scale.y, sums);
+            add_terms(query[part] * query_scale, vector_part(vectors, start + part) * vector_scale, sums);
         }
     }
     const uint bits[SUMS] = {as_type<uint>(sums[0]), as_type<uint>(sums[1]), as_type<uint>(sums[2])};
