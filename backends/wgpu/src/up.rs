@@ -134,7 +134,9 @@ impl Up {
     pub(crate) fn bytes_with(&self, lengths: &[usize]) -> u64 {
         let long = lengths.iter().filter(|&&bytes| bytes >= SHORT);
         let chunks = long.map(|&bytes| bytes.div_ceil(CHUNK as usize)).sum::<usize>().min(CHUNKS);
-        self.bytes().max(CHUNK * chunks as u64)
+        let there = self.ring.len() + self.staged.len();
+        // Chunks that the device still works with are not used again: there may be new ones besides.
+        CHUNK * (there + chunks).min(CHUNKS).max(there) as u64
     }
 }
 
