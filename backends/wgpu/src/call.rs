@@ -224,6 +224,7 @@ impl Drop for Call {
         // The ring of chunks for uploads has one size for all calls, so each call needs all of it.
         let (bytes, used) = (taken.item.bytes(), self.used + taken.item.up.bytes());
         let permit = self.permit.take();
+        debug_assert!(permit.as_ref().is_none_or(|permit| bytes <= permit.bytes()), "{bytes} bytes, and a permit for {permit:?}");
         let given_up = self.engine.pool.put(taken, bytes, used);
         if self.is_running && permit.is_some() {
             // The device keeps the memory until it is done with it.
