@@ -6,10 +6,10 @@ use crate::MetalBackend;
 use crate::RayonBackend;
 #[cfg(feature = "wgpu")]
 use crate::WgpuBackend;
-use crate::{Backend, Error, Limits, Segments, Spec, Word};
-use bytemuck::Pod;
+use crate::{AnyOperation, Backend, DynBackend, Error, Limits, Spec};
+use polysort_core::sorts_by_run;
 
-/// One of this build's backends, selected at run time. The methods of [`Backend`] are generic, so there is no `dyn Backend`.
+/// A backend that is selected at run time: one of this build's, or your own.
 ///
 /// ```
 /// # #[cfg(feature = "rayon")] {
@@ -22,20 +22,17 @@ use bytemuck::Pod;
 /// # Ok::<(), polysort::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum AnyBackend {
-    /// A GPU on an Apple system, through Metal.
-    #[cfg(all(feature = "metal", target_vendor = "apple"))]
-    Metal(MetalBackend),
-    /// All cores.
-    #[cfg(feature = "rayon")]
-    Rayon(RayonBackend),
-    /// A GPU.
-    #[cfg(feature = "wgpu")]
-    Wgpu(WgpuBackend),
+pub struct AnyBackend {
+    kind: &'static str,
+    backend: DynBackend,
 }
 
 impl AnyBackend {
+    /// A backend of your own, or one that you opened yourself. `kind` is what [`kind`](AnyBackend::kind) returns.
+    pub fn new(kind: &'static str, backend: impl Backend) -> Self {
+        Self { kind, backend: DynBackend::new(backend) }
+    }
+
     /// The names of the backends that this build has for this system, in the order in which [`open`](Backend::open) tries them.
     pub const NAMES: &'static [&'static str] = &[
         #[cfg(all(feature = "metal", target_vendor = "apple"))]
@@ -61,11 +58,11 @@ impl AnyBackend {
     pub fn by_name(name: &str) -> Result<Self, Error> {
         match name {
             #[cfg(all(feature = "metal", target_vendor = "apple"))]
-            "metal" => Ok(Self::Metal(MetalBackend::global()?)),
+            "metal" => Ok(Self::new("metal", MetalBackend::global()?)),
             #[cfg(feature = "rayon")]
-            "rayon" => Ok(Self::Rayon(RayonBackend::global()?)),
+            "rayon" => Ok(Self::new("rayon", RayonBackend::global()?)),
             #[cfg(feature = "wgpu")]
-            "wgpu" => Ok(Self::Wgpu(WgpuBackend::global()?)),
+            "wgpu" => Ok(Self::new("wgpu", WgpuBackend::global()?)),
             _ => {
                 let why = match name {
                     "metal" if !cfg!(target_vendor = "apple") => "Metal is on Apple's systems only".into(),
@@ -84,8 +81,8 @@ impl AnyBackend {
     pub fn open_gpu(name: &str, config: crate::gpu::Config) -> Result<Self, Error> {
         match name {
             #[cfg(all(feature = "metal", target_vendor = "apple"))]
-            "metal" => MetalBackend::open_with(config).map(Self::Metal),
-            "wgpu" => WgpuBackend::open_with(config).map(Self::Wgpu),
+            "metal" => Ok(Self::new("metal", MetalBackend::open_with(config)?)),
+            "wgpu" => Ok(Self::new("wgpu", WgpuBackend::open_with(config)?)),
             _ => {
                 Self::by_name(name)?;
                 Err(Error::Unavailable { backend: name.into(), why: "it is on no GPU".into(), source: None })
@@ -96,13 +93,16 @@ impl AnyBackend {
     /// The engine of a backend on a GPU; `None` for other backends.
     #[cfg(feature = "wgpu")]
     pub fn gpu(&self) -> Option<&WgpuBackend> {
-        match self {
-            #[cfg(all(feature = "metal", target_vendor = "apple"))]
-            Self::Metal(backend) => Some(backend),
-            #[cfg(feature = "rayon")]
-            Self::Rayon(_) => None,
-            Self::Wgpu(backend) => Some(backend),
+        #[cfg(all(feature = "metal", target_vendor = "apple"))]
+        if let Some(metal) = self.downcast_ref::<MetalBackend>() {
+            return Some(metal.gpu());
         }
+        self.downcast_ref()
+    }
+
+    /// The backend, if it is of this type.
+    pub fn downcast_ref<B: Backend>(&self) -> Option<&B> {
+        self.backend.downcast_ref()
     }
 
     /// The backend and the name of its device.
@@ -111,31 +111,10 @@ impl AnyBackend {
         format!("{} {}", self.kind(), self.name())
     }
 
-    /// The name of this backend, one of [`NAMES`](AnyBackend::NAMES).
+    /// The name of this backend: one of [`NAMES`](AnyBackend::NAMES), or what [`new`](AnyBackend::new) got.
     pub fn kind(&self) -> &'static str {
-        match self {
-            #[cfg(all(feature = "metal", target_vendor = "apple"))]
-            Self::Metal(_) => "metal",
-            #[cfg(feature = "rayon")]
-            Self::Rayon(_) => "rayon",
-            #[cfg(feature = "wgpu")]
-            Self::Wgpu(_) => "wgpu",
-        }
+        self.kind
     }
-}
-
-/// Evaluates an expression with the backend that it is.
-macro_rules! on {
-    ($any:expr, $backend:ident => $call:expr) => {
-        match $any {
-            #[cfg(all(feature = "metal", target_vendor = "apple"))]
-            AnyBackend::Metal($backend) => $call,
-            #[cfg(feature = "rayon")]
-            AnyBackend::Rayon($backend) => $call,
-            #[cfg(feature = "wgpu")]
-            AnyBackend::Wgpu($backend) => $call,
-        }
-    };
 }
 
 impl Backend for AnyBackend {
@@ -152,68 +131,25 @@ impl Backend for AnyBackend {
     }
 
     fn name(&self) -> String {
-        on!(self, backend => backend.name())
+        self.backend.name()
     }
 
     fn limits(&self) -> Limits {
-        on!(self, backend => backend.limits())
+        self.backend.limits()
     }
 
     fn is_lost(&self) -> bool {
-        on!(self, backend => backend.is_lost())
+        self.backend.is_lost()
     }
 
-    fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
-        on!(self, backend => backend.sort_bits(keys, spec))
+    sorts_by_run!();
+
+    fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        self.backend.run(operation, spec)
     }
 
-    fn sort_pairs_bits<W: Word, V: Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
-        on!(self, backend => backend.sort_pairs_bits(keys, values, spec))
-    }
-
-    fn sort_bits_into<W: Word>(&self, keys: &[W], sorted: &mut [W], spec: Spec) -> Result<(), Error> {
-        on!(self, backend => backend.sort_bits_into(keys, sorted, spec))
-    }
-
-    fn sort_pairs_bits_into<W: Word, V: Pod>(
-        &self,
-        keys: &[W],
-        values: &[V],
-        sorted_keys: &mut [W],
-        sorted_values: &mut [V],
-        spec: Spec,
-    ) -> Result<(), Error> {
-        on!(self, backend => backend.sort_pairs_bits_into(keys, values, sorted_keys, sorted_values, spec))
-    }
-
-    fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
-        on!(self, backend => backend.argsort_bits(keys, spec))
-    }
-
-    fn sort_segments_bits<W: Word>(&self, keys: &mut [W], segments: Segments<'_>, spec: Spec) -> Result<(), Error> {
-        on!(self, backend => backend.sort_segments_bits(keys, segments, spec))
-    }
-
-    fn sort_pairs_segments_bits<W: Word, V: Pod>(
-        &self,
-        keys: &mut [W],
-        values: &mut [V],
-        segments: Segments<'_>,
-        spec: Spec,
-    ) -> Result<(), Error> {
-        on!(self, backend => backend.sort_pairs_segments_bits(keys, values, segments, spec))
-    }
-
-    fn argsort_segments_bits<W: Word>(&self, keys: &[W], segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
-        on!(self, backend => backend.argsort_segments_bits(keys, segments, spec))
-    }
-
-    fn top_k_bits<W: Word>(&self, keys: &[W], k: usize, spec: Spec) -> Result<Vec<u32>, Error> {
-        on!(self, backend => backend.top_k_bits(keys, k, spec))
-    }
-
-    fn top_k_segments_bits<W: Word>(&self, keys: &[W], k: usize, segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
-        on!(self, backend => backend.top_k_segments_bits(keys, k, segments, spec))
+    async fn run_async(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        self.backend.run_async(operation, spec).await
     }
 }
 

@@ -2,9 +2,8 @@
 
 use crate::costs::Costs;
 use crate::stored::Stored;
-use crate::{AnyBackend, Backend, Error, Limits, RayonBackend, Segments, Spec, Word};
-use bytemuck::Pod;
-use polysort_core::{Opened, Retry};
+use crate::{AnyBackend, AnyOperation, Backend, Error, Limits, Operation, RayonBackend, Spec, Word};
+use polysort_core::{Opened, Retry, sorts_by_run, with_word};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -115,30 +114,42 @@ impl Auto {
         Some((gpu, opened))
     }
 
-    /// Runs a call of keys and payloads of these sizes on the backend that is best for it, and on the CPU if the GPU fails.
-    fn run<T>(
-        &self,
-        (len, key_bytes, payload_bytes): (usize, usize, usize),
-        mut work: impl FnMut(&AnyBackend) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let Shared { cpu, gpu: retry, .. } = &*self.shared;
-        let Some((gpu, opened)) = self.pick(len, key_bytes, payload_bytes) else { return work(cpu) };
-        let outcome = work(&gpu.backend);
+    /// The GPU for an operation, if it is better there.
+    fn pick_for(&self, operation: &AnyOperation<'_>) -> Option<(Arc<Gpu>, Opened<Found>)> {
+        let (len, key_bytes, payload_bytes) = with_word!(operation, operation => sizes_on_gpu(operation))?;
+        self.pick(len, key_bytes, payload_bytes)
+    }
+
+    /// Notes how a call ended on the GPU. Returns the outcome, or `None` if the CPU takes the call.
+    fn taken(&self, gpu: &Gpu, opened: &Opened<Found>, outcome: Result<(), Error>) -> Option<Result<(), Error>> {
         match outcome {
             Err(error) if !error.is_misuse() => {
                 tracing::warn!(backend = gpu.backend.kind(), %error, "the CPU takes over");
                 if gpu.backend.is_lost() {
-                    retry.lost(&opened, error);
+                    self.shared.gpu.lost(opened, error);
                 }
-                work(cpu)
+                None
             }
-            Err(misuse) => Err(misuse),
-            Ok(done) => {
-                retry.succeeded();
-                Ok(done)
+            Err(misuse) => Some(Err(misuse)),
+            Ok(()) => {
+                self.shared.gpu.succeeded();
+                Some(Ok(()))
             }
         }
     }
+}
+
+/// The number of keys, the bytes of a key and those of its payload, for an operation that a GPU may be faster at. The CPU sorts segments, and selects, in one
+/// read of keys that a GPU would have to get first.
+fn sizes_on_gpu<W: Word>(operation: &Operation<'_, W>) -> Option<(usize, usize, usize)> {
+    let is_for_gpu = match operation {
+        Operation::Sort { segments, .. } | Operation::SortPairs { segments, .. } | Operation::Argsort { segments, .. } => {
+            segments.is_none()
+        }
+        Operation::SortInto { .. } | Operation::SortPairsInto { .. } => true,
+        Operation::TopK { .. } => false,
+    };
+    is_for_gpu.then(|| (operation.keys().len(), size_of::<W>(), operation.payload_bytes()))
 }
 
 /// The GPU by the backend that is preferred: the shared one, or one with the shapes of passes that are stored for it.
@@ -221,7 +232,7 @@ impl Backend for Auto {
         let mut stored = stored();
         stored.measured = stored.measured.filter(|measured| measured.threads == threads);
         let costs = stored.measured.as_ref().map_or_else(|| Costs::of_cores(threads), |measured| measured.cores.clone());
-        let (cpu, gpu, missed) = (AnyBackend::Rayon(cpu), Retry::untried(), AtomicU64::new(0));
+        let (cpu, gpu, missed) = (AnyBackend::new("rayon", cpu), Retry::untried(), AtomicU64::new(0));
         Ok(Self { shared: Arc::new(Shared { cpu, costs, stored, gpu, missed, open_gpu }) })
     }
 
@@ -237,67 +248,34 @@ impl Backend for Auto {
         self.shared.cpu.limits()
     }
 
-    fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
-        self.run((keys.len(), size_of::<W>(), 0), |backend| backend.sort_bits(keys, spec))
+    sorts_by_run!();
+
+    fn run(&self, mut operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        if let Some((gpu, opened)) = self.pick_for(&operation) {
+            let outcome = gpu.backend.run(operation.by_ref(), spec);
+            if let Some(outcome) = self.taken(&gpu, &opened, outcome) {
+                return outcome;
+            }
+        }
+        self.shared.cpu.run(operation, spec)
     }
 
-    fn sort_pairs_bits<W: Word, V: Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
-        self.run((keys.len(), size_of::<W>(), size_of::<V>()), |backend| backend.sort_pairs_bits(keys, values, spec))
-    }
-
-    fn sort_bits_into<W: Word>(&self, keys: &[W], sorted: &mut [W], spec: Spec) -> Result<(), Error> {
-        self.run((keys.len(), size_of::<W>(), 0), |backend| backend.sort_bits_into(keys, sorted, spec))
-    }
-
-    fn sort_pairs_bits_into<W: Word, V: Pod>(
-        &self,
-        keys: &[W],
-        values: &[V],
-        sorted_keys: &mut [W],
-        sorted_values: &mut [V],
-        spec: Spec,
-    ) -> Result<(), Error> {
-        self.run((keys.len(), size_of::<W>(), size_of::<V>()), |backend| {
-            backend.sort_pairs_bits_into(keys, values, sorted_keys, sorted_values, spec)
-        })
-    }
-
-    fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
-        self.run((keys.len(), size_of::<W>(), size_of::<u32>()), |backend| backend.argsort_bits(keys, spec))
-    }
-
-    // The CPU sorts segments, and selects, in one read of keys that a GPU would have to get first.
-
-    fn sort_segments_bits<W: Word>(&self, keys: &mut [W], segments: Segments<'_>, spec: Spec) -> Result<(), Error> {
-        self.shared.cpu.sort_segments_bits(keys, segments, spec)
-    }
-
-    fn sort_pairs_segments_bits<W: Word, V: Pod>(
-        &self,
-        keys: &mut [W],
-        values: &mut [V],
-        segments: Segments<'_>,
-        spec: Spec,
-    ) -> Result<(), Error> {
-        self.shared.cpu.sort_pairs_segments_bits(keys, values, segments, spec)
-    }
-
-    fn argsort_segments_bits<W: Word>(&self, keys: &[W], segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
-        self.shared.cpu.argsort_segments_bits(keys, segments, spec)
-    }
-
-    fn top_k_bits<W: Word>(&self, keys: &[W], k: usize, spec: Spec) -> Result<Vec<u32>, Error> {
-        self.shared.cpu.top_k_bits(keys, k, spec)
-    }
-
-    fn top_k_segments_bits<W: Word>(&self, keys: &[W], k: usize, segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
-        self.shared.cpu.top_k_segments_bits(keys, k, segments, spec)
+    async fn run_async(&self, mut operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        if let Some((gpu, opened)) = self.pick_for(&operation) {
+            let outcome = gpu.backend.run_async(operation.by_ref(), spec).await;
+            if let Some(outcome) = self.taken(&gpu, &opened, outcome) {
+                return outcome;
+            }
+        }
+        self.shared.cpu.run_async(operation, spec).await
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Options, Sort, SortAsync};
+    use std::sync::Mutex;
     use std::sync::atomic::AtomicUsize;
 
     fn costs(per_key: f64, per_value: f64) -> Result<Costs, Error> {
@@ -306,14 +284,14 @@ mod tests {
 
     /// The GPU of the tests, other threads by its name, takes a fifth of what the cores take for keys, and more for pairs than they do.
     fn other_threads(_: &Stored) -> Result<Found, Error> {
-        let backend = AnyBackend::Rayon(RayonBackend::with_threads(2)?);
+        let backend = AnyBackend::new("rayon", RayonBackend::with_threads(2)?);
         Ok(Some(Arc::new(Gpu { backend, costs: costs(1.0, 20.0)? })))
     }
 
     /// An `Auto` that has not opened its GPU yet.
     fn untried(open_gpu: fn(&Stored) -> Result<Found, Error>) -> Result<Auto, Error> {
         let (gpu, missed) = (Retry::untried(), AtomicU64::new(0));
-        let cpu = AnyBackend::Rayon(RayonBackend::with_threads(1)?);
+        let cpu = AnyBackend::new("rayon", RayonBackend::with_threads(1)?);
         Ok(Auto { shared: Arc::new(Shared { cpu, costs: costs(5.0, 5.0)?, stored: Stored::default(), gpu, missed, open_gpu }) })
     }
 
@@ -388,23 +366,82 @@ mod tests {
         Ok(())
     }
 
+    /// A GPU of the tests that sorts as a CPU does, or fails.
+    #[derive(Clone, Debug)]
+    struct Flaky;
+
+    /// What the flaky GPU fails with, and whether it is lost then.
+    static FAILS: Mutex<(Option<Error>, bool)> = Mutex::new((None, false));
+    static ANSWERED: AtomicUsize = AtomicUsize::new(0);
+
+    impl Backend for Flaky {
+        fn open() -> Result<Self, Error> {
+            Ok(Self)
+        }
+
+        fn name(&self) -> String {
+            "flaky".into()
+        }
+
+        fn limits(&self) -> Limits {
+            Limits::default()
+        }
+
+        fn is_lost(&self) -> bool {
+            FAILS.lock().is_ok_and(|fails| fails.1)
+        }
+
+        sorts_by_run!();
+
+        fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+            if let Some(error) = FAILS.lock().ok().and_then(|fails| fails.0.clone()) {
+                return Err(error);
+            }
+            ANSWERED.fetch_add(1, Ordering::Relaxed);
+            RayonBackend::with_threads(1)?.run(operation, spec)
+        }
+    }
+
     #[test]
     fn a_failing_gpu_leaves_the_call_to_the_cpu_and_a_lost_one_is_opened_again() -> Result<(), Error> {
-        let auto = untried(other_threads)?;
+        let flaky = |_: &Stored| Ok(Some(Arc::new(Gpu { backend: AnyBackend::new("flaky", Flaky), costs: costs(0.1, 0.1)? })));
+        let auto = untried(flaky)?;
         auto.gpu()?;
-        let failing = |backend: &AnyBackend| match backend.name() == auto.shared.cpu.name() {
-            true => Ok(backend.name()),
-            false => Err(Error::OutOfMemory { asked: 1, limit: None }),
+        let fails = |error: Option<Error>, lost: bool| {
+            if let Ok(mut fails) = FAILS.lock() {
+                *fails = (error, lost);
+            }
         };
-        assert_eq!(auto.run((1 << 20, 4, 0), failing)?, auto.shared.cpu.name());
+        // Each operation that it is to take; the sort must be right whoever does it.
+        let calls = |answered: usize| {
+            let before = ANSWERED.load(Ordering::Relaxed);
+            let keys: Vec<u64> = (0..200_000).map(|at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+            let (mut sorted, mut values) = (keys.clone(), vec![0_u32; keys.len()]);
+            auto.sort(&mut sorted)?;
+            assert!(sorted.is_sorted());
+            auto.sort_pairs_into(&keys, &vec![7; keys.len()], &mut sorted, &mut values)?;
+            assert!(sorted.is_sorted() && values == vec![7; keys.len()]);
+            let order = pollster::block_on(auto.argsort_async(&keys, Options::ascending()))?;
+            assert!(order.iter().map(|&at| keys[at as usize]).is_sorted());
+            // Never on a GPU.
+            auto.top_k(&keys, 3)?;
+            auto.sort_segments(&mut sorted, &[0, 200_000])?;
+            assert_eq!(ANSWERED.load(Ordering::Relaxed) - before, answered);
+            Ok::<(), Error>(())
+        };
+        calls(3)?;
+        fails(Some(Error::OutOfMemory { asked: 1, limit: None }), false);
+        calls(0)?;
         assert!(matches!(auto.shared.gpu.latest(), Some(Ok(Some(_)))), "it failed, but is not lost");
-        let misuse = auto.run((1 << 20, 4, 0), |_| Error::check_lengths("keys", 1, "values", 2));
-        assert!(matches!(misuse, Err(Error::LengthMismatch { .. })));
+        fails(None, false);
+        calls(3)?;
+        fails(Error::check_lengths("keys", 1, "values", 2).err(), false);
+        assert!(matches!(auto.sort(&mut vec![0_u64; 200_000]), Err(Error::LengthMismatch { .. })));
         // A loss closes it; the next call opens it again.
-        let (_, opened) = auto.pick(1 << 20, 4, 0).ok_or_else(|| Error::Unsupported { what: "no GPU".into() })?;
-        auto.shared.gpu.lost(&opened, Error::OutOfMemory { asked: 1, limit: None });
+        fails(Some(Error::OutOfMemory { asked: 1, limit: None }), true);
+        auto.sort(&mut vec![0_u64; 200_000])?;
         assert!(auto.gpu().is_err());
-        assert_eq!(auto.run((1 << 20, 4, 0), |backend| Ok(backend.name()))?, "rayon, 2 threads");
-        Ok(())
+        fails(None, false);
+        calls(3)
     }
 }

@@ -43,7 +43,7 @@
 //! | `WgpuBackend` | a GPU, through Vulkan, Metal, DX12 or WebGPU | `wgpu` |
 //! | `MetalBackend` | a GPU, with kernels in Metal Shading Language; the type exists on Apple's systems only | `metal` |
 //! | `Auto` | the CPU or the GPU, whichever is faster for the call | `rayon` |
-//! | `AnyBackend` | one of these, selected at run time | `rayon` or `wgpu` |
+//! | `AnyBackend` | one of these or your own, selected at run time | `rayon` or `wgpu` |
 //! | [`Fallback<P, S>`] | `P`, and `S` if `P` fails | none |
 //! | your own | implement [`Backend`]: five functions; `examples/own_backend.rs` is a whole one; the crate `polysort-kit` tests it | none |
 //!
@@ -88,8 +88,9 @@ pub use calibration::{store_tuned, stored_tuned};
 pub use ops::*;
 pub use polysort_core::permutation::apply as apply_permutation;
 pub use polysort_core::{
-    Backend, Cause, Error, Fallback, InPlace, Join, Limits, MaskKey, Masks, Options, Order, Report, Segments, Sort, Sortable,
-    Spec, TopK, Window, Word, laws, permutation, sort_pairs_by_argsort,
+    AnyOperation, Backend, Cause, DynBackend, Error, Fallback, InPlace, Join, Limits, MaskKey, Masks, MaybeSend, Operation,
+    Options, Order, Report, Segments, Sort, SortAsync, Sortable, Spec, TopK, Values, ValuesMut, Window, Word, first_of_each,
+    laws, pairs_by_argsort, permutation, selected_len, sorts_by_run, with_word,
 };
 #[cfg(all(feature = "metal", target_vendor = "apple"))]
 pub use polysort_metal::MetalBackend;
@@ -130,7 +131,7 @@ pub mod prelude {
     pub use crate::WgpuBackend;
     #[cfg(feature = "rayon")]
     pub use crate::{Auto, RayonBackend};
-    pub use crate::{Backend, Error, Fallback, MaskKey, Options, Order, Segments, Sort, Sortable, TopK};
+    pub use crate::{Backend, Error, Fallback, MaskKey, Options, Order, Segments, Sort, SortAsync, Sortable, TopK};
 }
 
 /// The code in the README runs as it is printed there.

@@ -1,6 +1,6 @@
 //! The contract of a device that sorts.
 
-use crate::{Error, Segments, Spec, Word, global, permutation};
+use crate::{AnyOperation, Error, Limits, MaybeSend, Spec, Word, global, with_word};
 use bytemuck::Pod;
 
 /// A device that sorts words: all cores, a GPU, or anything else that has the two required sorts.
@@ -90,172 +90,46 @@ pub trait Backend: Clone + Send + Sync + 'static {
         false
     }
 
-    /// Sorts `keys`, which stay as they are, into `sorted`. The contents of `sorted` before the call do not matter.
+    /// Runs an operation: each call of [`Sort`](crate::Sort) comes here. Provided by the two sorts; a backend overrides it to do more by itself.
+    ///
+    /// An override matches every [`Operation`](crate::Operation), checks it with [`check`](AnyOperation::check), and has the two required
+    /// sorts from [`sorts_by_run!`](crate::sorts_by_run).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if the lengths differ, else as [`sort_bits`](Backend::sort_bits); `sorted` then stays as it was.
-    fn sort_bits_into<W: Word>(&self, keys: &[W], sorted: &mut [W], spec: Spec) -> Result<(), Error> {
-        Error::check_lengths("keys", keys.len(), "sorted", sorted.len())?;
-        let mut copy = keys.to_vec();
-        self.sort_bits(&mut copy, spec)?;
-        sorted.copy_from_slice(&copy);
-        Ok(())
+    /// Those of [`AnyOperation::check`], [`Error::TooLong`] for more keys than the device takes, or a failure of the device. All slices then stay as they
+    /// were, but for `indices`, whose contents may be any.
+    fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        with_word!(operation, operation => operation.by_two_sorts(self, spec))
     }
 
-    /// Sorts `keys` into `sorted_keys` and moves each value with its key, from `values` to `sorted_values`. The inputs stay as they are.
+    /// Runs an operation while the caller's thread does something else. [`SortAsync`](crate::SortAsync) calls it. Provided by [`run`](Backend::run),
+    /// at the first poll.
+    ///
+    /// A future that is dropped before it is ready leaves all slices as they were, but for `indices`.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if the lengths differ, else as [`sort_bits`](Backend::sort_bits); both outputs then stay as they were.
-    fn sort_pairs_bits_into<W: Word, V: Pod>(
-        &self,
-        keys: &[W],
-        values: &[V],
-        sorted_keys: &mut [W],
-        sorted_values: &mut [V],
-        spec: Spec,
-    ) -> Result<(), Error> {
-        check_pairs_into(keys.len(), values.len(), sorted_keys.len(), sorted_values.len())?;
-        let (mut key_copy, mut value_copy) = (keys.to_vec(), values.to_vec());
-        self.sort_pairs_bits(&mut key_copy, &mut value_copy, spec)?;
-        sorted_keys.copy_from_slice(&key_copy);
-        sorted_values.copy_from_slice(&value_copy);
-        Ok(())
+    /// As [`run`](Backend::run).
+    fn run_async(&self, operation: AnyOperation<'_>, spec: Spec) -> impl Future<Output = Result<(), Error>> + MaybeSend {
+        async move { self.run(operation, spec) }
     }
+}
 
-    /// Returns the stable sorting permutation: position `i` of the sorted keys comes from position `result[i]` of `keys`.
-    ///
-    /// # Errors
-    /// [`Error::TooLong`] above 2³² keys, else as [`sort_bits`](Backend::sort_bits).
-    fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
-        let mut indices = permutation::identity(keys.len())?;
-        self.sort_pairs_bits(&mut keys.to_vec(), &mut indices, spec)?;
-        Ok(indices)
-    }
-
-    /// Sorts each segment of `keys` by itself.
-    ///
-    /// # Errors
-    /// [`Error::InvalidOffsets`] or [`Error::LengthMismatch`] for bad segments, else as [`sort_bits`](Backend::sort_bits).
-    fn sort_segments_bits<W: Word>(&self, keys: &mut [W], segments: Segments<'_>, spec: Spec) -> Result<(), Error> {
-        segments.check(keys.len())?;
-        let mut sorted = keys.to_vec();
-        for range in segments.ranges() {
-            self.sort_bits(&mut sorted[range], spec)?;
+/// The two required sorts of a backend that implements [`run`](Backend::run) itself: they run the operations of the same names.
+#[macro_export]
+macro_rules! sorts_by_run {
+    () => {
+        fn sort_bits<W: $crate::Word>(&self, keys: &mut [W], spec: $crate::Spec) -> Result<(), $crate::Error> {
+            $crate::Backend::run(self, $crate::Operation::Sort { keys, segments: None }.into(), spec)
         }
-        keys.copy_from_slice(&sorted);
-        Ok(())
-    }
 
-    /// Sorts each segment of `keys` by itself and moves each value with its key.
-    ///
-    /// # Errors
-    /// As [`sort_segments_bits`](Backend::sort_segments_bits) and [`sort_pairs_bits`](Backend::sort_pairs_bits).
-    fn sort_pairs_segments_bits<W: Word, V: Pod>(
-        &self,
-        keys: &mut [W],
-        values: &mut [V],
-        segments: Segments<'_>,
-        spec: Spec,
-    ) -> Result<(), Error> {
-        spec.check_pairs::<W>(keys.len(), values.len())?;
-        segments.check(keys.len())?;
-        let (mut sorted, mut moved) = (keys.to_vec(), values.to_vec());
-        for range in segments.ranges() {
-            self.sort_pairs_bits(&mut sorted[range.clone()], &mut moved[range], spec)?;
+        fn sort_pairs_bits<W: $crate::Word, V: $crate::Pod>(
+            &self,
+            keys: &mut [W],
+            values: &mut [V],
+            spec: $crate::Spec,
+        ) -> Result<(), $crate::Error> {
+            let values = $crate::ValuesMut::of(values);
+            $crate::Backend::run(self, $crate::Operation::SortPairs { keys, values, segments: None }.into(), spec)
         }
-        keys.copy_from_slice(&sorted);
-        values.copy_from_slice(&moved);
-        Ok(())
-    }
-
-    /// Returns the permutation that sorts each segment by itself. Indices count from the start of `keys`; a position outside of all segments
-    /// holds its own index.
-    ///
-    /// # Errors
-    /// [`Error::TooLong`] above 2³² keys, else as [`sort_segments_bits`](Backend::sort_segments_bits).
-    fn argsort_segments_bits<W: Word>(&self, keys: &[W], segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
-        let mut indices = permutation::identity(keys.len())?;
-        self.sort_pairs_segments_bits(&mut keys.to_vec(), &mut indices, segments, spec)?;
-        Ok(indices)
-    }
-
-    /// Returns the indices of the first `k` keys of the stable sorted order, in that order; all of them if `k` exceeds their number.
-    ///
-    /// # Errors
-    /// As [`argsort_bits`](Backend::argsort_bits).
-    fn top_k_bits<W: Word>(&self, keys: &[W], k: usize, spec: Spec) -> Result<Vec<u32>, Error> {
-        let mut indices = self.argsort_bits(keys, spec)?;
-        indices.truncate(k);
-        Ok(indices)
-    }
-
-    /// Returns, for each segment, the indices of the first `k` keys of its stable sorted order, in that order; all of a shorter segment. Indices
-    /// count from the start of `keys`. The results of the segments follow each other.
-    ///
-    /// # Errors
-    /// As [`argsort_segments_bits`](Backend::argsort_segments_bits).
-    fn top_k_segments_bits<W: Word>(&self, keys: &[W], k: usize, segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
-        let order = self.argsort_segments_bits(keys, segments, spec)?;
-        Ok(segments.ranges().flat_map(|range| order[range].iter().copied().take(k)).collect())
-    }
-}
-
-/// The largest input of one call. The default has no limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Limits {
-    /// The longest slice, in elements.
-    pub max_len: u64,
-    /// The largest slice, in bytes: of the keys, and of the values.
-    pub max_bytes: u64,
-    /// The bytes that the device needs for an element, at least, while it sorts: a smaller element counts as so many bytes of `max_bytes`.
-    pub min_element_bytes: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { max_len: u64::MAX, max_bytes: u64::MAX, min_element_bytes: 1 }
-    }
-}
-
-impl Limits {
-    /// The longest slice of elements of `size` bytes, in elements.
-    pub fn longest(&self, size: usize) -> u64 {
-        let element_bytes = (size as u64).max(self.min_element_bytes).max(1);
-        self.max_len.min(self.max_bytes / element_bytes)
-    }
-
-    /// Checks that `len` elements of `size` bytes are within the limits.
-    ///
-    /// # Errors
-    /// [`Error::TooLong`], which names `what`, if they are not.
-    pub fn check(&self, what: &str, len: usize, size: usize) -> Result<(), Error> {
-        let limit = self.longest(size);
-        if len as u64 <= limit {
-            return Ok(());
-        }
-        Err(Error::TooLong { what: format!("{what} with elements of {size} bytes"), asked: len as u64, limit })
-    }
-}
-
-/// Checks that both inputs and both outputs of a sort of pairs have one length.
-pub(crate) fn check_pairs_into(keys: usize, values: usize, sorted_keys: usize, sorted_values: usize) -> Result<(), Error> {
-    Error::check_lengths("keys", keys, "values", values)?;
-    Error::check_lengths("keys", keys, "sorted_keys", sorted_keys)?;
-    Error::check_lengths("keys", keys, "sorted_values", sorted_values)
-}
-
-/// Sorts pairs by an argsort and a gather of both slices: for a backend that does not move values of this size itself.
-///
-/// # Errors
-/// As [`Backend::argsort_bits`].
-pub fn sort_pairs_by_argsort<B: Backend, W: Word, V: Pod>(
-    backend: &B,
-    keys: &mut [W],
-    values: &mut [V],
-    spec: Spec,
-) -> Result<(), Error> {
-    spec.check_pairs::<W>(keys.len(), values.len())?;
-    permutation::gather_pairs(keys, values, &backend.argsort_bits(keys, spec)?);
-    Ok(())
+    };
 }

@@ -1,8 +1,7 @@
 //! One backend after another.
 
-use crate::retry::Retry;
-use crate::{Backend, Error, Limits, Segments, Spec, Word};
-use bytemuck::Pod;
+use crate::retry::{Opened, Retry};
+use crate::{AnyOperation, Backend, Error, Limits, Spec, sorts_by_run};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Sorts on the primary backend `P`, and on the secondary backend `S` if `P` fails.
@@ -59,22 +58,22 @@ impl<P: Backend, S: Backend> Fallback<P, S> {
         &self.secondary
     }
 
-    /// Runs an operation on the primary backend, and on the secondary one if that fails for a reason of its own.
-    fn run<D, R>(
-        &self,
-        mut data: D,
-        first: impl FnOnce(&P, &mut D) -> Result<R, Error>,
-        second: impl FnOnce(&S, &mut D) -> Result<R, Error>,
-    ) -> Result<R, Error> {
-        let outcome = self.primary.get(P::global).and_then(|opened| {
-            let outcome = first(&opened.device, &mut data);
-            match &outcome {
-                Err(reason) if !reason.is_misuse() && opened.device.is_lost() => self.primary.lost(&opened, reason.clone()),
-                Err(_) => {}
-                Ok(_) => self.primary.succeeded(),
-            }
-            outcome
-        });
+    /// Opens the primary backend for a call, if there is none and this call is to try.
+    fn opened(&self) -> Result<Opened<P>, Error> {
+        self.primary.get(P::global)
+    }
+
+    /// Notes how a call ended on the primary backend.
+    fn note(&self, opened: &Opened<P>, outcome: &Result<(), Error>) {
+        match outcome {
+            Err(reason) if !reason.is_misuse() && opened.device.is_lost() => self.primary.lost(opened, reason.clone()),
+            Err(_) => {}
+            Ok(()) => self.primary.succeeded(),
+        }
+    }
+
+    /// The outcome of a call that stays with the primary backend, or `None` for one that goes to the secondary backend.
+    fn taken(&self, outcome: Result<(), Error>) -> Option<Result<(), Error>> {
         match outcome {
             Err(reason) if !reason.is_misuse() => {
                 tracing::warn!(%reason, to = self.secondary.name(), "fell back");
@@ -82,11 +81,11 @@ impl<P: Backend, S: Backend> Fallback<P, S> {
                     report.fell_back += 1;
                     report.last_reason = Some(reason);
                 });
-                second(&self.secondary, &mut data)
+                None
             }
             outcome => {
                 self.with_report(|report| report.taken += 1);
-                outcome
+                Some(outcome)
             }
         }
     }
@@ -118,72 +117,29 @@ impl<P: Backend, S: Backend> Backend for Fallback<P, S> {
         self.secondary.is_lost()
     }
 
-    fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
-        self.run(keys, |p, keys| p.sort_bits(keys, spec), |s, keys| s.sort_bits(keys, spec))
+    sorts_by_run!();
+
+    fn run(&self, mut operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        let outcome = self.opened().and_then(|opened| {
+            let outcome = opened.device.run(operation.by_ref(), spec);
+            self.note(&opened, &outcome);
+            outcome
+        });
+        self.taken(outcome).unwrap_or_else(|| self.secondary.run(operation, spec))
     }
 
-    fn sort_pairs_bits<W: Word, V: Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
-        self.run(
-            (keys, values),
-            |p, (keys, values)| p.sort_pairs_bits(keys, values, spec),
-            |s, (keys, values)| s.sort_pairs_bits(keys, values, spec),
-        )
-    }
-
-    fn sort_bits_into<W: Word>(&self, keys: &[W], sorted: &mut [W], spec: Spec) -> Result<(), Error> {
-        self.run(sorted, |p, sorted| p.sort_bits_into(keys, sorted, spec), |s, sorted| s.sort_bits_into(keys, sorted, spec))
-    }
-
-    fn sort_pairs_bits_into<W: Word, V: Pod>(
-        &self,
-        keys: &[W],
-        values: &[V],
-        sorted_keys: &mut [W],
-        sorted_values: &mut [V],
-        spec: Spec,
-    ) -> Result<(), Error> {
-        self.run(
-            (sorted_keys, sorted_values),
-            |p, (sorted_keys, sorted_values)| p.sort_pairs_bits_into(keys, values, sorted_keys, sorted_values, spec),
-            |s, (sorted_keys, sorted_values)| s.sort_pairs_bits_into(keys, values, sorted_keys, sorted_values, spec),
-        )
-    }
-
-    fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
-        self.run((), |p, ()| p.argsort_bits(keys, spec), |s, ()| s.argsort_bits(keys, spec))
-    }
-
-    fn sort_segments_bits<W: Word>(&self, keys: &mut [W], segments: Segments<'_>, spec: Spec) -> Result<(), Error> {
-        self.run(keys, |p, keys| p.sort_segments_bits(keys, segments, spec), |s, keys| s.sort_segments_bits(keys, segments, spec))
-    }
-
-    fn sort_pairs_segments_bits<W: Word, V: Pod>(
-        &self,
-        keys: &mut [W],
-        values: &mut [V],
-        segments: Segments<'_>,
-        spec: Spec,
-    ) -> Result<(), Error> {
-        self.run(
-            (keys, values),
-            |p, (keys, values)| p.sort_pairs_segments_bits(keys, values, segments, spec),
-            |s, (keys, values)| s.sort_pairs_segments_bits(keys, values, segments, spec),
-        )
-    }
-
-    fn argsort_segments_bits<W: Word>(&self, keys: &[W], segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
-        self.run((), |p, ()| p.argsort_segments_bits(keys, segments, spec), |s, ()| s.argsort_segments_bits(keys, segments, spec))
-    }
-
-    fn top_k_bits<W: Word>(&self, keys: &[W], k: usize, spec: Spec) -> Result<Vec<u32>, Error> {
-        self.run((), |p, ()| p.top_k_bits(keys, k, spec), |s, ()| s.top_k_bits(keys, k, spec))
-    }
-
-    fn top_k_segments_bits<W: Word>(&self, keys: &[W], k: usize, segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
-        self.run(
-            (),
-            |p, ()| p.top_k_segments_bits(keys, k, segments, spec),
-            |s, ()| s.top_k_segments_bits(keys, k, segments, spec),
-        )
+    async fn run_async(&self, mut operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        let outcome = match self.opened() {
+            Ok(opened) => {
+                let outcome = opened.device.run_async(operation.by_ref(), spec).await;
+                self.note(&opened, &outcome);
+                outcome
+            }
+            Err(reason) => Err(reason),
+        };
+        match self.taken(outcome) {
+            Some(outcome) => outcome,
+            None => self.secondary.run_async(operation, spec).await,
+        }
     }
 }

@@ -17,32 +17,49 @@
 
 mod backend;
 mod compound;
+mod dynamic;
 mod error;
 mod fallback;
+mod flow;
 mod global;
 mod key;
 pub mod laws;
+mod limits;
 mod masks;
+mod maybe_send;
+mod operation;
 pub mod permutation;
+mod provided;
 mod retry;
 mod segments;
 mod sort;
+mod sort_async;
 mod spec;
+mod values;
 pub mod vector;
 mod word;
 mod words;
 
-pub use backend::{Backend, Limits, sort_pairs_by_argsort};
+pub use backend::Backend;
+#[doc(hidden)]
+pub use bytemuck::Pod;
 pub use compound::Join;
+pub use dynamic::DynBackend;
 pub use error::{Cause, Error};
 pub use fallback::{Fallback, Report};
 pub use key::{InPlace, MaskKey, Sortable};
+pub use limits::Limits;
 pub use masks::Masks;
+pub use maybe_send::MaybeSend;
+pub use operation::{AnyOperation, Operation, selected_len};
+pub use provided::{first_of_each, pairs_by_argsort};
 #[doc(hidden)]
 pub use retry::{Opened, Retry};
 pub use segments::Segments;
 pub use sort::{Sort, TopK};
+pub use sort_async::SortAsync;
 pub use spec::{Options, Order, Spec, Window};
+pub use values::{Values, ValuesMut};
 pub use word::Word;
 #[doc(hidden)]
 pub use words::{Pairs, Words, shared_words};

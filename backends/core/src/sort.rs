@@ -1,8 +1,7 @@
 //! The operations on keys: what a user calls, on any backend.
 
-use crate::backend::check_pairs_into;
-use crate::words::{Pairs, Words, checked_words, rebuilt, shared_words};
-use crate::{Backend, Error, Options, Segments, Sortable, Spec, permutation};
+use crate::flow::{self, By, now};
+use crate::{Backend, Error, Options, Segments, Sortable, permutation};
 use bytemuck::Pod;
 
 /// Every operation, for every key, on every backend. Implemented for all [`Backend`]s.
@@ -27,15 +26,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort`](Sort::sort).
     fn sort_with<K: Sortable>(&self, keys: &mut [K], options: Options) -> Result<(), Error> {
-        if !K::IS_REBUILT {
-            permutation::gather_keys(keys, &self.argsort_with(keys, options)?);
-            return Ok(());
-        }
-        let spec = Spec::of::<K>(options)?;
-        let mut words = Words::of(keys)?;
-        self.sort_bits(words.get(), spec)?;
-        words.finish();
-        Ok(())
+        now(flow::sort(By::blocking(self), keys, None, options))
     }
 
     /// Sorts `keys`, which stay as they are, into `sorted`, ascending. The contents of `sorted` before the call do not matter.
@@ -60,19 +51,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort_into`](Sort::sort_into).
     fn sort_into_with<K: Sortable>(&self, keys: &[K], sorted: &mut [K], options: Options) -> Result<(), Error> {
-        Error::check_lengths("keys", keys.len(), "sorted", sorted.len())?;
-        let spec = Spec::of::<K>(options)?;
-        if let Some(view) = K::IN_PLACE {
-            return self.sort_bits_into((view.words)(keys), (view.words_mut)(sorted), spec);
-        }
-        if !K::IS_REBUILT {
-            sorted.copy_from_slice(&permutation::gather(keys, &self.argsort_with(keys, options)?));
-            return Ok(());
-        }
-        let mut words = checked_words(keys)?;
-        self.sort_bits(&mut words, spec)?;
-        sorted.copy_from_slice(&rebuilt(&words));
-        Ok(())
+        now(flow::sort_into(By::blocking(self), keys, sorted, options))
     }
 
     /// Sorts `keys`, ascending, and moves each value with its key.
@@ -88,17 +67,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort_pairs`](Sort::sort_pairs).
     fn sort_pairs_with<K: Sortable, V: Pod>(&self, keys: &mut [K], values: &mut [V], options: Options) -> Result<(), Error> {
-        Error::check_lengths("keys", keys.len(), "values", values.len())?;
-        if !K::IS_REBUILT {
-            permutation::gather_pairs(keys, values, &self.argsort_with(keys, options)?);
-            return Ok(());
-        }
-        let spec = Spec::of::<K>(options)?;
-        let mut pairs = Pairs::of(keys, values)?;
-        let (words, values) = pairs.get();
-        self.sort_pairs_bits(words, values, spec)?;
-        pairs.finish();
-        Ok(())
+        now(flow::sort_pairs(By::blocking(self), keys, values, None, options))
     }
 
     /// Sorts `keys` into `sorted_keys`, ascending, and moves each value with its key, from `values` to `sorted_values`. The inputs stay as
@@ -129,24 +98,7 @@ pub trait Sort: Backend {
         sorted_values: &mut [V],
         options: Options,
     ) -> Result<(), Error> {
-        check_pairs_into(keys.len(), values.len(), sorted_keys.len(), sorted_values.len())?;
-        let spec = Spec::of::<K>(options)?;
-        if let Some(view) = K::IN_PLACE {
-            let (words, sorted_words) = ((view.words)(keys), (view.words_mut)(sorted_keys));
-            return self.sort_pairs_bits_into(words, values, sorted_words, sorted_values, spec);
-        }
-        let (sorted, moved): (Vec<K>, Vec<V>);
-        if K::IS_REBUILT {
-            let (mut words, mut values) = (checked_words(keys)?, values.to_vec());
-            self.sort_pairs_bits(&mut words, &mut values, spec)?;
-            (sorted, moved) = (rebuilt(&words), values);
-        } else {
-            let order = self.argsort_with(keys, options)?;
-            (sorted, moved) = (permutation::gather(keys, &order), permutation::gather(values, &order));
-        }
-        sorted_keys.copy_from_slice(&sorted);
-        sorted_values.copy_from_slice(&moved);
-        Ok(())
+        now(flow::sort_pairs_into(By::blocking(self), (keys, values), (sorted_keys, sorted_values), options))
     }
 
     /// Sorts any items, ascending by a key that `key` returns once for each item. The items are swapped and need not be `Copy`.
@@ -179,8 +131,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`argsort`](Sort::argsort).
     fn argsort_with<K: Sortable>(&self, keys: &[K], options: Options) -> Result<Vec<u32>, Error> {
-        let spec = Spec::of::<K>(options)?;
-        self.argsort_bits(&shared_words(keys)?, spec)
+        now(flow::argsort(By::blocking(self), keys, None, options))
     }
 
     /// Sorts each segment of `keys` by itself, ascending.
@@ -210,16 +161,7 @@ pub trait Sort: Backend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> Result<(), Error> {
-        let (spec, segments) = (Spec::of::<K>(options)?, segments.into());
-        if !K::IS_REBUILT {
-            permutation::gather_keys(keys, &self.argsort_segments_with(keys, segments, options)?);
-            return Ok(());
-        }
-        segments.check(keys.len())?;
-        let mut words = Words::of(keys)?;
-        self.sort_segments_bits(words.get(), segments, spec)?;
-        words.finish();
-        Ok(())
+        now(flow::sort(By::blocking(self), keys, Some(segments.into()), options))
     }
 
     /// Sorts each segment of `keys` by itself, ascending, and moves each value with its key.
@@ -246,18 +188,7 @@ pub trait Sort: Backend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> Result<(), Error> {
-        let (spec, segments) = (Spec::of::<K>(options)?, segments.into());
-        Error::check_lengths("keys", keys.len(), "values", values.len())?;
-        if !K::IS_REBUILT {
-            permutation::gather_pairs(keys, values, &self.argsort_segments_with(keys, segments, options)?);
-            return Ok(());
-        }
-        segments.check(keys.len())?;
-        let mut pairs = Pairs::of(keys, values)?;
-        let (words, values) = pairs.get();
-        self.sort_pairs_segments_bits(words, values, segments, spec)?;
-        pairs.finish();
-        Ok(())
+        now(flow::sort_pairs(By::blocking(self), keys, values, Some(segments.into()), options))
     }
 
     /// Returns the permutation that sorts each segment of `keys` by itself, ascending. Indices count from the start of `keys`; a position outside
@@ -279,9 +210,7 @@ pub trait Sort: Backend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> Result<Vec<u32>, Error> {
-        let (spec, segments) = (Spec::of::<K>(options)?, segments.into());
-        segments.check(keys.len())?;
-        self.argsort_segments_bits(&shared_words(keys)?, segments, spec)
+        now(flow::argsort(By::blocking(self), keys, Some(segments.into()), options))
     }
 
     /// Returns the `k` largest keys, largest first, equal keys by lowest index; all of them if there are fewer.
@@ -305,9 +234,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`top_k`](Sort::top_k).
     fn top_k_with<K: Sortable>(&self, keys: &[K], k: usize, options: Options) -> Result<TopK<K>, Error> {
-        let spec = Spec::of::<K>(options)?;
-        let indices = self.top_k_bits(&shared_words(keys)?, k, spec)?;
-        Ok(TopK { keys: permutation::gather(keys, &indices), indices })
+        now(flow::top_k(By::blocking(self), keys, k, None, options))
     }
 
     /// Returns the `k` largest keys of each segment, largest first, equal keys by lowest index. A segment of `len` keys gives `min(k, len)`
@@ -352,10 +279,7 @@ pub trait Sort: Backend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> Result<TopK<K>, Error> {
-        let (spec, segments) = (Spec::of::<K>(options)?, segments.into());
-        segments.check(keys.len())?;
-        let indices = self.top_k_segments_bits(&shared_words(keys)?, k, segments, spec)?;
-        Ok(TopK { keys: permutation::gather(keys, &indices), indices })
+        now(flow::top_k(By::blocking(self), keys, k, Some(segments.into()), options))
     }
 }
 

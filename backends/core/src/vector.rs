@@ -9,7 +9,7 @@
 //! A store keeps each vector in the slot into which it was written; slots may be unused. An entry names a slot, and an index groups its entries
 //! into lists. So a list can grow, shrink and move, and no vector is copied.
 
-use crate::{Backend, Error, Masks, Segments, Spec};
+use crate::{Backend, Error, Masks, Operation, Segments, Spec, selected_len};
 
 /// The slot that fills up the result of a query with too few candidates.
 pub const NO_SLOT: u32 = u32::MAX;
@@ -357,11 +357,13 @@ pub trait VectorSearch: Backend {
 /// Selects the `k` nearest candidates of each query from all distances, on `backend`.
 ///
 /// # Errors
-/// As [`Backend::top_k_segments_bits`].
+/// As [`Backend::run`].
 pub fn nearest_by<B: Backend>(backend: &B, found: &Distances, candidate_offsets: &[u32], k: usize) -> Result<Nearest, Error> {
     let offsets: Vec<usize> = candidate_offsets.iter().map(|&offset| offset as usize).collect();
-    let keys = bytemuck::cast_slice(&found.distances);
-    let selected = backend.top_k_segments_bits::<u32>(keys, k, Segments::Offsets(&offsets), BY_DISTANCE)?;
+    let keys: &[u32] = bytemuck::cast_slice(&found.distances);
+    let segments = Some(Segments::Offsets(&offsets));
+    let mut selected = vec![0; selected_len(k, segments, found.distances.len())];
+    backend.run(Operation::TopK { keys, k, segments, indices: &mut selected }.into(), BY_DISTANCE)?;
     nearest_of(found, candidate_offsets, k, &selected)
 }
 

@@ -1,5 +1,6 @@
 //! The five unsigned words that backends sort.
 
+use crate::{AnyOperation, Operation};
 use bytemuck::Pod;
 use core::fmt::{Debug, Display, LowerHex};
 use core::hash::Hash;
@@ -23,6 +24,10 @@ pub trait Word:
     /// The low bits as an index: the whole number if it fits.
     fn index(self) -> usize;
 
+    /// An operation on words of this type, as one of those on any word.
+    #[doc(hidden)]
+    fn operation(operation: Operation<'_, Self>) -> AnyOperation<'_>;
+
     /// All ones if the top bit of the word is set, else zero.
     fn spread_sign(self) -> Self {
         (self >> (Self::BITS as usize - 1)).wrapping_neg()
@@ -34,7 +39,7 @@ mod sealed {
 }
 
 macro_rules! word {
-    ($($word:ty)*) => {$(
+    ($($word:ty, $any:ident;)*) => {$(
         impl sealed::Sealed for $word {}
         impl Word for $word {
             const BITS: u32 = <$word>::BITS;
@@ -53,7 +58,12 @@ macro_rules! word {
             fn index(self) -> usize {
                 self as usize
             }
+
+            #[inline]
+            fn operation(operation: Operation<'_, Self>) -> AnyOperation<'_> {
+                AnyOperation::$any(operation)
+            }
         }
     )*};
 }
-word!(u8 u16 u32 u64 u128);
+word!(u8, U8; u16, U16; u32, U32; u64, U64; u128, U128;);

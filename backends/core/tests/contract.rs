@@ -3,7 +3,7 @@
 mod support;
 
 use polysort_core::{
-    Backend, Error, Limits, Masks, Options, Order, Segments, Sort, Spec, Word, permutation, sort_pairs_by_argsort,
+    Backend, Error, Limits, Masks, Options, Order, Segments, Sort, Spec, ValuesMut, Word, pairs_by_argsort, permutation,
 };
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use support::Std;
@@ -101,7 +101,7 @@ fn limits_refuse_with_both_numbers() {
 #[test]
 fn values_of_any_size_go_by_argsort_and_gather() {
     let (mut keys, mut values) = ([3_u8, 1, 2, 1], [[3_u8; 5], [1; 5], [2; 5], [9; 5]]);
-    sort_pairs_by_argsort(&Std::<0>, &mut keys, &mut values, Spec::unsigned::<u8>()).unwrap();
+    pairs_by_argsort(&Std::<0>, &mut keys, ValuesMut::of(&mut values), None, Spec::unsigned::<u8>()).unwrap();
     assert_eq!((keys, values), ([1, 1, 2, 3], [[1; 5], [9; 5], [2; 5], [3; 5]]));
 }
 

@@ -2,7 +2,9 @@
 
 mod support;
 
-use polysort_core::{Backend, Error, Fallback, Limits, Options, Sort, Spec, Word};
+use polysort_core::{
+    AnyOperation, Backend, Error, Fallback, Limits, Operation, Options, Sort, Spec, Values, ValuesMut, Word, sorts_by_run,
+};
 use support::Std;
 
 const BACKEND: Std<0> = Std;
@@ -35,8 +37,13 @@ fn wrong_lengths_and_ranges_leave_the_output_as_it_was() {
     lengths(BACKEND.sort_pairs_into(&keys, &values[..2], &mut sorted, &mut moved));
     lengths(BACKEND.sort_pairs_into(&keys, &values, &mut sorted[..2], &mut moved));
     lengths(BACKEND.sort_pairs_into(&keys, &values, &mut sorted, &mut moved[..2]));
-    lengths(BACKEND.sort_bits_into(&keys, &mut sorted[..2], Spec::unsigned::<u16>()));
-    lengths(BACKEND.sort_pairs_bits_into(&keys, &values, &mut sorted[..2], &mut moved, Spec::unsigned::<u16>()));
+    let run = |operation: Operation<'_, u16>| BACKEND.run(operation.into(), Spec::unsigned::<u16>());
+    lengths(run(Operation::SortInto { keys: &keys, sorted: &mut sorted[..2] }));
+    fn pairs<'a>(sorted_keys: &'a mut [u16], sorted_values: ValuesMut<'a>) -> Operation<'a, u16> {
+        Operation::SortPairsInto { keys: &[3, 1, 2], values: Values::of(&[1_u8, 2, 3]), sorted_keys, sorted_values }
+    }
+    lengths(run(pairs(&mut sorted[..2], ValuesMut::of(&mut moved))));
+    lengths(run(pairs(&mut sorted, ValuesMut::of(&mut [7_u16; 3]))));
     let past = Options::ascending().bits(0..17);
     assert!(matches!(BACKEND.sort_into_with(&keys, &mut sorted, past), Err(Error::InvalidRange { .. })));
     let outcome = BACKEND.sort_pairs_into_with(&keys, &values, &mut sorted, &mut moved, past);
@@ -61,27 +68,15 @@ impl Backend for IntoOnly {
         Limits::default()
     }
 
-    fn sort_bits<W: Word>(&self, _: &mut [W], _: Spec) -> Result<(), Error> {
-        Err(Error::Unsupported { what: "a sort in place".into() })
-    }
+    sorts_by_run!();
 
-    fn sort_pairs_bits<W: Word, V: bytemuck::Pod>(&self, _: &mut [W], _: &mut [V], _: Spec) -> Result<(), Error> {
-        Err(Error::Unsupported { what: "a sort in place".into() })
-    }
-
-    fn sort_bits_into<W: Word>(&self, keys: &[W], sorted: &mut [W], spec: Spec) -> Result<(), Error> {
-        BACKEND.sort_bits_into(keys, sorted, spec)
-    }
-
-    fn sort_pairs_bits_into<W: Word, V: bytemuck::Pod>(
-        &self,
-        keys: &[W],
-        values: &[V],
-        sorted_keys: &mut [W],
-        sorted_values: &mut [V],
-        spec: Spec,
-    ) -> Result<(), Error> {
-        BACKEND.sort_pairs_bits_into(keys, values, sorted_keys, sorted_values, spec)
+    fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        match operation {
+            operation @ AnyOperation::U32(Operation::SortInto { .. } | Operation::SortPairsInto { .. }) => {
+                BACKEND.run(operation, spec)
+            }
+            operation => Err(Error::Unsupported { what: format!("{operation:?}") }),
+        }
     }
 }
 

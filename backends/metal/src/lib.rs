@@ -15,10 +15,8 @@
 //! wgpu translates takes its place, with a warning. Everywhere but on Apple's systems the backend is unavailable, and says so at once.
 #![forbid(unsafe_code)]
 
-use bytemuck::Pod;
-use core::ops::Deref;
 use polysort_core::vector::{Distances, Nearest, Search, Shape, VectorSearch};
-use polysort_core::{Backend, Error, Limits, Segments, Spec, Word};
+use polysort_core::{AnyOperation, Backend, Error, Limits, Spec, sorts_by_run};
 use polysort_wgpu::{Config, WgpuBackend, WgpuStore, wgpu};
 
 /// The name by which errors call the backend.
@@ -26,7 +24,7 @@ const NAME: &str = "metal";
 
 /// Sorts on a GPU through Metal.
 ///
-/// It derefs to the [`WgpuBackend`] that it is made of: buffers that stay on the device and calls that do not block are that one's.
+/// Buffers that stay on the device are those of the [`WgpuBackend`] that it is made of: see [`gpu`](MetalBackend::gpu).
 #[derive(Clone, Debug)]
 pub struct MetalBackend(WgpuBackend);
 
@@ -44,12 +42,9 @@ impl MetalBackend {
         config.native = true;
         WgpuBackend::open_with(config).map(Self)
     }
-}
 
-impl Deref for MetalBackend {
-    type Target = WgpuBackend;
-
-    fn deref(&self) -> &WgpuBackend {
+    /// The engine that runs the kernels: it sorts buffers that stay on the device.
+    pub fn gpu(&self) -> &WgpuBackend {
         &self.0
     }
 }
@@ -71,57 +66,14 @@ impl Backend for MetalBackend {
         self.0.is_lost()
     }
 
-    fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
-        self.0.sort_bits(keys, spec)
+    sorts_by_run!();
+
+    fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        self.0.run(operation, spec)
     }
 
-    fn sort_pairs_bits<W: Word, V: Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
-        self.0.sort_pairs_bits(keys, values, spec)
-    }
-
-    fn sort_bits_into<W: Word>(&self, keys: &[W], sorted: &mut [W], spec: Spec) -> Result<(), Error> {
-        self.0.sort_bits_into(keys, sorted, spec)
-    }
-
-    fn sort_pairs_bits_into<W: Word, V: Pod>(
-        &self,
-        keys: &[W],
-        values: &[V],
-        sorted_keys: &mut [W],
-        sorted_values: &mut [V],
-        spec: Spec,
-    ) -> Result<(), Error> {
-        self.0.sort_pairs_bits_into(keys, values, sorted_keys, sorted_values, spec)
-    }
-
-    fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
-        self.0.argsort_bits(keys, spec)
-    }
-
-    fn sort_segments_bits<W: Word>(&self, keys: &mut [W], segments: Segments<'_>, spec: Spec) -> Result<(), Error> {
-        self.0.sort_segments_bits(keys, segments, spec)
-    }
-
-    fn sort_pairs_segments_bits<W: Word, V: Pod>(
-        &self,
-        keys: &mut [W],
-        values: &mut [V],
-        segments: Segments<'_>,
-        spec: Spec,
-    ) -> Result<(), Error> {
-        self.0.sort_pairs_segments_bits(keys, values, segments, spec)
-    }
-
-    fn argsort_segments_bits<W: Word>(&self, keys: &[W], segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
-        self.0.argsort_segments_bits(keys, segments, spec)
-    }
-
-    fn top_k_bits<W: Word>(&self, keys: &[W], k: usize, spec: Spec) -> Result<Vec<u32>, Error> {
-        self.0.top_k_bits(keys, k, spec)
-    }
-
-    fn top_k_segments_bits<W: Word>(&self, keys: &[W], k: usize, segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
-        self.0.top_k_segments_bits(keys, k, segments, spec)
+    async fn run_async(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        self.0.run_async(operation, spec).await
     }
 }
 

@@ -2,13 +2,11 @@
 
 use crate::adapters::{Allowed, BACKENDS};
 use crate::copy::Copiers;
-use crate::engine::{Asked, Data, Engine, Memory};
+use crate::engine::{Asked, Engine, Memory};
 use crate::gpu::Gpu;
-use crate::sorter::payload;
 use crate::wait::{Waiting, blocking};
-use bytemuck::Pod;
-use polysort_core::{Backend, Error, Limits, Segments, Spec, Word, permutation};
-use polysort_shaders::plan::{Algorithm, Blocked, Facts, Payload, Request, Tuned};
+use polysort_core::{AnyOperation, Backend, Error, Limits, Spec, sorts_by_run, with_word};
+use polysort_shaders::plan::{Algorithm, Blocked, Facts, Tuned};
 use std::sync::Arc;
 use wgpu::Backends;
 
@@ -172,63 +170,6 @@ impl WgpuBackend {
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.engine
     }
-
-    /// Sorts words in place.
-    pub(crate) async fn sort_words<W: Word>(&self, waiting: Waiting, keys: &mut [W], spec: Spec) -> Result<(), Error> {
-        spec.check::<W>()?;
-        if keys.len() < 2 || spec.width() == 0 {
-            return Ok(());
-        }
-        self.run::<W>(waiting, keys.len(), Payload::None, Data::Keys(bytemuck::cast_slice_mut(keys)), spec).await
-    }
-
-    /// Sorts words in place, and moves each value with its word.
-    pub(crate) async fn sort_word_pairs<W: Word, V: Pod>(
-        &self,
-        waiting: Waiting,
-        keys: &mut [W],
-        values: &mut [V],
-        spec: Spec,
-    ) -> Result<(), Error> {
-        spec.check_pairs::<W>(keys.len(), values.len())?;
-        if keys.len() < 2 || spec.width() == 0 || size_of::<V>() == 0 {
-            return self.sort_words(waiting, keys, spec).await;
-        }
-        let Ok(payload @ Payload::Words(_)) = payload(size_of::<V>()) else {
-            let order = self.argsort_words(waiting, keys, spec).await?;
-            permutation::gather_pairs(keys, values, &order);
-            return Ok(());
-        };
-        let count = keys.len();
-        let data = Data::Pairs(bytemuck::cast_slice_mut(keys), bytemuck::cast_slice_mut(values));
-        self.run::<W>(waiting, count, payload, data, spec).await
-    }
-
-    /// Returns the permutation that sorts the words.
-    pub(crate) async fn argsort_words<W: Word>(&self, waiting: Waiting, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
-        spec.check::<W>()?;
-        if keys.len() < 2 || spec.width() == 0 {
-            return permutation::identity(keys.len());
-        }
-        let mut indices = vec![0_u32; keys.len()];
-        let data = Data::Indices(bytemuck::cast_slice(keys), bytemuck::cast_slice_mut(&mut indices));
-        self.run::<W>(waiting, keys.len(), Payload::Indices, data, spec).await?;
-        Ok(indices)
-    }
-
-    async fn run<W: Word>(
-        &self,
-        waiting: Waiting,
-        count: usize,
-        payload: Payload,
-        data: Data<'_>,
-        spec: Spec,
-    ) -> Result<(), Error> {
-        // A shorter key takes a word while it is sorted.
-        self.gpu.facts.limits(payload.words()).check("the GPU", count, size_of::<W>().max(4))?;
-        let request = Request { payload, ..Request::keys(W::BITS, spec, count as u64) };
-        self.engine.sort(waiting, request, data, None).await
-    }
 }
 
 impl core::fmt::Debug for WgpuBackend {
@@ -258,41 +199,13 @@ impl Backend for WgpuBackend {
         polled.is_err() || self.gpu.lost().is_some()
     }
 
-    fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
-        blocking(self.sort_words(Waiting::Here, keys, spec))
+    sorts_by_run!();
+
+    fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        with_word!(operation, operation => blocking(self.run_on_words(Waiting::Here, operation, spec)))
     }
 
-    fn sort_pairs_bits<W: Word, V: Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
-        blocking(self.sort_word_pairs(Waiting::Here, keys, values, spec))
-    }
-
-    fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
-        blocking(self.argsort_words(Waiting::Here, keys, spec))
-    }
-
-    fn sort_segments_bits<W: Word>(&self, keys: &mut [W], segments: Segments<'_>, spec: Spec) -> Result<(), Error> {
-        blocking(self.sort_segment_words(Waiting::Here, keys, segments, spec))
-    }
-
-    fn sort_pairs_segments_bits<W: Word, V: Pod>(
-        &self,
-        keys: &mut [W],
-        values: &mut [V],
-        segments: Segments<'_>,
-        spec: Spec,
-    ) -> Result<(), Error> {
-        blocking(self.sort_segment_word_pairs(Waiting::Here, keys, values, segments, spec))
-    }
-
-    fn argsort_segments_bits<W: Word>(&self, keys: &[W], segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
-        blocking(self.argsort_segment_words(Waiting::Here, keys, segments, spec))
-    }
-
-    fn top_k_bits<W: Word>(&self, keys: &[W], k: usize, spec: Spec) -> Result<Vec<u32>, Error> {
-        blocking(self.top_k_words(Waiting::Here, keys, k, spec))
-    }
-
-    fn top_k_segments_bits<W: Word>(&self, keys: &[W], k: usize, segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
-        blocking(self.top_k_segment_words(Waiting::Here, keys, k, segments, spec))
+    async fn run_async(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        with_word!(operation, operation => self.run_on_words(Waiting::Elsewhere, operation, spec).await)
     }
 }

@@ -33,6 +33,10 @@ pub(crate) enum Data<'a> {
     Keys(&'a mut [u8]),
     /// Keys and values, sorted in place.
     Pairs(&'a mut [u8], &'a mut [u8]),
+    /// Keys that stay as they are, and the slice for the sorted ones.
+    KeysInto(&'a [u8], &'a mut [u8]),
+    /// Keys and values that stay as they are, and the slices for the sorted ones.
+    PairsInto((&'a [u8], &'a [u8]), (&'a mut [u8], &'a mut [u8])),
     /// Keys that stay as they are, and the slice for their indices.
     Indices(&'a [u8], &'a mut [u8]),
     /// A selection: keys that stay as they are, bounds of segments, and the slice for the indices of the selected keys.
@@ -213,23 +217,26 @@ impl Engine {
             // `max` of such a request is the number of keys, or of segments to select from.
             (Data::Top(..), None) => request.max,
             (Data::Keys(bytes) | Data::Pairs(bytes, _), None) => keys_in(bytes),
-            (Data::Indices(bytes, _), None) => keys_in(bytes),
+            (Data::KeysInto(bytes, _) | Data::PairsInto((bytes, _), _) | Data::Indices(bytes, _), None) => keys_in(bytes),
         };
         let request = self.shared(request);
         let gpu = self.gpu.clone();
         let (bytes, others): (&[u8], Option<(Role, &[u8])>) = match &data {
             Data::Keys(bytes) => (bytes, None),
-            Data::Indices(bytes, _) => (bytes, None),
+            Data::KeysInto(bytes, _) | Data::Indices(bytes, _) => (bytes, None),
             Data::Top(bytes, bounds, _) => (bytes, Some((Role::Bounds, bounds))),
             Data::Pairs(bytes, value_bytes) => (bytes, Some((Role::Values, value_bytes))),
+            Data::PairsInto((bytes, value_bytes), _) => (bytes, Some((Role::Values, value_bytes))),
         };
         let lists = lists.map(|lists| [(Role::Begins, lists.begins), (Role::Ends, lists.ends)]);
         let uploads = [(Role::Keys, bytes)].into_iter().chain(others).chain(lists.into_iter().flatten());
         let uploads: Vec<(Role, &[u8])> = uploads.filter(|(_, bytes)| !bytes.is_empty()).collect();
         let results = match &data {
             Data::Keys(bytes) => vec![bytes.len()],
+            Data::KeysInto(bytes, _) => vec![bytes.len()],
             Data::Indices(_, indices) | Data::Top(_, _, indices) => vec![indices.len()],
             Data::Pairs(bytes, value_bytes) => vec![bytes.len(), value_bytes.len()],
+            Data::PairsInto((bytes, value_bytes), _) => vec![bytes.len(), value_bytes.len()],
         };
         // The plan of a selection from segments does not know how many keys there are.
         let roomy = || (bytes.len() as u64).next_power_of_two().min(gpu.facts.max_binding).max(bytes.len() as u64);
@@ -246,9 +253,11 @@ impl Engine {
             call.upload(bytes, role).await?;
         }
         let mut results: Vec<(Role, &mut [u8])> = match data {
-            Data::Keys(bytes) => vec![(Role::Keys, bytes)],
+            Data::Keys(bytes) | Data::KeysInto(_, bytes) => vec![(Role::Keys, bytes)],
             Data::Indices(_, indices) | Data::Top(_, _, indices) => vec![(Role::Values, indices)],
-            Data::Pairs(bytes, value_bytes) => vec![(Role::Keys, bytes), (Role::Values, value_bytes)],
+            Data::Pairs(bytes, value_bytes) | Data::PairsInto(_, (bytes, value_bytes)) => {
+                vec![(Role::Keys, bytes), (Role::Values, value_bytes)]
+            }
         };
         let sources: Vec<Buffer> = results.iter().map(|(role, _)| call.workspace().buffer(*role).clone()).collect();
         let mut targets: Vec<&mut [u8]> = results.iter_mut().map(|(_, bytes)| &mut **bytes).collect();

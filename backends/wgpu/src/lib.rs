@@ -30,6 +30,7 @@ mod gpu;
 mod launch;
 #[cfg(test)]
 mod memory_tests;
+mod operations;
 mod pool;
 mod prepared;
 mod profile;
@@ -41,7 +42,6 @@ mod self_test;
 mod sorter;
 mod sync;
 mod turns;
-mod twins;
 mod up;
 mod vector;
 mod wait;

@@ -2,10 +2,10 @@
 
 use crate::backend::WgpuBackend;
 use crate::engine::{Data, Lists};
+use crate::operations::{indices_of, permute};
 use crate::sorter::payload;
 use crate::wait::Waiting;
-use bytemuck::Pod;
-use polysort_core::{Error, Masks, Segments, Spec, Word, permutation};
+use polysort_core::{Error, Masks, Segments, Spec, ValuesMut, Word, permutation};
 use polysort_shaders::plan::{Payload, Place, Request, Segmented};
 
 /// The begins and ends of the segments with at least two keys, and the request that sorts them.
@@ -16,23 +16,22 @@ struct Work {
 }
 
 impl WgpuBackend {
-    /// Returns the permutation that sorts each segment by itself.
+    /// Writes the permutation that sorts each segment by itself.
     pub(crate) async fn argsort_segment_words<W: Word>(
         &self,
         waiting: Waiting,
         keys: &[W],
         segments: Segments<'_>,
+        indices: &mut [u32],
         spec: Spec,
-    ) -> Result<Vec<u32>, Error> {
-        let Some(work) = self.work::<W>(keys.len(), Payload::Indices, segments, spec)? else {
-            return permutation::identity(keys.len());
-        };
-        let mut indices = permutation::identity(keys.len())?;
-        let data = Data::Indices(bytemuck::cast_slice(keys), bytemuck::cast_slice_mut(&mut indices));
-        if self.is_sorted_by_lists(waiting, &work, data).await? {
-            return Ok(indices);
+    ) -> Result<(), Error> {
+        indices.copy_from_slice(&permutation::identity(keys.len())?);
+        let Some(work) = self.work::<W>(keys.len(), Payload::Indices, segments, spec)? else { return Ok(()) };
+        let data = Data::Indices(bytemuck::cast_slice(keys), bytemuck::cast_slice_mut(indices));
+        if !self.is_sorted_by_lists(waiting, &work, data).await? {
+            indices.copy_from_slice(&self.order_of_many(waiting, keys, &work).await?);
         }
-        self.order_of_many(waiting, keys, &work).await
+        Ok(())
     }
 
     /// Sorts each segment of words by itself.
@@ -46,37 +45,35 @@ impl WgpuBackend {
         let Some(work) = self.work::<W>(keys.len(), Payload::None, segments, spec)? else { return Ok(()) };
         if !self.is_sorted_by_lists(waiting, &work, Data::Keys(bytemuck::cast_slice_mut(keys))).await? {
             let order = self.order_of_many(waiting, keys, &work).await?;
-            keys.copy_from_slice(&permutation::gather(keys, &order));
+            permutation::gather_keys(keys, &order);
         }
         Ok(())
     }
 
     /// Sorts each segment of words by itself, and moves each value with its word.
-    pub(crate) async fn sort_segment_word_pairs<W: Word, V: Pod>(
+    pub(crate) async fn sort_segment_word_pairs<W: Word>(
         &self,
         waiting: Waiting,
         keys: &mut [W],
-        values: &mut [V],
+        mut values: ValuesMut<'_>,
         segments: Segments<'_>,
         spec: Spec,
     ) -> Result<(), Error> {
-        spec.check_pairs::<W>(keys.len(), values.len())?;
-        if let Ok(payload @ Payload::Words(_)) = payload(size_of::<V>()) {
+        if let Ok(payload @ Payload::Words(_)) = payload(values.size()) {
             let Some(work) = self.work::<W>(keys.len(), payload, segments, spec)? else { return Ok(()) };
-            let data = Data::Pairs(bytemuck::cast_slice_mut(keys), bytemuck::cast_slice_mut(values));
+            let data = Data::Pairs(bytemuck::cast_slice_mut(keys), values.bytes_mut());
             if self.is_sorted_by_lists(waiting, &work, data).await? {
                 return Ok(());
             }
         }
-        let order = self.argsort_segment_words(waiting, keys, segments, spec).await?;
-        permutation::gather_pairs(keys, values, &order);
+        let mut order = indices_of(keys)?;
+        self.argsort_segment_words(waiting, keys, segments, &mut order, spec).await?;
+        permute(keys, values, &order);
         Ok(())
     }
 
     /// Returns the segments to sort; `None` if there is nothing to sort.
     fn work<W: Word>(&self, count: usize, payload: Payload, segments: Segments<'_>, spec: Spec) -> Result<Option<Work>, Error> {
-        spec.check::<W>()?;
-        segments.check(count)?;
         permutation::check_len(count)?;
         let moving = || segments.ranges().filter(|range| range.len() > 1);
         if spec.width() == 0 || moving().next().is_none() {
@@ -106,7 +103,8 @@ impl WgpuBackend {
     /// Returns the permutation that sorts each segment, if lists cannot hold so many: it sorts by the key, and then
     /// stably by the begin of the key's segment.
     async fn order_of_many<W: Word>(&self, waiting: Waiting, keys: &[W], work: &Work) -> Result<Vec<u32>, Error> {
-        let mut order = self.argsort_words(waiting, keys, work.request.spec).await?;
+        let mut order = indices_of(keys)?;
+        self.argsort_words(waiting, keys, &mut order, work.request.spec).await?;
         // A key outside all segments is a segment by itself.
         let mut owners = permutation::identity(keys.len())?;
         for (&begin, &end) in work.begins.iter().zip(&work.ends) {
@@ -114,7 +112,7 @@ impl WgpuBackend {
         }
         let mut owners = permutation::gather(&owners, &order);
         let by_owner = Spec::new::<u32>(Masks::UNSIGNED, 0, u32::BITS)?;
-        self.sort_word_pairs(waiting, &mut owners, &mut order, by_owner).await?;
+        self.sort_word_pairs(waiting, &mut owners, ValuesMut::of(&mut order), by_owner).await?;
         Ok(order)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::backend::WgpuBackend;
 use crate::engine::Data;
+use crate::operations::indices_of;
 use crate::wait::Waiting;
 use polysort_core::{Error, Segments, Spec, Word, permutation};
 use polysort_shaders::plan::{Request, Top};
@@ -14,82 +15,81 @@ const LONG: usize = 1 << 18;
 const SELECTED: usize = 8;
 
 impl WgpuBackend {
-    /// Returns the positions of the first `k` words of the order.
+    /// Writes the positions of the first words of the order: as many as there is room for, at most as many as there are words.
     pub(crate) async fn top_k_words<W: Word>(
         &self,
         waiting: Waiting,
         keys: &[W],
-        k: usize,
+        indices: &mut [u32],
         spec: Spec,
-    ) -> Result<Vec<u32>, Error> {
-        spec.check::<W>()?;
-        let k = k.min(keys.len());
+    ) -> Result<(), Error> {
+        let k = indices.len();
         // All workgroups together select many keys of an array. If `k` is a larger part of the keys, all keys are sorted.
         if !self.selects(k, keys.len(), spec) && (k == 0 || k > keys.len() / SELECTED || spec.width() == 0) {
-            let mut order = self.argsort_words(waiting, keys, spec).await?;
-            order.truncate(k);
-            return Ok(order);
+            let mut order = indices_of(keys)?;
+            self.argsort_words(waiting, keys, &mut order, spec).await?;
+            indices.copy_from_slice(&order[..k]);
+            return Ok(());
         }
-        self.gpu().facts.limits(1).check("the GPU", keys.len(), size_of::<W>().max(4))?;
+        self.facts().limits(1).check("the GPU", keys.len(), size_of::<W>().max(4))?;
         let top = Top { k: k as u32, segmented: false };
         let request = Request::keys(W::BITS, spec, keys.len() as u64).select(top);
-        let mut indices = vec![0_u32; k];
-        let data = Data::Top(bytemuck::cast_slice(keys), &[], bytemuck::cast_slice_mut(&mut indices));
-        self.engine().sort(waiting, request, data, None).await?;
-        Ok(indices)
+        let data = Data::Top(bytemuck::cast_slice(keys), &[], bytemuck::cast_slice_mut(indices));
+        self.engine().sort(waiting, request, data, None).await
     }
 
-    /// Returns the positions of the first `k` words of each segment, segment after segment.
+    /// Writes the positions of the first `k` words of each segment, segment after segment.
     pub(crate) async fn top_k_segment_words<W: Word>(
         &self,
         waiting: Waiting,
         keys: &[W],
         k: usize,
         segments: Segments<'_>,
+        mut indices: &mut [u32],
         spec: Spec,
-    ) -> Result<Vec<u32>, Error> {
-        spec.check::<W>()?;
-        segments.check(keys.len())?;
+    ) -> Result<(), Error> {
         permutation::check_len(keys.len())?;
         // Long segments, one by one; then all others at once.
-        let mut selected = vec![vec![]; segments.len()];
         let (mut bounds, mut owners) = (vec![], vec![]);
-        for (range, selected) in segments.ranges().zip(&mut selected) {
+        for range in segments.ranges() {
+            let (own, others) = core::mem::take(&mut indices).split_at_mut(range.len().min(k));
+            indices = others;
             if range.len() >= LONG {
-                let indices = self.top_k_words(waiting, &keys[range.clone()], k, spec).await?;
-                *selected = indices.into_iter().map(|index| index + range.start as u32).collect();
+                self.top_k_words(waiting, &keys[range.clone()], own, spec).await?;
+                own.iter_mut().for_each(|index| *index += range.start as u32);
             } else {
                 bounds.push([range.start, range.end]);
-                owners.push(selected);
+                owners.push(own);
             }
         }
         let longest = bounds.iter().map(|[begin, end]| end - begin).max().unwrap_or(0);
         let k = k.min(longest);
-        let facts = &self.gpu().facts;
+        let facts = self.facts();
         let fits = bounds.len() as u64 <= facts.limits(1).longest(4 * k.max(2)) && size_of_val(keys) as u64 <= facts.max_binding;
         if !fits || !self.selects(k, keys.len(), spec) {
-            let order = self.argsort_segment_words(waiting, keys, segments, spec).await?;
-            for ([begin, end], owner) in bounds.iter().zip(owners) {
-                *owner = order[*begin..*end].iter().copied().take(k).collect();
+            let mut order = indices_of(keys)?;
+            self.argsort_segment_words(waiting, keys, segments, &mut order, spec).await?;
+            for ([begin, _], own) in bounds.iter().zip(owners) {
+                own.copy_from_slice(&order[*begin..][..own.len()]);
             }
-            return Ok(selected.concat());
+            return Ok(());
         }
         let top = Top { k: k as u32, segmented: true };
         let request = Request::keys(W::BITS, spec, bounds.len() as u64).select(top);
-        let mut indices = vec![0_u32; k * bounds.len()];
+        let mut selected = vec![0_u32; k * bounds.len()];
         // The bounds fit 32 bits, since the keys fit a binding.
         let words: Vec<[u32; 2]> = bounds.iter().map(|ends| ends.map(|end| end as u32)).collect();
-        let data = Data::Top(bytemuck::cast_slice(keys), bytemuck::cast_slice(&words), bytemuck::cast_slice_mut(&mut indices));
+        let data = Data::Top(bytemuck::cast_slice(keys), bytemuck::cast_slice(&words), bytemuck::cast_slice_mut(&mut selected));
         self.engine().sort(waiting, request, data, None).await?;
-        for (([begin, end], owner), indices) in bounds.iter().zip(owners).zip(indices.chunks_exact(k)) {
-            *owner = indices[..k.min(end - begin)].to_vec();
+        for (own, selected) in owners.into_iter().zip(selected.chunks_exact(k)) {
+            own.copy_from_slice(&selected[..own.len()]);
         }
-        Ok(selected.concat())
+        Ok(())
     }
 
     /// Returns whether one workgroup can select `k` of so many keys. Otherwise they are sorted, or all workgroups
     /// together select them.
     fn selects(&self, k: usize, keys: usize, spec: Spec) -> bool {
-        (1..=self.gpu().facts.most_selected() as usize).contains(&k) && keys > 1 && spec.width() > 0
+        (1..=self.facts().most_selected() as usize).contains(&k) && keys > 1 && spec.width() > 0
     }
 }

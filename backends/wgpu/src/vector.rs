@@ -17,7 +17,7 @@ use half::f16;
 use polysort_core::vector::{
     BY_DISTANCE, Distances, Metric, Nearest, Precision, Search, Shape, VectorSearch, VectorStore, nearest_of,
 };
-use polysort_core::{Error, Segments};
+use polysort_core::{Error, Segments, selected_len};
 use polysort_shaders::abi;
 use polysort_shaders::plan::{Buffer as Role, Command, SearchPlan, SearchSize, SortPlan};
 use std::borrow::Cow;
@@ -228,7 +228,9 @@ impl WgpuBackend {
             let found = self.all_distances(waiting, store, search).await?;
             let offsets: Vec<usize> = search.candidate_offsets.iter().map(|&offset| offset as usize).collect();
             let keys = bytemuck::cast_slice::<f32, u32>(&found.distances);
-            let selected = self.top_k_segment_words(waiting, keys, k, Segments::Offsets(&offsets), BY_DISTANCE).await?;
+            let segments = Segments::Offsets(&offsets);
+            let mut selected = vec![0; selected_len(k, Some(segments), keys.len())];
+            self.top_k_segment_words(waiting, keys, k, segments, &mut selected, BY_DISTANCE).await?;
             return nearest_of(&found, search.candidate_offsets, k, &selected);
         }
         let native = self.searching(waiting, store, search).await?;

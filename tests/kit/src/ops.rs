@@ -7,13 +7,14 @@ use bytemuck::Pod;
 use core::cmp::Reverse;
 use core::fmt::Debug;
 use core::ops::Range;
+use futures_lite::future::{block_on, zip};
 use half::{bf16, f16};
-use polysort_core::{Backend, Error, Segments, Sort, Window, permutation};
+use polysort_core::{DynBackend, Error, Segments, Sort, SortAsync, Window, permutation};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 /// One operation on one key type, to be checked on a backend.
-pub struct Check<B> {
+pub struct Check {
     /// The name of the key type.
     pub key: &'static str,
     /// The name of the operation.
@@ -23,14 +24,14 @@ pub struct Check<B> {
     salt: u64,
     /// The number of all combinations of a plan.
     all: fn(&Plan) -> usize,
-    run: RunCase<B>,
+    run: RunCase,
     is_of_segments: bool,
 }
 
 /// Runs one case on a backend.
-type RunCase<B> = Box<dyn Fn(&B, Case) -> Result<(), String> + Send + Sync>;
+type RunCase = Box<dyn Fn(&DynBackend, Case) -> Result<(), String> + Send + Sync>;
 
-impl<B> Check<B> {
+impl Check {
     /// The key and the operation: `f32 sort_pairs`.
     pub fn name(&self) -> String {
         format!("{} {}", self.key, self.operation)
@@ -40,7 +41,7 @@ impl<B> Check<B> {
     ///
     /// # Errors
     /// What was wrong in the first case that failed.
-    pub fn run(&self, backend: &B, plan: &Plan) -> Result<usize, String> {
+    pub fn run(&self, backend: &DynBackend, plan: &Plan) -> Result<usize, String> {
         let cases = self.cases(plan);
         for &case in &cases {
             (self.run)(backend, case).map_err(|what| format!("{what}\n    in {case:?}"))?;
@@ -64,17 +65,17 @@ impl<B> Check<B> {
     }
 }
 
-impl<B> Debug for Check<B> {
+impl Debug for Check {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Check").field("key", &self.key).field("operation", &self.operation).finish_non_exhaustive()
     }
 }
 
 /// Every operation on every key type.
-pub fn checks<B: Backend>() -> Vec<Check<B>> {
+pub fn checks() -> Vec<Check> {
     let mut checks = vec![];
     macro_rules! enter {
-        ($($key:ty)*) => {$( checks.extend(checks_of::<B, $key>()); )*};
+        ($($key:ty)*) => {$( checks.extend(checks_of::<$key>()); )*};
     }
     enter!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f16 bf16 f32 f64 bool char Custom Scored);
     enter!(Reverse<f32> Reverse<char> (u16, i32) (bool, f32) (i8, char, Reverse<u16>));
@@ -82,10 +83,10 @@ pub fn checks<B: Backend>() -> Vec<Check<B>> {
 }
 
 /// Every operation on one key type.
-pub fn checks_of<B: Backend, K: TestKey>() -> Vec<Check<B>> {
-    type Operation<B, K> = fn(&B, &[K], Case) -> Result<(), String>;
+pub fn checks_of<K: TestKey>() -> Vec<Check> {
+    type Operation<K> = fn(&DynBackend, &[K], Case) -> Result<(), String>;
     // Each operation has a salt of its own, which stays the same when others are added.
-    let operations: [(&str, u64, Operation<B, K>); 12] = [
+    let operations: [(&str, u64, Operation<K>); 13] = [
         ("sort", 0, sort),
         ("sort_into", 10, sort_into),
         ("sort_pairs", 1, sort_pairs),
@@ -97,27 +98,28 @@ pub fn checks_of<B: Backend, K: TestKey>() -> Vec<Check<B>> {
         ("argsort_segments", 6, argsort_segments),
         ("top_k", 7, top_k),
         ("top_k_segments", 9, top_k_segments),
+        ("async", 12, futures),
         ("misuse", 8, misuse),
     ];
-    let check = |(operation, salt, run): (&'static str, u64, Operation<B, K>)| Check {
+    let check = |(operation, salt, run): (&'static str, u64, Operation<K>)| Check {
         key: K::NAME,
         operation,
         cases: Plan::cases::<K>,
         salt,
         all: Plan::all::<K>,
         run: Box::new(move |backend, case| run(backend, &case.pattern.keys::<K>(case.len, case.seed), case)),
-        is_of_segments: operation.ends_with("_segments"),
+        is_of_segments: operation.ends_with("_segments") || operation == "async",
     };
     operations.map(check).into()
 }
 
-fn sort<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+fn sort<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
     let mut sorted = keys.to_vec();
     backend.sort_with(&mut sorted, case.options).map_err(failed)?;
     same_keys("keys", &sorted, &permutation::gather(keys, &Oracle::new(keys, case).permutation()))
 }
 
-fn sort_into<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+fn sort_into<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
     let (input, mut sorted) = (keys.to_vec(), garbage(keys.len()));
     backend.sort_into_with(&input, &mut sorted, case.options).map_err(failed)?;
     same_keys("keys", &sorted, &permutation::gather(keys, &Oracle::new(keys, case).permutation()))?;
@@ -129,9 +131,9 @@ fn garbage<K: TestKey>(len: usize) -> Vec<K> {
     (0..len as u128).map(|at| K::from_raw(at.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))).collect()
 }
 
-fn sort_pairs_into<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
-    fn with_values<B: Backend, K: TestKey, V: Pod + Debug + PartialEq>(
-        backend: &B,
+fn sort_pairs_into<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
+    fn with_values<K: TestKey, V: Pod + Debug + PartialEq>(
+        backend: &DynBackend,
         keys: &[K],
         case: Case,
         value: fn(u32) -> V,
@@ -147,28 +149,28 @@ fn sort_pairs_into<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) 
         same("values of the input", &input_values, &values)
     }
     match case.seed % 4 {
-        0 => with_values::<B, K, u64>(backend, keys, case, |i| u64::from(i) << 9),
-        1 => with_values::<B, K, [u8; 3]>(backend, keys, case, |i| [i as u8, (i >> 8) as u8, (i >> 16) as u8]),
-        2 => with_values::<B, K, u128>(backend, keys, case, |i| u128::from(i) << 70 | u128::from(!i)),
-        _ => with_values::<B, K, u32>(backend, keys, case, |i| i),
+        0 => with_values::<K, u64>(backend, keys, case, |i| u64::from(i) << 9),
+        1 => with_values::<K, [u8; 3]>(backend, keys, case, |i| [i as u8, (i >> 8) as u8, (i >> 16) as u8]),
+        2 => with_values::<K, u128>(backend, keys, case, |i| u128::from(i) << 70 | u128::from(!i)),
+        _ => with_values::<K, u32>(backend, keys, case, |i| i),
     }
 }
 
-fn sort_pairs<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+fn sort_pairs<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
     // Payloads that backends move themselves, and others.
     match case.seed % 8 {
-        0 => pairs_of::<B, K, u64>(backend, keys, case, |i| u64::from(i) << 32 | u64::from(!i)),
-        1 => pairs_of::<B, K, [u32; 3]>(backend, keys, case, |i| [i, !i, i ^ 0x5555]),
-        2 => pairs_of::<B, K, u128>(backend, keys, case, |i| u128::from(i) << 96 | u128::from(!i)),
-        3 => pairs_of::<B, K, [u8; 5]>(backend, keys, case, |i| [i as u8, (i >> 8) as u8, (i >> 16) as u8, (i >> 24) as u8, 7]),
-        4 => pairs_of::<B, K, [u16; 10]>(backend, keys, case, |i| [(i >> 16) as u16, i as u16, 1, 2, 3, 4, 5, 6, 7, 8]),
-        5 => pairs_of::<B, K, [u8; 4]>(backend, keys, case, u32::to_le_bytes),
-        _ => pairs_of::<B, K, u32>(backend, keys, case, |i| i),
+        0 => pairs_of::<K, u64>(backend, keys, case, |i| u64::from(i) << 32 | u64::from(!i)),
+        1 => pairs_of::<K, [u32; 3]>(backend, keys, case, |i| [i, !i, i ^ 0x5555]),
+        2 => pairs_of::<K, u128>(backend, keys, case, |i| u128::from(i) << 96 | u128::from(!i)),
+        3 => pairs_of::<K, [u8; 5]>(backend, keys, case, |i| [i as u8, (i >> 8) as u8, (i >> 16) as u8, (i >> 24) as u8, 7]),
+        4 => pairs_of::<K, [u16; 10]>(backend, keys, case, |i| [(i >> 16) as u16, i as u16, 1, 2, 3, 4, 5, 6, 7, 8]),
+        5 => pairs_of::<K, [u8; 4]>(backend, keys, case, u32::to_le_bytes),
+        _ => pairs_of::<K, u32>(backend, keys, case, |i| i),
     }
 }
 
-fn pairs_of<B: Backend, K: TestKey, V: Pod + Debug + PartialEq>(
-    backend: &B,
+fn pairs_of<K: TestKey, V: Pod + Debug + PartialEq>(
+    backend: &DynBackend,
     keys: &[K],
     case: Case,
     value: fn(u32) -> V,
@@ -182,7 +184,7 @@ fn pairs_of<B: Backend, K: TestKey, V: Pod + Debug + PartialEq>(
     same(&format!("values of {} bytes", size_of::<V>()), &values, &moved)
 }
 
-fn sort_by_key<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+fn sort_by_key<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
     // Elements that are not Copy.
     let mut items: Vec<(Box<usize>, K)> = keys.iter().enumerate().map(|(i, &key)| (Box::new(i), key)).collect();
     backend.sort_by_key_with(&mut items, |item| item.1, case.options).map_err(failed)?;
@@ -190,12 +192,12 @@ fn sort_by_key<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> R
     same("order of the items", &order, &Oracle::new(keys, case).permutation())
 }
 
-fn argsort<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+fn argsort<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
     let permutation = backend.argsort_with(keys, case.options).map_err(failed)?;
     same("permutation", &permutation, &Oracle::new(keys, case).permutation())
 }
 
-fn sort_segments<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+fn sort_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
     let lists = Lists::of(case);
     let mut sorted = keys.to_vec();
     backend.sort_segments_with(&mut sorted, lists.segments(), case.options).map_err(failed)?;
@@ -203,9 +205,9 @@ fn sort_segments<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) ->
     same_keys(&format!("keys in {lists:?}"), &sorted, &permutation::gather(keys, &permutation))
 }
 
-fn sort_pairs_segments<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
-    fn with_values<B: Backend, K: TestKey, V: Pod + Debug + PartialEq>(
-        backend: &B,
+fn sort_pairs_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
+    fn with_values<K: TestKey, V: Pod + Debug + PartialEq>(
+        backend: &DynBackend,
         keys: &[K],
         case: Case,
         value: fn(u32) -> V,
@@ -219,20 +221,20 @@ fn sort_pairs_segments<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Ca
         same(&format!("values of {} bytes in {lists:?}", size_of::<V>()), &values, &moved)
     }
     match case.seed % 3 {
-        0 => with_values::<B, K, u64>(backend, keys, case, |i| u64::from(i) << 7),
-        1 => with_values::<B, K, [u8; 3]>(backend, keys, case, |i| [i as u8, (i >> 8) as u8, (i >> 16) as u8]),
-        _ => with_values::<B, K, u32>(backend, keys, case, |i| i),
+        0 => with_values::<K, u64>(backend, keys, case, |i| u64::from(i) << 7),
+        1 => with_values::<K, [u8; 3]>(backend, keys, case, |i| [i as u8, (i >> 8) as u8, (i >> 16) as u8]),
+        _ => with_values::<K, u32>(backend, keys, case, |i| i),
     }
 }
 
-fn argsort_segments<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+fn argsort_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
     let lists = Lists::of(case);
     let permutation = backend.argsort_segments_with(keys, lists.segments(), case.options).map_err(failed)?;
     let expected = Oracle::new(keys, case).segments_permutation(lists.segments().ranges());
     same(&format!("permutation in {lists:?}"), &permutation, &expected)
 }
 
-fn top_k<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+fn top_k<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
     let len = keys.len();
     let ks = [0, 1, 10, len / 100, len / 3, len.saturating_sub(1), len, len + 5];
     let k = ks[(case.seed >> 8) as usize % ks.len()];
@@ -243,7 +245,7 @@ fn top_k<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<
     same_keys(&format!("keys for k = {k}"), &best.keys, &permutation::gather(keys, &expected))
 }
 
-fn top_k_segments<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+fn top_k_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
     let lists = Lists::of(case);
     let longest = lists.segments().ranges().map(|range| range.len()).max().unwrap_or(0);
     let ks = [0, 1, 10, 1000, longest / 20, longest / 2, longest, usize::MAX];
@@ -255,8 +257,45 @@ fn top_k_segments<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -
     same_keys(&format!("keys for k = {k} in {lists:?}"), &best.keys, &permutation::gather(keys, &expected))
 }
 
+/// The async forms, two of which are in flight at a time.
+fn futures<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
+    let oracle = Oracle::new(keys, case);
+    let lists = Lists::of(case);
+    let permutation = oracle.permutation();
+    let (mut sorted, mut other, mut values) = (keys.to_vec(), keys.to_vec(), (0..keys.len() as u32).collect::<Vec<_>>());
+    let first = async {
+        match case.seed % 3 {
+            0 => backend.sort_async(&mut sorted, case.options).await,
+            1 => backend.sort_pairs_async(&mut sorted, &mut values, case.options).await,
+            _ => backend.sort_pairs_into_async(keys, &values.clone(), &mut sorted, &mut values, case.options).await,
+        }
+    };
+    let second = async {
+        match case.seed % 4 {
+            0 => backend.argsort_async(keys, case.options).await,
+            1 => backend.top_k_async(keys, keys.len() / 3, case.options).await.map(|best| best.indices),
+            2 => backend.argsort_segments_async(keys, lists.segments(), case.options).await,
+            _ => backend.sort_segments_async(&mut other, lists.segments(), case.options).await.map(|()| vec![]),
+        }
+    };
+    let (first, second) = block_on(zip(first, second));
+    first.map_err(failed)?;
+    same_keys("keys", &sorted, &permutation::gather(keys, &permutation))?;
+    if case.seed % 3 > 0 {
+        same("values", &values, &permutation)?;
+    }
+    let indices = second.map_err(failed)?;
+    let in_segments = || oracle.segments_permutation(lists.segments().ranges());
+    match case.seed % 4 {
+        0 => same("permutation", &indices, &permutation),
+        1 => same("selected indices", &indices, &permutation[..keys.len() / 3]),
+        2 => same("permutation of segments", &indices, &in_segments()),
+        _ => same_keys("keys of segments", &other, &permutation::gather(keys, &in_segments())),
+    }
+}
+
 /// Calls that must be refused and leave the slices as they were.
-fn misuse<B: Backend, K: TestKey>(backend: &B, keys: &[K], case: Case) -> Result<(), String> {
+fn misuse<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
     let len = keys.len();
     let (mut sorted, mut values) = (keys.to_vec(), (0..len as u32 + 1).collect::<Vec<_>>());
     let untouched = values.clone();

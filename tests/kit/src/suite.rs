@@ -6,7 +6,7 @@ use crate::ops::checks;
 use crate::vectors::vector_checks;
 use libtest_mimic::{Arguments, Failed, Trial};
 use polysort_core::vector::VectorSearch;
-use polysort_core::{Backend, Error};
+use polysort_core::{Backend, DynBackend, Error};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Backends and their checks, run by the arguments of a libtest program, and `--full`.
@@ -92,8 +92,8 @@ impl Suite {
         takes: impl Fn(&str) -> T,
         open: impl Fn() -> Result<B, Error> + Send + Sync + 'static,
     ) {
-        let shared = Arc::new((open, OnceLock::<Result<B, Error>>::new(), plan));
-        for check in checks::<B>() {
+        let shared = Arc::new((open, OnceLock::<Result<DynBackend, Error>>::new(), plan));
+        for check in checks() {
             let plan = &shared.2;
             let taken = takes(&check.name()).into();
             let outcome = if let Taken::No(why) = &taken { Outcome::LeftOut(why.clone()) } else { Outcome::NotAsked };
@@ -113,7 +113,8 @@ impl Suite {
                 let (open, opened, plan) = &*shared;
                 let settle = |outcome| locked(&manifest).entries[at].outcome = outcome;
                 settle(Outcome::Failed);
-                let backend = opened.get_or_init(open).as_ref().map_err(|error| Failed::from(error.to_string()))?;
+                let opened = opened.get_or_init(|| open().map(DynBackend::new));
+                let backend = opened.as_ref().map_err(|error| Failed::from(error.to_string()))?;
                 let cases = check.run(backend, plan)?;
                 settle(Outcome::Ran { cases, patterns: check.cases(plan).iter().map(|case| case.pattern).collect() });
                 println!("{cases} cases on {}", backend.name());

@@ -4,9 +4,11 @@ use crate::buffer::Buffer;
 use crate::error::Error as KernelError;
 use crate::kernel::{Kernel, Schedule};
 use crate::source::Source;
-use bytemuck::Pod;
 use core::sync::atomic::{AtomicU64, Ordering};
-use polysort_core::{Backend, Error, Limits, Segments, Spec, Word, permutation, sort_pairs_by_argsort};
+use polysort_core::{
+    AnyOperation, Backend, Error, Limits, Operation, Segments, Spec, Word, first_of_each, pairs_by_argsort, permutation,
+    sorts_by_run, with_word,
+};
 use polysort_shaders::abi;
 use polysort_shaders::plan::{
     self, Algorithm, Blocked, Class, Command, Facts, Groups, Length, Payload, Request, Segmented, SortPlan, Top, Variant,
@@ -142,48 +144,6 @@ impl MslBackend {
         &self.inner.config
     }
 
-    /// Sorts the keys, and moves or makes the values.
-    fn run<W: Word>(&self, keys: &mut [W], values: &mut [u32], payload: Payload, spec: Spec) -> Result<(), Error> {
-        let memory = self.execute(keys, values, &[], Request { payload, ..Request::keys(W::BITS, spec, keys.len() as u64) })?;
-        if payload != Payload::Indices {
-            let keys: &mut [u8] = bytemuck::cast_slice_mut(keys);
-            let length = keys.len();
-            keys.copy_from_slice(&memory[&plan::Buffer::Keys].bytes()[..length]);
-        }
-        bytemuck::cast_slice_mut(values).copy_from_slice(memory[&plan::Buffer::Values].bytes());
-        Ok(())
-    }
-
-    /// The same of each segment by itself.
-    fn run_segments<W: Word>(
-        &self,
-        keys: &mut [W],
-        values: &mut [u32],
-        payload: Payload,
-        segments: Segments<'_>,
-        spec: Spec,
-    ) -> Result<(), Error> {
-        segments.check(keys.len())?;
-        let Some(longest) = segments.ranges().map(|range| range.len()).max() else { return Ok(()) };
-        if longest < 2 || spec.width() == 0 {
-            return Ok(());
-        }
-        // Ends behind begins, as with offsets.
-        let bounds: Vec<u32> =
-            segments.ranges().map(|range| range.start as u32).chain(segments.ranges().map(|range| range.end as u32)).collect();
-        let place = |first: usize| plan::Place { first: first as u32 };
-        let of = Segmented { max: segments.len() as u32, begins: place(0), ends: place(segments.len()) };
-        let request = Request { payload, ..Request::keys(W::BITS, spec, keys.len() as u64) }.in_segments(of);
-        let memory = self.execute(keys, values, bytemuck::cast_slice(&bounds), request)?;
-        if payload != Payload::Indices {
-            let keys: &mut [u8] = bytemuck::cast_slice_mut(keys);
-            let length = keys.len();
-            keys.copy_from_slice(&memory[&plan::Buffer::Keys].bytes()[..length]);
-        }
-        bytemuck::cast_slice_mut(values).copy_from_slice(memory[&plan::Buffer::Values].bytes());
-        Ok(())
-    }
-
     /// The positions of the first `k` keys of each segment, or of all keys where none are told, as kernels give them: `k` each, filled up
     /// with [`abi::NOTHING`].
     ///
@@ -317,9 +277,87 @@ impl MslBackend {
         Ok(())
     }
 
-    /// The values as words, if they are of a size that moves on the device.
-    fn moves<V: Pod>() -> bool {
-        matches!(size_of::<V>(), 4 | 8 | 12 | 16)
+    /// Runs an operation.
+    fn run_on_words<W: Word>(&self, operation: Operation<'_, W>, spec: Spec) -> Result<(), Error> {
+        operation.check(spec)?;
+        match operation {
+            Operation::Sort { keys, segments } => self.sort_words(keys, &mut [], Payload::None, segments, spec),
+            Operation::SortPairs { keys, mut values, segments } => match values.size() {
+                0 => self.sort_words(keys, &mut [], Payload::None, segments, spec),
+                size @ (4 | 8 | 12 | 16) => {
+                    let mut words: Vec<u32> = bytemuck::pod_collect_to_vec(values.bytes_mut());
+                    self.sort_words(keys, &mut words, Payload::Words(size as u32 / 4), segments, spec)?;
+                    values.bytes_mut().copy_from_slice(bytemuck::cast_slice(&words));
+                    Ok(())
+                }
+                _ => pairs_by_argsort(self, keys, values, segments, spec),
+            },
+            Operation::Argsort { keys, segments, indices } => {
+                // Not what they should be, so that nothing is right by chance: but outside of segments.
+                match segments {
+                    None if keys.len() > 1 && spec.width() > 0 => indices.fill(u32::MAX),
+                    _ => indices.copy_from_slice(&permutation::identity(keys.len())?),
+                }
+                self.sort_words(&mut keys.to_vec(), indices, Payload::Indices, segments, spec)
+            }
+            Operation::TopK { keys, k, segments, indices } => {
+                let bounds: Option<Vec<[u32; 2]>> =
+                    segments.map(|segments| segments.ranges().map(|range| [range.start as u32, range.end as u32]).collect());
+                let longest = match &bounds {
+                    None => keys.len(),
+                    Some(bounds) => bounds.iter().map(|[begin, end]| end - begin).max().unwrap_or(0) as usize,
+                };
+                let k = k.min(longest);
+                let is_whole = segments.is_none() && keys.len() < 2;
+                if is_whole || spec.width() == 0 || k > self.inner.config.facts.most_selected() as usize || k == 0 {
+                    let mut order = vec![0; keys.len()];
+                    self.run_on_words(Operation::Argsort { keys, segments, indices: &mut order }, spec)?;
+                    first_of_each(&order, k, segments, indices);
+                    return Ok(());
+                }
+                let selected = self.select(keys, k as u32, bounds.as_deref(), spec)?;
+                let bounds = bounds.unwrap_or_else(|| vec![[0, keys.len() as u32]]);
+                let each = bounds.iter().zip(selected.chunks_exact(k));
+                let there = each.flat_map(|([begin, end], selected)| &selected[..k.min((end - begin) as usize)]);
+                indices.copy_from_slice(&there.copied().collect::<Vec<_>>());
+                Ok(())
+            }
+            operation @ (Operation::SortInto { .. } | Operation::SortPairsInto { .. }) => operation.by_two_sorts(self, spec),
+        }
+    }
+
+    /// Sorts the keys, all of them or each segment by itself, and moves or makes the values.
+    fn sort_words<W: Word>(
+        &self,
+        keys: &mut [W],
+        values: &mut [u32],
+        payload: Payload,
+        segments: Option<Segments<'_>>,
+        spec: Spec,
+    ) -> Result<(), Error> {
+        let longest = segments.map_or(Some(keys.len()), |segments| segments.ranges().map(|range| range.len()).max());
+        if longest.is_none_or(|longest| longest < 2) || spec.width() == 0 {
+            return Ok(());
+        }
+        let all = Request { payload, ..Request::keys(W::BITS, spec, keys.len() as u64) };
+        let memory = match segments {
+            None => self.execute(keys, values, &[], all)?,
+            Some(segments) => {
+                // Ends behind begins, as with offsets.
+                let begins = segments.ranges().map(|range| range.start as u32);
+                let bounds: Vec<u32> = begins.chain(segments.ranges().map(|range| range.end as u32)).collect();
+                let place = |first: usize| plan::Place { first: first as u32 };
+                let of = Segmented { max: segments.len() as u32, begins: place(0), ends: place(segments.len()) };
+                self.execute(keys, values, bytemuck::cast_slice(&bounds), all.in_segments(of))?
+            }
+        };
+        if payload != Payload::Indices {
+            let keys: &mut [u8] = bytemuck::cast_slice_mut(keys);
+            let length = keys.len();
+            keys.copy_from_slice(&memory[&plan::Buffer::Keys].bytes()[..length]);
+        }
+        bytemuck::cast_slice_mut(values).copy_from_slice(memory[&plan::Buffer::Values].bytes());
+        Ok(())
     }
 }
 
@@ -341,94 +379,9 @@ impl Backend for MslBackend {
         self.inner.config.facts.limits(0)
     }
 
-    fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
-        spec.check::<W>()?;
-        if keys.len() < 2 || spec.width() == 0 {
-            return Ok(());
-        }
-        self.run(keys, &mut [], Payload::None, spec)
-    }
+    sorts_by_run!();
 
-    fn sort_pairs_bits<W: Word, V: Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
-        spec.check_pairs::<W>(keys.len(), values.len())?;
-        if keys.len() < 2 || spec.width() == 0 || size_of::<V>() == 0 {
-            return self.sort_bits(keys, spec);
-        }
-        if !Self::moves::<V>() {
-            return sort_pairs_by_argsort(self, keys, values, spec);
-        }
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(values);
-        let mut words: Vec<u32> = bytemuck::pod_collect_to_vec(bytes);
-        self.run(keys, &mut words, Payload::Words(size_of::<V>() as u32 / 4), spec)?;
-        bytes.copy_from_slice(bytemuck::cast_slice(&words));
-        Ok(())
-    }
-
-    fn argsort_bits<W: Word>(&self, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
-        spec.check::<W>()?;
-        if keys.len() < 2 || spec.width() == 0 {
-            return permutation::identity(keys.len());
-        }
-        // Not what it should be, so that nothing is right by chance.
-        let mut indices = vec![u32::MAX; keys.len()];
-        self.run(&mut keys.to_vec(), &mut indices, Payload::Indices, spec)?;
-        Ok(indices)
-    }
-
-    fn sort_segments_bits<W: Word>(&self, keys: &mut [W], segments: Segments<'_>, spec: Spec) -> Result<(), Error> {
-        spec.check::<W>()?;
-        self.run_segments(keys, &mut [], Payload::None, segments, spec)
-    }
-
-    fn sort_pairs_segments_bits<W: Word, V: Pod>(
-        &self,
-        keys: &mut [W],
-        values: &mut [V],
-        segments: Segments<'_>,
-        spec: Spec,
-    ) -> Result<(), Error> {
-        spec.check_pairs::<W>(keys.len(), values.len())?;
-        if !Self::moves::<V>() {
-            let order = self.argsort_segments_bits(keys, segments, spec)?;
-            permutation::gather_pairs(keys, values, &order);
-            return Ok(());
-        }
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(values);
-        let mut words: Vec<u32> = bytemuck::pod_collect_to_vec(bytes);
-        self.run_segments(keys, &mut words, Payload::Words(size_of::<V>() as u32 / 4), segments, spec)?;
-        bytes.copy_from_slice(bytemuck::cast_slice(&words));
-        Ok(())
-    }
-
-    fn argsort_segments_bits<W: Word>(&self, keys: &[W], segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
-        spec.check::<W>()?;
-        let mut indices = permutation::identity(keys.len())?;
-        self.run_segments(&mut keys.to_vec(), &mut indices, Payload::Indices, segments, spec)?;
-        Ok(indices)
-    }
-
-    fn top_k_bits<W: Word>(&self, keys: &[W], k: usize, spec: Spec) -> Result<Vec<u32>, Error> {
-        spec.check::<W>()?;
-        let k = k.min(keys.len());
-        if keys.len() < 2 || spec.width() == 0 || k > self.inner.config.facts.most_selected() as usize || k == 0 {
-            let mut order = self.argsort_bits(keys, spec)?;
-            order.truncate(k);
-            return Ok(order);
-        }
-        self.select(keys, k as u32, None, spec)
-    }
-
-    fn top_k_segments_bits<W: Word>(&self, keys: &[W], k: usize, segments: Segments<'_>, spec: Spec) -> Result<Vec<u32>, Error> {
-        spec.check::<W>()?;
-        segments.check(keys.len())?;
-        let bounds: Vec<[u32; 2]> = segments.ranges().map(|range| [range.start as u32, range.end as u32]).collect();
-        let k = k.min(bounds.iter().map(|[begin, end]| end - begin).max().unwrap_or(0) as usize);
-        if spec.width() == 0 || k > self.inner.config.facts.most_selected() as usize || k == 0 {
-            let order = self.argsort_segments_bits(keys, segments, spec)?;
-            return Ok(segments.ranges().flat_map(|range| order[range].iter().copied().take(k)).collect());
-        }
-        let selected = self.select(keys, k as u32, Some(&bounds), spec)?;
-        let there = bounds.iter().zip(selected.chunks_exact(k));
-        Ok(there.flat_map(|([begin, end], indices)| &indices[..k.min((end - begin) as usize)]).copied().collect())
+    fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        with_word!(operation, operation => self.run_on_words(operation, spec))
     }
 }

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use bytemuck::Pod;
-use polysort_core::{Backend, Masks, Segments, Spec, Word, permutation};
+use polysort_core::{Backend, Masks, Operation, Segments, Spec, ValuesMut, Word, permutation};
 use polysort_msl::{Config, MslBackend, Source};
 use polysort_shaders::plan::{Algorithm, Blocked};
 
@@ -35,16 +35,20 @@ fn sorts<W: Word, V: Pod + PartialEq + core::fmt::Debug>(config: Config, spec: S
     let what = |what: &str| format!("{what} of {} bits, {spec:?}, {lengths:?}", W::BITS);
 
     let mut sorted = keys.clone();
-    backend.sort_segments_bits(&mut sorted, segments, spec).unwrap();
+    let run = |operation: Operation<'_, W>| backend.run(operation.into(), spec).unwrap();
+    let segments = Some(segments);
+    run(Operation::Sort { keys: &mut sorted, segments });
     assert!(sorted == expected, "{}", what("keys"));
 
     let mut values: Vec<V> = (0..count as u32).map(value).collect();
     let moved = permutation::gather(&values, &order);
     let mut sorted = keys.clone();
-    backend.sort_pairs_segments_bits(&mut sorted, &mut values, segments, spec).unwrap();
+    run(Operation::SortPairs { keys: &mut sorted, values: ValuesMut::of(&mut values), segments });
     assert!(sorted == expected && values == moved, "{}", what("pairs"));
 
-    assert!(backend.argsort_segments_bits(&keys, segments, spec).unwrap() == order, "{}", what("indices"));
+    let mut indices = vec![0; count];
+    run(Operation::Argsort { keys: &keys, segments, indices: &mut indices });
+    assert!(indices == order, "{}", what("indices"));
 }
 
 /// Lengths about the ends of all classes of the network.

@@ -2,7 +2,7 @@
 //! wanted than there are, segments longer than a group marks at a time.
 #![cfg(unix)]
 
-use polysort_core::{Backend, Error, Masks, Spec, Word};
+use polysort_core::{Backend, Error, Masks, Sort, Spec, Word};
 use polysort_msl::{Config, FACTS, MslBackend, Source};
 use polysort_shaders::abi::NOTHING;
 use polysort_shaders::plan::Facts;
@@ -85,8 +85,8 @@ fn more_than_there_are() {
         // The last segment of the first level has three keys, so that a place of the second stays empty.
         check(&backend, &keys::<u32>(SELECT_SEGMENT as usize + 3, 32), 256, spec);
         assert!(matches!(backend.select(&keys::<u32>(5, 32), 0, None, spec), Err(Error::Unsupported { .. })));
-        assert_eq!(backend.top_k_bits(&keys::<u32>(5, 32), 0, spec).unwrap(), []);
-        assert_eq!(backend.top_k_bits(&keys::<u32>(5, 32), 9, spec).unwrap().len(), 5);
+        assert_eq!(backend.bottom_k(&keys::<u32>(5, 32), 0).unwrap().indices, []);
+        assert_eq!(backend.bottom_k(&keys::<u32>(5, 32), 9).unwrap().indices.len(), 5);
     }
 }
 

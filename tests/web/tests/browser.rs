@@ -2,7 +2,7 @@
 #![cfg(target_arch = "wasm32")]
 
 use polysort::gpu::{Ask, Config, Count, DeviceSorter, SortBuffer};
-use polysort::{Backend, Error, Options, RayonBackend, Sort, WgpuBackend};
+use polysort::{Backend, Error, Options, RayonBackend, Sort, SortAsync, WgpuBackend};
 use wasm_bindgen_test::{console_log, wasm_bindgen_test, wasm_bindgen_test_configure};
 
 wasm_bindgen_test_configure!(run_in_browser);

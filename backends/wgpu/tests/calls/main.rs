@@ -7,7 +7,7 @@ mod recording;
 mod segments;
 #[path = "../support/mod.rs"]
 mod support;
-mod twins;
+mod futures;
 
 use libtest_mimic::Failed;
 use polysort_wgpu::WgpuBackend;
@@ -34,9 +34,9 @@ fn main() {
             trial("buffers: absurd lengths", buffers::absurd_lengths),
             trial("masks: a key without an in-place view", masks::without_a_view),
             trial("segments: keys that fill a binding", segments::that_just_fit),
-            trial("twins: the answers of the blocking calls", twins::same_answers),
-            trial("twins: the caller's tasks go on", twins::go_on),
-            trial("twins: a call that is given up touches nothing", twins::given_up),
+            trial("futures: the answers of the blocking calls", futures::same_answers),
+            trial("futures: the caller's tasks go on", futures::go_on),
+            trial("futures: a call that is given up touches nothing", futures::given_up),
         ]
     })
 }

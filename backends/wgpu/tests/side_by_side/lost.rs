@@ -3,7 +3,7 @@
 use crate::support::{ensure, failed};
 use crate::{LONG, finished, keys, open, polled, warm};
 use libtest_mimic::Failed;
-use polysort_core::{Error, Options, Sort};
+use polysort_core::{Error, Options, Sort, SortAsync};
 use polysort_wgpu::{Ask, DeviceSorter, SortBuffer};
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -14,7 +14,7 @@ mod support;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use libtest_mimic::{Failed, Trial};
-use polysort_core::{Options, Sort};
+use polysort_core::{Options, Sort, SortAsync};
 use polysort_wgpu::WgpuBackend;
 use std::sync::{Arc, Condvar, Mutex};
 use std::task::Wake;

@@ -5,7 +5,7 @@ use crate::{LONG, finished, keys, polled, sorts, warm};
 use core::future::poll_fn;
 use core::task::Poll;
 use libtest_mimic::Failed;
-use polysort_core::{Error, Options, Sort};
+use polysort_core::{Error, Options, Sort, SortAsync};
 use polysort_wgpu::wgpu::DeviceType;
 use polysort_wgpu::{SortBuffer, WgpuBackend};
 use std::time::{Duration, Instant};

@@ -4,7 +4,7 @@ use crate::{keys, open, support};
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 use libtest_mimic::Failed;
-use polysort_core::{Options, Sort};
+use polysort_core::{Options, Sort, SortAsync};
 use polysort_wgpu::{Ask, Count, DeviceSorter, SortBuffer};
 use support::{ensure, failed};
 

@@ -1,0 +1,177 @@
+//! The steps of each operation, written once for blocking and for async calls: checks, words of the keys, the backend, keys again.
+
+use crate::operation::{check_pairs_into, check_segments};
+use crate::words::{Pairs, Words, checked_words, rebuilt, shared_words};
+use crate::{
+    AnyOperation, Backend, Error, Operation, Options, Segments, Sortable, Spec, TopK, Values, ValuesMut, permutation,
+    selected_len,
+};
+use bytemuck::Pod;
+use core::pin::pin;
+use core::task::{Context, Poll, Waker};
+
+/// How a call runs its operation.
+pub(crate) struct By<'b, B> {
+    backend: &'b B,
+    /// Whether the caller's thread does something else meanwhile.
+    is_async: bool,
+}
+
+impl<B> Clone for By<'_, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<B> Copy for By<'_, B> {}
+
+impl<'b, B: Backend> By<'b, B> {
+    /// The future of the call is ready at its first poll.
+    pub(crate) fn blocking(backend: &'b B) -> Self {
+        Self { backend, is_async: false }
+    }
+
+    pub(crate) fn future(backend: &'b B) -> Self {
+        Self { backend, is_async: true }
+    }
+
+    async fn run(self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        if self.is_async { self.backend.run_async(operation, spec).await } else { self.backend.run(operation, spec) }
+    }
+}
+
+/// The result of a future that never waits.
+pub(crate) fn now<T>(ready: impl Future<Output = T>) -> T {
+    match pin!(ready).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => result,
+        Poll::Pending => unreachable!("a blocking call is ready at its first poll"),
+    }
+}
+
+pub(crate) async fn sort<K: Sortable>(
+    by: By<'_, impl Backend>,
+    keys: &mut [K],
+    segments: Option<Segments<'_>>,
+    options: Options,
+) -> Result<(), Error> {
+    let spec = Spec::of::<K>(options)?;
+    check_segments(segments, keys.len())?;
+    if !K::IS_REBUILT {
+        let order = argsort(by, keys, segments, options).await?;
+        permutation::gather_keys(keys, &order);
+        return Ok(());
+    }
+    let mut words = Words::of(keys)?;
+    by.run(Operation::Sort { keys: words.get(), segments }.into(), spec).await?;
+    words.finish();
+    Ok(())
+}
+
+pub(crate) async fn sort_into<K: Sortable>(
+    by: By<'_, impl Backend>,
+    keys: &[K],
+    sorted: &mut [K],
+    options: Options,
+) -> Result<(), Error> {
+    Error::check_lengths("keys", keys.len(), "sorted", sorted.len())?;
+    let spec = Spec::of::<K>(options)?;
+    if let Some(view) = K::IN_PLACE {
+        let (keys, sorted) = ((view.words)(keys), (view.words_mut)(sorted));
+        return by.run(Operation::SortInto { keys, sorted }.into(), spec).await;
+    }
+    if !K::IS_REBUILT {
+        let order = argsort(by, keys, None, options).await?;
+        sorted.copy_from_slice(&permutation::gather(keys, &order));
+        return Ok(());
+    }
+    let mut words = checked_words(keys)?;
+    by.run(Operation::Sort { keys: &mut words, segments: None }.into(), spec).await?;
+    sorted.copy_from_slice(&rebuilt(&words));
+    Ok(())
+}
+
+pub(crate) async fn sort_pairs<K: Sortable, V: Pod>(
+    by: By<'_, impl Backend>,
+    keys: &mut [K],
+    values: &mut [V],
+    segments: Option<Segments<'_>>,
+    options: Options,
+) -> Result<(), Error> {
+    Error::check_lengths("keys", keys.len(), "values", values.len())?;
+    let spec = Spec::of::<K>(options)?;
+    check_segments(segments, keys.len())?;
+    if !K::IS_REBUILT {
+        let order = argsort(by, keys, segments, options).await?;
+        permutation::gather_pairs(keys, values, &order);
+        return Ok(());
+    }
+    let mut pairs = Pairs::of(keys, values)?;
+    let (keys, values) = pairs.get();
+    let values = ValuesMut::of(values);
+    by.run(Operation::SortPairs { keys, values, segments }.into(), spec).await?;
+    pairs.finish();
+    Ok(())
+}
+
+pub(crate) async fn sort_pairs_into<K: Sortable, V: Pod>(
+    by: By<'_, impl Backend>,
+    (keys, values): (&[K], &[V]),
+    (sorted_keys, sorted_values): (&mut [K], &mut [V]),
+    options: Options,
+) -> Result<(), Error> {
+    check_pairs_into(keys.len(), values.len(), sorted_keys.len(), sorted_values.len())?;
+    let spec = Spec::of::<K>(options)?;
+    if let Some(view) = K::IN_PLACE {
+        let operation = Operation::SortPairsInto {
+            keys: (view.words)(keys),
+            values: Values::of(values),
+            sorted_keys: (view.words_mut)(sorted_keys),
+            sorted_values: ValuesMut::of(sorted_values),
+        };
+        return by.run(operation.into(), spec).await;
+    }
+    let (sorted, moved): (Vec<K>, Vec<V>);
+    if K::IS_REBUILT {
+        let (mut words, mut values) = (checked_words(keys)?, values.to_vec());
+        let pairs = Operation::SortPairs { keys: &mut words, values: ValuesMut::of(&mut values), segments: None };
+        by.run(pairs.into(), spec).await?;
+        (sorted, moved) = (rebuilt(&words), values);
+    } else {
+        let order = argsort(by, keys, None, options).await?;
+        (sorted, moved) = (permutation::gather(keys, &order), permutation::gather(values, &order));
+    }
+    sorted_keys.copy_from_slice(&sorted);
+    sorted_values.copy_from_slice(&moved);
+    Ok(())
+}
+
+pub(crate) async fn argsort<K: Sortable>(
+    by: By<'_, impl Backend>,
+    keys: &[K],
+    segments: Option<Segments<'_>>,
+    options: Options,
+) -> Result<Vec<u32>, Error> {
+    let spec = Spec::of::<K>(options)?;
+    check_segments(segments, keys.len())?;
+    permutation::check_len(keys.len())?;
+    let words = shared_words(keys)?;
+    let mut indices = vec![0; keys.len()];
+    by.run(Operation::Argsort { keys: &words, segments, indices: &mut indices }.into(), spec).await?;
+    Ok(indices)
+}
+
+pub(crate) async fn top_k<K: Sortable>(
+    by: By<'_, impl Backend>,
+    keys: &[K],
+    k: usize,
+    segments: Option<Segments<'_>>,
+    options: Options,
+) -> Result<TopK<K>, Error> {
+    let spec = Spec::of::<K>(options)?;
+    check_segments(segments, keys.len())?;
+    permutation::check_len(keys.len())?;
+    let words = shared_words(keys)?;
+    let mut indices = vec![0; selected_len(k, segments, keys.len())];
+    by.run(Operation::TopK { keys: &words, k, segments, indices: &mut indices }.into(), spec).await?;
+    Ok(TopK { keys: permutation::gather(keys, &indices), indices })
+}

@@ -1,0 +1,222 @@
+//! The operations that a backend runs: the one list of them.
+
+use crate::{Error, Limits, Segments, Spec, Values, ValuesMut, Word, permutation};
+
+/// An operation on keys that are words of one size. The [`Spec`] that comes with it gives the order.
+///
+/// [`Sort`](crate::Sort) makes operations from the user's keys. A backend that implements [`run`](crate::Backend::run) matches all of them, so
+/// that the compiler names every place that a new one concerns.
+///
+/// Where an operation has `segments`, it treats each segment by itself; without, all keys are one segment.
+#[derive(Debug)]
+pub enum Operation<'a, W> {
+    /// Sorts the keys.
+    Sort {
+        /// The keys, sorted in place.
+        keys: &'a mut [W],
+        /// What is sorted by itself.
+        segments: Option<Segments<'a>>,
+    },
+    /// Sorts the keys and moves each value with its key.
+    SortPairs {
+        /// The keys, sorted in place.
+        keys: &'a mut [W],
+        /// As many values.
+        values: ValuesMut<'a>,
+        /// What is sorted by itself.
+        segments: Option<Segments<'a>>,
+    },
+    /// Sorts the keys into another slice.
+    SortInto {
+        /// The keys, which stay as they are.
+        keys: &'a [W],
+        /// As many keys, overwritten.
+        sorted: &'a mut [W],
+    },
+    /// Sorts the keys into another slice, and moves each value with its key.
+    SortPairsInto {
+        /// The keys, which stay as they are.
+        keys: &'a [W],
+        /// As many values, which stay as they are.
+        values: Values<'a>,
+        /// As many keys, overwritten.
+        sorted_keys: &'a mut [W],
+        /// As many values of the same size, overwritten.
+        sorted_values: ValuesMut<'a>,
+    },
+    /// Writes the stable sorting permutation: the key at position `i` of the sorted order comes from position `indices[i]`. Indices count from the start of
+    /// `keys`; a position outside all segments gets its own index.
+    Argsort {
+        /// The keys, which stay as they are.
+        keys: &'a [W],
+        /// What is sorted by itself.
+        segments: Option<Segments<'a>>,
+        /// As many indices as keys, overwritten.
+        indices: &'a mut [u32],
+    },
+    /// Writes the indices of the first `k` keys of the stable sorted order, in that order. Of segments, the results follow each other; a segment of fewer keys
+    /// gives all of them. Indices count from the start of `keys`.
+    TopK {
+        /// The keys, which stay as they are.
+        keys: &'a [W],
+        /// How many keys are selected, at most.
+        k: usize,
+        /// Where `k` keys each are selected.
+        segments: Option<Segments<'a>>,
+        /// [`selected_len`] indices, overwritten.
+        indices: &'a mut [u32],
+    },
+}
+
+impl<W: Word> Operation<'_, W> {
+    /// The same operation for a shorter time: to run it again after a failure.
+    pub fn by_ref(&mut self) -> Operation<'_, W> {
+        match self {
+            Self::Sort { keys, segments } => Operation::Sort { keys, segments: *segments },
+            Self::SortPairs { keys, values, segments } => {
+                Operation::SortPairs { keys, values: values.by_ref(), segments: *segments }
+            }
+            Self::SortInto { keys, sorted } => Operation::SortInto { keys, sorted },
+            Self::SortPairsInto { keys, values, sorted_keys, sorted_values } => {
+                Operation::SortPairsInto { keys, values: *values, sorted_keys, sorted_values: sorted_values.by_ref() }
+            }
+            Self::Argsort { keys, segments, indices } => Operation::Argsort { keys, segments: *segments, indices },
+            Self::TopK { keys, k, segments, indices } => Operation::TopK { keys, k: *k, segments: *segments, indices },
+        }
+    }
+
+    /// The keys.
+    pub fn keys(&self) -> &[W] {
+        match self {
+            Self::Sort { keys, .. } | Self::SortPairs { keys, .. } => keys,
+            Self::SortInto { keys, .. }
+            | Self::SortPairsInto { keys, .. }
+            | Self::Argsort { keys, .. }
+            | Self::TopK { keys, .. } => keys,
+        }
+    }
+
+    /// Checks all that a backend relies on: the spec, the lengths of the slices, and the segments.
+    ///
+    /// # Errors
+    /// Those of [`Spec::check`] and [`Segments::check`]; [`Error::LengthMismatch`] for slices of wrong lengths; [`Error::TooLong`] for more keys
+    /// than `u32` indices can name.
+    pub fn check(&self, spec: Spec) -> Result<(), Error> {
+        spec.check::<W>()?;
+        let len = self.keys().len();
+        match self {
+            Self::Sort { segments, .. } => check_segments(*segments, len),
+            Self::SortPairs { values, segments, .. } => {
+                Error::check_lengths("keys", len, "values", values.len())?;
+                check_segments(*segments, len)
+            }
+            Self::SortInto { sorted, .. } => Error::check_lengths("keys", len, "sorted", sorted.len()),
+            Self::SortPairsInto { values, sorted_keys, sorted_values, .. } => {
+                check_pairs_into(len, values.len(), sorted_keys.len(), sorted_values.len())?;
+                Error::check_lengths("bytes of a value", values.size(), "bytes of a sorted value", sorted_values.size())
+            }
+            Self::Argsort { segments, indices, .. } => {
+                permutation::check_len(len)?;
+                Error::check_lengths("keys", len, "indices", indices.len())?;
+                check_segments(*segments, len)
+            }
+            Self::TopK { k, segments, indices, .. } => {
+                permutation::check_len(len)?;
+                check_segments(*segments, len)?;
+                Error::check_lengths("selected keys", selected_len(*k, *segments, len), "indices", indices.len())
+            }
+        }
+    }
+
+    /// The bytes of the payload that moves with each key: 4 for an operation that returns indices.
+    pub fn payload_bytes(&self) -> usize {
+        match self {
+            Self::Sort { .. } | Self::SortInto { .. } => 0,
+            Self::SortPairs { values, .. } => values.size(),
+            Self::SortPairsInto { values, .. } => values.size(),
+            Self::Argsort { .. } | Self::TopK { .. } => size_of::<u32>(),
+        }
+    }
+
+    /// Checks that keys and payloads are within limits.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] if they are not.
+    pub fn check_limits(&self, limits: &Limits) -> Result<(), Error> {
+        limits.check("keys", self.keys().len(), size_of::<W>())?;
+        limits.check("values", self.keys().len(), self.payload_bytes())
+    }
+}
+
+/// How many keys a selection of `k` out of `len` keys gives: at most `k` of each segment. The segments must have been checked.
+pub fn selected_len(k: usize, segments: Option<Segments<'_>>, len: usize) -> usize {
+    segments.map_or(len.min(k), |segments| segments.ranges().map(|range| range.len().min(k)).sum())
+}
+
+pub(crate) fn check_segments(segments: Option<Segments<'_>>, keys: usize) -> Result<(), Error> {
+    segments.map_or(Ok(()), |segments| segments.check(keys))
+}
+
+/// Checks that both inputs and both outputs of a sort of pairs have one length.
+pub(crate) fn check_pairs_into(keys: usize, values: usize, sorted_keys: usize, sorted_values: usize) -> Result<(), Error> {
+    Error::check_lengths("keys", keys, "values", values)?;
+    Error::check_lengths("keys", keys, "sorted_keys", sorted_keys)?;
+    Error::check_lengths("keys", keys, "sorted_values", sorted_values)
+}
+
+/// An operation on keys of any of the five words: what a backend gets. [`with_word!`](crate::with_word) goes on with its [`Operation`].
+#[derive(Debug)]
+pub enum AnyOperation<'a> {
+    /// On keys of 8 bits.
+    U8(Operation<'a, u8>),
+    /// On keys of 16 bits.
+    U16(Operation<'a, u16>),
+    /// On keys of 32 bits.
+    U32(Operation<'a, u32>),
+    /// On keys of 64 bits.
+    U64(Operation<'a, u64>),
+    /// On keys of 128 bits.
+    U128(Operation<'a, u128>),
+}
+
+/// Evaluates an expression with the [`Operation`] that an [`AnyOperation`] holds, whatever its word.
+///
+/// ```
+/// use polysort_core::{AnyOperation, with_word};
+/// fn bytes_of_keys(operation: &AnyOperation<'_>) -> usize {
+///     with_word!(operation, operation => size_of_val(operation.keys()))
+/// }
+/// ```
+#[macro_export]
+macro_rules! with_word {
+    ($any:expr, $operation:ident => $then:expr) => {
+        match $any {
+            $crate::AnyOperation::U8($operation) => $then,
+            $crate::AnyOperation::U16($operation) => $then,
+            $crate::AnyOperation::U32($operation) => $then,
+            $crate::AnyOperation::U64($operation) => $then,
+            $crate::AnyOperation::U128($operation) => $then,
+        }
+    };
+}
+
+impl<'a, W: Word> From<Operation<'a, W>> for AnyOperation<'a> {
+    fn from(operation: Operation<'a, W>) -> Self {
+        W::operation(operation)
+    }
+}
+
+impl AnyOperation<'_> {
+    /// The same operation for a shorter time: to run it again after a failure.
+    pub fn by_ref(&mut self) -> AnyOperation<'_> {
+        with_word!(self, operation => operation.by_ref().into())
+    }
+
+    /// Checks all that a backend relies on.
+    ///
+    /// # Errors
+    /// As [`Operation::check`].
+    pub fn check(&self, spec: Spec) -> Result<(), Error> {
+        with_word!(self, operation => operation.check(spec))
+    }
+}

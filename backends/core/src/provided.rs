@@ -1,0 +1,105 @@
+//! Every operation by the two sorts that each backend has.
+
+use crate::{Backend, Error, Operation, Segments, Spec, ValuesMut, Word, permutation};
+
+impl<W: Word> Operation<'_, W> {
+    /// Runs the operation by [`sort_bits`](Backend::sort_bits) and [`sort_pairs_bits`](Backend::sort_pairs_bits): what
+    /// [`Backend::run`] does unless a backend overrides it, and what an override may do with operations that it has no better way for.
+    ///
+    /// # Errors
+    /// Those of [`check`](Operation::check) and of the sorts.
+    pub fn by_two_sorts<B: Backend>(self, backend: &B, spec: Spec) -> Result<(), Error> {
+        self.check(spec)?;
+        match self {
+            Operation::Sort { keys, segments: None } => backend.sort_bits(keys, spec),
+            Operation::Sort { keys, segments: Some(segments) } => {
+                let mut sorted = keys.to_vec();
+                for range in segments.ranges() {
+                    backend.sort_bits(&mut sorted[range], spec)?;
+                }
+                keys.copy_from_slice(&sorted);
+                Ok(())
+            }
+            Operation::SortPairs { keys, values, segments: None } => match values.size() {
+                0 => backend.sort_bits(keys, spec),
+                1 => backend.sort_pairs_bits(keys, values.arrays::<1>(), spec),
+                2 => backend.sort_pairs_bits(keys, values.arrays::<2>(), spec),
+                4 => backend.sort_pairs_bits(keys, values.arrays::<4>(), spec),
+                8 => backend.sort_pairs_bits(keys, values.arrays::<8>(), spec),
+                16 => backend.sort_pairs_bits(keys, values.arrays::<16>(), spec),
+                _ => pairs_by_argsort(backend, keys, values, None, spec),
+            },
+            Operation::SortPairs { keys, values, segments } => pairs_by_argsort(backend, keys, values, segments, spec),
+            Operation::SortInto { keys, sorted } => {
+                let mut copy = keys.to_vec();
+                backend.sort_bits(&mut copy, spec)?;
+                sorted.copy_from_slice(&copy);
+                Ok(())
+            }
+            Operation::SortPairsInto { keys, values, sorted_keys, mut sorted_values } => {
+                let mut order = vec![0; keys.len()];
+                backend.run(Operation::Argsort { keys, segments: None, indices: &mut order }.into(), spec)?;
+                sorted_keys.copy_from_slice(&permutation::gather(keys, &order));
+                sorted_values.copy_from(values);
+                sorted_values.permute(&order);
+                Ok(())
+            }
+            Operation::Argsort { keys, segments, indices } => {
+                let (mut copy, mut order) = (keys.to_vec(), permutation::identity(keys.len())?);
+                match segments {
+                    None => backend.sort_pairs_bits(&mut copy, &mut order, spec)?,
+                    Some(segments) => {
+                        for range in segments.ranges() {
+                            backend.sort_pairs_bits(&mut copy[range.clone()], &mut order[range], spec)?;
+                        }
+                    }
+                }
+                indices.copy_from_slice(&order);
+                Ok(())
+            }
+            Operation::TopK { keys, k, segments, indices } => {
+                let mut order = vec![0; keys.len()];
+                backend.run(Operation::Argsort { keys, segments, indices: &mut order }.into(), spec)?;
+                first_of_each(&order, k, segments, indices);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Sorts pairs by an argsort and a gather of keys and values: for values of a size that a backend does not move itself. Backends that implement
+/// [`run`](Backend::run) call it from there.
+///
+/// # Errors
+/// Those of the argsort.
+pub fn pairs_by_argsort<B: Backend, W: Word>(
+    backend: &B,
+    keys: &mut [W],
+    mut values: ValuesMut<'_>,
+    segments: Option<Segments<'_>>,
+    spec: Spec,
+) -> Result<(), Error> {
+    let mut order = vec![0; keys.len()];
+    permutation::check_len(keys.len())?;
+    backend.run(Operation::Argsort { keys, segments, indices: &mut order }.into(), spec)?;
+    let sorted = permutation::gather(keys, &order);
+    values.permute(&order);
+    keys.copy_from_slice(&sorted);
+    Ok(())
+}
+
+/// Writes the first `k` indices of each segment of a sorting permutation.
+///
+/// # Panics
+/// If `indices` has another length than [`selected_len`](crate::selected_len) says.
+pub fn first_of_each(order: &[u32], k: usize, segments: Option<Segments<'_>>, indices: &mut [u32]) {
+    let whole = [0, order.len()];
+    let segments = segments.unwrap_or(Segments::Offsets(&whole));
+    let mut rest = indices;
+    for range in segments.ranges() {
+        let (own, others) = rest.split_at_mut(range.len().min(k));
+        own.copy_from_slice(&order[range][..own.len()]);
+        rest = others;
+    }
+    assert!(rest.is_empty(), "{} indices too many", rest.len());
+}

@@ -1,0 +1,164 @@
+//! The async operations on keys.
+
+use crate::flow::{self, By};
+use crate::{Backend, Error, MaybeSend, Options, Segments, Sortable, TopK, permutation};
+use bytemuck::Pod;
+
+/// Every operation of [`Sort`](crate::Sort) as a future, for every key, on every backend. Implemented for all [`Backend`]s. In a browser, only these can
+/// wait for a GPU.
+///
+/// While the backend works, the caller's other tasks run. A backend on the CPU works in the first poll. The call itself maps keys and copies data. A
+/// future that is dropped before it is ready leaves the slices as they were; in a browser, a sort into other slices or buffers may have been
+/// submitted already.
+pub trait SortAsync: Backend {
+    /// Async variant of [`Sort::sort_with`](crate::Sort::sort_with).
+    ///
+    /// # Errors
+    /// As [`Sort::sort_with`](crate::Sort::sort_with).
+    fn sort_async<K: Sortable + Send + Sync>(
+        &self,
+        keys: &mut [K],
+        options: Options,
+    ) -> impl Future<Output = Result<(), Error>> + MaybeSend {
+        flow::sort(By::future(self), keys, None, options)
+    }
+
+    /// Async variant of [`Sort::sort_into_with`](crate::Sort::sort_into_with).
+    ///
+    /// # Errors
+    /// As [`Sort::sort_into_with`](crate::Sort::sort_into_with).
+    fn sort_into_async<K: Sortable + Send + Sync>(
+        &self,
+        keys: &[K],
+        sorted: &mut [K],
+        options: Options,
+    ) -> impl Future<Output = Result<(), Error>> + MaybeSend {
+        flow::sort_into(By::future(self), keys, sorted, options)
+    }
+
+    /// Async variant of [`Sort::sort_pairs_with`](crate::Sort::sort_pairs_with).
+    ///
+    /// # Errors
+    /// As [`Sort::sort_pairs_with`](crate::Sort::sort_pairs_with).
+    fn sort_pairs_async<K: Sortable + Send + Sync, V: Pod + Send + Sync>(
+        &self,
+        keys: &mut [K],
+        values: &mut [V],
+        options: Options,
+    ) -> impl Future<Output = Result<(), Error>> + MaybeSend {
+        flow::sort_pairs(By::future(self), keys, values, None, options)
+    }
+
+    /// Async variant of [`Sort::sort_pairs_into_with`](crate::Sort::sort_pairs_into_with).
+    ///
+    /// # Errors
+    /// As [`Sort::sort_pairs_into_with`](crate::Sort::sort_pairs_into_with).
+    fn sort_pairs_into_async<K: Sortable + Send + Sync, V: Pod + Send + Sync>(
+        &self,
+        keys: &[K],
+        values: &[V],
+        sorted_keys: &mut [K],
+        sorted_values: &mut [V],
+        options: Options,
+    ) -> impl Future<Output = Result<(), Error>> + MaybeSend {
+        flow::sort_pairs_into(By::future(self), (keys, values), (sorted_keys, sorted_values), options)
+    }
+
+    /// Async variant of [`Sort::sort_by_key_with`](crate::Sort::sort_by_key_with). All keys are read before the call returns its future.
+    ///
+    /// # Errors
+    /// As [`Sort::sort_by_key_with`](crate::Sort::sort_by_key_with).
+    fn sort_by_key_async<T: MaybeSend, K: Sortable + Send + Sync>(
+        &self,
+        items: &mut [T],
+        key: impl FnMut(&T) -> K,
+        options: Options,
+    ) -> impl Future<Output = Result<(), Error>> + MaybeSend {
+        let keys: Vec<K> = items.iter().map(key).collect();
+        async move {
+            let order = flow::argsort(By::future(self), &keys, None, options).await?;
+            permutation::apply(items, &order)
+        }
+    }
+
+    /// Async variant of [`Sort::argsort_with`](crate::Sort::argsort_with).
+    ///
+    /// # Errors
+    /// As [`Sort::argsort_with`](crate::Sort::argsort_with).
+    fn argsort_async<K: Sortable + Send + Sync>(
+        &self,
+        keys: &[K],
+        options: Options,
+    ) -> impl Future<Output = Result<Vec<u32>, Error>> + MaybeSend {
+        flow::argsort(By::future(self), keys, None, options)
+    }
+
+    /// Async variant of [`Sort::sort_segments_with`](crate::Sort::sort_segments_with).
+    ///
+    /// # Errors
+    /// As [`Sort::sort_segments_with`](crate::Sort::sort_segments_with).
+    fn sort_segments_async<'a, K: Sortable + Send + Sync>(
+        &self,
+        keys: &mut [K],
+        segments: impl Into<Segments<'a>>,
+        options: Options,
+    ) -> impl Future<Output = Result<(), Error>> + MaybeSend {
+        flow::sort(By::future(self), keys, Some(segments.into()), options)
+    }
+
+    /// Async variant of [`Sort::sort_pairs_segments_with`](crate::Sort::sort_pairs_segments_with).
+    ///
+    /// # Errors
+    /// As [`Sort::sort_pairs_segments_with`](crate::Sort::sort_pairs_segments_with).
+    fn sort_pairs_segments_async<'a, K: Sortable + Send + Sync, V: Pod + Send + Sync>(
+        &self,
+        keys: &mut [K],
+        values: &mut [V],
+        segments: impl Into<Segments<'a>>,
+        options: Options,
+    ) -> impl Future<Output = Result<(), Error>> + MaybeSend {
+        flow::sort_pairs(By::future(self), keys, values, Some(segments.into()), options)
+    }
+
+    /// Async variant of [`Sort::argsort_segments_with`](crate::Sort::argsort_segments_with).
+    ///
+    /// # Errors
+    /// As [`Sort::argsort_segments_with`](crate::Sort::argsort_segments_with).
+    fn argsort_segments_async<'a, K: Sortable + Send + Sync>(
+        &self,
+        keys: &[K],
+        segments: impl Into<Segments<'a>>,
+        options: Options,
+    ) -> impl Future<Output = Result<Vec<u32>, Error>> + MaybeSend {
+        flow::argsort(By::future(self), keys, Some(segments.into()), options)
+    }
+
+    /// Async variant of [`Sort::top_k_with`](crate::Sort::top_k_with).
+    ///
+    /// # Errors
+    /// As [`Sort::top_k_with`](crate::Sort::top_k_with).
+    fn top_k_async<K: Sortable + Send + Sync>(
+        &self,
+        keys: &[K],
+        k: usize,
+        options: Options,
+    ) -> impl Future<Output = Result<TopK<K>, Error>> + MaybeSend {
+        flow::top_k(By::future(self), keys, k, None, options)
+    }
+
+    /// Async variant of [`Sort::top_k_segments_with`](crate::Sort::top_k_segments_with).
+    ///
+    /// # Errors
+    /// As [`Sort::top_k_segments_with`](crate::Sort::top_k_segments_with).
+    fn top_k_segments_async<'a, K: Sortable + Send + Sync>(
+        &self,
+        keys: &[K],
+        k: usize,
+        segments: impl Into<Segments<'a>>,
+        options: Options,
+    ) -> impl Future<Output = Result<TopK<K>, Error>> + MaybeSend {
+        flow::top_k(By::future(self), keys, k, Some(segments.into()), options)
+    }
+}
+
+impl<B: Backend> SortAsync for B {}

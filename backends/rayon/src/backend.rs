@@ -1,0 +1,125 @@
+//! [`RayonBackend`]: which threads a call gets.
+
+use crate::scratch;
+use crate::threads::Threads;
+use polysort_core::{AnyOperation, Backend, Error, Limits, Spec, sorts_by_run, with_word};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::Arc;
+
+/// Sorts on the CPU, on all threads of a rayon pool.
+///
+/// As it comes from [`open`](Backend::open) it uses the pool that it is called in, as rayon itself does: the global one, or the one
+/// of [`ThreadPool::install`]. [`in_pool`](RayonBackend::in_pool) and [`with_threads`](RayonBackend::with_threads) bind it to another.
+/// Short slices are sorted on the calling thread.
+///
+/// Memory: up to one record (key, or key and value) of scratch for each key, more only for very uneven keys. It is kept for the
+/// next call; [`release_scratch`](RayonBackend::release_scratch) gives it back.
+///
+/// ```
+/// use polysort_core::{Backend, Sort};
+/// use polysort_rayon::RayonBackend;
+///
+/// let mut keys = [3.5_f32, -1.0, f32::NAN, -0.0];
+/// RayonBackend::global()?.sort(&mut keys)?;
+/// assert_eq!(keys[..3], [-1.0, -0.0, 3.5]);
+/// # Ok::<(), polysort_core::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct RayonBackend {
+    place: Place,
+}
+
+/// Where a backend's work is done.
+#[derive(Clone, Debug, Default)]
+enum Place {
+    /// In the pool that a call comes from, or else in rayon's global one.
+    #[default]
+    Current,
+    /// In this pool.
+    Pool(Arc<ThreadPool>),
+    /// On the thread that a call comes from.
+    Caller,
+}
+
+impl RayonBackend {
+    /// A backend that works in `pool`, wherever it is called.
+    pub fn in_pool(pool: Arc<ThreadPool>) -> Self {
+        Self { place: Place::Pool(pool) }
+    }
+
+    /// A backend with a pool of its own; with one thread, it works on the calling thread and has no pool.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if the system gives no threads.
+    pub fn with_threads(threads: usize) -> Result<Self, Error> {
+        if threads == 1 {
+            return Ok(Self { place: Place::Caller });
+        }
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        let unavailable = |error: rayon::ThreadPoolBuildError| Error::Unavailable {
+            backend: "rayon".into(),
+            why: format!("no pool of {threads} threads could be started"),
+            source: Some(Arc::new(error)),
+        };
+        Ok(Self::in_pool(Arc::new(pool.map_err(unavailable)?)))
+    }
+
+    /// The number of threads that a long sort uses when called from here.
+    pub fn threads(&self) -> usize {
+        match &self.place {
+            Place::Current => rayon::current_num_threads(),
+            Place::Pool(pool) => pool.current_num_threads(),
+            Place::Caller => 1,
+        }
+    }
+
+    /// Bytes of scratch that are kept for the next call, by all `RayonBackend`s of the process together.
+    pub fn scratch_bytes() -> usize {
+        scratch::kept_bytes()
+    }
+
+    /// Gives the scratch that no call is using back to the allocator.
+    pub fn release_scratch() {
+        scratch::release();
+    }
+
+    /// Runs `work` on as many threads as it is worth, if it takes one thread so many `nanoseconds`: on the calling thread, or in the pool.
+    pub(crate) fn on_threads(&self, nanoseconds: u64, work: impl FnOnce(Threads) + Send) {
+        scratch::count_call();
+        let threads = Threads::worth(nanoseconds, || self.threads());
+        match &self.place {
+            _ if threads.is_one() => work(threads),
+            Place::Pool(pool) => pool.install(|| work(threads)),
+            // In a thread of the pool, so that the steps need not enter it one by one.
+            Place::Current => rayon::scope(|_| work(threads)),
+            Place::Caller => work(Threads::ONE),
+        }
+    }
+}
+
+impl Backend for RayonBackend {
+    fn open() -> Result<Self, Error> {
+        Ok(Self::default())
+    }
+
+    fn name(&self) -> String {
+        match self.threads() {
+            1 => "rayon, 1 thread".into(),
+            threads => format!("rayon, {threads} threads"),
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    fn global() -> Result<Self, Error> {
+        Self::open()
+    }
+
+    sorts_by_run!();
+
+    fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        with_word!(operation, operation => self.run_on_words(operation, spec))
+    }
+}

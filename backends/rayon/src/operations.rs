@@ -1,0 +1,111 @@
+//! The operations on words: which sort each of them is.
+
+use crate::RayonBackend;
+use crate::columns::{Indices, Keys, Pairs};
+use crate::record::Pair;
+use crate::tuning::{SELECT_FRACTION, scan_ns, sort_ns};
+use crate::window::Window;
+use crate::{segments, sort, top_k};
+use polysort_core::{Error, Operation, Segments, Spec, ValuesMut, Word, first_of_each, pairs_by_argsort};
+
+impl RayonBackend {
+    /// Runs an operation.
+    pub(crate) fn run_on_words<W: Word>(&self, operation: Operation<'_, W>, spec: Spec) -> Result<(), Error> {
+        operation.check(spec)?;
+        match operation {
+            Operation::Sort { keys, segments } => self.sort_keys(keys, segments, spec),
+            Operation::SortPairs { keys, values, segments } => return self.sort_values(keys, values, segments, spec),
+            Operation::SortInto { keys, sorted } => {
+                sorted.copy_from_slice(keys);
+                self.sort_keys(sorted, None, spec);
+            }
+            Operation::SortPairsInto { keys, values, sorted_keys, mut sorted_values } => {
+                sorted_keys.copy_from_slice(keys);
+                sorted_values.copy_from(values);
+                return self.sort_values(sorted_keys, sorted_values, None, spec);
+            }
+            Operation::Argsort { keys, segments, indices } => self.sort_indices(keys, segments, indices, spec),
+            Operation::TopK { keys, k, segments: None, indices } => self.select(keys, k, indices, spec),
+            Operation::TopK { keys, k, segments: Some(segments), indices } => {
+                self.on_threads(sort_ns::<W>(keys.len()), |threads| {
+                    top_k::top_k_segments(keys, k, segments, spec, indices, threads)
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn sort_keys<W: Word>(&self, keys: &mut [W], segments: Option<Segments<'_>>, spec: Spec) {
+        self.on_threads(sort_ns::<W>(keys.len()), |threads| match segments {
+            None => sort::sort_keys(keys, spec, threads),
+            Some(segments) => {
+                let whole = spec.width() == W::BITS;
+                segments::sort_segments(Keys { keys, masks: spec.masks }, segments, Window::of(spec), whole, threads);
+            }
+        });
+    }
+
+    /// Sorts pairs: with the values in the records if their size is one that the sort is compiled for, else by an argsort.
+    fn sort_values<W: Word>(
+        &self,
+        keys: &mut [W],
+        values: ValuesMut<'_>,
+        segments: Option<Segments<'_>>,
+        spec: Spec,
+    ) -> Result<(), Error> {
+        match values.size() {
+            0 => self.sort_keys(keys, segments, spec),
+            4 => self.sort_arrays::<W, 4>(keys, values, segments, spec),
+            8 => self.sort_arrays::<W, 8>(keys, values, segments, spec),
+            12 => self.sort_arrays::<W, 12>(keys, values, segments, spec),
+            16 => self.sort_arrays::<W, 16>(keys, values, segments, spec),
+            _ => return pairs_by_argsort(self, keys, values, segments, spec),
+        }
+        Ok(())
+    }
+
+    fn sort_arrays<W: Word, const N: usize>(
+        &self,
+        keys: &mut [W],
+        values: ValuesMut<'_>,
+        segments: Option<Segments<'_>>,
+        spec: Spec,
+    ) {
+        let values = values.arrays::<N>();
+        self.on_threads(sort_ns::<Pair<W, [u8; N]>>(keys.len()), |threads| {
+            let columns = Pairs { keys, values, masks: spec.masks };
+            match segments {
+                None => sort::sort(columns, Window::of(spec), false, threads),
+                Some(segments) => segments::sort_segments(columns, segments, Window::of(spec), false, threads),
+            }
+        });
+    }
+
+    fn sort_indices<W: Word>(&self, keys: &[W], segments: Option<Segments<'_>>, indices: &mut [u32], spec: Spec) {
+        for (at, index) in indices.iter_mut().enumerate() {
+            *index = at as u32;
+        }
+        self.on_threads(sort_ns::<Pair<W, u32>>(keys.len()), |threads| {
+            let columns = Indices::new(keys, 0, indices, spec.masks);
+            match segments {
+                None => sort::sort(columns, Window::of(spec), false, threads),
+                Some(segments) => segments::sort_segments(columns, segments, Window::of(spec), false, threads),
+            }
+        });
+    }
+
+    /// Selects the first keys, as many as there is room for, or sorts all if these are most of them.
+    fn select<W: Word>(&self, keys: &[W], k: usize, indices: &mut [u32], spec: Spec) {
+        if indices.is_empty() {
+            return;
+        }
+        if indices.len() >= keys.len() / SELECT_FRACTION {
+            let mut order = vec![0; keys.len()];
+            self.sort_indices(keys, None, &mut order, spec);
+            return first_of_each(&order, k, None, indices);
+        }
+        self.on_threads(scan_ns(size_of_val(keys)), |threads| {
+            indices.copy_from_slice(&top_k::top_k(keys, indices.len(), spec, threads));
+        });
+    }
+}

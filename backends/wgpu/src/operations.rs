@@ -1,0 +1,151 @@
+//! The operations on slices of the host.
+
+use crate::backend::WgpuBackend;
+use crate::engine::Data;
+use crate::sorter::payload;
+use crate::wait::Waiting;
+use polysort_core::{Error, Operation, Spec, Values, ValuesMut, Word, permutation};
+use polysort_shaders::plan::{Payload, Request};
+
+impl WgpuBackend {
+    /// Runs an operation.
+    pub(crate) async fn run_on_words<W: Word>(
+        &self,
+        waiting: Waiting,
+        operation: Operation<'_, W>,
+        spec: Spec,
+    ) -> Result<(), Error> {
+        operation.check(spec)?;
+        match operation {
+            Operation::Sort { keys, segments: None } => self.sort_words(waiting, keys, spec).await,
+            Operation::Sort { keys, segments: Some(segments) } => self.sort_segment_words(waiting, keys, segments, spec).await,
+            Operation::SortPairs { keys, values, segments: None } => self.sort_word_pairs(waiting, keys, values, spec).await,
+            Operation::SortPairs { keys, values, segments: Some(segments) } => {
+                self.sort_segment_word_pairs(waiting, keys, values, segments, spec).await
+            }
+            Operation::SortInto { keys, sorted } => self.sort_words_into(waiting, keys, sorted, spec).await,
+            Operation::SortPairsInto { keys, values, sorted_keys, sorted_values } => {
+                self.sort_word_pairs_into(waiting, (keys, values), (sorted_keys, sorted_values), spec).await
+            }
+            Operation::Argsort { keys, segments: None, indices } => self.argsort_words(waiting, keys, indices, spec).await,
+            Operation::Argsort { keys, segments: Some(segments), indices } => {
+                self.argsort_segment_words(waiting, keys, segments, indices, spec).await
+            }
+            Operation::TopK { keys, segments: None, indices, .. } => self.top_k_words(waiting, keys, indices, spec).await,
+            Operation::TopK { keys, k, segments: Some(segments), indices } => {
+                self.top_k_segment_words(waiting, keys, k, segments, indices, spec).await
+            }
+        }
+    }
+
+    async fn sort_words<W: Word>(&self, waiting: Waiting, keys: &mut [W], spec: Spec) -> Result<(), Error> {
+        if is_sorted(keys, spec) {
+            return Ok(());
+        }
+        self.sort_data::<W>(waiting, keys.len(), Payload::None, Data::Keys(bytemuck::cast_slice_mut(keys)), spec).await
+    }
+
+    async fn sort_words_into<W: Word>(&self, waiting: Waiting, keys: &[W], sorted: &mut [W], spec: Spec) -> Result<(), Error> {
+        if is_sorted(keys, spec) {
+            sorted.copy_from_slice(keys);
+            return Ok(());
+        }
+        let data = Data::KeysInto(bytemuck::cast_slice(keys), bytemuck::cast_slice_mut(sorted));
+        self.sort_data::<W>(waiting, keys.len(), Payload::None, data, spec).await
+    }
+
+    /// Sorts words in place, and moves each value with its word.
+    pub(crate) async fn sort_word_pairs<W: Word>(
+        &self,
+        waiting: Waiting,
+        keys: &mut [W],
+        mut values: ValuesMut<'_>,
+        spec: Spec,
+    ) -> Result<(), Error> {
+        if is_sorted(keys, spec) {
+            return Ok(());
+        }
+        match payload(values.size()) {
+            Ok(Payload::None) => self.sort_words(waiting, keys, spec).await,
+            Ok(payload) => {
+                let count = keys.len();
+                let data = Data::Pairs(bytemuck::cast_slice_mut(keys), values.bytes_mut());
+                self.sort_data::<W>(waiting, count, payload, data, spec).await
+            }
+            Err(_) => {
+                let mut order = indices_of(keys)?;
+                self.argsort_words(waiting, keys, &mut order, spec).await?;
+                permute(keys, values, &order);
+                Ok(())
+            }
+        }
+    }
+
+    async fn sort_word_pairs_into<W: Word>(
+        &self,
+        waiting: Waiting,
+        (keys, values): (&[W], Values<'_>),
+        (sorted_keys, mut sorted_values): (&mut [W], ValuesMut<'_>),
+        spec: Spec,
+    ) -> Result<(), Error> {
+        let payload = payload(values.size());
+        if let (Ok(payload @ Payload::Words(_)), false) = (&payload, is_sorted(keys, spec)) {
+            let outputs = (bytemuck::cast_slice_mut(sorted_keys), sorted_values.bytes_mut());
+            let data = Data::PairsInto((bytemuck::cast_slice(keys), values.bytes()), outputs);
+            return self.sort_data::<W>(waiting, keys.len(), *payload, data, spec).await;
+        }
+        let mut order = indices_of(keys)?;
+        self.argsort_words(waiting, keys, &mut order, spec).await?;
+        sorted_keys.copy_from_slice(keys);
+        sorted_values.copy_from(values);
+        permute(sorted_keys, sorted_values, &order);
+        Ok(())
+    }
+
+    /// Writes the permutation that sorts the words.
+    pub(crate) async fn argsort_words<W: Word>(
+        &self,
+        waiting: Waiting,
+        keys: &[W],
+        indices: &mut [u32],
+        spec: Spec,
+    ) -> Result<(), Error> {
+        if is_sorted(keys, spec) {
+            indices.copy_from_slice(&permutation::identity(keys.len())?);
+            return Ok(());
+        }
+        let data = Data::Indices(bytemuck::cast_slice(keys), bytemuck::cast_slice_mut(indices));
+        self.sort_data::<W>(waiting, keys.len(), Payload::Indices, data, spec).await
+    }
+
+    async fn sort_data<W: Word>(
+        &self,
+        waiting: Waiting,
+        count: usize,
+        payload: Payload,
+        data: Data<'_>,
+        spec: Spec,
+    ) -> Result<(), Error> {
+        // A shorter key takes a word while it is sorted.
+        self.facts().limits(payload.words()).check("the GPU", count, size_of::<W>().max(4))?;
+        let request = Request { payload, ..Request::keys(W::BITS, spec, count as u64) };
+        self.engine().sort(waiting, request, data, None).await
+    }
+}
+
+/// Whether keys are in order whatever their bits are.
+fn is_sorted<W>(keys: &[W], spec: Spec) -> bool {
+    keys.len() < 2 || spec.width() == 0
+}
+
+/// Room for an index of each key.
+pub(crate) fn indices_of<W>(keys: &[W]) -> Result<Vec<u32>, Error> {
+    permutation::check_len(keys.len())?;
+    Ok(vec![0; keys.len()])
+}
+
+/// Moves keys and their values by a permutation.
+pub(crate) fn permute<W: Word>(keys: &mut [W], mut values: ValuesMut<'_>, permutation: &[u32]) {
+    permutation::gather_keys(keys, permutation);
+    values.permute(permutation);
+}
