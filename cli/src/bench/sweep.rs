@@ -10,7 +10,7 @@
 //!     store the best of the last, if it is faster by more than LEAST_GAIN
 //! ```
 //!
-//! 1. The built-in shape is timed again beside each candidate, and the ratio of the two counts. A clock rate that drifts does so for both.
+//! 1. The built-in shape is timed again beside each candidate, and only the ratio of the two times is used. A clock rate that drifts changes both times.
 //! 2. The first candidate is the built-in shape itself. Its ratio would be 1 without noise, and so shows how large the noise is.
 //! 3. The fastest of many shapes is fast in part by chance. So it is timed again, and only the second ratio counts.
 //! 4. The device's clock times the whole sort. The data is on the device before and after.
@@ -30,7 +30,7 @@ use polysort::gpu::{Facts, PassKind, PassShape, Prepared, Times, Tuned, WgpuBack
 use polysort::{AnyBackend, Backend, Error, MaskKey, store_tuned, stored_tuned};
 use std::io::Write;
 
-/// The default of `--sizes`. So many keys fit no cache, and their passes take nearly all of the time.
+/// The default of `--sizes`. These keys do not fit any cache, and their passes take nearly all of the time.
 const DEFAULT_SIZES: [usize; 1] = [1 << 24];
 
 /// The speed over that of the built-in shape above which a shape is stored. Less may be noise, and does not justify other kernels.
@@ -51,7 +51,7 @@ const REGISTERS: u32 = 100;
 /// Candidates for the number of slices in which a tile is written through workgroup memory.
 const SLICES: [u32; 2] = [2, 4];
 
-/// How often a shape is timed on each data set, and the number of data sets.
+/// The number of times that a shape is timed on each data set, and the number of data sets.
 #[derive(Clone, Copy, Debug)]
 struct Rounds {
     reps: usize,
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn candidates_are_shapes_and_fewer_keys_the_more_words_they_have() {
+    fn candidates_have_fewer_keys_for_more_words() {
         let mut most = u32::MAX;
         for kind in PassKind::ALL {
             let all: Vec<PassShape> = candidates(kind).collect();
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn all_numbers_of_keys_count_alike() {
+    fn all_numbers_of_keys_have_equal_weight() {
         let ones = [timed(1.0), timed(1.0)];
         // The mean of 2 x and 0.5 x is 1 x.
         assert_eq!(best_of([&ones, &[timed(2.0), timed(0.5)], &ones]), None);

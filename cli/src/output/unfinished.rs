@@ -86,7 +86,7 @@ fn watch() -> io::Result<()> {
         if let Some(signal) = signals.forever().next() {
             let mut list = list();
             list.paths.clear();
-            // It ends the process, so that nobody gets the lock again.
+            // The signal ends the process, so no thread gets the lock again.
             emulate_default_handler(signal).ok();
         }
     })?;
