@@ -281,8 +281,8 @@ impl<B: VectorSearch> IvfIndex<B> {
         Ok(())
     }
 
-    /// Returns, for each query, the `k` nearest vectors in the `nprobe` lists whose centers are nearest to the query, nearest first. The result has
-    /// fewer vectors if these lists have fewer. The order of equally near vectors is not specified, but is the same in each call.
+    /// Returns the `k` nearest vectors of each query, nearest first. The search reads the `nprobe` lists whose centers are nearest to the query. The
+    /// result has fewer vectors if these lists have fewer. The order of equally near vectors is not specified, but is the same in each call.
     ///
     /// If `nprobe` is at least the number of [lists](IvfIndex::lists), the search reads all vectors, and the result is exact.
     ///

@@ -13,7 +13,7 @@ use wgpu::{BindingResource, Buffer, BufferBinding, BufferSize, BufferUsages};
 pub struct Part<'a> {
     /// The buffer. It needs the usage `STORAGE`.
     pub buffer: &'a Buffer,
-    /// Where the first element starts, in bytes: a multiple of 4.
+    /// The offset of the first element in bytes, a multiple of 4.
     pub offset: u64,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Coming {
 }
 
 impl Down {
-    /// Allocates chunks for the `sources`. Each source is a buffer and the number of its first bytes to copy.
+    /// Provides chunks for the `sources`, old ones or new ones. Each source is a buffer and the number of its first bytes to copy.
     pub(crate) fn prepare(&mut self, gpu: &Gpu, sources: &[(Buffer, usize)]) -> Result<Pieces, Error> {
         let mut free = std::mem::take(&mut self.chunks).into_iter();
         let mut pieces = vec![];

@@ -307,9 +307,9 @@ impl Engine {
         }
     }
 
-    /// Returns the request with the engine's settings and an algorithm that has passed its self-test on this device, and
-    /// whether native kernels run it. If this kind of sorts has not been tested yet, this runs the self-test. Two calls
-    /// of a new kind at the same time both run it: neither waits for the other.
+    /// Returns the request with the engine's settings and a tested algorithm, and whether native kernels run it. If this
+    /// kind of sorts has not passed the self-test on this device yet, this runs the self-test. Two calls of a new kind at
+    /// the same time both run it: neither waits for the other.
     ///
     /// # Errors
     /// [`Error::DeviceLost`] if the device is lost, [`Error::SelfTest`] if the device sorts wrongly, or a failure of the

@@ -284,8 +284,8 @@ struct SearchLaunches {
     /// The distances to the vectors of each page.
     pages: Vec<Launch>,
     grid: (u32, u32),
-    /// The launches of the selection, its number of queries, the launch that writes the distances and slots of the
-    /// selected candidates, and the grid of that launch.
+    /// The launches after the distances; `None` if all distances are the result. First the launches of the selection and
+    /// its number of queries. Then the launch that writes the distances and slots of the selected candidates, and its grid.
     nearest: Option<(Launches, Count, Launch, (u32, u32))>,
 }
 

@@ -52,8 +52,8 @@ impl Workspace {
         self.launches.iter().find(|bound| bound.sort == *sort).map(|bound| bound.bytes)
     }
 
-    /// Returns the most bytes of the workspace after its buffers have grown to `needs` and its staging has made the copies
-    /// of `staging`.
+    /// Returns the most bytes that the workspace has after a call. Its buffers then have grown to `needs`, and its staging
+    /// has made the copies of `staging`.
     pub(crate) fn bytes_with(&self, needs: &[(Role, u64)], staging: Staging<'_>) -> u64 {
         let size = |role| self.buffers.get(&role).map_or(0, Buffer::size);
         let more = needs.iter().map(|&(role, bytes)| allocated_bytes(bytes).saturating_sub(size(role)));

@@ -32,7 +32,7 @@ const KEY_BYTES: usize = 8;
 /// The least rate of a working set inside the cache, over the best rate.
 const INSIDE: f64 = 0.8;
 
-/// The least rate of passes in the cache, over the rate of passes through memory, for which the hybrid can pay (see above).
+/// The least gain for which the hybrid can pay: the rate of passes in the cache over the rate through memory (see above).
 const WORTH: f64 = 1.5;
 
 /// The name of the launches that are timed.

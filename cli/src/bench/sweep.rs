@@ -243,7 +243,7 @@ fn candidates(kind: PassKind) -> impl Iterator<Item = PassShape> {
     GROUPS.into_iter().flat_map(of_group)
 }
 
-/// Returns shapes that were not tried, with two keys per thread more or less than the built-in shape or the [fastest](AGAIN) others.
+/// Returns the neighbors of the built-in shape and of the [fastest](AGAIN) others that were not tried: two keys per thread more or less.
 fn next_to_fastest(kind: PassKind, tried: &[(PassShape, Vec<Found>)]) -> Vec<PassShape> {
     let built_in = tried.first().map(|&(shape, _)| shape);
     let mut shapes = vec![];
@@ -264,8 +264,8 @@ fn fastest(tried: &[(PassShape, Vec<Found>)]) -> Vec<(PassShape, f64)> {
     by_speed(tried).into_iter().take_while(|&(_, gain)| gain > LEAST_GAIN).collect()
 }
 
-/// Returns the shapes that were right for all numbers of keys, the fastest first, and their speed over that of the built-in shape: the geometric
-/// mean over all numbers of keys.
+/// Returns the shapes that were right for all numbers of keys, the fastest first, and their speeds. A speed is over that of the built-in shape: the
+/// geometric mean over all numbers of keys.
 fn by_speed(tried: &[(PassShape, Vec<Found>)]) -> Vec<(PassShape, f64)> {
     let gain = |found: &Found| if let Found::Timed(_, gain) = found { Some(gain.ln()) } else { None };
     let mean = |found: &[Found]| {

@@ -85,7 +85,7 @@ impl Attributes {
         file.set_permissions(Permissions::from_mode(mode))
     }
 
-    /// Gives the owner and the group as far as this process may, and returns whether the file has the same group.
+    /// Gives the owner and the group as far as this process may. Returns whether the file has the same group.
     fn give_owner(&mut self, file: &File) -> io::Result<bool> {
         let (uid, gid) = (self.metadata.uid(), self.metadata.gid());
         let created = file.metadata()?;

@@ -93,7 +93,7 @@ fn watch() -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the signals that ask the process to end, but for those that its parent made it ignore, as `nohup` does.
+/// Returns the signals that ask the process to end, without those that its parent made it ignore, as `nohup` does.
 #[cfg(unix)]
 fn signals() -> Vec<i32> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

@@ -256,9 +256,11 @@ pub(super) struct Builder<'a> {
     pub(super) plan: &'a SortPlan,
     pub(super) shapes: &'a Shapes,
     commands: Vec<Command>,
-    /// The buffer that the first pass reads keys from, and those of keys and values after an even number of passes.
+    /// The buffer from which the first pass reads keys.
     source: Buffer,
+    /// The buffer of the keys after an even number of passes.
     pub(super) home: Buffer,
+    /// The buffer of the values after an even number of passes.
     pub(super) values_home: Buffer,
 }
 

@@ -136,9 +136,9 @@ pub struct Request {
     pub segments: Option<Segmented>,
     /// The largest number of keys, or of segments to select from.
     pub max: u64,
-    /// Where the keys start.
+    /// The offset of the keys in their binding.
     pub keys: Place,
-    /// Where the values, or the indices, start.
+    /// The offset of the values, or of the indices, in their binding.
     pub values: Place,
     /// Whether the keys to select from and the indices of the selected keys lie in one buffer. A launch can bind one
     /// buffer twice only if both bindings are writable.
@@ -390,8 +390,8 @@ impl SortPlan {
         self.long.iter().chain(&self.short).chain(then.into_iter().flatten())
     }
 
-    /// Returns the number of keys that the plan in `then` sorts if this plan gets `count` keys; `None` if the count lies in
-    /// a buffer.
+    /// Returns the number of keys that the plan in `then` sorts, if this plan gets `count` keys. `None` means that the number
+    /// lies in a buffer.
     pub fn then_count(&self, count: Option<u64>) -> Option<u64> {
         count.map(|count| count.min(self.request.top.map_or(count, |top| top.k.into())))
     }
@@ -471,7 +471,8 @@ impl Facts {
         steps.filter(|&step| step <= request.max).max().unwrap_or(1)
     }
 
-    /// Returns the numbers of keys at which the shape of the single launch changes, or from which on there is none.
+    /// Returns the numbers of keys at which the shape of the single launch changes. From the last one on, there may be no
+    /// single launch.
     fn single_steps(&self, request: &Request) -> impl Iterator<Item = u64> {
         let next = |&step: &u64| {
             let shape = shape::single(request, step, self).ok().filter(|_| request.algorithm.is_none())?;

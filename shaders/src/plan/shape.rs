@@ -556,8 +556,8 @@ pub(super) fn single(request: &Request, max: u64, facts: &Facts) -> Result<Varia
     held(shape, max, true, facts)
 }
 
-/// Returns the shape of a workgroup that has up to `max` keys in registers until they are sorted, or as many keys as fit.
-/// It ranks with ballots if `ballots` is set and the subgroups suit it.
+/// Returns the shape of a workgroup that has up to `max` keys in registers until they are sorted. If fewer keys fit, it has
+/// fewer. It ranks with ballots if `ballots` is set and the subgroups suit it.
 pub(super) fn held(shape: Variant, max: u64, ballots: bool, facts: &Facts) -> Result<Variant, Error> {
     let (group, keys) = tuning::single(shape.key_words(), shape.value_words, max);
     let (group, ranking) = facts.ballot(group).filter(|_| ballots).unwrap_or(facts.counters());

@@ -12,7 +12,8 @@ kernel void unused(device uint *out [[buffer(0)]]) { out[0] = 1; }
 // The kernel that is run:
 ";
 
-/// `kernel void k(parameters)` with a body that has a buffer `out`, the thread's index `i`, its lane, its simdgroup and its threadgroup.
+/// Compiles a kernel `k` with this body. Its parameters are the buffers `out` and `state`, the thread's index `i`, its lane, its simdgroup
+/// (`row`) and its threadgroup (`group`).
 fn kernel(body: &str) -> Result<Kernel, Error> {
     let parameters = "device uint *out [[buffer(0)]], device atomic_uint *state [[buffer(1)]], \
                       uint i [[thread_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]], \

@@ -21,7 +21,7 @@ fn keys() -> Vec<u64> {
     (0..KEYS).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
 }
 
-/// Checks the traffic of sorts with `passes` passes for each word of a key and tiles of at least `tile` keys.
+/// Checks the traffic of sorts. A word of a key takes `passes` passes, and a tile has at least `tile` keys.
 fn bytes_of_a_key_by(algorithm: Option<Algorithm>, passes: u32, radix: u32, tile: u32) {
     let narrow = || keys().iter().map(|&key| (key >> 32) as u32).collect::<Vec<_>>();
     let mut values = vec![0_u32; KEYS as usize];
@@ -131,8 +131,8 @@ fn keys_of_a_usual_digit_take_no_atomic_operations() {
     }
 }
 
-/// If up to three lanes with one digit add their arrival codes in the order of their lanes, the sum shows this order, and no further operation is
-/// needed. This holds for adjacent lanes, whose arrival codes differ least, and for keys beside a usual digit.
+/// Up to three lanes with one digit that arrive in order need no further operation. The sum of their arrival codes shows the order. This holds for
+/// adjacent lanes, whose arrival codes differ least, and for keys beside a usual digit.
 #[test]
 fn lanes_that_arrive_in_order_take_no_further_operations() {
     let algorithm = Some(Algorithm::OneSweep);

@@ -1,5 +1,5 @@
-//! Compares distances of the native kernel with those of naga's translation, bit for bit, since both add in the same order, and with double
-//! precision. Stores have one page or many, and there are several schedules.
+//! Compares distances of the native kernel with those of naga's translation and with double precision. The two kernels add in the same order, so
+//! their distances have the same bits. Stores have one page or many, and there are several schedules.
 #![cfg(unix)]
 
 use polysort_core::vector::{Metric, Precision, Search, Shape, VectorSearch, VectorStore};

@@ -62,7 +62,7 @@ fn few_distinct_keys_keep_their_order(source: Source) {
     is_stable(source, &keys, Blocked::one_of(4), 10);
 }
 
-/// Windows with as many digits as the whole key, with fewer, across words, and at other bits than the digits of the whole key.
+/// Windows with as many digits as the whole key, or fewer; across words; or at other bits than the digits of the whole key.
 fn keys_are_sorted_by_windows(source: Source) {
     let keys: Vec<u64> = (1..6000_u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
     let words: Vec<u32> = keys.iter().map(|&key| (key >> 32) as u32).collect();

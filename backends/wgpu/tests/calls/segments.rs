@@ -24,7 +24,7 @@ pub(crate) fn that_just_fit() -> Result<(), Failed> {
     let order = backend.argsort_segments(&unsorted, Segments::Offsets(&offsets)).map_err(support::failed)?;
     let gathered: Vec<u32> = order.iter().map(|&at| unsorted[at as usize]).collect();
     support::ensure(sorted == expected && gathered == expected, || "segments are not sorted".into())?;
-    // The lists of so many segments would not fit a binding.
+    // The lists of this many segments would not fit a binding.
     let many: Vec<usize> = (0..=unsorted.len() / 2).map(|i| 2 * i).collect();
     let mut expected = unsorted.clone();
     expected.chunks_exact_mut(2).for_each(<[u32]>::sort_unstable);

@@ -131,8 +131,8 @@ impl Model<'_> {
         }
     }
 
-    /// Each tile has published the inclusive counts up to its end, and the status words of the next pass are 0. Workgroups have taken a ticket
-    /// for each tile, and each workgroup one more.
+    /// Models a pass. Each tile has published the inclusive counts up to its end, and the status words of the next pass are 0. Workgroups have
+    /// taken a ticket for each tile, and each workgroup one more.
     fn onesweep(&self, on: &mut Contents, groups: u32) {
         self.state(on)[abi::STATE_TICKETS as usize + self.number(0)] += groups;
         let Some(d) = self.scheduled(on) else { return };
@@ -233,8 +233,8 @@ impl Model<'_> {
         }
     }
 
-    /// Each tile has published the inclusive counts of its bucket up to its end, and the status words of the next pass are 0. Workgroups have
-    /// taken a ticket for each tile, and each workgroup one more.
+    /// Models a pass over a batch. Each tile has published the inclusive counts of its bucket up to its end, and the status words of the next
+    /// pass are 0. Workgroups have taken a ticket for each tile, and each workgroup one more.
     fn bucket_sweep(&self, on: &mut Contents, groups: u32) {
         let Some(d) = self.scheduled(on) else { return };
         let (slot, batch, table) = (self.number(0), self.number(1), self.table());

@@ -7,7 +7,8 @@ use polysort_core::{Error, Options, Sort};
 use polysort_wgpu::{Ask, DeviceSorter, SortBuffer};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Each of several calls in flight, blocking and async, returns an error of its own, and its slice is as it was or sorted.
+/// Loses a device with several blocking and async calls in flight. Each call must return an error of its own, or sort; its slice is as it was
+/// or sorted.
 pub(crate) fn several_in_flight() -> Result<(), Failed> {
     for delay in 0..6 {
         let backend = warm()?;

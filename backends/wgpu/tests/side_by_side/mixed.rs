@@ -7,7 +7,7 @@ use libtest_mimic::Failed;
 use polysort_core::{Options, Sort};
 use polysort_wgpu::{Ask, DeviceSorter, SortBuffer};
 
-/// One thread suspends async calls after some polls, makes each kind of blocking call, and then polls the async calls to their end.
+/// One thread suspends async calls and makes each kind of blocking call. Then it polls the async calls to their end.
 pub(crate) fn on_one_thread() -> Result<(), Failed> {
     let backend = warm()?;
     for round in rounds() {

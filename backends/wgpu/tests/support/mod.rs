@@ -24,7 +24,7 @@ pub(crate) fn trial(label: &str, what: &str, run: impl FnOnce() -> Result<(), Fa
     Trial::test(format!("[wgpu, {label}] {what}"), run)
 }
 
-/// Returns the name of the adapter in the names of tests; `None` if there is no adapter and none is required.
+/// Returns the adapter's name for the names of tests; `None` if there is no adapter and none is required.
 pub(crate) fn label() -> Option<String> {
     expected().or_else(|| WgpuBackend::open_with(config()).ok().map(|backend| backend.info().name.clone()))
 }
