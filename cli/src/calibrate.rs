@@ -1,4 +1,4 @@
-//! `calibrate`: measures what `auto` chooses by, and stores it.
+//! `calibrate`: measures the costs by which `auto` chooses, and stores them.
 
 use crate::outcome::Outcome;
 use crate::standard::stdout;
@@ -10,15 +10,15 @@ use std::time::Duration;
 
 #[derive(Args)]
 pub(crate) struct CalibrateArgs {
-    /// The longest time in seconds that one device is measured. What is not measured by then is estimated, and a line says so.
+    /// The longest time in seconds that one device is measured. Costs that are not measured by then are estimated, and a line reports it.
     #[arg(long, value_name = "SECONDS", default_value_t = Calibration::BUDGET.as_secs_f64(), value_parser = seconds)]
     budget: f64,
 }
 
-/// Measures each device, stores the result, and shows what `auto` then chooses by.
+/// Measures each device, stores the costs, and prints them.
 pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Outcome> {
     let mut out = stdout()?;
-    // A file that cannot be replaced is reported before anything is measured.
+    // Reports a file that cannot be replaced before it measures.
     Calibration::path().context("cannot store the calibration")?;
     let mut written = Ok(());
     let calibration = polysort::calibrate(Duration::from_secs_f64(args.budget), |line| {

@@ -22,7 +22,7 @@ pub(crate) trait Key: Sortable + Pod + Debug + FromStr + Send + Sync + 'static {
     /// Returns the value of a float, exactly; none for an integer.
     fn float(self) -> Option<f64>;
 
-    /// Compares two keys by the order that `std` and `half` define. It uses nothing of polysort.
+    /// Compares two keys by the order that `std` and `half` define, without code of polysort.
     fn compare(&self, other: &Self) -> Ordering;
 }
 

@@ -1,4 +1,4 @@
-//! The command line of [polysort]: sorts files, checks them, and measures the backends.
+//! The command line of [polysort], which sorts files, checks them, and measures the backends.
 //!
 //! `args` lists the commands. Each command has a module of its own, with its arguments: `sort` (with `argsort` and `top`), `verify`,
 //! `devices`, `calibrate`, `bench`, `demo`. Commands share `files` (reading), `output` (writing), `dtype` (key types), `order`,
@@ -29,7 +29,7 @@ use outcome::Outcome;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
-/// The exit code for bad usage, bad input, and files that cannot be read or written.
+/// The exit code for wrong arguments, wrong input, and files that cannot be read or written.
 const ERROR: u8 = 2;
 
 fn main() -> ExitCode {
@@ -69,12 +69,12 @@ fn show(text: &clap::Error) -> anyhow::Result<Outcome> {
     Ok(Outcome::Fine)
 }
 
-/// Whether the reader of our output closed its end of the pipe.
+/// Whether an error means that the reader of the output has closed the pipe.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe))
 }
 
-/// Ends as a program does that never handled `SIGPIPE`: without a word, killed by that signal. A shell reports status 141.
+/// Ends the process by the signal `SIGPIPE`, without a message, like a program that does not handle the signal. A shell reports status 141.
 fn end_by_broken_pipe() -> ExitCode {
     #[cfg(unix)]
     signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE).ok();

@@ -8,13 +8,13 @@ pub(crate) fn error(error: &anyhow::Error) {
     line(&format!("polysort: {error:#}"));
 }
 
-/// Reports something that the user should know and that is no error.
+/// Reports a fact that the user should know and that is not an error.
 pub(crate) fn note(text: &str) {
     line(&format!("polysort: note: {text}"));
 }
 
 fn line(text: &str) {
-    // If standard error is closed, nobody can read the message.
+    // If standard error is closed, the message is lost.
     writeln!(stderr(), "{}", printable(text)).ok();
 }
 

@@ -1,6 +1,6 @@
 //! The result of a command that ran to its end.
 
-/// Decides the exit code of a command that met no error.
+/// The outcome of a command that ended without an error. It determines the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Exit code 0.

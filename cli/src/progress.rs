@@ -18,7 +18,7 @@ pub(crate) fn bytes(what: &str, total: Option<u64>) -> ProgressBar {
         .with_message(printable(what).into_owned())
 }
 
-/// Runs `work` while a spinner turns.
+/// Runs `work` while a spinner is shown.
 pub(crate) fn spin<R>(what: String, work: impl FnOnce() -> R) -> R {
     let spinner = drawn(ProgressBar::hidden(), None, "{spinner} {msg} {elapsed}").with_message(what);
     spinner.enable_steady_tick(TICK);

@@ -13,7 +13,7 @@ use clap::builder::PossibleValuesParser;
 use polysort::{Options, Order, TopK};
 use std::path::PathBuf;
 
-/// Where the result goes, and which backend computes it.
+/// The arguments for the output and the backend.
 #[derive(Args)]
 struct RunArgs {
     /// The file to write. Without a name, or with `-`, standard output is written. The file may be the input: it is replaced when
@@ -26,7 +26,7 @@ struct RunArgs {
 }
 
 impl RunArgs {
-    /// Opens the output and then the backend, which takes longer.
+    /// Opens the output, and then the backend, which takes longer to open.
     fn open(&self) -> Result<(Output, Chosen)> {
         Ok((Output::open(self.output.as_deref())?, Chosen::open(&self.backend)?))
     }

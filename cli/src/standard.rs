@@ -1,7 +1,7 @@
 //! Standard input and standard output, which may be closed.
 //!
-//! Rust's runtime opens `/dev/null` in place of a closed one before `main` runs. Input would then be empty, and results would vanish, without
-//! an error. So a constructor, which runs before the runtime, records which of them are open.
+//! Before `main`, Rust's runtime opens `/dev/null` in place of a closed stream. Then input would be empty and output would be lost, without an
+//! error. So a constructor, which runs before the runtime, records which of the two streams are open.
 
 use anyhow::{Result, bail};
 use std::io::{self, Stdin, Stdout, Write};
@@ -14,7 +14,7 @@ static IS_OUTPUT_CLOSED: AtomicBool = AtomicBool::new(false);
 ctor::declarative::ctor! {
     /// Records whether the parent process closed standard input or standard output.
     ///
-    /// It makes two system calls and stores the answers, so it needs nothing that the runtime sets up.
+    /// It makes two system calls and stores the results, so it does not need Rust's runtime.
     #[ctor(unsafe)]
     fn record() {
         use rustix::io::fcntl_getfd;

@@ -35,7 +35,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<Outcome> {
         report(&keys, dtype, options, line.as_deref()).with_context(|| format!("cannot check {name}"))?
     });
     match out.write_all(format!("{}: {text}\n", printable(&name)).as_bytes()) {
-        // The exit code is the answer, even if nobody reads the line.
+        // The exit code is the result, even if the reader of the line has closed the pipe.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(outcome),
         written => Ok(written.map(|()| outcome)?),
     }

@@ -1,4 +1,4 @@
-//! What the host and the kernels must agree on: constants that the prelude writes, and structures that lie in buffers.
+//! Constants and structures that the host and the kernels share. The prelude writes the constants into the kernels.
 
 use crate::plan::{MAX_DIGITS, Number, Payload, STATE_HEADER, SortPlan, count_digit};
 use bytemuck::{Pod, Zeroable};
@@ -13,32 +13,32 @@ pub const STATE_DESCENTS: u32 = 1;
 /// The word of the state with a bit for each digit. A digit's bit is set if not all keys share it.
 pub const STATE_VARIES: u32 = 2;
 
-/// The word of the state that counts the tiles that one workgroup has counted on behalf of another.
+/// The word of the state with the number of recounts: tiles that one workgroup has counted in place of another.
 pub const STATE_RECOUNTS: u32 = 3;
 
-/// The first ticket in the state. There is one for each pass: it hands out the pass's tiles.
+/// The word of the state with the first ticket counter. Each pass has one: workgroups take their tiles from it.
 pub const STATE_TICKETS: u32 = 4;
 
-/// The first word of the histogram in the state. It has a row for each digit, with a word for each value: first how
-/// many keys have the value, after the scan how many have a smaller one.
+/// The first word of the histogram in the state. The histogram has RADIX words for each digit, one for each value: the
+/// number of keys with this value, and after the scan the number of keys with a smaller value.
 pub const STATE_HISTOGRAM: u32 = STATE_HEADER;
 
-/// The first ticket in a batch's record, if the number of a pass is added. Pass 0 has none.
+/// The word of the ticket counter of pass `p` in the record of a batch is `BATCH_TICKETS + p`. Pass 0 has no counter.
 pub const BATCH_TICKETS: u32 = 1;
 
 /// The entries of the table of numbers. A recorded launch gets a number by binding an entry with a dynamic offset.
 pub const NUMBERS: u32 = 1025;
 
-/// Bytes from one entry of the table of numbers to the next: the largest alignment that a device may ask for.
+/// Bytes from one entry of the table of numbers to the next: the largest alignment that a device may require.
 pub const NUMBER_STRIDE: u32 = 256;
 
-/// What a selection writes for positions that it has no keys for.
+/// The index that a selection writes if there are fewer than `k` keys.
 pub const NOTHING: u32 = NO_SLOT;
 
-/// The highest digit of a recorded number of keys, if the number lies in a buffer instead.
+/// The value of the highest digit of a recorded number of keys. It means that the number lies in a buffer.
 pub const COUNT_ON_DEVICE: u32 = 1024;
 
-/// Returns the value of a command's number, in a sort of `keys` keys: an index in the table of numbers. `keys` is
+/// Returns the value of a command's number in a sort of `keys` keys. It is an index of the table of numbers. `keys` is
 /// `None` if the number of keys lies in a buffer.
 pub fn value(number: Number, keys: Option<u32>) -> u32 {
     match (number, keys) {
@@ -56,11 +56,11 @@ pub const INFINITY_BITS: u32 = f32::INFINITY.to_bits();
 pub const NOT_A_NUMBER: u32 = 0x7fc0_0000;
 
 /// The bits of 2⁻⁶⁰ and 2¹²⁶: the smallest and the largest sum of squares from which the kernels compute a cosine
-/// directly. With a smaller sum, single precision may have lost terms. A larger sum, or the product of two norms, may
-/// be infinite. The kernels scale such vectors first.
+/// without scaling. A smaller sum may have lost terms in single precision. A larger sum, or the product of two norms,
+/// may be infinite. So the kernels scale the vectors of smaller and larger sums first.
 pub const PLAIN_SQUARES: [u32; 2] = [(127 - 60) << 23, (127 + 126) << 23];
 
-/// What a search for vectors is: the uniform of its kernels.
+/// The parameters of a vector search: the uniform of its kernels.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct Search {
@@ -74,7 +74,7 @@ pub struct Search {
     pub entries: u32,
     /// Slots of all pages.
     pub capacity: u32,
-    /// Slots of the page that is bound.
+    /// Slots of the bound page.
     pub page_slots: u32,
     /// Slots of the pages before it.
     pub page_first: u32,
@@ -85,7 +85,7 @@ pub struct Search {
     pub selected: u32,
 }
 
-/// What a sort is: the uniform of its kernels.
+/// The parameters of a sort: the uniform of its kernels.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct Sort {
@@ -93,27 +93,27 @@ pub struct Sort {
     pub clear: [u32; 4],
     /// An XOR mask for each word that also applies if the sign bit is set.
     pub flip: [u32; 4],
-    /// The bits of each word that the order goes by.
+    /// The bits of each word that the sort compares: the window.
     pub window: [u32; 4],
     /// For each digit: its word, its shift, its mask, and 1 if keys that agree in all digits are identical, else 0.
     pub digits: [[u32; 4]; MAX_DIGITS as usize],
     /// Number of digits.
     pub digit_count: u32,
-    /// The largest number of keys that the buffers hold.
+    /// The largest number of keys that fit the buffers.
     pub max: u32,
-    /// The index of the word of the count buffer with the number of keys.
+    /// The index of the word with the number of keys, in the count buffer.
     pub count_index: u32,
-    /// The first of the packed keys of 8 or 16 bits in their binding, in keys.
+    /// The offset of the first packed key of 8 or 16 bits in its binding, in keys.
     pub packed_first: u32,
-    /// The first key that the first pass reads, in keys from the start of its binding.
+    /// The offset of the first key that pass 0 reads in its binding, in keys.
     pub keys_source: u32,
-    /// The first key that an even number of passes leaves, in keys from the start of its binding.
+    /// The offset of the first key after an even number of passes in its binding, in keys.
     pub keys_home: u32,
-    /// The first value that an even number of passes leaves, in values from the start of its binding.
+    /// The offset of the first value after an even number of passes in its binding, in values.
     pub values_home: u32,
     /// The number of keys to select, or the largest number of segments; 0 if the sort has neither.
     pub k: u32,
-    /// The tiles that publish nothing: from, until, every, phase.
+    /// The fields of [`Blocked`](crate::plan::Blocked): from, until, every, phase.
     pub blocked: [u32; 4],
 }
 

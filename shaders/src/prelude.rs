@@ -1,7 +1,8 @@
-//! Makes the text of a kernel: the constants of its variant, the parts that it needs, and its file.
+//! Assembles the text of a kernel: the constants of its variant, the parts that it needs, and its file.
 //!
-//! WGSL has neither includes nor conditions. So this module evaluates lines `#if FLAG`, `#else` and `#endif`, and drops
-//! the lines that they exclude. The texts in Metal Shading Language use the same lines in the same way.
+//! WGSL has neither includes nor conditional compilation. So this module evaluates the lines `#if FLAG`, `#else` and
+//! `#endif`, and drops the lines that they exclude. It also repeats the lines between `#repeat NAME COUNT` and `#end`. The
+//! texts in Metal Shading Language use the same lines.
 
 use crate::abi;
 use crate::plan::{
@@ -39,7 +40,7 @@ pub fn msl(variant: &Variant) -> Option<String> {
             include_str!(concat!("../msl/", $name, ".metal"))
         };
     }
-    // The kernels that sort segments are in WGSL only.
+    // The kernels that sort segments exist in WGSL only.
     if variant.network_keys > 0 || matches!(variant.ranking, Some(Ranking::Counters | Ranking::Ballot { wide: true, .. })) {
         return None;
     }
@@ -74,7 +75,7 @@ pub fn msl(variant: &Variant) -> Option<String> {
         Kernel::PickCount | Kernel::PickDigit | Kernel::PickTally | Kernel::PickSpine | Kernel::Pick => return None,
     }
     let mut text = String::from("#include <metal_stdlib>\n\nusing namespace metal;\n\n");
-    // The rows of the MSL kernels have no gaps.
+    // The subgroup histograms of the MSL kernels have no bank padding.
     let variant = &Variant { runs: false, ..*variant };
     for (name, value) in constants(variant).into_iter().chain([("LOOK", tuning::LOOK)]) {
         writeln!(text, "#define {name} {value}u").expect("a string takes all");
@@ -172,7 +173,7 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
         Kernel::TopK => {
             let known = [key, sort, part!("call"), part!("source"), part!("board"), part!("bar")];
             parts.extend(known.into_iter().chain(ranking));
-            // The ranking by counters brings the sums along.
+            // The parts of the ranking with counters include the sums already.
             if variant.ranking != Some(Ranking::Counters) {
                 parts.push(part!("sums"));
             }
@@ -189,7 +190,7 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
     parts
 }
 
-/// Returns how often `#repeat` repeats its lines; `None` if they become a loop.
+/// Returns the number of repetitions of a `#repeat`; `None` if its lines become a loop.
 fn times(variant: &Variant, count: &str) -> Option<u32> {
     match count {
         "KEYS" => variant.unrolled.then_some(variant.keys),
@@ -242,7 +243,7 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "HALVES" => variant.packs_counts(),
         "ARRIVALS" => is_set(variant, "BALLOT_1") && !variant.has_wide_digits(),
         "RUNS" => variant.runs,
-        // Only a pass without values may swap equal keys: nobody can tell them apart.
+        // Only a pass without values may reorder keys with the same bits: the result is the same.
         "REORDERS" => matches!(variant.kernel, Kernel::Onesweep | Kernel::BucketSweep) && variant.value_words == 0,
         "SUBGROUPS" => matches!(variant.ranking, Some(Ranking::Ballot { .. })),
         "BALLOT_1" => matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })),
@@ -250,12 +251,13 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
     }
 }
 
-/// The digits that a kernel counts. The keys of a bucket share the highest digit, those of a segment do not.
+/// Returns the number of digits that a kernel counts. The keys of a bucket share the highest digit, so it is left out; the
+/// keys of a segment may differ in it.
 fn counted(variant: &Variant) -> u32 {
     variant.key_digits() - u32::from(variant.kernel == Kernel::BucketHistogram && variant.network_keys == 0)
 }
 
-/// Rows of counters.
+/// Returns the number of subgroup histograms.
 fn rows(variant: &Variant) -> u32 {
     match variant.ranking {
         Some(Ranking::Ballot { rows, .. }) => rows,
@@ -263,12 +265,12 @@ fn rows(variant: &Variant) -> u32 {
     }
 }
 
-/// The largest number of digits that a thread owns.
+/// Returns the largest number of digit values whose counts one thread sums up.
 fn digits(variant: &Variant) -> u32 {
     variant.radix().div_ceil(variant.group.clamp(1, variant.radix()))
 }
 
-/// The largest number of subgroups whose threads own digits.
+/// Returns the largest number of subgroups whose threads sum up counts.
 fn owners(variant: &Variant) -> u32 {
     (rows(variant) * RADIX).div_ceil(variant.group.max(RADIX))
 }
@@ -352,7 +354,7 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
     .chain(lists.into_iter().flatten())
 }
 
-/// Returns the lines that the conditions let through. Repeated lines are written out: `@` becomes the number of the
+/// Returns the lines that the conditions include. Repeated lines are written out; in them, `@` becomes the number of the
 /// repetition.
 fn chosen(text: &str, is_set: &dyn Fn(&str) -> bool, times: &dyn Fn(&str) -> Option<u32>) -> String {
     let mut open: Vec<bool> = vec![];
@@ -389,7 +391,7 @@ fn chosen(text: &str, is_set: &dyn Fn(&str) -> bool, times: &dyn Fn(&str) -> Opt
     chosen
 }
 
-/// Returns repeated lines with their number. They become a block, unless they declare names with `@`.
+/// Returns one repetition of `body`. It is a block, unless the lines declare names with `@`.
 fn numbered(body: &str, name: &str, number: u32) -> String {
     if !body.contains('@') {
         return format!("    {{\n        const {name} = {number}u;\n{body}    }}\n");
@@ -404,7 +406,7 @@ fn numbered(body: &str, name: &str, number: u32) -> String {
     text
 }
 
-/// Returns whether a kernel may write to `binding`: then it is a writable storage buffer.
+/// Returns whether a kernel declares `binding` as a writable storage buffer.
 pub fn writes(variant: &Variant, binding: usize) -> bool {
     let written: &[usize] = match variant.kernel {
         Kernel::Pick if variant.aliased => &[1, 3, 4, 5],

@@ -3,11 +3,11 @@
 use polysort_core::Error;
 use polysort_core::vector::Precision;
 
-/// Why a call of an index failed. The index is then as it was before.
+/// The reason why a call of an index failed. After an error, the index is as before.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IvfError {
-    /// The numbers are not as many as the vectors need.
+    /// The number of numbers is not that of the vectors times the dimension.
     #[error("{numbers} numbers are not {vectors} vectors of dimension {dimension}")]
     #[non_exhaustive]
     Dimension {
@@ -29,13 +29,13 @@ pub enum IvfError {
         /// The precision that the number must be finite in.
         precision: Precision,
     },
-    /// The index was to have no lists, or more lists than there are vectors to train with.
+    /// The requested number of lists is 0, or more than the number of training vectors.
     #[error("{lists} lists cannot be trained with {vectors} vectors: there must be at least one list, and a vector for each")]
     #[non_exhaustive]
     TooFewVectors {
-        /// Lists asked for.
+        /// The requested number of lists.
         lists: usize,
-        /// Vectors to train with.
+        /// The number of training vectors.
         vectors: usize,
     },
     /// An id is in the index already, or occurs twice in the call.

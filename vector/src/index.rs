@@ -6,7 +6,7 @@
 //! slots      id, id, free, id, free, …       a vector stays in its slot; free slots are used again, the lowest first
 //! ```
 //!
-//! A change is computed beside the old state. The backend gets the new entries last. If that succeeds, the rest of the change cannot fail.
+//! A change computes the new state beside the old one. The last step that can fail sends the new entries to the backend.
 
 use crate::IvfError;
 use crate::kmeans::{CANDIDATES, Centers, drawn};
@@ -17,13 +17,13 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use std::collections::{BTreeSet, HashMap};
 
-/// Vectors for each list that training reads by default: more vectors do not move the centers much.
+/// The default number of vectors per list that training reads: more vectors do not move the centers much.
 const SAMPLE: usize = 256;
 
-/// The default of the largest number of rounds of training.
+/// The default maximum of rounds of training.
 const ITERATIONS: usize = 20;
 
-/// Vectors that one call writes to the store.
+/// The most vectors that one call writes to the store.
 const WRITTEN: usize = 1024;
 
 /// Options of an index.
@@ -39,38 +39,38 @@ pub struct IvfOptions {
 }
 
 impl IvfOptions {
-    /// Vectors of `dimension` numbers in `lists` lists, by squared distance, in single precision. A usual number of lists is the square root of the
-    /// number of vectors.
+    /// Returns options for vectors of `dimension` numbers in `lists` lists, with squared distances and single precision. A usual number of lists is
+    /// the square root of the number of vectors.
     pub fn new(dimension: usize, lists: usize) -> Self {
         let (metric, precision) = (Metric::L2, Precision::F32);
         Self { dimension, lists, metric, precision, seed: 0, iterations: ITERATIONS, sample: SAMPLE }
     }
 
-    /// The metric of the distances. With [`Metric::Cosine`] training uses the directions of the vectors only.
+    /// Sets the metric of the distances. With [`Metric::Cosine`] training uses the directions of the vectors only.
     #[must_use]
     pub fn metric(self, metric: Metric) -> Self {
         Self { metric, ..self }
     }
 
-    /// The precision of the vectors in the store of the backend. Centers are always in single precision.
+    /// Sets the precision of the vectors in the store of the backend. Centers are always in single precision.
     #[must_use]
     pub fn precision(self, precision: Precision) -> Self {
         Self { precision, ..self }
     }
 
-    /// The seed of the random choices of training: equal seeds give equal lists on one backend.
+    /// Sets the seed of the random choices of training. Equal seeds give equal lists on one backend.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// The largest number of rounds of training; 20 by default.
+    /// Sets the largest number of rounds of training; the default is 20.
     #[must_use]
     pub fn iterations(self, iterations: usize) -> Self {
         Self { iterations, ..self }
     }
 
-    /// The largest number of vectors for each list that training reads; 256 by default, and at least 1.
+    /// Sets the largest number of vectors per list that training reads. The default is 256, the minimum is 1.
     #[must_use]
     pub fn sample(self, sample: usize) -> Self {
         Self { sample: sample.max(1), ..self }
@@ -88,9 +88,9 @@ pub struct Neighbor {
 
 /// An index of vectors by inverted lists (Jégou, Douze and Schmid, 2011): a search reads some of the lists only.
 ///
-/// The vectors lie in the backend's memory and in the host's memory: when the slots run out, the host writes them to a larger store. Each call that
-/// adds or removes vectors sends all entries to the backend, 4 bytes for each vector in the index, so one call for many vectors costs little more than
-/// one call for one.
+/// The vectors lie in the backend's memory and in the host's memory. If there is no free slot, the host writes all vectors to a larger store. Each call
+/// that adds or removes vectors sends all entries to the backend, 4 bytes for each vector in the index. So one call for many vectors costs little more
+/// than one call for one vector.
 ///
 /// After an error the index is as it was.
 pub struct IvfIndex<B: VectorSearch> {
@@ -126,7 +126,7 @@ impl Lists {
         self.range(list).len()
     }
 
-    /// The lists without the slots `removed`, and with those of `added`, pairs of list and slot, at the end of their lists.
+    /// Returns the lists without the slots `removed`, and with the slots of `added` at the end of their lists. `added` has pairs of list and slot.
     fn changed(&self, removed: &BTreeSet<u32>, mut added: Vec<(u32, u32)>) -> Self {
         added.sort_by_key(|&(list, _)| list);
         let mut changed = Self { slots: vec![], offsets: vec![0] };
@@ -147,8 +147,10 @@ impl<B: VectorSearch> IvfIndex<B> {
     /// Makes an empty index whose lists are trained with `vectors`, row by row. The vectors are not added.
     ///
     /// # Errors
-    /// [`IvfError::TooFewVectors`] for less than a vector for each list, or no lists; [`IvfError::Dimension`] for a part of a
-    /// vector; [`IvfError::NotFinite`]; [`IvfError::Backend`] for a dimension that no store has, and for a failure of the device.
+    /// - [`IvfError::TooFewVectors`] for fewer vectors than lists, or no lists.
+    /// - [`IvfError::Dimension`] if `vectors` ends within a vector.
+    /// - [`IvfError::NotFinite`].
+    /// - [`IvfError::Backend`] for a dimension that no store can have, or a failure of the device.
     pub fn train(backend: B, options: IvfOptions, vectors: &[f32]) -> Result<Self, IvfError> {
         let IvfOptions { dimension, lists, .. } = options;
         Shape::new(dimension, 0).check()?;
@@ -173,7 +175,7 @@ impl<B: VectorSearch> IvfIndex<B> {
     /// Makes an index that is trained with `vectors`, row by row, and adds them with these ids.
     ///
     /// # Errors
-    /// As [`train`](IvfIndex::train) and [`add_all`](IvfIndex::add_all).
+    /// Those of [`train`](IvfIndex::train) and [`add_all`](IvfIndex::add_all).
     pub fn build(backend: B, options: IvfOptions, ids: &[u64], vectors: &[f32]) -> Result<Self, IvfError> {
         let mut index = Self::train(backend, options, vectors)?;
         index.add_all(ids, vectors)?;
@@ -191,8 +193,10 @@ impl<B: VectorSearch> IvfIndex<B> {
     /// Adds vectors, row by row, with these ids.
     ///
     /// # Errors
-    /// [`IvfError::Dimension`] for numbers that are not as many vectors as there are ids, [`IvfError::DuplicateId`],
-    /// [`IvfError::NotFinite`] for a number that is not finite in the precision of the index, or [`IvfError::Backend`].
+    /// - [`IvfError::Dimension`] if `vectors` does not have one vector for each id.
+    /// - [`IvfError::DuplicateId`] for an id that is in the index or occurs twice.
+    /// - [`IvfError::NotFinite`] for a number that is not finite in the precision of the index.
+    /// - [`IvfError::Backend`].
     pub fn add_all(&mut self, ids: &[u64], vectors: &[f32]) -> Result<(), IvfError> {
         let dimension = self.options.dimension;
         check_vectors(self.options.precision, dimension, ids.len(), vectors)?;
@@ -208,7 +212,7 @@ impl<B: VectorSearch> IvfIndex<B> {
         }
         let mut lists = vec![];
         self.centers.assign(&self.backend, vectors, |list, _| lists.push(list))?;
-        // Vectors of a list lie side by side, as far as free slots do: a search reads them faster.
+        // Vectors of one list get adjacent slots, as far as free slots are adjacent: a search reads them faster.
         let mut order: Vec<usize> = (0..ids.len()).collect();
         order.sort_by_key(|&i| lists[i]);
         // Free slots first, then the slots after the last one that was ever used.
@@ -277,14 +281,15 @@ impl<B: VectorSearch> IvfIndex<B> {
         Ok(())
     }
 
-    /// Returns, for each query, the `k` nearest vectors in the `nprobe` lists whose centers are nearest to the query, nearest first. There are fewer
-    /// if these lists have fewer. Equally near vectors come in an order that is not specified, but the same in each call.
+    /// Returns the `k` nearest vectors of each query, nearest first. The search reads the `nprobe` lists whose centers are nearest to the query. The
+    /// result has fewer vectors if these lists have fewer. The order of equally near vectors is not specified, but is the same in each call.
     ///
-    /// With as many probes as there are [lists](IvfIndex::lists), or more, the search reads all vectors, and the result is exact.
+    /// If `nprobe` is at least the number of [lists](IvfIndex::lists), the search reads all vectors, and the result is exact.
     ///
     /// # Errors
-    /// [`IvfError::Dimension`] for a part of a query, [`IvfError::NotFinite`] with the first query that has a number that is not finite, or
-    /// [`IvfError::Backend`].
+    /// - [`IvfError::Dimension`] if `queries` ends within a query.
+    /// - [`IvfError::NotFinite`] for the first query with a number that is not finite.
+    /// - [`IvfError::Backend`].
     pub fn search(&self, queries: &[f32], k: usize, nprobe: usize) -> Result<Vec<Vec<Neighbor>>, IvfError> {
         let dimension = self.options.dimension;
         let count = check_vectors(Precision::F32, dimension, queries.len() / dimension, queries)?;
@@ -317,13 +322,13 @@ impl<B: VectorSearch> IvfIndex<B> {
         Ok(found)
     }
 
-    /// The vector with this id, as it was added, in single precision.
+    /// Returns the vector with this id, in single precision, as it was added.
     pub fn vector(&self, id: u64) -> Option<&[f32]> {
         let dimension = self.options.dimension;
         self.slots.get(&id).map(|&slot| &self.vectors[slot as usize * dimension..][..dimension])
     }
 
-    /// Whether the index has a vector with this id.
+    /// Returns whether the index has a vector with this id.
     pub fn contains(&self, id: u64) -> bool {
         self.slots.contains_key(&id)
     }
@@ -333,7 +338,7 @@ impl<B: VectorSearch> IvfIndex<B> {
         self.slots.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether the index has no vectors.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
@@ -363,7 +368,7 @@ impl<B: VectorSearch> IvfIndex<B> {
         self.options
     }
 
-    /// The lists that each query reads: `nprobe` lists, or all.
+    /// Returns the lists that each query reads: `nprobe` lists, or all.
     fn probes(&self, queries: &[f32], nprobe: usize) -> Result<Vec<u32>, Error> {
         if nprobe >= self.lists() {
             let all: Vec<u32> = (0..self.lists() as u32).collect();
@@ -374,13 +379,13 @@ impl<B: VectorSearch> IvfIndex<B> {
         Ok(probes)
     }
 
-    /// A larger store with the vectors of this one, if this one has fewer than `slots` slots.
+    /// Returns a larger store with the same vectors, if the current one has fewer than `slots` slots.
     fn grown(&self, slots: usize) -> Result<Option<B::Store>, Error> {
         let shape = self.store.shape();
         if slots <= shape.capacity {
             return Ok(None);
         }
-        // Twice as many slots, so that a vector is written again once on average.
+        // The number of slots doubles, so that on average each vector is written again once.
         let capacity = slots.max((2 * shape.capacity).min(NO_SLOT as usize));
         let mut store = self.backend.vector_store(shape.capacity(capacity))?;
         store.write(0, &self.vectors)?;
@@ -396,7 +401,7 @@ impl<B: VectorSearch> core::fmt::Debug for IvfIndex<B> {
     }
 }
 
-/// The metric by which a vector finds its list. By the inner product all vectors would go to the longest centers.
+/// Returns the metric that assigns vectors to lists. With the inner product, all vectors would be in the lists of the longest centers.
 fn assigned_by(metric: Metric) -> Metric {
     match metric {
         Metric::InnerProduct => Metric::L2,
@@ -404,7 +409,7 @@ fn assigned_by(metric: Metric) -> Metric {
     }
 }
 
-/// Checks that `numbers` are so many vectors and finite in this precision, and returns the number of vectors.
+/// Checks that `numbers` has this number of vectors and that they are finite in this precision. Returns the number of vectors.
 fn check_vectors(precision: Precision, dimension: usize, vectors: usize, numbers: &[f32]) -> Result<usize, IvfError> {
     if vectors.checked_mul(dimension) != Some(numbers.len()) {
         return Err(IvfError::Dimension { numbers: numbers.len(), vectors, dimension });
@@ -417,7 +422,7 @@ fn check_vectors(precision: Precision, dimension: usize, vectors: usize, numbers
     }
 }
 
-/// Scales all vectors to the norm 1, but for zero vectors.
+/// Scales all vectors to the norm 1, except zero vectors.
 fn normalize(dimension: usize, vectors: &mut [f32]) {
     for vector in vectors.chunks_exact_mut(dimension) {
         let norm = vector.iter().map(|&number| f64::from(number).powi(2)).sum::<f64>().sqrt();

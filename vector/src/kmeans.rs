@@ -1,9 +1,10 @@
 //! The centers of lists, by k-means.
 //!
 //! ```text
-//! first centers   k-means++ on a sample: the next one is a point, drawn by its squared distance to the nearest center so far
-//! until no point changes its center, or the rounds are used up
-//!     each point joins its nearest center           the backend computes this
+//! first centers   k-means++ on a sample: the next center is a point, drawn with a probability in proportion to its squared distance to the
+//!                 nearest center so far
+//! until no point changes its center, or the largest number of rounds
+//!     each point is assigned to its nearest center  by the backend
 //!     each center moves to the mean of its points
 //!     a center without points takes the point that is farthest from its own center
 //! ```
@@ -14,10 +15,10 @@ use rand::RngExt;
 use rand::rngs::SmallRng;
 use rand::seq::index::sample;
 
-/// Points for each center that the first centers are drawn from. More points make them little better, and the time grows in proportion.
+/// The points per center from which the first centers are drawn. More points improve them little, and the time grows in proportion.
 const DRAWN_FROM: usize = 16;
 
-/// The most candidates of one call: bounds the memory of a search.
+/// The most candidates of one call. It limits the memory of a search.
 pub(crate) const CANDIDATES: usize = 1 << 22;
 
 /// Centers in a store of a backend.
@@ -35,7 +36,7 @@ struct Assigned {
 }
 
 impl<B: VectorSearch> Centers<B> {
-    /// Trains as many centers as `shape` has slots, with `points`, of which there are at least as many.
+    /// Trains as many centers as `shape` has slots. There must be at least as many `points`.
     pub(crate) fn train(
         backend: &B,
         shape: Shape,
@@ -123,7 +124,7 @@ fn first_centers<B: VectorSearch>(
     for left in (0..count).rev() {
         let center = &drawn[next * dimension..][..dimension];
         centers.extend_from_slice(center);
-        // This point is not drawn again, unless there is no other one.
+        // With the distance 0, this point is not drawn again, unless all distances are 0.
         distances[next] = 0.0;
         if left == 0 {
             break;
@@ -144,7 +145,7 @@ fn first_centers<B: VectorSearch>(
     Ok(centers)
 }
 
-/// Draws `count` of the vectors at random; all of them if there are no more.
+/// Draws `count` of the vectors at random; returns all vectors if there are at most `count`.
 pub(crate) fn drawn(dimension: usize, vectors: &[f32], count: usize, rng: &mut SmallRng) -> Vec<f32> {
     let there = vectors.len() / dimension;
     if there <= count {
@@ -153,7 +154,8 @@ pub(crate) fn drawn(dimension: usize, vectors: &[f32], count: usize, rng: &mut S
     sample(rng, there, count).into_iter().flat_map(|at| &vectors[at * dimension..][..dimension]).copied().collect()
 }
 
-/// The mean of the points of each center; for a center without points, the point that is farthest from its own center and not yet taken.
+/// Returns the mean of the points of each center. A center without points becomes the point that is farthest from its own center, and that no other
+/// such center has become.
 fn means(dimension: usize, points: &[f32], count: usize, assigned: &Assigned) -> Vec<f32> {
     let (mut sums, mut counts) = (vec![0.0_f64; count * dimension], vec![0_usize; count]);
     for (point, &center) in points.chunks_exact(dimension).zip(&assigned.centers) {
@@ -173,7 +175,7 @@ fn means(dimension: usize, points: &[f32], count: usize, assigned: &Assigned) ->
         if count > 0 {
             means.extend(sums.iter().map(|&sum| (sum / count as f64) as f32));
         } else {
-            // There are as many points as centers, so there is one for each of those without.
+            // There are at least as many points as centers, so there is a point for each center without points.
             let point = farthest.next().expect("a point for each center");
             means.extend_from_slice(&points[point * dimension..][..dimension]);
         }

@@ -18,7 +18,7 @@
 //! index.add_all(&(1000..1100).collect::<Vec<u64>>(), &points)?;
 //! index.remove(1003)?;
 //!
-//! // The nearest two to (3, 9), by all of the lists, without the vector that was removed.
+//! // The two vectors nearest to (3, 9), from all lists, without the removed vector.
 //! let found = index.search(&[3.0, 9.0], 2, index.lists())?;
 //! assert_eq!((found[0][0].id, found[0][0].distance), (1002, 26.0));
 //! # Ok::<(), polysort_vector::IvfError>(())
@@ -34,14 +34,14 @@ pub use index::{IvfIndex, IvfOptions, Neighbor};
 use polysort_core::Error;
 use polysort_core::vector::{Distances, Search, Shape, VectorSearch, VectorStore};
 
-/// Computes the squared distances of candidates, which name vectors by reference, from plain slices.
+/// Computes the squared distances of queries to candidates, with all data in slices.
 ///
 /// | argument | shape | holds |
 /// |---|---|---|
 /// | `queries` | queries × `dimension` | the queries, row by row |
 /// | `vectors` | slots × `dimension` | all vectors, row by row; no search reads a slot that no entry names |
 /// | `vector_indices` | entries | the slot of each entry |
-/// | `candidate_indices` | candidates | the entries that are candidates, query by query |
+/// | `candidate_indices` | candidates | the entry of each candidate, query by query |
 /// | `candidate_offsets` | queries + 1 | the candidates of query `q` are `candidate_offsets[q] .. candidate_offsets[q + 1]` |
 ///
 /// Each call copies all vectors to a new store of the backend. To search the same vectors again, keep a [`VectorStore`].
@@ -57,8 +57,10 @@ use polysort_core::vector::{Distances, Search, Shape, VectorSearch, VectorStore}
 /// ```
 ///
 /// # Errors
-/// [`Error::LengthMismatch`] for parts of vectors; [`Error::OutOfRange`] for entries that name no slot; [`Error::NotFinite`] for numbers that are
-/// infinite or NaN; else as [`Search::queries`]; or a failure of the device.
+/// - [`Error::LengthMismatch`] if a slice ends within a vector.
+/// - [`Error::OutOfRange`] for entries that name no slot.
+/// - [`Error::NotFinite`] for numbers that are infinite or NaN.
+/// - The errors of [`Search::queries`], or a failure of the device.
 pub fn ivf_distance<B: VectorSearch>(
     backend: &B,
     dimension: usize,

@@ -17,7 +17,7 @@ pub(crate) fn wanted(info: &AdapterInfo, features: Features) -> Features {
     wanted & features
 }
 
-/// Which adapters may be opened, and what their devices may use.
+/// The adapters that may be opened, and the features that their devices may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Allowed {
     /// The interfaces of the adapters.
@@ -58,7 +58,7 @@ pub(crate) async fn adapters(backends: Backends) -> Vec<Adapter> {
             DeviceType::Other => 3,
             DeviceType::Cpu => 4,
         };
-        // Where two drivers reach the same device, the compilers of Vulkan and Metal are better than that of DX12.
+        // If two drivers reach the same device, DX12 comes last: the compilers of Vulkan and Metal are better.
         (kind, info.backend == Backend::Dx12)
     });
     adapters

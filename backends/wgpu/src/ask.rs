@@ -1,11 +1,11 @@
-//! What a caller asks of a [`DeviceSorter`](crate::DeviceSorter).
+//! `Ask`: the request that a caller makes to a [`DeviceSorter`](crate::DeviceSorter).
 
 use crate::bind::Part;
 use polysort_core::Options;
 use polysort_shaders::plan::Algorithm;
 use wgpu::Buffer;
 
-/// What a prepared sort has to do.
+/// A request for a prepared sort: the largest number of keys, the order, and where counts and segments come from.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask<'a> {
     pub(crate) max: u32,
@@ -16,18 +16,18 @@ pub struct Ask<'a> {
 }
 
 impl<'a> Ask<'a> {
-    /// Asks to sort up to `max` keys, in ascending order, by all bits.
+    /// Requests a sort of up to `max` keys, in ascending order, by all bits.
     pub fn up_to(max: u32) -> Self {
         Self { max, options: Options::ascending(), algorithm: None, count: None, segments: None }
     }
 
-    /// Asks for this order, and this window of bits.
+    /// Sets the order and the window of bits.
     #[must_use]
     pub fn options(self, options: Options) -> Self {
         Self { options, ..self }
     }
 
-    /// Asks for this algorithm, whatever the number of keys.
+    /// Forces this algorithm for every number of keys.
     #[must_use]
     pub fn algorithm(self, algorithm: Algorithm) -> Self {
         Self { algorithm: Some(algorithm), ..self }
@@ -37,13 +37,13 @@ impl<'a> Ask<'a> {
     /// 1]`, where `offsets` is an array of `max + 1` numbers of type `u32`.
     ///
     /// The device reads the offsets when the sort runs. The sort's [`Count`](crate::Count) is then the number of
-    /// segments. Keys that lie in no segment stay where they are. The part of a segment that lies beyond the `max` keys
-    /// of [`up_to`](Ask::up_to) is left out.
+    /// segments. Keys that lie in no segment stay where they are. If a segment extends beyond the `max` keys of
+    /// [`up_to`](Ask::up_to), only its part within them is sorted.
     ///
-    /// Segments must not overlap. If they do, any key of the buffer may change its place or its value, also keys of no
-    /// segment; nothing outside the keys is touched.
+    /// Segments must not overlap. If they do, the sort may write any value to any key of the buffer, also to keys of no
+    /// segment. It writes nothing outside the keys.
     ///
-    /// The offsets need the usage `STORAGE` and a buffer in which nothing is sorted. Selections
+    /// The buffer of the offsets needs the usage `STORAGE`, and must not be one that the sort writes. Selections
     /// ([`prepare_top_k`](crate::DeviceSorter::prepare_top_k)) take no segments. Each offset buffer must fit in one
     /// storage binding. Otherwise the call returns [`Error::TooLong`](polysort_core::Error::TooLong), whose `limit` is
     /// the largest supported number of segments.
@@ -55,16 +55,16 @@ impl<'a> Ask<'a> {
     }
 
     /// Sorts each of up to `max` segments by itself, with gaps between them. Segment `i` is the keys from `begins[i]`
-    /// to before `ends[i]`. Both arrays have `max` numbers of type `u32`. Everything else is as for
-    /// [`segments`](Ask::segments).
+    /// to before `ends[i]`. Both arrays have `max` numbers of type `u32`. The other rules of [`segments`](Ask::segments)
+    /// apply.
     #[must_use]
     pub fn segments_between(self, begins: impl Into<Part<'a>>, ends: impl Into<Part<'a>>, max: u32) -> Self {
         Self { segments: Some((begins.into(), ends.into(), max)), ..self }
     }
 
-    /// Takes the number of keys, or of segments, from word `index` of `buffer` when the sort runs. The sort does so if
-    /// it is recorded with [`Count::OnDevice`](crate::Count::OnDevice). The buffer needs the usage `STORAGE`; nothing
-    /// in it is sorted.
+    /// Takes the number of keys, or of segments, from word `index` of `buffer` when the sort runs. This applies to
+    /// recordings with [`Count::OnDevice`](crate::Count::OnDevice). The buffer needs the usage `STORAGE`, and must not
+    /// be one that the sort writes.
     #[must_use]
     pub fn counted_by(self, buffer: &'a Buffer, index: u32) -> Self {
         Self { count: Some((buffer, index)), ..self }

@@ -1,19 +1,19 @@
-//! Bindings: the only way to hand a buffer to a kernel.
+//! Bindings of buffers to kernels, with checked sizes.
 //!
-//! Kernels run without wgpu's bounds checks. So one constructor makes a [`Bound`]: it compares the bytes that a plan
-//! touches with the buffer. Every entry of a bind group comes from a [`Bound`].
+//! Kernels run without wgpu's bounds checks. So every entry of a bind group comes from a [`Bound`], and its only
+//! constructor checks that the buffer has the bytes that the plan touches.
 
 use crate::gpu::Gpu;
 use polysort_core::Error;
 use polysort_shaders::plan::{Buffer as Role, Place};
 use wgpu::{BindingResource, Buffer, BufferBinding, BufferSize, BufferUsages};
 
-/// A part of a buffer, from a byte offset on. A whole buffer is the part that starts at 0.
+/// The part of a buffer from a byte offset to the end. A whole buffer is the part that starts at 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
     /// The buffer. It needs the usage `STORAGE`.
     pub buffer: &'a Buffer,
-    /// Where the first element starts, in bytes: a multiple of 4.
+    /// The offset of the first element in bytes, a multiple of 4.
     pub offset: u64,
 }
 
@@ -24,14 +24,14 @@ impl<'a> From<&'a Buffer> for Part<'a> {
 }
 
 impl Part<'_> {
-    /// Returns where the elements start in a binding that covers this part. The device allows bindings to start at
-    /// multiples of its alignment only.
+    /// Returns the offset of the first element within its binding. Devices require that a binding starts at a multiple
+    /// of an alignment, so the binding may start before the first element.
     ///
     /// # Errors
     /// [`Error::InvalidBuffer`] if the offset is not a multiple of 4.
     pub(crate) fn place(&self, gpu: &Gpu, role: Role) -> Result<Place, Error> {
         if !self.offset.is_multiple_of(4) {
-            return Err(invalid(format!("{} start at byte {}, which is no multiple of 4", name(role), self.offset)));
+            return Err(invalid(format!("{} start at byte {}, which is not a multiple of 4", name(role), self.offset)));
         }
         Ok(Place { first: (self.offset % alignment(gpu, role) / 4) as u32 })
     }
@@ -52,13 +52,13 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// Binds `bytes` bytes of a buffer: those that a plan touches of `part`. They start at the last aligned byte that
-    /// is not behind the offset of `part`. Without `bytes`, this binds the rest of the buffer, up to the largest
-    /// binding: then the caller has to limit what kernels touch.
+    /// Binds `bytes` bytes of `part.buffer`. The binding starts at `part.offset`, rounded down to the device's alignment.
+    /// Without `bytes`, it extends to the end of the buffer, or to the size of the largest binding; the caller must then
+    /// limit the bytes that kernels touch.
     ///
     /// # Errors
-    /// [`Error::InvalidBuffer`] if the buffer lacks the usage, if it ends before these bytes do, or if a binding cannot
-    /// hold them.
+    /// [`Error::InvalidBuffer`] if the buffer lacks the usage, if it is too short, or if `bytes` is more than the largest
+    /// binding.
     pub(crate) fn new(gpu: &Gpu, role: Role, part: Part<'_>, bytes: impl Into<Option<u64>>) -> Result<Self, Error> {
         let (usage, usage_name) =
             if is_uniform(role) { (BufferUsages::UNIFORM, "UNIFORM") } else { (BufferUsages::STORAGE, "STORAGE") };
@@ -74,7 +74,7 @@ impl Bound {
             return Err(invalid(format!("the buffer of {what} has {size} bytes, but {bytes} from byte {offset} on are needed")));
         }
         if bytes > limit {
-            return Err(invalid(format!("{bytes} bytes of {} are more than the {limit} of the largest binding", name(role))));
+            return Err(invalid(format!("{bytes} bytes of {} are more than the largest binding, which has {limit}", name(role))));
         }
         Ok(Self { buffer: part.buffer.clone(), offset, size: bytes })
     }
@@ -103,7 +103,7 @@ fn alignment(gpu: &Gpu, role: Role) -> u64 {
     })
 }
 
-/// Returns what errors call a buffer in this role.
+/// Returns the name of a buffer in this role, for error messages.
 fn name(role: Role) -> String {
     format!("the {}", format!("{role:?}").to_lowercase())
 }

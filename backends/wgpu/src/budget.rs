@@ -1,15 +1,15 @@
-//! The memory that calls in flight may take together.
+//! `Budget`: a limit on the memory that all calls in flight take together.
 //!
-//! A call takes a permit for its bytes before it allocates, and returns the permit when it ends. A call that finds no
-//! room waits in a queue: first come, first served. It does not wait for ever: if no permit is returned for as long as
-//! its patience lasts, the call is refused. So a caller that leaves one call half done and makes another one gets an
-//! error, and does not hang.
+//! A call takes a permit for its bytes before it allocates, and returns the permit when it ends. A call for which there
+//! is no room waits in a queue: first come, first served. If no permit is returned during the call's patience (a
+//! duration), the call is refused. So a caller that suspends one call and makes another one gets an error instead of a
+//! deadlock.
 
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How often the call that is next in the queue looks around: whether the device has ended something, and whether anybody still wants the call.
+/// The interval at which the first call of the queue polls the device and checks that its future still exists.
 const STEP: Duration = Duration::from_millis(5);
 
 /// The bytes that calls in flight may take together.
@@ -26,7 +26,7 @@ pub(crate) struct Budget {
 struct State {
     /// Bytes of all permits.
     in_flight: u64,
-    /// How many permits have been returned so far.
+    /// The number of permits that have been returned so far.
     returned: u64,
     /// The tickets of the waiting calls, in order.
     queue: VecDeque<u64>,
@@ -34,7 +34,7 @@ struct State {
     next: u64,
 }
 
-/// Bytes that one call has taken. Dropping the permit returns them.
+/// The bytes that one call has reserved. Dropping the permit returns them.
 #[derive(Debug)]
 pub(crate) struct Permit {
     budget: Arc<Budget>,
@@ -57,7 +57,7 @@ impl Budget {
         self.cap
     }
 
-    /// Takes `bytes` if there is room and no call waits.
+    /// Takes `bytes` if there is room and the queue is empty.
     pub(crate) fn try_take(self: &Arc<Self>, bytes: u64) -> Option<Permit> {
         let mut state = self.state();
         if !state.queue.is_empty() || !self.has_room(&state, bytes) {
@@ -66,11 +66,11 @@ impl Budget {
         Some(self.taken(&mut state, bytes))
     }
 
-    /// Takes `bytes`, and waits if there is no room. While this call is the next one, it asks `is_wanted` every few
-    /// milliseconds.
+    /// Takes `bytes`, and waits if there is no room. While this call is the first of the queue, it calls `is_wanted`
+    /// every few milliseconds.
     ///
     /// # Errors
-    /// [`Refused`] if no permit was returned for as long as `patience`, or if the permit is not wanted any more.
+    /// [`Refused`] if no permit was returned during `patience`, or if `is_wanted` returned false.
     pub(crate) fn take(
         self: &Arc<Self>,
         bytes: u64,
@@ -78,7 +78,7 @@ impl Budget {
         mut is_wanted: impl FnMut() -> bool,
     ) -> Result<Permit, Refused> {
         if patience.is_zero() {
-            // Where there is no clock, nobody may wait.
+            // In a browser, threads must not wait, and there is no clock.
             return self.try_take(bytes).ok_or_else(|| Refused { in_flight: self.state().in_flight });
         }
         let mut state = self.state();
@@ -97,7 +97,7 @@ impl Budget {
             if state.returned != returned {
                 (returned, since) = (state.returned, Instant::now());
             }
-            // The device may give permits back while it is asked, so nothing is locked.
+            // `is_wanted` may return permits, so the lock is released before.
             let is_next = state.queue.front() == Some(&ticket);
             drop(state);
             let is_unwanted = is_next && !is_wanted();
@@ -135,7 +135,7 @@ impl Permit {
         self.bytes
     }
 
-    /// Whether no other call has anything in flight, at the moment.
+    /// Returns whether no other call holds a permit at the moment.
     pub(crate) fn is_alone(&self) -> bool {
         self.budget.state().in_flight == self.bytes
     }

@@ -20,8 +20,8 @@ fn usage(gpu: &Gpu) -> BufferUsages {
 
 /// Elements on the device of a [`WgpuBackend`].
 ///
-/// Where the device works in the memory of the host, [`from_slice`](SortBuffer::from_slice) fills the buffer directly,
-/// and [`read`](SortBuffer::read) makes no copy of it.
+/// If the device works in the memory of the host, [`from_slice`](SortBuffer::from_slice) fills the buffer directly, and
+/// [`read`](SortBuffer::read) makes no copy of it.
 ///
 /// ```no_run
 /// use polysort_core::{Backend, Options};
@@ -44,14 +44,14 @@ pub struct SortBuffer<T> {
 }
 
 impl<T: Pod> SortBuffer<T> {
-    /// Makes a buffer with room for `capacity` elements. It has no elements yet.
+    /// Creates an empty buffer with room for `capacity` elements.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], or [`Error::DeviceLost`] if the device is lost.
     pub fn with_capacity(backend: &WgpuBackend, capacity: usize) -> Result<Self, Error> {
         let gpu = backend.gpu();
         let bytes = (capacity as u64).checked_mul(size_of::<T>() as u64);
-        // If the bytes overflow a `u64`, this asks for more than any device has: an error.
+        // If the bytes overflow a `u64`, this requests more than any device has: an error.
         let buffer = gpu.buffer(LABEL, bytes.unwrap_or(u64::MAX), usage(gpu))?;
         Ok(Self::of(backend, buffer, capacity))
     }
@@ -60,7 +60,7 @@ impl<T: Pod> SortBuffer<T> {
         Self { backend: backend.clone(), buffer, len: 0, capacity, readers: Arc::default(), element: PhantomData }
     }
 
-    /// Makes a buffer with a copy of a slice.
+    /// Creates a buffer with a copy of a slice.
     ///
     /// # Errors
     /// The same as those of [`with_capacity`](SortBuffer::with_capacity).
@@ -85,16 +85,15 @@ impl<T: Pod> SortBuffer<T> {
         self.len == 0
     }
 
-    /// The number of elements that there is room for.
+    /// The largest number of elements that fit the buffer.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Sets the number of elements. More elements are those that a kernel of yours has written to
-    /// [`raw`](SortBuffer::raw).
+    /// Sets the number of elements. Use it after a kernel of your own has written elements to [`raw`](SortBuffer::raw).
     ///
     /// # Errors
-    /// [`Error::TooLong`] if there is no room for so many.
+    /// [`Error::TooLong`] if `len` is more than the [capacity](SortBuffer::capacity).
     pub fn set_len(&mut self, len: usize) -> Result<(), Error> {
         self.check_room(len)?;
         self.len = len;
@@ -112,8 +111,9 @@ impl<T: Pod> SortBuffer<T> {
     /// Replaces all elements by a copy of a slice.
     ///
     /// # Errors
-    /// [`Error::TooLong`] if there is no room for so many, [`Error::InvalidBuffer`] while the buffer is
-    /// [read](SortBuffer::read), or a failure of the device. After an error, the number of elements is as before.
+    /// [`Error::TooLong`] if the slice is longer than the [capacity](SortBuffer::capacity), [`Error::InvalidBuffer`] while
+    /// the buffer is [read](SortBuffer::read), or a failure of the device. After an error, the number of elements is as
+    /// before.
     pub fn copy_from_slice(&mut self, elements: &[T]) -> Result<(), Error> {
         blocking(self.upload(Waiting::Here, elements))
     }
@@ -128,7 +128,7 @@ impl<T: Pod> SortBuffer<T> {
 
     async fn upload(&mut self, waiting: Waiting, elements: &[T]) -> Result<(), Error> {
         self.check_room(elements.len())?;
-        // An `Elements` that was forgotten is a reader as well.
+        // `&mut self` is not enough: an `Elements` passed to `mem::forget` still counts as a reader.
         unless_read(&[&self.readers], || ())?;
         let bytes = bytemuck::cast_slice(elements);
         Call::replace(self.backend.engine(), waiting, bytes, &[(&self.buffer, 0, bytes.len() as u64)]).await?;
@@ -160,7 +160,7 @@ impl<T: Pod> SortBuffer<T> {
         Call::download(self.backend.engine(), waiting, &self.buffer, &[&self.readers], bytes).await
     }
 
-    /// Returns the elements as they are now. While the result exists, the device cannot use the buffer.
+    /// Returns the elements. While the result exists, calls that would use the buffer on the device may return an error.
     ///
     /// # Errors
     /// [`Error::InvalidBuffer`] if the caller has mapped or destroyed the buffer by [`raw`](SortBuffer::raw), or a
@@ -186,7 +186,7 @@ impl<T: Pod> SortBuffer<T> {
         }
         let reading = Reading::begin(&self.readers, InPlace { gpu: gpu.clone(), buffer: self.buffer.clone() });
         polled(gpu, waiting).await?;
-        // A buffer that the caller has mapped or destroyed by `raw` says nothing of the device.
+        // The mapping fails if the caller has mapped or destroyed the buffer by `raw`: that does not mean a lost device.
         let failed = |why: String| gpu.lost_or(Error::InvalidBuffer { why: format!("the device cannot map it: {why}") });
         reading.ready().await.map_err(failed)?;
         let len = self.len * size_of::<T>();
@@ -199,7 +199,7 @@ impl<T: Pod> SortBuffer<T> {
         Ok(Elements { bytes, buffer: PhantomData })
     }
 
-    /// Replaces all elements by `len` elements that `write` fills in. They are zero when `write` gets them.
+    /// Replaces all elements by `len` elements. `write` gets a slice of `len` zeros and fills it in.
     ///
     /// # Errors
     /// The same as those of [`copy_from_slice`](SortBuffer::copy_from_slice).
@@ -216,7 +216,7 @@ impl<T: Pod> SortBuffer<T> {
     }
 }
 
-/// Elements of a [`SortBuffer`], as they were when it was [read](SortBuffer::read).
+/// The elements of a [`SortBuffer`] at the time of the [read](SortBuffer::read).
 pub struct Elements<'a, T: Pod> {
     bytes: Bytes<T>,
     buffer: PhantomData<&'a SortBuffer<T>>,
@@ -227,7 +227,7 @@ enum Bytes<T> {
     Shared(Shared),
 }
 
-/// A buffer that the host reads in place.
+/// A mapped buffer that the host reads without a copy.
 struct Shared {
     /// Dropped before the reader: the last reader unmaps the buffer.
     view: BufferView,
@@ -245,7 +245,7 @@ struct InPlace {
 impl Map for InPlace {
     fn map(&self, done: impl FnOnce(Result<(), String>) + Send + 'static) {
         let done = |result: Result<(), BufferAsyncError>| done(result.map_err(|error| error.to_string()));
-        // `done` gets the error as well.
+        // wgpu also passes the error to `done`.
         drop(self.gpu.guarded(|| self.buffer.map_async(MapMode::Read, .., done)));
     }
 

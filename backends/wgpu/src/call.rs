@@ -1,4 +1,4 @@
-//! A call on the device: how it waits, the memory that it has taken, and its copies and submissions.
+//! `Call`: one call on the device, with its workspace, its permit, its copies and its submissions.
 
 use crate::budget::Permit;
 use crate::engine::Engine;
@@ -14,17 +14,17 @@ use std::sync::Arc;
 use wgpu::{Buffer, CommandEncoder};
 
 /// A call that has taken a workspace. The workspace goes back to the pool when the call ends, also if its future is
-/// dropped half-way: what the call has submitted runs before the commands of later calls. The workspace of a call that
-/// panics is not used again.
+/// dropped before its end: the device runs the submitted commands before those of later calls. The workspace of a call
+/// that panics is not used again.
 pub(crate) struct Call {
     engine: Arc<Engine>,
     waiting: Waiting,
     /// `Some` until the call ends.
     taken: Option<Taken<Workspace>>,
-    /// Bytes that the call needs.
+    /// The bytes of the workspace that the call needs.
     used: u64,
     permit: Option<Permit>,
-    /// Whether the device may still work on what the call submitted.
+    /// Whether the device may still run commands of this call.
     is_running: bool,
 }
 
@@ -33,7 +33,7 @@ impl Call {
     /// call is a sort. Takes the workspace that suits it best.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if calls in flight have taken too much memory and none of them ends; or the errors of
+    /// [`Error::OutOfMemory`] if calls in flight leave too little room and none of them ends in time; or the errors of
     /// [`SortPlan::new`].
     pub(crate) async fn begin(
         engine: &Arc<Engine>,
@@ -49,13 +49,13 @@ impl Call {
         let mut permit: Option<Permit> = None;
         loop {
             if let (Some((request, _)), None) = (sort, bound) {
-                // No workspace is bound to this sort: the plan says what it needs.
+                // No workspace has launches for this sort, so the plan determines the buffers that it needs.
                 let plan = SortPlan::new(request, &engine.gpu().facts)?;
                 wanted = others.iter().copied().chain(needs(&plan)).collect();
                 bound = Some(0);
             }
-            // First a workspace that is bound to the sort; then the one that has to grow the least, and of these the
-            // smallest.
+            // The best workspace is bound to the sort. The next best has to grow the least; among those, the smallest
+            // is the best.
             let rank = |workspace: &Workspace| {
                 let bytes = workspace.bytes();
                 (bound_bytes(workspace).is_some(), core::cmp::Reverse((workspace.bytes_with(&wanted, staging) - bytes, bytes)))
@@ -65,7 +65,7 @@ impl Call {
             let used = bound_bytes(&taken.item).unwrap_or_else(|| wanted.iter().map(|(_, bytes)| bytes).sum()) + results as u64;
             let mut call = Self { engine: engine.clone(), waiting, taken: Some(taken), used, permit: None, is_running: false };
             if bound.is_some_and(|bytes| bytes > 0) && bound_bytes(call.workspace()).is_none() {
-                // Another call has taken the workspace that was bound.
+                // Meanwhile another call has taken the workspace that is bound to the sort.
                 bound = None;
                 continue;
             }
@@ -91,8 +91,8 @@ impl Call {
         &mut self.taken.as_mut().expect("there until the call ends").item
     }
 
-    /// Copies `bytes` to a buffer of the workspace. They arrive before the commands of the next [`run`](Call::run)
-    /// start.
+    /// Copies `bytes` to a buffer of the workspace. The copy is complete before the commands of the next
+    /// [`run`](Call::run) start.
     pub(crate) async fn upload(&mut self, bytes: &[u8], role: Role) -> Result<(), Error> {
         let buffer = self.workspace().buffer(role).clone();
         self.upload_to(bytes, &buffer, 0).await
@@ -100,15 +100,15 @@ impl Call {
 
     async fn upload_to(&mut self, bytes: &[u8], buffer: &Buffer, start: u64) -> Result<(), Error> {
         let (gpu, waiting) = (self.gpu().clone(), self.waiting);
-        // The device begins a long copy while this thread records the rest. Many calls at once keep the device busy anyway; there a submission more
-        // costs more than it gains.
+        // A call that is alone submits the copy at once, so that the device copies while this thread records the rest.
+        // Many calls at a time keep the device busy anyway, and a further submission would only cost time.
         let is_alone = self.permit.as_ref().is_some_and(Permit::is_alone);
         let up = &mut self.workspace_mut().up;
         up.copy(&gpu, waiting, bytes, (buffer, start)).await?;
         if is_alone { up.flush(&gpu) } else { Ok(()) }
     }
 
-    /// Copies `bytes` to the start of a buffer that nobody has seen yet.
+    /// Copies `bytes` to the start of a new buffer, which no other call uses yet.
     pub(crate) async fn fill(engine: &Arc<Engine>, waiting: Waiting, bytes: &[u8], buffer: &Buffer) -> Result<(), Error> {
         let staging = Staging { up: &[bytes.len()], down: &[] };
         let mut call = Self::begin(engine, waiting, None, &[], staging).await?;
@@ -116,8 +116,8 @@ impl Call {
         call.run(|_| Ok(()), &[], &mut []).await
     }
 
-    /// Copies `bytes` to places in buffers: for each a buffer, its first byte there, and how many bytes. All of them are copied, or, if the call
-    /// fails or its future is dropped, none.
+    /// Copies `bytes` to parts of buffers. Each entry of `places` is a buffer, a byte offset and a number of bytes. If the
+    /// call fails or its future is dropped, nothing is copied.
     pub(crate) async fn replace(
         engine: &Arc<Engine>,
         waiting: Waiting,
@@ -126,7 +126,7 @@ impl Call {
     ) -> Result<(), Error> {
         let staging = Staging { up: &[bytes.len()], down: &[] };
         if let (&[(buffer, start, _)], true) = (places, bytes.len() as u64 <= up::CHUNK) {
-            // One submission copies it, so it needs no buffer in between.
+            // One submission copies one chunk as a whole, so no buffer is needed in between.
             let mut call = Self::begin(engine, waiting, None, &[], staging).await?;
             let gpu = call.gpu().clone();
             call.workspace_mut().up.copy(&gpu, waiting, bytes, (buffer, start)).await?;
@@ -150,8 +150,7 @@ impl Call {
     }
 
     /// Submits the uploads and then the commands that `record` records. Then copies the first bytes of each of
-    /// `sources` to its slice of `targets`: to all of them, or, on an error, to none. Without targets, the call does
-    /// not wait for the device.
+    /// `sources` to its slice of `targets`; on an error, no target changes. Without targets, it returns at submission.
     pub(crate) async fn run(
         &mut self,
         record: impl FnOnce(&mut CommandEncoder) -> Result<(), Error>,
@@ -161,7 +160,7 @@ impl Call {
         self.run_unless_read(&[], record, sources, targets).await
     }
 
-    /// As [`run`](Call::run), unless somebody reads one of the buffers of these readers.
+    /// Like [`run`](Call::run), but returns an error if one of `readers` has a reader.
     async fn run_unless_read(
         &mut self,
         readers: &[&Readers],
@@ -196,12 +195,12 @@ impl Call {
         Ok(())
     }
 
-    /// Notes that the device works on something that the call does not wait for.
+    /// Records that the call has submitted commands and does not wait for them.
     pub(crate) fn submitted(&mut self) {
         self.is_running = true;
     }
 
-    /// Copies the start of a buffer to `bytes`, unless one of its `readers` reads it.
+    /// Copies the start of a buffer to `bytes`. Returns an error if one of `readers` has a reader.
     pub(crate) async fn download(
         engine: &Arc<Engine>,
         waiting: Waiting,
@@ -221,13 +220,13 @@ impl Drop for Call {
             return;
         }
         taken.item.up.give_up();
-        // The ring of chunks for uploads has one size for all calls, so each call needs all of it.
+        // All calls use the same ring of upload chunks, so each call counts as a user of the whole ring.
         let (bytes, used) = (taken.item.bytes(), self.used + taken.item.up.bytes());
         let permit = self.permit.take();
         debug_assert!(permit.as_ref().is_none_or(|permit| bytes <= permit.bytes()), "{bytes} bytes, and a permit for {permit:?}");
         let given_up = self.engine.pool.put(taken, bytes, used);
         if self.is_running && permit.is_some() {
-            // The device keeps the memory until it is done with it.
+            // The device uses this memory until it has finished: until then, the permit counts it.
             self.gpu().queue.on_submitted_work_done(move || drop((given_up, permit)));
         }
     }

@@ -1,4 +1,4 @@
-//! Kernels, compiled for a device.
+//! Compiles kernels for a device, and keeps them.
 
 use crate::gpu::Gpu;
 use polysort_core::Error;
@@ -19,12 +19,12 @@ pub(crate) struct Pipeline {
     pub(crate) layout: BindGroupLayout,
 }
 
-/// How a kernel declares a binding.
+/// The declaration of a binding in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
     /// A uniform with a dynamic offset.
     Number,
-    /// A uniform of so many bytes.
+    /// A uniform of this many bytes.
     Uniform(u64),
     /// A storage buffer.
     Storage {
@@ -36,7 +36,7 @@ pub(crate) enum Slot {
 /// The compiled kernels of a device.
 ///
 /// Each kernel has a lock, which a thread holds while it compiles the kernel. So two calls can compile different
-/// kernels at the same time, and no kernel is compiled twice.
+/// kernels at the same time, and each kernel is compiled only once.
 #[derive(Default)]
 pub(crate) struct Pipelines(Mutex<HashMap<(Variant, bool), Compiled>>);
 
@@ -102,37 +102,37 @@ fn compile(device: &Device, variant: &Variant, native: bool, bindings: &[Slot]) 
     Pipeline { pipeline, layout }
 }
 
-/// Makes a module without the run-time checks that wgpu would add to it.
-#[allow(unsafe_code, reason = "unchecked modules are unsafe to make")]
+/// Creates a module without wgpu's run-time checks.
+#[allow(unsafe_code, reason = "unchecked modules are unsafe to create")]
 fn trusted(device: &Device, descriptor: ShaderModuleDescriptor<'_>) -> wgpu::ShaderModule {
     // SAFETY: unchecked code must not access memory out of bounds, and its loops must end.
-    // * Storage: a kernel indexes a binding below the numbers of its uniform: keys and segments that a plan was made
-    //   for, words of scratch, entries and slots of a store. `Bound::new` is the only way to bind a buffer. It has
-    //   checked that the binding holds the bytes that the plan touches for these numbers (`SortPlan::touched_bytes`,
-    //   `SearchPlan::touched_bytes`).
-    // * Data that kernels use as an index is limited before: a count on the device by the number of keys that the plan
-    //   was made for; begins and ends of segments by the number of keys; entries and slots by how many there are.
+    // * Storage: a kernel's indices into a binding are below the numbers of its uniform: the largest numbers of keys
+    //   and segments of the plan, the words of scratch, the entries and slots of a store. Only `Bound::new` can bind a
+    //   buffer. It has checked that the binding has the bytes that the plan touches for these numbers
+    //   (`SortPlan::touched_bytes`, `SearchPlan::touched_bytes`).
+    // * Before a kernel uses data as an index, it limits the data: a count on the device to the plan's largest number of
+    //   keys; begins and ends of segments to the number of keys; entries and slots to their numbers.
     //   Begins and ends of segments to select from come from the host alone, which has checked them against the number
-    //   of keys: of those that it uploaded, or of the candidates whose distances are the keys. The plan does not know
-    //   that number; `Engine::sort_untested` and `SearchCall::begin` make the buffer as long at least. Kernels write no more to a list of segments than it holds, and sort no long segments whose
-    //   tiles do not fit the table. Where segments overlap, keys can change during the sort: each offset is limited to
-    //   the last key.
+    //   of keys: of the uploaded keys, or of the candidates whose distances are the keys. The plan does not have that
+    //   number; `Engine::sort_untested` and `SearchCall::begin` make the buffer at least as long. Kernels never write
+    //   past the capacity of a list of segments, and skip long segments whose tiles do not fit the table. If segments
+    //   overlap, keys can change during the sort: so kernels limit each offset to the last key.
     // * Workgroup memory: indices stay below the declared sizes, which are constants of the same text.
-    // * Loops are bounded by the tile, by its lanes, or by SPIN_LIMIT and the number of tiles. Others go through the
-    //   keys in steps of all workgroups, of which plans launch at least one. Searches halve a range, or step over
-    //   values by doubles and halves. The distances of a search step over its offsets, which ascend to the number of
-    //   candidates: the host has checked that.
+    // * Loops are bounded by the tile, by its lanes, or by SPIN_LIMIT and the number of tiles. Other loops advance
+    //   through the keys by the size of all workgroups, and plans launch at least one workgroup. Binary searches halve a
+    //   range; other searches double and halve their step. The loop of `ivf_distance` over the offsets ends, since the
+    //   host has checked that they ascend to the number of candidates.
     unsafe { device.create_shader_module_trusted(descriptor, ShaderRuntimeChecks::unchecked()) }
 }
 
-/// Makes a module in Metal Shading Language. wgpu passes its text to the driver unchanged.
-#[allow(unsafe_code, reason = "modules that wgpu does not look into are unsafe to make")]
+/// Creates a module in Metal Shading Language. wgpu passes its text to the driver unchanged.
+#[allow(unsafe_code, reason = "modules that wgpu does not check are unsafe to create")]
 fn passed_through(device: &Device, variant: &Variant, text: String) -> wgpu::ShaderModule {
     let name = variant.kernel.name();
     let entry = PassthroughShaderEntryPoint { name: name.into(), workgroup_size: (variant.group, 1, 1) };
-    // SAFETY: the kernels are ours: the MSL versions of those in WGSL, with the same bindings in the same order. What
-    // `trusted` says of indices and loops holds for them. They run only on Apple's GPUs, and they get a caller's data
-    // only after they have passed a self-test there.
+    // SAFETY: the texts are this project's own MSL versions of the WGSL kernels, with the same bindings in the same
+    // order. The argument of `trusted` about indices and loops holds for them too. They run only on Apple's GPUs, and
+    // get a caller's data only after they have passed a self-test there.
     unsafe {
         device.create_shader_module_passthrough(ShaderModuleDescriptorPassthrough {
             label: Some(name),

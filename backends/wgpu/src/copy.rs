@@ -3,7 +3,7 @@
 use crate::crew::Crew;
 use std::sync::{Mutex, PoisonError};
 
-/// The fewest bytes that a thread copies. Waking a thread takes about as long as copying a tenth of them.
+/// The fewest bytes that a thread copies. Waking a thread takes about as long as a copy of a tenth of these bytes.
 const PART: usize = 1 << 20;
 
 /// The most threads of a copy, if the caller does not choose: a few threads saturate the memory.
@@ -11,13 +11,13 @@ const MOST_THREADS: usize = 8;
 
 /// The threads that copy for the calls on one device.
 pub(crate) struct Copiers {
-    /// Threads of a copy, with the calling thread.
+    /// The largest number of threads of a copy, the calling thread included.
     threads: usize,
     crew: Crew,
 }
 
 impl Copiers {
-    /// Makes copiers with `threads` threads, the calling thread included. `None` means one for each core, up to eight.
+    /// Creates copiers with `threads` threads, the calling thread included. `None` means one for each core, up to eight.
     pub(crate) fn new(threads: Option<usize>) -> Self {
         let default = || std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
         Self { threads: threads.unwrap_or_else(default).max(1), crew: Crew::default() }
@@ -28,7 +28,7 @@ impl Copiers {
     /// # Panics
     /// If the slices differ in length.
     pub(crate) fn copy(&self, to: &mut [u8], from: &[u8]) {
-        assert_eq!(to.len(), from.len(), "a copy is as long as what is copied");
+        assert_eq!(to.len(), from.len(), "both slices of a copy have one length");
         let part = self.part(from.len());
         self.each(to.chunks_mut(part).zip(from.chunks(part)).collect(), |(to, from)| to.copy_from_slice(from));
     }

@@ -1,36 +1,37 @@
-//! Threads that help calls with their copies.
+//! `Crew`: a thread pool that helps calls with their copies.
 //!
-//! They start when they are first needed, and end with their device. They run nothing but copies, so that a call that
-//! waits for them waits for no other call. The threads of a rayon pool would not do: a thread that waits for its part
-//! of a copy may run another task of the pool meanwhile, and that task may call the backend.
+//! The threads start when they are first needed, and end with their device. They run copies only. So a call that waits
+//! for them never waits for another call. A rayon pool is not suitable: while a rayon thread waits for its part of a
+//! copy, it may run another task, and that task may call the backend.
 
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, start_thread};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A team of threads.
+/// A thread pool. Dropping it ends the threads.
 #[derive(Default)]
 pub(crate) struct Crew(Arc<Team>);
 
+/// The state that the threads share with the calls.
 #[derive(Default)]
 struct Team {
     state: Mutex<State>,
-    /// Notified when there are jobs for waiting threads, and when the team ends.
+    /// Notified when there are jobs for waiting threads, and when the threads must end.
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    /// Jobs that wait for a thread, in the order of their arrival. A job for three threads is here three times.
+    /// Jobs that no thread has started, first come, first served. A job for three threads is in the queue three times.
     jobs: VecDeque<Arc<Job>>,
-    /// Threads that have been started.
+    /// The number of threads that have been started.
     threads: usize,
-    /// Threads that wait for a job, and that no caller has woken yet.
+    /// The number of threads that wait for a job and have not been notified yet.
     idle: usize,
     has_ended: bool,
 }
 
-/// Work that a caller shares with the team.
+/// Work that a caller shares with the threads.
 struct Job {
     work: Work,
     progress: Mutex<Progress>,
@@ -40,9 +41,9 @@ struct Job {
 
 #[derive(Default)]
 struct Progress {
-    /// Threads of the team that are working.
+    /// The number of threads that run the work at the moment.
     at_work: usize,
-    /// Whether one of them has panicked.
+    /// Whether a thread has panicked in the work.
     has_panicked: bool,
 }
 
@@ -66,16 +67,16 @@ impl Work {
     /// The reference that [`Work::of`] got, and the one behind it, must be valid until this returns.
     #[allow(unsafe_code, reason = "threads that outlive a call do work that it lends them")]
     unsafe fn call(&self) {
-        // SAFETY: `of` made the pointer from a reference of this type, which the caller says is valid.
+        // SAFETY: `of` made the pointer from a reference of this type. The caller guarantees that the reference is valid.
         let work: &&(dyn Fn() + Sync) = unsafe { &*self.0.cast() };
         work();
     }
 }
 
 impl Crew {
-    /// Calls `work` in this thread, and at the same time in up to `others` threads of the team. Returns when all of
-    /// these calls have returned. Threads with other jobs do not come, so that one call of `work` must do everything
-    /// that is left to do.
+    /// Calls `work` in this thread and, at the same time, in up to `others` threads of the pool. Returns when all of
+    /// these calls have returned. Busy threads do not help, so one call of `work` alone must be able to do all of the
+    /// work.
     ///
     /// # Panics
     /// If a call of `work` panics.
@@ -84,8 +85,8 @@ impl Crew {
             return work();
         }
         let job = Arc::new(Job { work: Work::of(&work), progress: Mutex::default(), changed: Condvar::new() });
-        // Until `lent` is dropped, threads of the team may call `work`. `lent` is dropped before `work` is, also if
-        // this thread panics.
+        // Threads of the pool may call `work` until `lent` is dropped. `lent` is dropped before `work`, also if this
+        // thread panics.
         let lent = Lent { team: &self.0, job };
         self.0.add(&lent.job, others);
         work();
@@ -101,14 +102,14 @@ impl Drop for Crew {
     }
 }
 
-/// A job that threads of the team may start.
+/// A job that threads of the pool may start. Dropping it withdraws the job.
 struct Lent<'a> {
     team: &'a Team,
     job: Arc<Job>,
 }
 
 impl Lent<'_> {
-    /// Prevents that threads start the job, and waits for those that have. Returns whether one of them has panicked.
+    /// Removes the job from the queue, and waits for the threads that have started it. Returns whether one has panicked.
     fn end(&self) -> bool {
         self.team.state().jobs.retain(|job| !Arc::ptr_eq(job, &self.job));
         let mut progress = self.job.progress();
@@ -126,7 +127,7 @@ impl Drop for Lent<'_> {
 }
 
 impl Team {
-    /// Gives the job to up to `others` threads that have none. Starts more threads if the team has fewer than `others`.
+    /// Gives the job to up to `others` idle threads. Starts more threads if there are fewer than `others`.
     fn add(self: &Arc<Self>, job: &Arc<Job>, others: usize) {
         let mut state = self.state();
         let woken = others.min(state.idle);
@@ -135,7 +136,7 @@ impl Team {
         while state.threads < others && woken + started < others {
             let team = self.clone();
             if !start_thread(move || team.work()) {
-                // The caller and the existing threads do the work.
+                // The system has no thread: the caller and the existing threads do the work.
                 break;
             }
             state.threads += 1;
@@ -146,12 +147,12 @@ impl Team {
         (0..woken).for_each(|_| self.changed.notify_one());
     }
 
-    /// Runs in each thread of the team: does job after job, until the team ends.
+    /// The main loop of each thread: runs job after job, until the pool ends.
     fn work(&self) {
         while let Some(job) = self.begin_next() {
-            // SAFETY: `Crew::run` made the work from references that live until its `Lent` is dropped. That waits until
-            // no thread works on the job. This thread has counted as working on it since `begin_next`, which took the
-            // job from the queue under the lock under which `Lent::end` would have removed it.
+            // SAFETY: `Crew::run` made the work from references that live until its `Lent` is dropped. The drop waits
+            // until `at_work` is 0. `begin_next` has counted this thread in `at_work`, and took the job from the queue
+            // under the lock under which `Lent::end` would have removed it.
             #[allow(unsafe_code, reason = "threads that outlive a call do work that it lends them")]
             let call = || unsafe { job.work.call() };
             let has_panicked = catch_unwind(AssertUnwindSafe(call)).is_err();
@@ -163,7 +164,7 @@ impl Team {
         }
     }
 
-    /// Waits for a job, and starts it. `None` when the team ends.
+    /// Waits for a job, and marks it as started. Returns `None` when the pool ends.
     fn begin_next(&self) -> Option<Arc<Job>> {
         let mut state = self.state();
         loop {

@@ -1,7 +1,7 @@
 //! Copies from the device to the host's slices.
 //!
-//! Everything arrives in mapped memory first. Only then is it copied to the caller's slices: if the device fails
-//! half-way, they are as before. The chunks of a call that was given up half-way are not used again.
+//! All data arrives in mapped memory before the first byte is copied to the caller's slices. So if the device fails,
+//! the slices are as before. The chunks of a call that was dropped before its end are not used again.
 
 use crate::gpu::{Gpu, allocated_bytes};
 use crate::wait::{Mapping, Waiting, done, map};
@@ -16,19 +16,19 @@ pub(crate) struct Down {
     chunks: Vec<Buffer>,
 }
 
-/// The copies to make. A piece has a chunk, the buffer to copy from, the first byte there, and a number of bytes.
+/// The copies to record. A piece is a chunk, the buffer to copy from, a byte offset in it, and a number of bytes.
 pub(crate) struct Pieces(Vec<(Buffer, Buffer, u64, u64)>);
 
 /// Copies that have been submitted.
 pub(crate) struct Coming {
-    /// Chunks, and the bytes of each that are used.
+    /// The chunks, each with its number of used bytes.
     chunks: Vec<(Buffer, u64)>,
     submission: SubmissionIndex,
     mappings: Vec<Mapping>,
 }
 
 impl Down {
-    /// Takes chunks for the first bytes of the `sources`. Each source comes with the number of its bytes.
+    /// Provides chunks for the `sources`, old ones or new ones. Each source is a buffer and the number of its first bytes to copy.
     pub(crate) fn prepare(&mut self, gpu: &Gpu, sources: &[(Buffer, usize)]) -> Result<Pieces, Error> {
         let mut free = std::mem::take(&mut self.chunks).into_iter();
         let mut pieces = vec![];
@@ -46,8 +46,8 @@ impl Down {
         Ok(Pieces(pieces))
     }
 
-    /// Waits for the copies, and copies them to the `targets`: to all of them, or, on an error, to none. The targets
-    /// have the lengths that [`prepare`](Down::prepare) got.
+    /// Waits for the device, and copies the chunks to the `targets`; on an error, no target changes. The targets must
+    /// have the lengths that were passed to [`prepare`](Down::prepare).
     pub(crate) async fn finish(
         &mut self,
         gpu: &Gpu,
@@ -74,7 +74,7 @@ impl Down {
         self.chunks.iter().map(Buffer::size).sum()
     }
 
-    /// The bytes that the chunks have after slices of these lengths have come down.
+    /// Returns the bytes of all chunks after a download of slices of these lengths.
     pub(crate) fn bytes_with(&self, lengths: &[usize]) -> u64 {
         let mut free = self.chunks.iter().map(Buffer::size);
         let pieces = lengths.iter().flat_map(|&bytes| parts(bytes));
@@ -88,7 +88,7 @@ impl Down {
     }
 }
 
-/// The parts of so many bytes that come down in a chunk each: where each starts, and its bytes.
+/// Returns the parts of `bytes` bytes that each take one chunk: the offset and the length of each part.
 fn parts(bytes: usize) -> impl Iterator<Item = (u64, u64)> {
     let bytes = bytes as u64;
     (0..bytes).step_by(CHUNK as usize).map(move |at| (at, CHUNK.min(bytes - at)))
@@ -102,7 +102,7 @@ impl Pieces {
         }
     }
 
-    /// Asks the device to map the chunks once `submission` is done. The caller catches errors.
+    /// Requests that the device maps the chunks once `submission` is done. The caller must catch errors.
     pub(crate) fn submitted(self, submission: SubmissionIndex) -> Coming {
         let mappings = self.0.iter().map(|(chunk, ..)| map(chunk, MapMode::Read)).collect();
         let chunks = self.0.into_iter().map(|(chunk, _, _, bytes)| (chunk, bytes)).collect();

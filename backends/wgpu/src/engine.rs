@@ -1,7 +1,7 @@
-//! Sorts on one device: of slices of the host, and of buffers on the device.
+//! `Engine`: runs the sorts of one device, of host slices and of buffers on the device.
 //!
-//! No lock is held while a call waits. A call takes a workspace from a pool, submits, waits, and returns the workspace.
-//! So any number of calls may be in flight at a time, blocking ones and async ones, from any thread.
+//! A call takes a workspace from a pool, submits, waits, and returns the workspace. It holds no lock while it waits. So
+//! any number of calls may be in flight at a time, blocking and async, from any thread.
 
 use crate::budget::{Budget, Permit, Refused};
 use crate::call::Call;
@@ -51,27 +51,28 @@ pub(crate) struct Lists<'a> {
     pub(crate) ends: &'a [u8],
 }
 
-/// How much memory calls may take, and how much is kept between them.
+/// Limits of the memory that calls take, and of the memory that is kept between calls.
 ///
-/// A call takes about three times its data: the keys and values on the device, as much again to sort them, and memory
-/// that host and device both see for what comes back; and up to 24 MiB for what goes up. A call is in flight until the
-/// device has done what the call submitted, even if the call has returned. Calls in flight may take up to
-/// [`in_flight`](Memory::in_flight) bytes together; a call that is alone may take more. A call that finds no room waits
-/// for others to end. If none ends for as long as [`patience`](Memory::patience), the call fails with
-/// [`Error::OutOfMemory`]; [`Fallback`](polysort_core::Fallback) then asks another backend. So a caller that leaves the
-/// future of one call half done and makes another call gets an error, and does not hang. In a browser, the call fails
-/// at once.
+/// A call takes about three times its data: the keys and values on the device, scratch of the same size, and staging
+/// for the result. Staging for uploads takes up to 24 MiB more. A call is in flight until the device has finished its
+/// commands, even if the call has returned before.
 ///
-/// The memory of a call is kept for the next one: up to [`kept`](Memory::kept) bytes in all, or the memory of one call
-/// if that is more. If none of 32 later calls needs half of it, it is given back.
+/// - Calls in flight may take up to [`in_flight`](Memory::in_flight) bytes together. A call that is alone may take more.
+/// - A call for which there is no room waits for others to end. If none ends within [`patience`](Memory::patience), the
+///   call fails with [`Error::OutOfMemory`]; [`Fallback`](polysort_core::Fallback) then calls its second backend. So a
+///   caller that suspends the future of one call and makes another call gets an error instead of a deadlock.
+/// - In a browser, a call for which there is no room fails at once.
+///
+/// The memory of a call is kept for later calls: up to [`kept`](Memory::kept) bytes in all, or the memory of one call
+/// if that is more. If none of the next 32 calls needs half of it, it is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Memory {
-    /// Bytes that calls in flight may take together. The default is 16 GiB.
+    /// The most bytes that calls in flight may take together. The default is 16 GiB.
     pub in_flight: u64,
-    /// Bytes that are kept for later calls. The default is 1 GiB.
+    /// The most bytes that are kept for later calls. The default is 1 GiB.
     pub kept: u64,
-    /// How long a call that finds no room waits while no other call ends. The default is 10 seconds.
+    /// The time that a call waits for room while no other call ends. The default is 10 seconds.
     pub patience: Duration,
 }
 
@@ -81,7 +82,7 @@ impl Default for Memory {
     }
 }
 
-/// What the engine adds to every request.
+/// Settings of the configuration that apply to every sort of an engine.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Asked {
     pub(crate) algorithm: Option<Algorithm>,
@@ -90,8 +91,8 @@ pub(crate) struct Asked {
     pub(crate) small_bucket: Option<u32>,
 }
 
-/// What decides the way of a sort: the bits of a key, the payload, the selection, whether there are segments, the
-/// algorithm that was asked for, and the smallest number of keys with the same kernels.
+/// The properties of a request that decide which self-test it needs: key bits, payload, selection, whether there are
+/// segments, the requested algorithm, and the smallest number of keys with the same kernels.
 type Kind = (u32, Payload, Option<Top>, bool, Option<Algorithm>, u64);
 
 /// A device, the memory that is kept on it, and the results of its self-tests.
@@ -101,9 +102,9 @@ pub(crate) struct Engine {
     pub(crate) pool: Pool<Workspace>,
     pub(crate) budget: Arc<Budget>,
     patience: Duration,
-    /// The way that has passed its test, for each kind of sorts.
+    /// The algorithm and kernel language that have passed the self-test, for each kind of sorts.
     tested: Known<Kind, Way>,
-    /// The kinds of distances that have passed their test, and whether with native kernels.
+    /// The kinds of distances whose self-test has passed. The value is true if native kernels passed it.
     pub(crate) tested_distances: Known<Vectors, bool>,
 }
 
@@ -148,18 +149,19 @@ impl Engine {
     pub(crate) async fn wait_for_room(&self, waiting: Waiting, bytes: u64) -> Result<Permit, Error> {
         let (budget, patience) = (self.budget.clone(), self.patience);
         let device = self.gpu.device.clone();
-        // What calls submitted without waiting for it comes back when the device is asked.
+        // Calls that do not wait for the device return their permits when the device is polled.
         let ask = move || drop(device.poll(wgpu::PollType::Poll));
         let taken = match waiting {
             Waiting::Elsewhere if !patience.is_zero() => {
-                // In a thread of its own: the threads that wait for calls in flight to end must not be taken up by calls that wait for these.
+                // A new thread waits for room. The threads that wait for the device must stay free: the calls in flight
+                // need them to end.
                 let (sender, permit) = oneshot::channel();
                 let take = move || {
                     let taken = budget.take(bytes, patience, || {
                         ask();
                         !sender.is_canceled()
                     });
-                    // A future that was dropped wants it no more.
+                    // If the future was dropped, this drops the permit.
                     drop(sender.send(taken));
                 };
                 let started = start_thread(take);
@@ -180,7 +182,8 @@ impl Engine {
         taken.map_err(refused)
     }
 
-    /// Rounds up the numbers of keys and segments: requests of similar lengths share buffers and launches.
+    /// Rounds the lengths of a request up by less than 1/4. So sorts of similar lengths use the same buffers and bind
+    /// groups.
     fn shared(&self, request: Request) -> Request {
         let rounded = |count: u64| count.next_multiple_of((count / 8).next_power_of_two());
         let most = self.gpu.facts.limits(request.payload.words()).longest(request.unit_bytes());
@@ -188,8 +191,8 @@ impl Engine {
         Request { max: rounded(request.max).min(most).max(request.max), segments, ..request }
     }
 
-    /// Sorts data of the host, by a way that has passed its test. `request.max` is the number of keys, or of segments
-    /// to select from.
+    /// Sorts data of the host, with an algorithm and kernels that have passed their self-test. `request.max` is the
+    /// number of keys, or of segments to select from.
     pub(crate) async fn sort(
         self: &Arc<Self>,
         waiting: Waiting,
@@ -202,8 +205,8 @@ impl Engine {
         self.sort_untested(waiting, (request, native), data, lists).await
     }
 
-    /// Sorts data of the host without a test. `request.max` is the number of keys or more. With `lists`, it sorts each
-    /// segment by itself.
+    /// Sorts data of the host, without a self-test. `request.max` is at least the number of keys. With `lists`, it sorts
+    /// each segment by itself.
     pub(crate) async fn sort_untested(
         self: &Arc<Self>,
         waiting: Waiting,
@@ -238,7 +241,7 @@ impl Engine {
             Data::Pairs(bytes, value_bytes) => vec![bytes.len(), value_bytes.len()],
             Data::PairsInto((bytes, value_bytes), _) => vec![bytes.len(), value_bytes.len()],
         };
-        // The plan of a selection from segments does not know how many keys there are.
+        // The plan of a selection from segments does not have the number of keys.
         let roomy = || (bytes.len() as u64).next_power_of_two().min(gpu.facts.max_binding).max(bytes.len() as u64);
         let keys = if request.top.is_some_and(|top| top.segmented) { vec![(Role::Keys, roomy())] } else { vec![] };
         let up: Vec<usize> = uploads.iter().map(|(_, bytes)| bytes.len()).collect();
@@ -291,7 +294,7 @@ impl Engine {
                     encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
                 }
                 launches.record(&mut encoder.begin_compute_pass(&PASS), count)?;
-                // Nobody may map a buffer between the check that nobody has and the submission.
+                // No thread may map a buffer between this check and the submission.
                 unless_read(&resident.readers, || gpu.queue.submit([encoder.finish()]))
             })?
         };
@@ -299,12 +302,13 @@ impl Engine {
         gpu.watched(submit).await.map(drop)
     }
 
-    /// Runs what allocates memory on the device. If the device has none left, gives back what is kept for later calls and tries once more.
+    /// Runs `work`, which allocates memory on the device. If the device is out of memory, frees the memory that is kept
+    /// for later calls, and runs `work` once more.
     pub(crate) async fn allocating<T>(&self, waiting: Waiting, mut work: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
         match self.gpu.watched(&mut work).await {
             Err(Error::OutOfMemory { .. }) if self.bytes() > 0 => {
                 self.release();
-                // The device keeps what it works with.
+                // The device frees memory only after the commands that use it.
                 polled(&self.gpu, waiting).await?;
                 self.gpu.watched(work).await
             }
@@ -312,9 +316,13 @@ impl Engine {
         }
     }
 
-    /// Returns `request` as the engine executes it, with a way that has passed its test. The result has the engine's
-    /// settings, the algorithm of the way, and whether the way has native kernels. If no test was made for this kind of
-    /// sorts, this makes one. Two calls of a new kind at the same time both make the test: neither waits for the other.
+    /// Returns the request with the engine's settings and a tested algorithm, and whether native kernels run it. If this
+    /// kind of sorts has not passed the self-test on this device yet, this runs the self-test. Two calls of a new kind at
+    /// the same time both run it: neither waits for the other.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`] if the device is lost, [`Error::SelfTest`] if the device sorts wrongly, or a failure of the
+    /// device.
     pub(crate) async fn tested(self: &Arc<Self>, waiting: Waiting, request: Request) -> Result<Bindable, Error> {
         if let Some(lost) = self.gpu.lost() {
             return Err(lost);
@@ -322,7 +330,7 @@ impl Engine {
         let Asked { blocked, batch, small_bucket, .. } = self.asked;
         let asked = self.asked.algorithm.filter(|algorithm| algorithm.sorts(&request)).or(request.algorithm);
         let request = Request { blocked, batch, small_bucket, ..request };
-        // Selections with the same kernel are of one kind. The test selects as many keys as the kernel's tile holds.
+        // Selections with the same kernel are of one kind. The self-test selects as many keys as the kernel's tile has.
         let top = match request.top {
             None => None,
             Some(top) => {
@@ -350,12 +358,12 @@ impl Engine {
         self.pool.bytes()
     }
 
-    /// Gives back the memory that is kept for later calls.
+    /// Frees the memory that is kept for later calls.
     pub(crate) fn release(&self) {
         drop(self.pool.clear());
     }
 
-    /// Returns how many tiles workgroups have counted on behalf of others, in the last sort of more than one tile.
+    /// Returns the number of recounts in the last sort of more than one tile: tiles that other workgroups have counted.
     pub(crate) async fn recounts(self: &Arc<Self>, waiting: Waiting) -> Result<u32, Error> {
         let Some(state) = self.pool.find(|workspace| workspace.find(Role::State).cloned()) else { return Ok(0) };
         let mut words = [0_u32; abi::STATE_HISTOGRAM as usize];

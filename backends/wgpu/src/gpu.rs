@@ -1,4 +1,4 @@
-//! A device: what it can do, how its errors are reported, and how memory is allocated on it.
+//! `Gpu`: an open device, its error handling, and the allocation of its memory.
 
 use crate::adapters::{Allowed, BACKENDS, adapters, facts, shares_memory, wanted};
 use crate::compile::Pipelines;
@@ -15,13 +15,13 @@ use wgpu::{
     DeviceType, ErrorFilter, ErrorScopeGuard, Features, MapMode, MemoryHints, PollType, Queue,
 };
 
-/// What errors call this backend.
+/// The name of this backend in errors.
 pub(crate) const NAME: &str = "wgpu";
 
 /// The usages of the backend's own storage buffers.
 pub(crate) const STORAGE: BufferUsages = BufferUsages::STORAGE.union(BufferUsages::COPY_SRC).union(BufferUsages::COPY_DST);
 
-/// A device, and what was made on it.
+/// An open device, and the objects that all calls on it share.
 pub(crate) struct Gpu {
     pub(crate) device: Device,
     pub(crate) queue: Queue,
@@ -31,7 +31,7 @@ pub(crate) struct Gpu {
     pub(crate) is_native: bool,
     /// Whether the device works in the memory of the host, and can map buffers that it sorts.
     pub(crate) is_shared: bool,
-    /// The table of numbers: launches bind an entry of it.
+    /// The table of numbers. A launch gets a number by binding an entry of the table.
     pub(crate) numbers: Buffer,
     pub(crate) pipelines: Pipelines,
     lost: Lost,
@@ -73,8 +73,8 @@ impl Gpu {
         let lost = Lost::default();
         let noted = lost.clone();
         device.set_device_lost_callback(move |reason, message| drop(noted.note(&format!("{reason:?}: {message}"))));
-        // Some errors reach no scope, such as the unmapping of a buffer of a lost device. They are logged: they must
-        // not panic.
+        // No error scope catches some errors, such as that of unmapping a buffer of a lost device. wgpu would panic; this
+        // logs them.
         device.on_uncaptured_error(Arc::new(|error| tracing::error!(%error, "outside every scope")));
         Self::on(device, queue, lost)
     }
@@ -114,7 +114,7 @@ impl Gpu {
         })
     }
 
-    /// The name of the device, for people.
+    /// Returns a description of the device for people.
     pub(crate) fn name(&self) -> String {
         let lanes = match self.facts.subgroups {
             None => "no subgroups".into(),
@@ -134,22 +134,23 @@ impl Gpu {
         self.lost.note(why)
     }
 
-    /// The error of something that failed: that of a device that is gone, if it is, else `error`.
+    /// Returns the error of a lost device if the device is lost, else `error`.
     pub(crate) fn lost_or(&self, error: Error) -> Error {
         probe(&self.device, &self.lost);
         self.lost().unwrap_or(error)
     }
 
-    /// Runs `work` on the device and returns its errors, none of which reaches the device's own handler. In a browser errors are known later
-    /// only: there [`watched`](Gpu::watched) returns them.
+    /// Runs `work`, and returns the errors that the device reports for it. None of them reaches the device's own error
+    /// handler. A browser reports errors later: there, [`watched`](Gpu::watched) returns them.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`] if the device is lost, whatever it has reported for `work`.
+    /// [`Error::DeviceLost`] if the device is lost, instead of other errors.
     pub(crate) fn guarded<T>(&self, work: impl FnOnce() -> T) -> Result<T, Error> {
         guarded(&self.device, &self.lost, work)
     }
 
-    /// Runs `work` and returns its errors and those of the device. In a browser, it waits for these.
+    /// Runs `work`, and returns its error or the device's. A browser reports errors of the device asynchronously: there,
+    /// this waits for them.
     pub(crate) async fn watched<T>(&self, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         #[cfg(target_arch = "wasm32")]
         {
@@ -194,12 +195,12 @@ impl Gpu {
     }
 }
 
-/// Bytes of a buffer that has room for `bytes`.
+/// Returns the size of a new buffer for `bytes` bytes.
 pub(crate) fn allocated_bytes(bytes: u64) -> u64 {
     bytes.checked_next_multiple_of(16).unwrap_or(u64::MAX).max(16)
 }
 
-/// Why a device is gone, if it is.
+/// The reason for the loss of a device; `None` if it is not lost.
 #[derive(Clone, Default)]
 pub(crate) struct Lost(Arc<Mutex<Option<String>>>);
 
@@ -223,8 +224,8 @@ fn guarded<T>(device: &Device, lost: &Lost, work: impl FnOnce() -> T) -> Result<
     lost.error().map_or(result, Err)
 }
 
-/// Records that the device is lost if it cannot map a few bytes. A lost device reports that buffers are invalid, and
-/// not that it is lost.
+/// Maps a small buffer, and records that the device is lost if that fails. A lost device reports invalid buffers instead
+/// of its loss.
 fn probe(device: &Device, lost: &Lost) {
     let mapped = Arc::new(Mutex::new(None));
     let noted = mapped.clone();
@@ -239,14 +240,14 @@ fn probe(device: &Device, lost: &Lost) {
     });
     let mapped = mapped.lock().unwrap_or_else(PoisonError::into_inner).take();
     match (probed, mapped) {
-        // There is no memory for the probe, or the device has not yet handled it.
+        // Out of memory is no loss. Without a result, the device is still busy.
         (Err(Error::OutOfMemory { .. }), _) | (Ok(true), Some(Ok(())) | None) => {}
         (Err(error), _) => drop(lost.note(&error.to_string())),
         (Ok(_), _) => drop(lost.note("it cannot map memory any more")),
     }
 }
 
-/// Runs `work` and returns the errors of the device. In a browser, they are not known yet.
+/// Runs `work`, and returns the errors of the device. In a browser it returns none, as they are not known yet.
 fn caught<T>(device: &Device, work: impl FnOnce() -> T) -> Result<T, Error> {
     #[cfg(target_arch = "wasm32")]
     {
@@ -277,7 +278,7 @@ impl Scopes {
         Self { memory, internal, validation }
     }
 
-    /// Closes the scopes at once. The future returns what they have caught, as soon as that is known.
+    /// Closes the scopes at once. The future returns the errors that they have caught, once these are known.
     fn end(self) -> impl Future<Output = Result<(), Error>> {
         let (validation, internal, memory) = (self.validation.pop(), self.internal.pop(), self.memory.pop());
         async {

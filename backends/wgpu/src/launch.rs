@@ -9,18 +9,18 @@ use polysort_shaders::plan::{self, Buffer as Role, Command, Groups, Number, Sort
 use std::sync::Arc;
 use wgpu::{BindGroup, BindGroupDescriptor, BindGroupEntry, BufferUsages, ComputePass};
 
-/// How many keys, or segments, a recorded sort sorts.
+/// The number of keys, or of segments, that a recorded sort sorts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// This many.
+    /// This number.
     Fixed(u32),
-    /// As many as the count buffer says when the sort runs. Keys or segments beyond what the sort was prepared for are
-    /// left out.
+    /// The number that the count buffer has when the sort runs. If it is larger than the prepared maximum, the sort
+    /// leaves out the keys or segments beyond that maximum.
     OnDevice,
 }
 
 impl Count {
-    /// The number, if the host knows it.
+    /// Returns the number; `None` if it lies on the device.
     fn keys(self) -> Option<u32> {
         match self {
             Count::Fixed(keys) => Some(keys),
@@ -29,21 +29,21 @@ impl Count {
     }
 }
 
-/// Receives a launch, its count and its grid.
+/// A callback that receives a launch, its count and its grid.
 type Launched<'a> = dyn FnMut(&Launch, Count, (u32, u32)) + 'a;
 
-/// The launches of a plan, with everything bound.
+/// The launches of a plan, with compiled kernels and bind groups.
 pub(crate) struct Launches {
     gpu: Arc<Gpu>,
     plan: SortPlan,
     long: Vec<Launch>,
     short: Vec<Launch>,
     is_counted: bool,
-    /// The launches of the plan that follows.
+    /// The launches of [`SortPlan::then`].
     then: Option<Box<Launches>>,
 }
 
-/// A launch, with everything bound.
+/// A launch, with its compiled kernel and its bind group.
 pub(crate) struct Launch {
     pipeline: Arc<Pipeline>,
     group: BindGroup,
@@ -53,11 +53,11 @@ pub(crate) struct Launch {
 }
 
 impl Launches {
-    /// Compiles and binds what the plan needs, with native kernels if `native` is set. `counted` is the buffer that may
-    /// hold the number of keys, and the index of its word. `part` returns the caller's buffers and the scratch.
+    /// Compiles the kernels of a plan and creates its bind groups. It uses native kernels if `native` is set. `counted` is
+    /// the count buffer and the index of its word. `part` returns the caller's buffers and the scratch.
     ///
     /// # Errors
-    /// [`Error::InvalidBuffer`] if a buffer is smaller than what the plan touches of it, or a failure of the device.
+    /// [`Error::InvalidBuffer`] if a buffer has fewer bytes than the plan touches, or a failure of the device.
     pub(crate) fn new<'a>(
         gpu: &'a Arc<Gpu>,
         plan: SortPlan,
@@ -65,7 +65,7 @@ impl Launches {
         counted: Option<(Part<'a>, u32)>,
         part: &dyn Fn(Role) -> Part<'a>,
     ) -> Result<Self, Error> {
-        // Without a count on the device, any readable buffer.
+        // Without a count buffer, any readable buffer is bound: the kernels do not read it.
         let (count, count_index) = counted.unwrap_or((Part::from(&gpu.numbers), 0));
         let sort = abi::Sort { count_index, ..abi::Sort::of(&plan) };
         let size = size_of::<abi::Sort>() as u64;
@@ -93,7 +93,7 @@ impl Launches {
         Ok(Self { gpu: gpu.clone(), is_counted: counted.is_some(), plan, long, short, then })
     }
 
-    /// The most launches of one recording.
+    /// Returns the largest number of launches of one recording.
     pub(crate) fn most(&self) -> usize {
         self.long.len().max(self.short.len()) + self.then.as_ref().map_or(0, |then| then.most())
     }
@@ -102,12 +102,12 @@ impl Launches {
         &self.plan
     }
 
-    /// Returns whether a buffer may hold the number of keys.
+    /// Returns whether the sort has a count buffer.
     pub(crate) fn is_counted(&self) -> bool {
         self.is_counted
     }
 
-    /// Records the sort of `count` keys. Makes no wgpu object, and submits nothing.
+    /// Records the sort of `count` keys. Creates no wgpu object, and submits nothing.
     pub(crate) fn record(&self, pass: &mut ComputePass<'_>, count: Count) -> Result<(), Error> {
         self.each(count, &mut |launch, count, grid| launch.record(pass, count, grid))
     }
@@ -117,7 +117,7 @@ impl Launches {
         let keys = count.keys().map(u64::from);
         let limit = self.plan.request.segments.map_or(self.plan.request.max, |segments| segments.max.into());
         if let Some(asked) = keys.filter(|&keys| keys > limit) {
-            return Err(Error::TooLong { what: "what this sort was prepared for".into(), asked, limit });
+            return Err(Error::TooLong { what: "this prepared sort".into(), asked, limit });
         }
         let launches = match self.plan.length(keys) {
             plan::Length::Nothing => return Ok(()),
@@ -133,7 +133,7 @@ impl Launches {
         then.each(count, launched)
     }
 
-    /// Records each launch in a pass of its own. `begin` makes the pass, and gets the name of the kernel.
+    /// Records each launch in a pass of its own. `begin` creates the pass; its argument is the name of the kernel.
     pub(crate) fn record_apart<'a>(
         &self,
         count: Count,
@@ -144,7 +144,7 @@ impl Launches {
 }
 
 impl Launch {
-    /// Compiles a command, and binds the buffer that `bound` returns for each role.
+    /// Compiles the kernel of a command, and binds the buffer that `bound` returns for each role.
     pub(crate) fn new(
         gpu: &Gpu,
         command: &Command,

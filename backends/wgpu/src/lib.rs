@@ -10,7 +10,7 @@
 //! # Ok::<(), polysort_core::Error>(())
 //! ```
 //!
-//! [`polysort_shaders::plan`] plans a sort, without a GPU. This crate encodes the commands of the plan, and moves the
+//! [`polysort_shaders::plan`] plans each sort, without a GPU. This crate encodes the commands of a plan, and moves the
 //! data.
 #![deny(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Tests what `Memory` promises of calls in flight and of memory that is kept. `tests/models` runs the same files in
-//! every order of a few threads.
+//! Tests of `Budget` and `Pool`: the limits that `Memory` documents. `tests/models` runs the same two files with a model
+//! checker.
 
 use crate::budget::{Budget, Refused};
 use crate::pool::{Pool, Taken};
@@ -40,7 +40,7 @@ fn a_call_that_waits_is_served_before_later_ones() {
         let budget = budget.clone();
         std::thread::spawn(move || budget.take(100, LONG, || true).map(|permit| permit.bytes()))
     };
-    // As soon as the other call waits, a small one that would fit has to wait too.
+    // Once the other call waits in the queue, a small call that would fit gets no permit either.
     let started = Instant::now();
     while budget.try_take(10).is_some() {
         assert!(started.elapsed() < LONG, "the small call overtakes the large one");
@@ -50,8 +50,8 @@ fn a_call_that_waits_is_served_before_later_ones() {
     assert_eq!(waiting.join().expect("it does not panic"), Ok(100));
 }
 
-/// Makes a call that needs `used` bytes, on an item that grows to that size. Returns the bytes that the pool then
-/// keeps.
+/// Simulates a call that needs `used` bytes: its item grows to that size. Returns the bytes that the pool keeps
+/// afterwards.
 fn call(pool: &Pool<u64>, used: u64) -> u64 {
     let mut taken = pool.take(|&bytes| core::cmp::Reverse(bytes.max(used))).unwrap_or_else(|| Taken::new(0));
     taken.item = taken.item.max(used);
@@ -73,7 +73,7 @@ fn memory_of_a_large_call_is_kept_for_the_next_large_call() {
 }
 
 #[test]
-fn memory_that_no_call_needs_is_given_back() {
+fn memory_that_32_calls_do_not_need_is_freed() {
     let pool = Pool::new(100);
     call(&pool, 1000);
     let calls = (1..).find(|_| call(&pool, 10) < 1000);
@@ -82,7 +82,7 @@ fn memory_that_no_call_needs_is_given_back() {
 }
 
 #[test]
-fn calls_side_by_side_leave_no_more_than_the_cap() {
+fn items_of_concurrent_calls_are_dropped_beyond_the_cap() {
     let pool = Pool::new(100);
     let taken: Vec<_> = (0..8).map(|_| Taken::new(40_u64)).collect();
     let mut dropped = 0;

@@ -1,26 +1,26 @@
-//! Items that calls use one after another, instead of making new ones.
+//! `Pool`: a pool of items that calls use one after another.
 //!
-//! A call takes an item from the pool and returns it at the end. If the pool is empty, the call makes a new item: no
-//! call waits for another.
+//! A call takes an item from the pool, and puts it back when it ends. If the pool is empty, the call creates a new item.
+//! So no call waits for another.
 
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-/// If none of so many calls has needed half of an item's bytes, the pool gives the item up.
+/// The pool drops an item if no call among this many has needed half of the item's bytes.
 const PATIENCE: u64 = 32;
 
-/// Items that no call uses at the moment.
+/// A pool. Its items are idle: no call uses them at the moment.
 #[derive(Debug)]
 pub(crate) struct Pool<T> {
-    /// The most bytes of idle items together. A single item may have more.
+    /// The most bytes of all idle items together. A single item may have more.
     keep: u64,
     state: Mutex<State<T>>,
 }
 
 #[derive(Debug)]
 struct State<T> {
-    /// Idle items. The one that came back last is the last.
+    /// Idle items, in the order in which calls put them back.
     idle: Vec<Taken<T>>,
-    /// How many calls have ended.
+    /// The number of calls that have ended.
     calls: u64,
 }
 
@@ -29,7 +29,7 @@ struct State<T> {
 pub(crate) struct Taken<T> {
     pub(crate) item: T,
     bytes: u64,
-    /// How many calls had ended when a call last needed half of the bytes or more.
+    /// The value of `State::calls` at the end of the last call that needed at least half of `bytes`.
     needed: u64,
 }
 
@@ -41,26 +41,26 @@ impl<T> Taken<T> {
 }
 
 impl<T> Pool<T> {
-    /// An empty pool. It keeps up to `keep` bytes, or one item of any size.
+    /// Creates an empty pool. It keeps items of up to `keep` bytes in all, or one item of any size.
     pub(crate) fn new(keep: u64) -> Self {
         Self { keep, state: Mutex::new(State { idle: vec![], calls: 0 }) }
     }
 
-    /// Takes the idle item with the highest rank. Of equal ones, it takes the one that came back last.
+    /// Takes the idle item with the highest rank. Among equal ranks, it takes the item that was put back last.
     pub(crate) fn take<R: Ord>(&self, rank: impl Fn(&T) -> R) -> Option<Taken<T>> {
         let mut state = self.state();
         let (best, _) = state.idle.iter().enumerate().max_by_key(|(_, idle)| rank(&idle.item))?;
         Some(state.idle.remove(best))
     }
 
-    /// Returns what `find` finds in the idle items. It starts with the one that came back last.
+    /// Returns the first result of `find` that is not `None`. It starts with the item that was put back last.
     pub(crate) fn find<R>(&self, find: impl FnMut(&T) -> Option<R>) -> Option<R> {
         self.state().idle.iter().rev().map(|idle| &idle.item).find_map(find)
     }
 
-    /// Returns an item of `bytes` bytes to the pool; the call has needed `used` of them. The result is the items that
-    /// the pool gives up.
-    #[must_use = "they are dropped when the pool is not locked"]
+    /// Puts an item of `bytes` bytes back; the call has needed `used` of them. Returns the items that the pool does not
+    /// keep.
+    #[must_use = "the caller drops the items, so that the pool is not locked meanwhile"]
     pub(crate) fn put(&self, taken: Taken<T>, bytes: u64, used: u64) -> Vec<Taken<T>> {
         let mut state = self.state();
         state.calls += 1;

@@ -8,10 +8,10 @@ use polysort_shaders::plan::SortPlan;
 use std::sync::Arc;
 use wgpu::{CommandEncoder, ComputePass, ComputePassDescriptor};
 
-/// A sort with everything compiled, bound and allocated.
+/// A sort whose kernels are compiled, whose buffers are bound, and whose scratch is allocated.
 ///
-/// Recording makes no wgpu object and submits nothing. The same sort may be recorded any number of times, with
-/// different counts, also in one encoder: the recordings run in order. It must not run on two queues at a time.
+/// Recording creates no wgpu object and submits nothing. The same sort may be recorded any number of times, with
+/// different counts, also in one command encoder: the recordings run in order. It must not run on two queues at a time.
 pub struct Prepared {
     gpu: Arc<Gpu>,
     launches: Launches,
@@ -22,7 +22,7 @@ impl Prepared {
         Self { gpu, launches }
     }
 
-    /// Records the sort into a pass of the caller.
+    /// Records the sort into the caller's compute pass.
     ///
     /// # Errors
     /// - [`Error::TooLong`] for more keys, or segments, than the sort was prepared for.
@@ -37,7 +37,7 @@ impl Prepared {
         self.launches.record(pass, count)
     }
 
-    /// Records the sort into an encoder, in a pass of its own.
+    /// Records the sort into a command encoder, in a compute pass of its own.
     ///
     /// # Errors
     /// The same as those of [`record`](Prepared::record).
@@ -51,7 +51,7 @@ impl Prepared {
         self.launches.plan()
     }
 
-    /// Runs the sort `trials` times and returns how long it took, and each of its launches. Before each run, `restore`
+    /// Runs the sort `trials` times, and returns the times of the sort and of each launch. Before each run, `restore`
     /// records commands that restore the input. Waits for the device.
     ///
     /// # Errors

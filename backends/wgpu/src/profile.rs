@@ -1,4 +1,4 @@
-//! How long a sort takes on the device, and how the time splits up into launches.
+//! Measures the time of a sort on the device, as a whole and launch by launch.
 
 use crate::down::Down;
 use crate::gpu::Gpu;
@@ -29,13 +29,13 @@ impl Times {
         self.0.iter().copied()
     }
 
-    /// The time that `percent` % of the runs did not exceed; zero without runs.
+    /// Returns the smallest time that at least `percent` % of the runs did not exceed; zero without runs.
     pub fn percentile(&self, percent: usize) -> Duration {
         let rank = (self.0.len() * percent).div_ceil(100).max(1);
         self.0.get(rank - 1).copied().unwrap_or_default()
     }
 
-    /// The time that half of the runs did not exceed.
+    /// Returns the median.
     pub fn median(&self) -> Duration {
         self.percentile(50)
     }
@@ -55,7 +55,7 @@ pub struct Profile {
     /// The time of each launch in a pass of its own, with the name of its kernel. Empty if the device has no
     /// timestamps.
     pub launches: Vec<(&'static str, Times)>,
-    /// The time from submission to completion on the host's clock, with the commands that restore the input.
+    /// The time from submission to completion on the host's clock, the commands that restore the input included.
     pub wall: Times,
 }
 
@@ -67,7 +67,7 @@ pub(crate) trait Profiled {
     /// Records all launches in one pass.
     fn record_whole(&self, pass: &mut ComputePass<'_>) -> Result<(), Error>;
 
-    /// Records each launch in a pass of its own. `begin` makes the pass, and gets the name of the kernel.
+    /// Records each launch in a pass of its own. `begin` creates the pass; its argument is the name of the kernel.
     fn record_apart<'a>(&self, begin: &mut dyn FnMut(&'static str) -> ComputePass<'a>) -> Result<(), Error>;
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn profile(
     restore: impl Fn(&mut CommandEncoder),
 ) -> Result<Profile, Error> {
     if cfg!(target_arch = "wasm32") {
-        return Err(Error::Unsupported { what: "profiles in a browser, where nobody can wait for the device".into() });
+        return Err(Error::Unsupported { what: "a profile in a browser, where a call cannot wait for the device".into() });
     }
     let has_timestamps = gpu.device.features().contains(Features::TIMESTAMP_QUERY);
     let most = 2 + 2 * launches.most() as u32;
@@ -103,7 +103,7 @@ pub(crate) fn profile(
     let (mut down, mut wall, mut device) = (Down::default(), vec![], vec![]);
     let mut each: Vec<(&'static str, Vec<Duration>)> = vec![];
     for _ in 0..trials {
-        // First the whole, then launch by launch.
+        // The first run times the sort as a whole, the second one each launch.
         for apart in [false, true] {
             let mut names = vec![];
             let mut commands = gpu.encoder();

@@ -1,12 +1,12 @@
-//! The readers of a buffer in place: the first reader maps the buffer, the last one unmaps it.
+//! Readers of a buffer's own memory: the first reader maps the buffer, the last one unmaps it.
 //!
 //! ```text
 //! readers   0 ──begin──▶ 1 ──begin──▶ 2 ──drop──▶ 1 ──drop──▶ 0
 //! buffer    unmapped     mapping …    mapped      mapped      unmapped
 //! ```
 //!
-//! One lock covers each step of that diagram: no reader can come between the drop of the last reader and the unmapping.
-//! No lock is held while a reader waits. A reader only waits for the mapping, which the device ends.
+//! A lock is held during each step of the diagram. So no reader can begin between the drop of the last reader and the
+//! unmapping. No lock is held while a reader waits. A reader waits for nothing but the mapping.
 
 use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use core::task::{Poll, Waker};
@@ -14,11 +14,10 @@ use polysort_core::Error;
 
 /// A buffer that the host can map for reading.
 pub(crate) trait Map {
-    /// Asks the device to map the buffer. When the device has done so or failed, it calls `done` with the result, from
-    /// any thread.
+    /// Requests that the device maps the buffer. The device calls `done` with the result, from any thread.
     fn map(&self, done: impl FnOnce(Result<(), String>) + Send + 'static);
 
-    /// Unmaps the buffer. A mapping that is not done yet fails.
+    /// Unmaps the buffer. A mapping that has not ended yet fails.
     fn unmap(&self);
 }
 
@@ -35,7 +34,7 @@ struct State {
     mapping: Option<Arc<Mapping>>,
 }
 
-/// A mapping that was asked for.
+/// A requested mapping.
 #[derive(Debug, Default)]
 struct Mapping(Mutex<Progress>);
 
@@ -61,12 +60,13 @@ impl Readers {
     }
 }
 
-/// Calls `work` if nobody reads any of these buffers. New readers block until `work` returns, which must not wait for anything.
+/// Calls `work` if none of these buffers has a reader. New readers block until `work` returns, so it must not wait.
 ///
 /// # Errors
 /// [`Error::InvalidBuffer`] if one of them has a reader.
 pub(crate) fn unless_read<T>(readers: &[&Readers], work: impl FnOnce() -> T) -> Result<T, Error> {
-    // Every thread locks in one order, and each buffer once, also one that is named twice.
+    // All threads lock in the same order, so that they do not deadlock. Each buffer is locked once, also if it is in the
+    // list twice.
     let mut readers = readers.to_vec();
     readers.sort_unstable_by_key(|readers| core::ptr::from_ref(*readers));
     readers.dedup_by(|a, b| core::ptr::eq(*a, *b));
@@ -78,7 +78,7 @@ pub(crate) fn unless_read<T>(readers: &[&Readers], work: impl FnOnce() -> T) -> 
 }
 
 impl<M: Map> Reading<M> {
-    /// Adds a reader. The first reader asks for `buffer` to be mapped.
+    /// Adds a reader. The first reader requests the mapping of `buffer`.
     pub(crate) fn begin(readers: &Arc<Readers>, buffer: M) -> Self {
         let mut state = readers.state();
         state.count += 1;
@@ -99,7 +99,7 @@ impl<M: Map> Reading<M> {
     /// Waits until the buffer is mapped.
     ///
     /// # Errors
-    /// What the device reported, if it cannot map the buffer.
+    /// The device's message, if it cannot map the buffer.
     pub(crate) async fn ready(&self) -> Result<(), String> {
         core::future::poll_fn(|context| {
             let mut progress = self.mapping.progress();

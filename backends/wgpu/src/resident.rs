@@ -1,4 +1,4 @@
-//! Sorts of keys and values on the device: in place, or into other buffers.
+//! Sorts of [`SortBuffer`]s: in place, or into other buffers.
 
 use crate::backend::WgpuBackend;
 use crate::bind::invalid;
@@ -11,12 +11,12 @@ use polysort_core::{Error, MaskKey, Options, Spec};
 use polysort_shaders::plan::{Payload, Request};
 use wgpu::Buffer;
 
-/// What to sort on the device.
+/// The buffers of a sort on the device.
 pub(crate) struct Resident<'a> {
     pub(crate) keys: &'a Buffer,
-    /// The values, or the buffer for the indices.
+    /// The values, or the buffer that receives the indices.
     pub(crate) values: Option<&'a Buffer>,
-    /// The copies to make before the sort: from a buffer, to a buffer, and a number of bytes.
+    /// The copies before the sort: source, target, and number of bytes.
     pub(crate) copies: Vec<(&'a Buffer, &'a Buffer, u64)>,
     /// The readers of all of these buffers.
     pub(crate) readers: Vec<&'a Readers>,
@@ -46,7 +46,7 @@ impl WgpuBackend {
     ///
     /// # Errors
     /// - [`Error::InvalidBuffer`] if a buffer lies on another device, or is being read.
-    /// - [`Error::InvalidRange`] if the key does not have the asked range of bits.
+    /// - [`Error::InvalidRange`] if the key does not have the requested range of bits.
     /// - A failure of the device.
     pub fn sort_buffer<K: MaskKey>(&self, keys: &mut SortBuffer<K>, options: Options) -> Result<(), Error> {
         blocking(self.sort_in_place(Waiting::Here, keys, options))
@@ -60,11 +60,11 @@ impl WgpuBackend {
         self.sort_in_place(Waiting::Elsewhere, keys, options).await
     }
 
-    /// Writes the sorted keys to `sorted`, and leaves `keys` as they are. `sorted` loses its old elements. Takes as
-    /// long as a copy on the device and a sort in place.
+    /// Writes the sorted keys to `sorted`, and leaves `keys` as they are. It replaces all elements of `sorted`. It takes
+    /// the time of a copy on the device and a sort in place.
     ///
     /// # Errors
-    /// [`Error::TooLong`] if `sorted` has no room for the keys; else those of
+    /// [`Error::TooLong`] if the capacity of `sorted` is less than the number of keys, and the errors of
     /// [`sort_buffer`](WgpuBackend::sort_buffer).
     pub fn sort_buffer_into<K: MaskKey>(
         &self,
@@ -91,7 +91,7 @@ impl WgpuBackend {
     /// Sorts keys on the device, in place, and moves each value with its key. A value has 4, 8, 12 or 16 bytes.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`], or [`Error::Unsupported`] for values of another size; else those of
+    /// [`Error::LengthMismatch`], [`Error::Unsupported`] for values of another size, and the errors of
     /// [`sort_buffer`](WgpuBackend::sort_buffer).
     pub fn sort_pairs_buffer<K: MaskKey, V: Pod>(
         &self,
@@ -115,11 +115,11 @@ impl WgpuBackend {
         self.sort_pairs_in_place(Waiting::Elsewhere, keys, values, options).await
     }
 
-    /// Writes the sorted keys to `sorted.0`, and the value of each to `sorted.1`. Both lose their old elements; `keys`
-    /// and `values` stay as they are.
+    /// Writes the sorted keys to `sorted.0`, and the value of each key to `sorted.1`. It replaces all elements of both.
+    /// `keys` and `values` stay as they are.
     ///
     /// # Errors
-    /// [`Error::TooLong`] if one of `sorted` has no room; else those of
+    /// [`Error::TooLong`] if the capacity of a buffer of `sorted` is less than the number of keys, and the errors of
     /// [`sort_pairs_buffer`](WgpuBackend::sort_pairs_buffer).
     pub fn sort_pairs_buffer_into<K: MaskKey, V: Pod>(
         &self,
@@ -145,11 +145,12 @@ impl WgpuBackend {
         self.sort_pairs_into(Waiting::Elsewhere, keys, values, sorted, options).await
     }
 
-    /// Writes the stable sorting permutation of `keys` to `indices`, which lose their old elements. The keys stay as
-    /// they are.
+    /// Writes the stable sorting permutation of `keys` to `indices`, and replaces all elements there. The keys stay as they
+    /// are.
     ///
     /// # Errors
-    /// [`Error::TooLong`] if there is no room for the indices; else those of [`sort_buffer`](WgpuBackend::sort_buffer).
+    /// [`Error::TooLong`] if the capacity of `indices` is less than the number of keys, and the errors of
+    /// [`sort_buffer`](WgpuBackend::sort_buffer).
     pub fn argsort_buffer<K: MaskKey>(
         &self,
         keys: &SortBuffer<K>,

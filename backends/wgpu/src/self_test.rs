@@ -1,4 +1,4 @@
-//! Tests of each way to sort, on each device, before the way gets a caller's data.
+//! Self-tests: each device sorts known keys before it gets a caller's data.
 
 use crate::engine::{Data, Engine, Lists};
 use crate::gpu::Gpu;
@@ -10,7 +10,7 @@ use polysort_shaders::plan::tuning::SELECT_SEGMENT;
 use polysort_shaders::plan::{Algorithm, Blocked, Facts, Payload, Place, Request, Segmented, SortPlan, Top};
 use std::sync::Arc;
 
-/// Where to test which kernels.
+/// The engine and the kernels to test.
 struct Trial<'a> {
     engine: &'a Arc<Engine>,
     waiting: Waiting,
@@ -28,7 +28,8 @@ impl Trial<'_> {
     }
 }
 
-/// Fails if this way sorts requests of this kind wrongly. It tests the kernels of requests with `least` keys or more.
+/// Fails if the algorithm and kernels of `way` sort requests of this kind wrongly. It tests the kernels that requests of
+/// `least` keys or more use.
 pub(crate) async fn check(engine: &Arc<Engine>, waiting: Waiting, request: Request, least: u64, way: Way) -> Result<(), Error> {
     let request =
         Request { algorithm: way.algorithm, keys: Place::default(), values: Place::default(), aliased: false, ..request };
@@ -42,8 +43,8 @@ pub(crate) async fn check(engine: &Arc<Engine>, waiting: Waiting, request: Reque
     }
 }
 
-/// Sorts few different keys in descending order: as many as one launch sorts, and, if the kind has passes, three tiles
-/// and a part of one, of which the second tile is blocked.
+/// Sorts keys of few values in descending order. The first sort has a number of keys that one launch sorts. If the kind
+/// has passes, a second sort has three tiles and a part of a fourth; its second tile is blocked.
 async fn check_words<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -> Result<(), Error> {
     let masks = Masks::float(W::BITS).reversed(W::BITS);
     let request = Request { spec: Spec::new::<W>(masks, 0, W::BITS)?, ..request };
@@ -52,7 +53,7 @@ async fn check_words<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -
         if SortPlan::new(request, &facts)?.then.is_none() {
             return check_top::<W>(trial, request, top).await;
         }
-        // Two numbers of selected keys: so few that one launch sorts them, and more.
+        // Selects two numbers of keys: one that a single launch sorts afterwards, and a larger one.
         for k in [facts.most_selected() + 1, SELECT_SEGMENT + 17] {
             let top = Top { k, ..top };
             check_top::<W>(trial, Request { top: Some(top), ..request }, top).await?;
@@ -85,8 +86,8 @@ async fn check_words<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -
     Ok(())
 }
 
-/// Returns the numbers of keys to test the kernels for `least` keys or more with: one that a single launch sorts, and
-/// one that passes sort, if the kind has passes.
+/// Returns the numbers of keys for a test of the kernels for `least` keys or more: one that a single launch sorts, and,
+/// if the kind has passes, one that passes sort.
 fn lengths(plan: &SortPlan, least: u64, facts: &Facts) -> (usize, Option<usize>) {
     let more = u64::from(plan.single_tile) + 1;
     let passes = least >= more || facts.least_alike(&Request { max: more, ..plan.request }) == least;
@@ -94,9 +95,9 @@ fn lengths(plan: &SortPlan, least: u64, facts: &Facts) -> (usize, Option<usize>)
     (single_tile / 2 + 3, passes.then_some(17 + single_tile.max(3 * tile)))
 }
 
-/// Sorts segments of all classes. The longest has three tiles and a part of one, of which the second tile is blocked.
+/// Sorts segments of all classes. The longest has three tiles and a part of a fourth; its second tile is blocked.
 async fn check_segments<W: Word>(trial: &Trial<'_>, request: Request) -> Result<(), Error> {
-    // So many keys that all kernels take part, with the tiles of long inputs.
+    // The request is large enough that all kernels take part, with the tiles of long inputs.
     let facts = trial.gpu().facts;
     let most = facts.limits(request.payload.words()).longest(size_of::<W>().max(4)).min(1 << 20) as u32;
     let plan = SortPlan::new(Request { max: most.into(), ..request }, &facts)?;
@@ -115,7 +116,7 @@ async fn check_segments<W: Word>(trial: &Trial<'_>, request: Request) -> Result<
     check_sort::<W>(trial, request, "segments", count, &bounds).await
 }
 
-/// Sorts `count` keys, and fails if those of one of the segments in `bounds` come out wrong.
+/// Sorts `count` keys, and fails if a segment of `bounds` comes out wrong.
 async fn check_sort<W: Word>(
     trial: &Trial<'_>,
     request: Request,
@@ -162,13 +163,13 @@ async fn check_sort<W: Word>(
     })
 }
 
-/// Returns one of few values, which differ in all bits.
+/// Returns one of 23 values, which differ in all bits.
 fn few<W: Word>(i: usize) -> W {
     W::truncate((i as u128 % 23).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
 }
 
-/// Selects from segments of many lengths, or from an array of two segments and a part of one. Many keys equal the last
-/// selected one.
+/// Selects from segments of many lengths, or from an array of two segments and a part of a third. Many keys equal the
+/// last selected key.
 async fn check_top<W: Word>(trial: &Trial<'_>, request: Request, top: Top) -> Result<(), Error> {
     let (k, segment) = (top.k as usize, SELECT_SEGMENT as usize);
     let mut bounds: Vec<[u32; 2]> = vec![];
@@ -220,8 +221,8 @@ mod tests {
         commands.iter().map(|command| command.variant).filter(|variant| kernels.contains(&variant.kernel)).collect()
     }
 
-    /// Fails if a kernel that moves keys is not tested before. It looks at sorts of `request.max` keys and of half of
-    /// them.
+    /// Fails if a kernel that moves keys is not part of the self-test. It checks the kernels of sorts of `request.max` keys
+    /// and of half of them.
     fn is_tried(request: Request, facts: &Facts) {
         let least = facts.least_alike(&request);
         let least_request = Request { max: least, ..request };
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_moves_keys_is_tried() {
+    fn every_kernel_that_moves_keys_is_tested() {
         let lanes = |lanes| Facts::new(Some((lanes, lanes)), 48 << 10, 1024);
         let apple = Facts { class: Class::Apple, ..Facts::new(Some((32, 32)), 32 << 10, 1024) };
         let tuned = Tuned::NONE.with(PassKind::new(1, 0), PassShape { group: 256, keys: 24, slices: 2 }).unwrap();

@@ -1,4 +1,4 @@
-//! `DeviceSorter`: sorts buffers on the caller's device, recorded into the caller's commands.
+//! `DeviceSorter`: prepares sorts of buffers on the caller's device, for the caller's command encoders.
 
 use crate::adapters::wanted;
 use crate::ask::Ask;
@@ -15,17 +15,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use wgpu::{Adapter, Buffer, Device, Features, Queue};
 
-/// Prepares sorts of buffers on the caller's device. The caller records them into its own commands.
+/// Prepares sorts of buffers on the caller's device. The caller records them into its own command encoders.
 ///
 /// ```no_run
 /// # fn frame(device: &wgpu::Device, queue: &wgpu::Queue, depths: &wgpu::Buffer, splats: &wgpu::Buffer) -> Result<(), polysort_core::Error> {
 /// use polysort_wgpu::{Ask, Count, DeviceSorter};
 ///
-/// // Once: compiles, tests, takes scratch.
+/// // Once: compiles and tests kernels, allocates scratch.
 /// let sorter = DeviceSorter::new(device, queue)?;
 /// let by_depth = sorter.prepare_sort_pairs::<f32, u32>(depths, splats, Ask::up_to(1_000_000))?;
 ///
-/// // Each frame: nothing but commands.
+/// // Each frame: only records commands.
 /// let mut encoder = device.create_command_encoder(&Default::default());
 /// by_depth.record_in(&mut encoder, Count::Fixed(900_000))?;
 /// queue.submit([encoder.finish()]);
@@ -38,22 +38,22 @@ pub struct DeviceSorter {
     engine: Arc<Engine>,
 }
 
-/// What a prepared sort writes.
+/// The result that a prepared sort writes.
 enum Wanted {
     /// All keys in order, or their indices.
     Sorted(Payload),
-    /// The positions of so many keys, the first of the order.
+    /// The indices of this many keys, the first of the order.
     First(u32),
 }
 
 impl DeviceSorter {
-    /// Returns the features that a device of this adapter should be opened with. Without them, sorts are slower and
-    /// cannot be profiled.
+    /// Returns the features with which to open a device of this adapter. Without them, sorts are slower and cannot be
+    /// profiled.
     pub fn wanted_features(adapter: &Adapter) -> Features {
         wanted(&adapter.get_info(), adapter.features())
     }
 
-    /// Makes a sorter on `device`, whose queue is `queue`.
+    /// Creates a sorter on `device`, whose queue is `queue`.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if the device has no memory for a small table, or another failure of the device.
@@ -61,7 +61,7 @@ impl DeviceSorter {
         Self::with_tuned(device, queue, Tuned::NONE)
     }
 
-    /// Makes a sorter whose passes have shapes that were measured on this device.
+    /// Creates a sorter with shapes of passes that were measured on this device.
     ///
     /// # Errors
     /// The same as those of [`new`](DeviceSorter::new).
@@ -72,8 +72,8 @@ impl DeviceSorter {
         Ok(Self { engine: Arc::new(Engine::new(gpu.clone(), Asked::default(), Memory::default())), gpu })
     }
 
-    /// Returns the bytes of scratch of a sort of up to `max` keys of type `K`. `value_bytes` are the bytes of a value,
-    /// 0 for none. For other sorts, see [`Prepared::plan`].
+    /// Returns the bytes of scratch of a sort of up to `max` keys of type `K`. A value has `value_bytes` bytes; 0 means
+    /// no values. For segments, argsorts and selections, see [`Prepared::plan`].
     ///
     /// # Errors
     /// The same as those of [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
@@ -85,13 +85,13 @@ impl DeviceSorter {
 
     /// Prepares to sort keys in place.
     ///
-    /// The first sort of a kind on a device compiles its kernels and tests them on data of its own. That waits for the
+    /// The first sort of a kind on a device compiles its kernels and tests them with known keys. This test waits for the
     /// device.
     ///
     /// # Errors
     /// - [`Error::InvalidBuffer`] if a buffer is too small, lacks a usage, or does not start at a multiple of 4 bytes.
-    /// - [`Error::TooLong`] for more keys than a binding holds.
-    /// - [`Error::InvalidRange`] if the key does not have the asked range of bits.
+    /// - [`Error::TooLong`] for more keys than fit a binding.
+    /// - [`Error::InvalidRange`] if the key does not have the requested range of bits.
     /// - [`Error::OutOfMemory`], or another failure of the device.
     /// - [`Error::SelfTest`] if the device sorts wrongly.
     pub fn prepare_sort<'a, K: MaskKey>(&self, keys: impl Into<Part<'a>>, ask: Ask<'_>) -> Result<Prepared, Error> {
@@ -109,8 +109,8 @@ impl DeviceSorter {
     /// Prepares to sort keys in place, and to move each value with its key. A value has 4, 8, 12 or 16 bytes.
     ///
     /// # Errors
-    /// [`Error::InvalidBuffer`] also if keys and values overlap, [`Error::Unsupported`] for values of another size;
-    /// else those of [`prepare_sort`](DeviceSorter::prepare_sort).
+    /// Those of [`prepare_sort`](DeviceSorter::prepare_sort), [`Error::InvalidBuffer`] if keys and values overlap, and
+    /// [`Error::Unsupported`] for values of another size.
     pub fn prepare_sort_pairs<'a, K: MaskKey, V: Pod>(
         &self,
         keys: impl Into<Part<'a>>,
@@ -161,13 +161,15 @@ impl DeviceSorter {
         self.prepare::<K>(Waiting::Elsewhere, keys.into(), Some(indices.into()), Wanted::Sorted(Payload::Indices), ask).await
     }
 
-    /// Prepares to write the positions of the first `k` keys of the order to `indices`: `k` numbers of type `u32`, in
-    /// the order of their keys. Equal keys are ordered by their positions. If there are fewer keys, the last numbers
-    /// are [`u32::MAX`]. The keys stay as they are, and not all of them are sorted (Alabi et al., "Fast k-selection
-    /// algorithms for graphics processing units", 2012). To select the last keys, ask for the descending order.
+    /// Prepares to write the indices of the first `k` keys of the order to `indices`.
+    ///
+    /// The result is `k` numbers of type `u32`, in the order of their keys; equal keys are in the order of their indices.
+    /// If there are fewer than `k` keys, the last numbers are [`u32::MAX`]. The keys stay as they are. The device selects
+    /// the keys without a sort of all of them (Alabi et al., "Fast k-selection algorithms for graphics processing units",
+    /// 2012). To select the last keys, request the descending order.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if `k` is 0, or if `ask` has segments; else those of
+    /// [`Error::Unsupported`] if `k` is 0 or `ask` has segments, and the errors of
     /// [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
     pub fn prepare_top_k<'a, K: MaskKey>(
         &self,
@@ -230,7 +232,7 @@ impl DeviceSorter {
             Role::Ends => ask.segments.map(|(_, ends, _)| ends),
             _ => None,
         };
-        // Errors in the caller's buffers are found before anything is compiled.
+        // Checks the caller's buffers before it compiles a kernel.
         let plan = SortPlan::new(request, &gpu.facts)?;
         for role in [Role::Keys, Role::Values, Role::Begins, Role::Ends] {
             if let Some(part) = callers(role) {
@@ -282,7 +284,7 @@ pub(crate) fn payload(value_bytes: usize) -> Result<Payload, Error> {
         0 => Ok(Payload::None),
         4 | 8 | 12 | 16 => Ok(Payload::Words(value_bytes as u32 / 4)),
         _ => Err(Error::Unsupported {
-            what: format!("values of {value_bytes} bytes; there are 4, 8, 12 and 16. Move their indices instead"),
+            what: format!("values of {value_bytes} bytes; a value has 4, 8, 12 or 16. Move their indices instead"),
         }),
     }
 }

@@ -1,5 +1,5 @@
-//! What `budget`, `crew`, `pool`, `readers` and `turns` are built on. `tests/models` replaces this file with the types of a
-//! model checker.
+//! The locks and threads that `budget`, `crew`, `pool`, `readers` and `turns` use. `tests/models` replaces this file with
+//! the types of a model checker.
 
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +9,7 @@ pub(crate) fn this_thread() -> ThreadId {
     std::thread::current().id()
 }
 
-/// Starts a thread. Returns whether the system had one.
+/// Starts a thread. Returns whether the system could start it.
 pub(crate) fn start_thread(run: impl FnOnce() + Send + 'static) -> bool {
     std::thread::Builder::new().name("polysort".into()).spawn(run).is_ok()
 }

@@ -1,23 +1,24 @@
-//! Threads that wait for one device take turns.
+//! `Turns`: lets one thread at a time wait for a device inside its driver, first come, first served.
 //!
-//! One thread at a time waits inside the driver, the one that came first; the others sleep. When its wait ends, the driver has also told the others what is
-//! done for them: those that have what they need go on, and the next thread in order waits inside the driver. Two threads that wait inside one driver
-//! at the same time may stall each other for milliseconds.
+//! Two threads that wait inside one driver at the same time may stall each other for milliseconds. So the first thread
+//! waits inside the driver, and the others sleep. Before its wait ends, the driver calls the callbacks of all mappings
+//! that are done. Then each sleeping thread checks its own mappings: if they are done, the thread continues. Of the
+//! others, the first one waits inside the driver next.
 
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, ThreadId, this_thread};
 use std::collections::BTreeSet;
 
-/// The threads that wait for a device, in the order in which they came.
+/// The queue of threads that wait for a device.
 #[derive(Debug)]
 pub(crate) struct Turns {
     state: Mutex<State>,
-    /// Notified when a thread leaves.
+    /// Notified when a thread leaves the queue.
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// The tickets of the threads that have not left.
+    /// The tickets of the threads in the queue.
     waiting: BTreeSet<u64>,
     /// The next ticket.
     next: u64,
@@ -30,10 +31,11 @@ impl Turns {
         Self { state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// Sleeps until `is_done`, or until it is this thread's turn; then returns what `wait` returns, which waits inside the driver. Returns `None`
-    /// without a turn. `is_done` must become true, if ever, while another thread has its turn.
+    /// Sleeps until `is_done` returns true or until it is this thread's turn. In its turn, it calls `wait`, which waits
+    /// inside the driver, and returns the result. It returns `None` if `is_done` came first. `is_done` may become true
+    /// only during the turn of another thread.
     ///
-    /// A thread inside the driver may call this again, from a function that the driver calls back: it does not wait for its own turn to end.
+    /// A callback of the driver may call this again on the thread that has the turn: then it calls `wait` at once.
     pub(crate) fn take<R>(&self, mut is_done: impl FnMut() -> bool, wait: impl FnOnce() -> R) -> Option<R> {
         let mut state = self.state();
         if state.inside == Some(this_thread()) {
@@ -65,7 +67,7 @@ impl Turns {
     }
 }
 
-/// The turn of a thread. It ends when this is dropped, also by a panic.
+/// The turn of a thread. Dropping it, also in a panic, ends the turn.
 struct Turn<'a> {
     turns: &'a Turns,
     ticket: u64,

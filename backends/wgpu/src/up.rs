@@ -1,9 +1,9 @@
 //! Copies from the host's slices to the device.
 //!
-//! Long slices go up in a ring of chunks, which are buffers that host and device both see. While the device copies one
-//! chunk, the host fills the next. The last chunk of a slice is submitted with the commands that need it, unless
-//! the call [flushes](Up::flush) it. If the device works in the host's memory, the host fills the target directly. The chunks
-//! of a call that was given up half-way are not used again.
+//! A ring of chunks (staging buffers that the host can map) copies long slices. While the device copies one chunk, the
+//! host fills the next. The last chunk of a slice is submitted with the commands that need it, unless the call
+//! [flushes](Up::flush) it. If the device works in the host's memory, the host fills the target directly. The chunks of a
+//! call that was dropped before its end are not used again.
 
 use crate::gpu::Gpu;
 use crate::wait::{Asked, Waiting, done, map, mapped};
@@ -12,28 +12,28 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use wgpu::{Buffer, BufferUsages, CommandEncoder, MapMode, SubmissionIndex};
 
-/// Bytes of a chunk: so many that a submission takes little time beside its copy.
+/// Bytes of a chunk: enough that a submission takes little time compared with its copy.
 pub(crate) const CHUNK: u64 = 8 << 20;
 
-/// Chunks of the ring: the device copies one, the host fills one, and one lies between.
+/// Chunks of the ring: the device copies one, the host fills one, and one waits for the device.
 const CHUNKS: usize = 3;
 
-/// Shorter slices go through the queue's own staging. In a browser all slices do: mapped memory would be a further copy
-/// there.
+/// The queue's own staging copies slices of fewer bytes. In a browser it copies all slices: mapped memory would add a
+/// copy there.
 const SHORT: usize = if cfg!(target_arch = "wasm32") { usize::MAX } else { 1 << 18 };
 
 #[derive(Default)]
 pub(crate) struct Up {
-    /// Chunks that the device copies, or has copied; the oldest first.
+    /// Submitted chunks, the oldest first. The device may have copied them already.
     ring: VecDeque<Used>,
-    /// Chunks that the next commands copy.
+    /// Filled chunks whose copies are not recorded yet.
     staged: Vec<Staged>,
 }
 
 struct Used {
     chunk: Buffer,
     submission: SubmissionIndex,
-    /// When it can be filled again.
+    /// The mapping after which the host can fill the chunk again.
     mapping: Asked,
 }
 
@@ -45,8 +45,8 @@ struct Staged {
 }
 
 impl Up {
-    /// Copies `bytes` to `target`, from byte `start` on, a multiple of 4. They arrive before commands that are recorded
-    /// after [`record`](Up::record) run. Zeros fill up the last word.
+    /// Copies `bytes` to `target` at the byte offset `start`, a multiple of 4. The copy is complete before any command
+    /// that is recorded after [`record`](Up::record). Zeros fill the rest of the last word.
     pub(crate) async fn copy(
         &mut self,
         gpu: &Gpu,
@@ -67,7 +67,7 @@ impl Up {
                 let at = start + index as u64 * CHUNK;
                 self.staged.push(Staged { chunk, bytes: part.len() as u64, target: target.clone(), at });
                 if (index as u64 + 1) * CHUNK < body.len() as u64 {
-                    // The device copies this one while the next is filled.
+                    // The device copies this chunk while the host fills the next one.
                     self.flush(gpu)?;
                 }
             }
@@ -75,7 +75,7 @@ impl Up {
         write(gpu, target, start + body.len() as u64, tail)
     }
 
-    /// Records the copies of all staged chunks, and returns these for [`submitted`](Up::submitted).
+    /// Records the copies of all staged chunks. Returns these chunks, which [`submitted`](Up::submitted) takes.
     pub(crate) fn record(&mut self, encoder: &mut CommandEncoder) -> Vec<Buffer> {
         let staged = self.staged.drain(..).map(|Staged { chunk, bytes, target, at }| {
             encoder.copy_buffer_to_buffer(&chunk, 0, &target, at, bytes);
@@ -84,13 +84,13 @@ impl Up {
         staged.collect()
     }
 
-    /// Asks the device to map the recorded chunks again, once `submission` is done. The caller catches errors.
+    /// Requests that the device maps the recorded chunks again, once `submission` is done. The caller must catch errors.
     pub(crate) fn submitted(&mut self, chunks: Vec<Buffer>, submission: &SubmissionIndex) {
         let used = |chunk: Buffer| Used { mapping: map(&chunk, MapMode::Write).into(), submission: submission.clone(), chunk };
         self.ring.extend(chunks.into_iter().map(used));
     }
 
-    /// Submits the copies of all that is staged, if there is anything, in a submission of their own.
+    /// Submits the copies of all staged chunks, if there are any, in a submission of their own.
     pub(crate) fn flush(&mut self, gpu: &Gpu) -> Result<(), Error> {
         if self.staged.is_empty() {
             return Ok(());
@@ -103,8 +103,8 @@ impl Up {
         })
     }
 
-    /// Returns a chunk that can be filled: the oldest one if the device is done with it, else a new one, until there are
-    /// enough.
+    /// Returns a mapped chunk: the oldest one if the device has copied it, else a new one. If the ring has all of its
+    /// chunks, it waits for the oldest one.
     async fn free(&mut self, gpu: &Gpu, waiting: Waiting) -> Result<Buffer, Error> {
         let is_ready = self.ring.front_mut().is_some_and(|used| used.mapping.is_there());
         if !is_ready && self.ring.len() + self.staged.len() < CHUNKS {
@@ -113,7 +113,7 @@ impl Up {
             return Ok(chunk);
         }
         if self.ring.is_empty() {
-            // All of them are staged.
+            // All chunks are staged and none is submitted.
             self.flush(gpu)?;
         }
         let Used { chunk, submission, mapping } = self.ring.pop_front().expect("what is staged was submitted");
@@ -121,7 +121,7 @@ impl Up {
         Ok(chunk)
     }
 
-    /// Drops what a call has staged that was given up.
+    /// Drops the staged chunks. A call that ends before it has submitted them calls this.
     pub(crate) fn give_up(&mut self) {
         self.staged.clear();
     }
@@ -130,12 +130,12 @@ impl Up {
         CHUNK * (self.ring.len() + self.staged.len()) as u64
     }
 
-    /// The most bytes that the chunks have after slices of these lengths have gone up.
+    /// Returns the most bytes that all chunks have after uploads of slices of these lengths.
     pub(crate) fn bytes_with(&self, lengths: &[usize]) -> u64 {
         let long = lengths.iter().filter(|&&bytes| bytes >= SHORT);
         let chunks = long.map(|&bytes| bytes.div_ceil(CHUNK as usize)).sum::<usize>().min(CHUNKS);
         let there = self.ring.len() + self.staged.len();
-        // Chunks that the device still works with are not used again: there may be new ones besides.
+        // While the device still copies the existing chunks, the uploads may create new ones.
         CHUNK * (there + chunks).min(CHUNKS).max(there) as u64
     }
 }
@@ -156,7 +156,7 @@ fn fill(gpu: &Gpu, (mapped, start): (&Buffer, u64), bytes: &[u8]) -> Result<(), 
     failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
-/// Copies a few bytes through the queue's own staging. Zeros fill up the last word.
+/// Copies bytes through the queue's own staging. Zeros fill the rest of the last word.
 fn write(gpu: &Gpu, target: &Buffer, at: u64, bytes: &[u8]) -> Result<(), Error> {
     if bytes.is_empty() {
         return Ok(());

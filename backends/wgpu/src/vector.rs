@@ -1,6 +1,6 @@
-//! Vector search: stores on the device, and searches in them. A search is recorded as one sequence of launches.
+//! Vector search: stores on the device, and searches in them. A search is one sequence of launches.
 //!
-//! A store that is larger than a binding is split into pages. A search computes its distances page by page.
+//! A store that does not fit one binding has several pages. A search computes its distances page by page.
 
 use crate::backend::WgpuBackend;
 use crate::bind::{Bound, Part};
@@ -35,7 +35,7 @@ pub struct WgpuStore {
 #[derive(Debug)]
 struct Memory {
     shape: Shape,
-    /// Slots of each page but the last.
+    /// Slots of each page; the last one may have fewer.
     page_slots: usize,
     pages: Vec<Buffer>,
     entries: Buffer,
@@ -48,10 +48,11 @@ impl Memory {
         let (bytes, limit) = (SearchPlan::stride_bytes(shape), gpu.facts.max_binding);
         let page_slots = usize::try_from(limit / bytes).unwrap_or(usize::MAX).min(shape.capacity.max(1));
         if page_slots == 0 {
-            let what = "a binding of the GPU, in numbers of one vector".into();
+            let what = "a binding of the GPU, counted in numbers of one vector".into();
             return Err(Error::TooLong { what, asked: shape.dimension as u64, limit: limit / 4 });
         }
-        // A page has room for at least one vector: kernels read it in place of vectors that do not exist.
+        // A page has memory for at least one vector: in place of a slot that does not exist, kernels read slot 0 and ignore
+        // the result.
         let starts = (0..shape.capacity.max(1)).step_by(page_slots);
         let page = |start| {
             let slots = page_slots.min(shape.capacity.max(1) - start);
@@ -62,7 +63,7 @@ impl Memory {
         Ok(Self { shape, page_slots, pages, entries, entry_count: 0 })
     }
 
-    /// Writes all of `vectors`. If that fails or the future is dropped, it writes none.
+    /// Writes `vectors` to the slots from `slot` on. On an error, or if the future is dropped, it writes none of them.
     async fn write(&self, engine: &Arc<Engine>, waiting: Waiting, slot: u32, vectors: &[f32]) -> Result<(), Error> {
         self.shape.check_write(slot, vectors)?;
         let rows = self.rows(vectors, &engine.gpu().copiers);
@@ -95,7 +96,7 @@ impl Memory {
         bytemuck::pod_collect_to_vec(&halves).into()
     }
 
-    /// Replaces the entries. If that fails or the future is dropped, the old ones stay.
+    /// Replaces the entries. On an error, or if the future is dropped, the old entries stay.
     async fn set_entries(&mut self, engine: &Arc<Engine>, waiting: Waiting, slots: &[u32]) -> Result<(), Error> {
         self.shape.check_entries(slots)?;
         let gpu = engine.gpu();
@@ -185,13 +186,14 @@ impl WgpuBackend {
         self.some_nearest(Waiting::Elsewhere, store, search, k).await
     }
 
-    /// Runs a search `trials` times and returns how long it took on the device, and each of its launches. It searches
-    /// the `k` nearest; if `k` is 0, it computes all distances. The data is uploaded once, before the runs. Waits for
-    /// the device. The profile is empty if there are no candidates. Candidates that only the device checks are not
-    /// reported as errors.
+    /// Runs a search `trials` times, and returns the device times of the search and of each launch.
+    ///
+    /// It searches the `k` nearest vectors; if `k` is 0, it computes all distances. The data is uploaded once, before the
+    /// runs. It waits for the device. The profile is empty if there are no candidates. With
+    /// [`Check::Device`](polysort_core::vector::Check::Device), it does not report wrong candidates.
     ///
     /// # Errors
-    /// Those of [`VectorSearch::nearest`]; [`Error::Unsupported`] in a browser, and if `k` is more than
+    /// Those of [`VectorSearch::nearest`], and [`Error::Unsupported`] in a browser or if `k` is more than
     /// [`Facts::most_selected`](polysort_shaders::plan::Facts::most_selected).
     pub fn profile_search(&self, store: &WgpuStore, search: &Search<'_>, k: u32, trials: usize) -> Result<Profile, Error> {
         blocking(async {
@@ -220,7 +222,7 @@ impl WgpuBackend {
     async fn some_nearest(&self, waiting: Waiting, store: &WgpuStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
         let k = k.min(longest(search));
         if k == 0 {
-            // No result is wanted, but faulty candidates are still reported.
+            // The result is empty, but wrong candidates are an error for every `k`.
             self.all_distances(waiting, store, search).await?;
             return Nearest::new(0, vec![], vec![]);
         }
@@ -242,8 +244,8 @@ impl WgpuBackend {
         Nearest::new(k, found.distances, found.slots)
     }
 
-    /// Checks a search, and tests distances of its kind if no test was made. Returns whether native kernels are to be
-    /// used: those that have passed the test.
+    /// Checks a search, and runs the self-test of its kind of distances if it has not run yet. Returns whether the search
+    /// uses native kernels.
     async fn searching(&self, waiting: Waiting, store: &WgpuStore, search: &Search<'_>) -> Result<bool, Error> {
         let shape = store.memory.shape;
         if !self.is_same(&store.backend) {
@@ -270,22 +272,22 @@ fn longest(search: &Search<'_>) -> usize {
     search.candidate_offsets.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).max().unwrap_or(0) as usize
 }
 
-/// Fails if `count` elements of `bytes` bytes do not fit a binding.
+/// Returns an error if `count` elements of `bytes` bytes do not fit a binding.
 fn fits(gpu: &Gpu, what: &str, count: usize, bytes: u64) -> Result<(), Error> {
     let limit = gpu.facts.max_binding / bytes;
     if count as u64 <= limit {
         return Ok(());
     }
-    Err(Error::TooLong { what: format!("a binding of the GPU, in {what}"), asked: count as u64, limit })
+    Err(Error::TooLong { what: format!("a binding of the GPU, counted in {what}"), asked: count as u64, limit })
 }
 
-/// The launches of a search, with everything bound.
+/// The launches of a search, with compiled kernels and bind groups.
 struct SearchLaunches {
     /// The distances to the vectors of each page.
     pages: Vec<Launch>,
     grid: (u32, u32),
-    /// The selection and its number of queries; then the launch that writes the distances and slots of the selected
-    /// candidates, and its grid.
+    /// The launches after the distances; `None` if all distances are the result. First the launches of the selection and
+    /// its number of queries. Then the launch that writes the distances and slots of the selected candidates, and its grid.
     nearest: Option<(Launches, Count, Launch, (u32, u32))>,
 }
 
@@ -313,15 +315,16 @@ impl Profiled for SearchLaunches {
     }
 }
 
-/// A search that is uploaded and bound.
+/// A search whose data is uploaded and whose launches are bound.
 struct SearchCall {
     call: Call,
     launches: SearchLaunches,
 }
 
 impl SearchCall {
-    /// Uploads a search, and binds its launches: the distances, with native kernels if `native` is set, and the
-    /// selection of the `k` nearest of each query, unless `k` is 0. `None` if there are no candidates.
+    /// Uploads the data of a search and binds its launches. The launches compute the distances, with native kernels if
+    /// `native` is set, and select the `k` nearest vectors of each query, unless `k` is 0. Returns `None` if there are no
+    /// candidates.
     async fn begin(
         engine: &Arc<Engine>,
         waiting: Waiting,
@@ -437,7 +440,8 @@ impl SearchCall {
         Ok(Some(Self { call, launches }))
     }
 
-    /// Runs a search. If `k` is 0, it writes all distances and slots; else those of the `k` nearest of each query.
+    /// Runs a search. It writes the distances and slots of the `k` nearest vectors of each query, or, if `k` is 0, of all
+    /// candidates.
     async fn run(
         engine: &Arc<Engine>,
         waiting: Waiting,
@@ -466,8 +470,8 @@ impl SearchCall {
     }
 }
 
-/// Fails if distances in stores of this kind are wrong. The test vectors are few and have small whole numbers, whose
-/// sums are exact in any order.
+/// Self-test: returns an error if distances in stores of this shape are wrong. The numbers of its vectors are small
+/// integers, whose sums are exact in any order.
 async fn check(engine: &Arc<Engine>, waiting: Waiting, shape: Shape, metric: Metric, native: bool) -> Result<(), Error> {
     let (dimension, slots) = (shape.dimension, [3_u32, 0, 4]);
     let number = |vector: usize, d: usize| ((7 * vector + 3 * d + vector * d) % 5) as f32 - 1.0;
@@ -493,7 +497,7 @@ async fn check(engine: &Arc<Engine>, waiting: Waiting, shape: Shape, metric: Met
             Metric::InnerProduct => -product(query, other),
             Metric::Cosine if lengths == 0.0 => 1.0,
             Metric::Cosine => 1.0 - product(query, other) / lengths,
-            other => return Err(Error::Unsupported { what: format!("distances by the metric {other:?}") }),
+            other => return Err(Error::Unsupported { what: format!("the metric {other:?}") }),
         };
         let allowed = if metric == Metric::Cosine { 1e-5 } else { 0.0 };
         // Sums beyond 2^24 are not exact any more.
@@ -502,7 +506,10 @@ async fn check(engine: &Arc<Engine>, waiting: Waiting, shape: Shape, metric: Met
             return Err(Error::SelfTest {
                 backend: engine.gpu().name(),
                 what: format!("{metric:?} distances of {shape:?}"),
-                why: format!("{} instead of {expected} for slot {slot}, {}", distances[i], found[i]),
+                why: format!(
+                    "the distance of slot {slot} is {}, not {expected}; the reported slot is {}",
+                    distances[i], found[i]
+                ),
             });
         }
     }

@@ -1,22 +1,22 @@
-//! Waiting for the device: in the calling thread, or while the caller's other tasks run.
+//! Waiting for the device, in the calling thread or in another one.
 
 use crate::gpu::Gpu;
 use futures_channel::oneshot;
 use polysort_core::Error;
 use wgpu::{Buffer, BufferAsyncError, MapMode, SubmissionIndex};
 
-/// How a call waits. In a browser, its events wake the caller in both cases.
+/// The thread in which a call waits. In a browser no thread waits: its events wake the future in both cases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Waiting {
     /// In the calling thread.
     #[default]
     Here,
-    /// In another thread.
+    /// In another thread, while the caller's other tasks run.
     Elsewhere,
 }
 
 impl Waiting {
-    /// Runs work that may wait for other calls: in this thread, or in another one while the caller's other tasks run.
+    /// Runs `work`, which may wait for the device, in the thread of this variant.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) async fn run<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> T {
         match self {
@@ -25,18 +25,18 @@ impl Waiting {
         }
     }
 
-    /// Runs work that elsewhere may wait for other calls. In a browser, it must not wait.
+    /// Runs `work`, which must not wait in a browser.
     #[cfg(target_arch = "wasm32")]
-    #[allow(clippy::unused_async, reason = "elsewhere it waits")]
+    #[allow(clippy::unused_async, reason = "on other systems it waits")]
     pub(crate) async fn run<T>(self, work: impl FnOnce() -> T) -> T {
         work()
     }
 }
 
-/// A mapping that was asked for.
+/// A requested mapping: the future receives its result.
 pub(crate) type Mapping = oneshot::Receiver<Result<(), BufferAsyncError>>;
 
-/// A mapping, and what came of it if that is known.
+/// A requested mapping, and its result if it is known.
 pub(crate) struct Asked {
     mapping: Mapping,
     result: Option<Result<(), BufferAsyncError>>,
@@ -64,13 +64,13 @@ impl Asked {
     }
 }
 
-/// Whether something was asked for, and all of it is mapped.
+/// Returns whether there are requested mappings, and all of them have ended.
 #[cfg(not(target_arch = "wasm32"))]
 fn are_there(asked: &mut [Asked]) -> bool {
     !asked.is_empty() && asked.iter_mut().all(Asked::is_there)
 }
 
-/// Runs a call to its end in this thread; in a browser, where nobody may wait, only if it has not to.
+/// Runs a call to its end in this thread. A browser does not allow that: there it is an error if the call has to wait.
 pub(crate) fn blocking<T>(call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     #[cfg(target_arch = "wasm32")]
     {
@@ -78,25 +78,25 @@ pub(crate) fn blocking<T>(call: impl Future<Output = Result<T, Error>>) -> Resul
         let mut call = core::pin::pin!(call);
         match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(result) => result,
-            Poll::Pending => Err(Error::Unsupported { what: "to wait in a browser; use the call's `_async` variant".into() }),
+            Poll::Pending => Err(Error::Unsupported { what: "a blocking call in a browser; use its `_async` variant".into() }),
         }
     }
     #[cfg(not(target_arch = "wasm32"))]
     pollster::block_on(call)
 }
 
-/// Asks the device to map all of a buffer. The caller catches errors.
+/// Requests that the device maps a whole buffer. The caller must catch errors.
 pub(crate) fn map(buffer: &Buffer, mode: MapMode) -> Mapping {
     let (sender, receiver) = oneshot::channel();
     buffer.map_async(mode, .., move |result| {
-        // If the receiver is gone, nobody waits any more.
+        // If the receiver was dropped, the result is not needed.
         sender.send(result).ok();
     });
     receiver
 }
 
-/// A mapped buffer. Dropping this unmaps the buffer, unless it is [kept](Mapped::keep); also if the mapping is not done
-/// yet.
+/// A mapped buffer, or one whose mapping has not ended yet. Dropping this unmaps the buffer, unless
+/// [`keep`](Mapped::keep) was called.
 pub(crate) struct Mapped<'a>(Option<&'a Buffer>);
 
 impl Mapped<'_> {
@@ -114,7 +114,7 @@ impl Drop for Mapped<'_> {
     }
 }
 
-/// Maps all of a buffer, once everything that was submitted before is done.
+/// Maps a whole buffer, after the device has done all earlier submissions.
 pub(crate) async fn mapped<'a>(gpu: &Gpu, waiting: Waiting, buffer: &'a Buffer, mode: MapMode) -> Result<Mapped<'a>, Error> {
     let (mapping, submission) = gpu.guarded(|| (map(buffer, mode), gpu.queue.submit([])))?;
     let mapped = Mapped(Some(buffer));
@@ -122,13 +122,13 @@ pub(crate) async fn mapped<'a>(gpu: &Gpu, waiting: Waiting, buffer: &'a Buffer, 
     Ok(mapped)
 }
 
-/// Waits until the device has done everything that was submitted before. Mappings that were asked for are then done.
+/// Waits until the device has done all earlier submissions. Mappings that were requested before have then ended too.
 pub(crate) async fn polled(gpu: &Gpu, waiting: Waiting) -> Result<(), Error> {
     let submission = gpu.guarded(|| gpu.queue.submit([]))?;
     poll(gpu, waiting, submission, vec![]).await.map(drop)
 }
 
-/// Waits until the device has done `submission`, and all of `mappings` are done.
+/// Waits until the device has done `submission`, and all of `mappings` have ended.
 pub(crate) async fn done(
     gpu: &Gpu,
     waiting: Waiting,
@@ -146,13 +146,14 @@ pub(crate) async fn done(
     gpu.lost().map_or(Ok(()), Err)
 }
 
-/// Waits until the device has done `submission`, or what was asked for is mapped: another call may have polled the device meanwhile.
+/// Waits until the device has done `submission`, or until all mappings of `asked` have ended. Another thread that polls
+/// the device may end them earlier.
 #[cfg(not(target_arch = "wasm32"))]
 async fn poll(gpu: &Gpu, waiting: Waiting, submission: SubmissionIndex, mut asked: Vec<Asked>) -> Result<Vec<Asked>, Error> {
     use std::time::Duration;
     use wgpu::{PollError, PollType};
-    /// How long a device may work on one submission before it counts as lost. A software device takes minutes for what
-    /// a GPU does at once.
+    /// The longest time that a device may take for one submission. After it, the device counts as lost. A software device
+    /// takes minutes for a sort that takes a GPU milliseconds.
     const PATIENCE: Duration = Duration::from_secs(600);
     if are_there(&mut asked) {
         return Ok(asked);
@@ -172,7 +173,7 @@ async fn poll(gpu: &Gpu, waiting: Waiting, submission: SubmissionIndex, mut aske
     }
 }
 
-/// In a browser its events wake the caller.
+/// In a browser, its events wake the future, so nothing has to wait here.
 #[cfg(target_arch = "wasm32")]
 async fn poll(_: &Gpu, _: Waiting, _: SubmissionIndex, asked: Vec<Asked>) -> Result<Vec<Asked>, Error> {
     Ok(asked)

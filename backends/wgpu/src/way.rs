@@ -1,26 +1,32 @@
-//! The ways to sort on a device. A way is an algorithm, and the language of the kernels.
+//! `Way`: an algorithm and the language of its kernels, and the choice among those that sort correctly.
 
 use polysort_core::Error;
 use polysort_shaders::plan::Algorithm;
 use std::collections::VecDeque;
 use wgpu::{AdapterInfo, Backend, Features};
 
-/// How sorts of one kind are done.
+/// The algorithm and the kernels that sort requests of one kind on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
-    /// The algorithm to use; `None` leaves the choice to the planner.
+    /// The forced algorithm; `None` means that the planner chooses.
     pub(crate) algorithm: Option<Algorithm>,
-    /// Whether to use kernels in the device's own language, where there are any.
+    /// Whether to use native kernels, where they exist. Other kernels are translated from WGSL.
     pub(crate) native: bool,
 }
 
-/// Returns whether this adapter takes our kernels in Metal Shading Language, which need Apple's 32 lanes.
+/// Returns whether this adapter can run the native kernels, which are in Metal Shading Language. They need the 32 lanes of
+/// Apple's GPUs.
 pub(crate) fn takes_native(info: &AdapterInfo, features: Features) -> bool {
     info.backend == Backend::Metal && info.name.starts_with("Apple") && features.contains(Features::PASSTHROUGH_SHADERS)
 }
 
-/// The ways to try, the fastest first: native kernels; then kernels that wgpu translates; then the algorithm that needs
-/// the fewest features of a device. If the caller asks for an algorithm, all ways have that one.
+/// The ways that have not failed their self-test, the fastest first.
+///
+/// 1. Native kernels.
+/// 2. Kernels that wgpu translates.
+/// 3. Reduce-then-scan, which needs the fewest features of a device.
+///
+/// If the caller requests an algorithm, the first two have that algorithm, and there is no third.
 pub(crate) struct Ways(VecDeque<Way>);
 
 impl Ways {
@@ -36,28 +42,28 @@ impl Ways {
         Self(ways)
     }
 
-    /// The ways for work that has only one algorithm.
+    /// Returns the ways for work that has only one algorithm.
     pub(crate) fn in_languages(native: bool) -> Self {
         let mut ways = Self::new(native, None);
         ways.0.retain(|way| way.algorithm.is_none());
         ways
     }
 
-    /// The way to try now.
+    /// Returns the fastest way that has not failed.
     pub(crate) fn current(&self) -> Way {
         self.0[0]
     }
 
-    /// Returns whether the current way is taken; `checked` is the result of its test. If the way sorts wrongly, or the
-    /// driver refuses it, this logs a warning and goes on to the next way.
+    /// Returns whether the current way has passed its self-test, whose result is `checked`. If it sorts wrongly or the
+    /// driver refuses it, this logs a warning and proceeds to the next way.
     ///
     /// # Errors
-    /// The error of the last way, or a failure of the device.
+    /// The error of the last way, or another failure of the device.
     pub(crate) fn takes(&mut self, checked: Result<(), Error>) -> Result<bool, Error> {
         match checked {
             Ok(()) => Ok(true),
             Err(error @ (Error::SelfTest { .. } | Error::Backend { .. })) if self.0.len() > 1 => {
-                tracing::warn!(way = ?self.current(), %error, "a faster way to sort is not used on this device");
+                tracing::warn!(way = ?self.current(), %error, "this algorithm and these kernels are not used on this device");
                 self.0.pop_front();
                 Ok(false)
             }
@@ -85,7 +91,7 @@ mod tests {
         assert!(!takes_native(&adapter(Backend::Vulkan, "Apple M1 (G13G B1)"), has));
     }
 
-    /// Returns the way that is taken and how many were tried, if `fails` returns the errors of the ways.
+    /// Returns the first way for which `fails` returns no error, and the number of ways that were tried.
     fn tried(native: bool, asked: Option<Algorithm>, fails: impl Fn(Way) -> Option<Error>) -> (Result<Way, Error>, usize) {
         let mut ways = Ways::new(native, asked);
         for tried in 1.. {
@@ -125,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_not_replaced() {
+    fn a_requested_algorithm_is_not_replaced() {
         let asked = Some(Algorithm::OneSweep);
         let (chosen, tried_ways) = tried(true, asked, |way| way.native.then(wrong));
         assert_eq!((chosen.unwrap(), tried_ways), (Way { algorithm: asked, native: false }, 2));
@@ -134,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn without_another_algorithm_the_translated_kernels_are_the_last() {
+    fn with_one_algorithm_the_translated_kernels_are_the_last() {
         let mut ways = Ways::in_languages(true);
         assert!(!ways.takes(Err(refused())).unwrap());
         assert_eq!(ways.current(), Way { algorithm: None, native: false });
@@ -143,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_fails_is_not_tried_again() {
+    fn no_other_way_is_tried_on_a_lost_device() {
         let lost = || Error::DeviceLost { backend: "a fake".into(), why: "gone".into(), source: None };
         assert!(matches!(tried(true, None, |_| Some(lost())), (Err(Error::DeviceLost { .. }), 1)));
         assert!(matches!(tried(true, None, |_| Some(wrong())), (Err(Error::SelfTest { .. }), 3)));

@@ -1,4 +1,4 @@
-//! What one call uses on the device: scratch, staging, and launches that are bound to them.
+//! `Workspace`: the memory of one call on the device, with the launches that are bound to it.
 
 use crate::bind::Part;
 use crate::down::Down;
@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use wgpu::{Buffer, BufferUsages};
 
-/// How many sorts stay bound for later calls of the same kind.
+/// The number of sorts that stay bound, for later calls with the same request.
 const KEPT: usize = 32;
 
 /// A sort, and whether it uses native kernels.
 pub(crate) type Bindable = (Request, bool);
 
-/// What a call copies: the lengths in bytes of the slices that go up, and of those that come down.
+/// The copies of a call: the lengths in bytes of the slices to upload, and of those to download.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Staging<'a> {
     pub(crate) up: &'a [usize],
@@ -31,27 +31,29 @@ struct BoundSort {
     bytes: u64,
 }
 
+/// The scratch and staging of one call.
 #[derive(Default)]
 pub(crate) struct Workspace {
     buffers: BTreeMap<Role, Buffer>,
-    /// Bound sorts. The one that was used last is the last.
+    /// Bound sorts, in the order of their last use.
     launches: Vec<BoundSort>,
     pub(crate) up: Up,
     pub(crate) down: Down,
 }
 
 impl Workspace {
-    /// Bytes on the device, and on the host where the device sees them.
+    /// Returns the bytes of all buffers, staging included.
     pub(crate) fn bytes(&self) -> u64 {
         self.buffers.values().map(Buffer::size).sum::<u64>() + self.up.bytes() + self.down.bytes()
     }
 
-    /// Bytes of the buffers that this sort is bound to; `None` if it is not bound.
+    /// Returns the bytes of the buffers that this sort is bound to; `None` if it is not bound.
     pub(crate) fn bound_bytes(&self, sort: &Bindable) -> Option<u64> {
         self.launches.iter().find(|bound| bound.sort == *sort).map(|bound| bound.bytes)
     }
 
-    /// The most bytes that it has after each of these buffers has grown to what is needed, and `staging` has been copied.
+    /// Returns the most bytes that the workspace has after a call. Its buffers then have grown to `needs`, and its staging
+    /// has made the copies of `staging`.
     pub(crate) fn bytes_with(&self, needs: &[(Role, u64)], staging: Staging<'_>) -> u64 {
         let size = |role| self.buffers.get(&role).map_or(0, Buffer::size);
         let more = needs.iter().map(|&(role, bytes)| allocated_bytes(bytes).saturating_sub(size(role)));
@@ -59,17 +61,18 @@ impl Workspace {
         buffers + self.up.bytes_with(staging.up) + self.down.bytes_with(staging.down)
     }
 
-    /// A buffer that has been grown.
+    /// Returns a buffer that [`grow`](Workspace::grow) has created.
     pub(crate) fn buffer(&self, role: Role) -> &Buffer {
         &self.buffers[&role]
     }
 
-    /// A buffer; `None` if it was never grown.
+    /// Returns a buffer; `None` if it has not been created.
     pub(crate) fn find(&self, role: Role) -> Option<&Buffer> {
         self.buffers.get(&role)
     }
 
-    /// Makes sure that a buffer has `bytes` bytes. If it has to be replaced, all bound sorts are forgotten.
+    /// Replaces a buffer that has fewer than `bytes` bytes. Then it also drops all bound sorts, because they refer to the
+    /// old buffer.
     pub(crate) fn grow(&mut self, gpu: &Gpu, role: Role, bytes: u64) -> Result<(), Error> {
         if self.buffers.get(&role).is_some_and(|buffer| buffer.size() >= bytes) {
             return Ok(());
@@ -85,7 +88,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Returns the launches of a sort, bound to buffers that are large enough.
+    /// Returns the launches of a sort. Grows the buffers and binds them if the sort is not bound yet.
     pub(crate) fn launches(&mut self, gpu: &Arc<Gpu>, sort: Bindable) -> Result<Arc<Launches>, Error> {
         if let Some(at) = self.launches.iter().position(|bound| bound.sort == sort) {
             self.launches[at..].rotate_left(1);
@@ -106,7 +109,7 @@ impl Workspace {
         Ok(launches)
     }
 
-    /// Binds a sort of the caller's buffers, which `given` gives, with scratch of this workspace.
+    /// Binds a sort to the caller's buffers, which `given` returns, and to scratch of this workspace.
     pub(crate) fn bind<'b>(
         &mut self,
         gpu: &Arc<Gpu>,

@@ -1,7 +1,7 @@
-//! The conformance suite on this machine's adapter, each way to sort by itself.
+//! The conformance suite on this machine's adapter, once for each algorithm.
 //!
-//! Lengths lie around the tiles that the plans for this very device have. On adapters that run on the CPU a part of the cases is drawn;
-//! `--full` runs all of them, `POLYSORT_LONGEST` limits the lengths.
+//! The lengths lie around the tiles of the plans for this device. On an adapter that runs on the CPU, a part of the cases is drawn. `--full`
+//! runs all cases; `POLYSORT_LONGEST` limits the lengths.
 
 mod support;
 
@@ -24,7 +24,7 @@ fn main() {
         config.algorithm = Some(algorithm);
         config
     };
-    // Several batches, of buckets that are not all small.
+    // The inputs have several batches, and buckets both small and large.
     let mut hybrid = by(Algorithm::MsdHybrid);
     (hybrid.batch, hybrid.small_bucket) = (Some(20_000), Some(300));
     let suite_is_full = suite.is_full();
@@ -39,7 +39,7 @@ fn main() {
     ];
     for (seed, (name, config)) in (0..).zip(ways) {
         let name = format!("wgpu, {name}");
-        // Without a device every trial will say so.
+        // If the device does not open, each trial reports the error.
         let Ok(backend) = WgpuBackend::open_with(config) else {
             suite.enter_with(&name, Plan::up_to(0, false), move || WgpuBackend::open_with(config));
             continue;
@@ -51,17 +51,17 @@ fn main() {
         }
         let takes = |check: &str| match config.algorithm {
             _ if suite_is_full => true,
-            // Few keys of 16 bits are sorted otherwise, unless it is asked for.
+            // By default, short inputs of 16 bits are not sorted by counting.
             Some(Algorithm::Counting) => ["u16 sort", "i16 sort", "f16 sort"].contains(&check),
             Some(Algorithm::WideDigits | Algorithm::MsdHybrid) if support::compiles_slowly(&backend) => {
                 ["u32 sort", "u32 argsort"].contains(&check)
             }
             _ if support::compiles_slowly(&backend) && !is_common(check) => false,
-            // The kernels for segments are the same for all keys of a width, and whatever the algorithm.
+            // All keys of one width have the same kernels for segments, and all algorithms have the same.
             _ if is_of_segments(check) && support::is_software(&backend) && !stands_for_segments(&backend, config, check) => {
                 false
             }
-            // Other keys are sorted so in any case.
+            // For other keys, OneSweep is the planner's choice anyway.
             Some(Algorithm::OneSweep) if support::is_software(&backend) => bits(check) == 8,
             Some(Algorithm::WideDigits | Algorithm::MsdHybrid) if support::is_software(&backend) => is_common(check),
             None if config.subgroups => true,
@@ -72,36 +72,36 @@ fn main() {
     suite.run()
 }
 
-/// Whether there is memory for counters of so many digits.
+/// Whether the counters of wide digits fit workgroup memory.
 fn has_wide_digits(facts: &Facts) -> bool {
     let spec = Spec::new::<u64>(Masks::UNSIGNED, 0, 64).expect("a spec of all bits");
     let request = Request::keys(64, spec, 1 << 16);
     SortPlan::new(Request { algorithm: Some(Algorithm::WideDigits), ..request }, facts).is_ok()
 }
 
-/// The key and the operation of a check.
+/// Returns the key and the operation of a check.
 fn named(check: &str) -> (&str, &str) {
     check.split_once(' ').expect("a key and an operation")
 }
 
-/// Whether a check is of those that stand for all where kernels take long to compile.
+/// Whether a check is one of the few that run on devices that compile slowly.
 fn is_common(check: &str) -> bool {
     ["u32 sort", "u32 sort_pairs", "u32 argsort", "u32 top_k", "u64 sort"].contains(&check)
 }
 
-/// Whether a check sorts segments, as those do where more is selected of them than a group holds.
+/// Whether a check sorts segments. A selection of more keys than fit a workgroup also sorts them.
 fn is_of_segments(check: &str) -> bool {
     named(check).1.ends_with("_segments")
 }
 
-/// Whether such a check is run, on a device that runs on the CPU: where kernels compile at once those of all widths are.
+/// Whether a check of segments runs on a device that runs on the CPU. On SwiftShader, which compiles fast, one check of each width runs.
 fn stands_for_segments(backend: &WgpuBackend, config: Config, check: &str) -> bool {
     let key = named(check).0;
     let is_key = key == "u32" || support::is_slow(backend) && ["u8", "u16", "u64", "u128"].contains(&key);
     config.algorithm.is_none() && is_key
 }
 
-/// Bits of the keys of a check.
+/// Returns the bits of the keys of a check; 0 for keys that [`is_cheap`] does not distinguish.
 fn bits(check: &str) -> u32 {
     match named(check).0 {
         "u8" | "i8" | "bool" => 8,
@@ -111,7 +111,7 @@ fn bits(check: &str) -> u32 {
     }
 }
 
-/// Whether a check compiles no kernel by counters that takes long.
+/// Whether a check compiles no slow kernel that ranks with counters.
 fn is_cheap(backend: &WgpuBackend, check: &str) -> bool {
     let (_, operation) = named(check);
     let payload = match operation {
@@ -122,7 +122,7 @@ fn is_cheap(backend: &WgpuBackend, check: &str) -> bool {
     support::is_cheap(backend, bits(check), payload)
 }
 
-/// The cases for a device that is opened like this.
+/// Returns the cases for a device that is opened with `config`.
 fn plan(suite: &Suite, config: Config, backend: &WgpuBackend, seed: u64) -> Plan {
     let longest = match (suite.is_full(), support::is_slow(backend)) {
         (true, false) => 3_000_000,
@@ -143,7 +143,7 @@ fn plan(suite: &Suite, config: Config, backend: &WgpuBackend, seed: u64) -> Plan
     plan.sampled(cases, seed).segmented_up_to(700)
 }
 
-/// Lengths at which the plans for keys of `W` take another tile, another group, or other kernels.
+/// Returns the lengths at which the plans for keys of `W` change their tile or their kernels.
 fn boundaries<W: Word>(facts: &Facts, config: Config) -> Vec<usize> {
     let spec = Spec::new::<W>(Masks::float(W::BITS), 0, W::BITS).expect("a spec of all bits");
     let payloads = (1..=4).map(Payload::Words).chain([Payload::None, Payload::Indices]);

@@ -1,4 +1,4 @@
-//! What goes wrong with devices: each time an error that says so, no panic, and the slices as they were.
+//! Failures of devices: each gives an error that names it, no panic, and leaves the slices as they were.
 
 mod support;
 
@@ -10,10 +10,10 @@ use std::process::Command;
 use std::sync::Mutex;
 use support::{config, ensure, failed};
 
-/// Set in a process whose driver is hidden, to what it is to do there.
+/// The environment variable that makes this program run [`without_driver`].
 const HIDDEN: &str = "POLYSORT_TEST_WITHOUT_DRIVER";
 
-/// Set in a process that is to run out of memory.
+/// The environment variable that makes this program run [`without_memory`].
 const STARVED: &str = "POLYSORT_TEST_WITHOUT_MEMORY";
 
 fn main() {
@@ -30,24 +30,24 @@ fn main() {
     support::run("faults", |label| {
         let trial = |what: &str, run: fn() -> Result<(), Failed>| support::trial(label, what, run);
         let mut trials: Vec<Trial> = vec![
-            trial("no driver", no_driver),
-            trial("an adapter on the CPU is no GPU unless asked for", software_is_refused),
-            trial("too long", too_long),
-            trial("too long, with values", too_long_with_values),
-            trial("too long, packed keys", too_long_packed),
-            trial("device lost before a sort", lost_before),
-            trial("device lost between sorts", lost_between),
-            trial("device lost during a sort", lost_during),
-            trial("memory that was given back is had again", released),
+            trial("without a driver, opening a device is an error", no_driver),
+            trial("an adapter on the CPU is not opened unless it is allowed", software_is_refused),
+            trial("too many keys are refused", too_long),
+            trial("too many keys with values are refused", too_long_with_values),
+            trial("too many packed keys are refused", too_long_packed),
+            trial("a sort on a lost device is an error", lost_before),
+            trial("a device that is lost between two sorts is an error", lost_between),
+            trial("a device that is lost during a sort is an error", lost_during),
+            trial("memory that was freed is allocated again", released),
         ];
-        // Mesa's software driver does not survive memory that it is refused.
+        // Mesa's software driver crashes if an allocation fails.
         if !label.contains("lavapipe") && !label.contains("llvmpipe") {
-            trials.push(trial("out of memory", out_of_memory));
+            trials.push(trial("a device without free memory is an error, and sorts again later", out_of_memory));
         }
-        // The shared device is the one that anybody would get.
+        // The shared device opens with the default configuration only.
         if config() == Config::default() || std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some() {
             trials.push(trial("a lost shared device is opened again", global_opens_again));
-            trials.push(trial("a fallback sorts on the CPU, and then on the device again", fallback));
+            trials.push(trial("a fallback sorts on the CPU after a loss, and then on a new device", fallback));
         }
         trials
     })
@@ -60,7 +60,7 @@ fn no_driver() -> Result<(), Failed> {
     let output = child.env("POLYSORT_SOFTWARE_GPU", "1").output()?;
     let (out, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     println!("{out}");
-    // On systems whose adapters come from elsewhere nothing is hidden.
+    // The environment variables hide Vulkan drivers only: other systems have other adapters.
     let hidden = out.starts_with("unavailable: ") && out.contains("driver");
     let elsewhere = cfg!(not(target_os = "linux")) && out.starts_with("opened");
     ensure(output.status.success() && (hidden || elsewhere), || format!("it said {out:?} and {errors:?}"))
@@ -69,7 +69,7 @@ fn no_driver() -> Result<(), Failed> {
 fn without_driver() {
     match WgpuBackend::open() {
         Err(error @ Error::Unavailable { .. }) => {
-            // Again, by the shared way, and with a CPU to fall back to.
+            // The same with the shared device, and with a fallback to the CPU.
             assert!(matches!(WgpuBackend::global(), Err(Error::Unavailable { .. })));
             let fallback = Fallback::<WgpuBackend, RayonBackend>::open().expect("there is a CPU");
             let mut keys = [3, 1, 2];
@@ -89,7 +89,7 @@ fn software_is_refused() -> Result<(), Failed> {
         Ok(backend) => ensure(!support::is_software(&backend), || format!("{} was opened", backend.name())),
         Err(error @ Error::Unavailable { .. }) => {
             let name = WgpuBackend::open_with(config()).map_err(failed)?.info().name.clone();
-            ensure(error.to_string().contains(&name), || format!("{error} does not say that {name} was passed over"))
+            ensure(error.to_string().contains(&name), || format!("{error} does not name {name}, which was not opened"))
         }
         Err(error) => Err(failed(error)),
     }
@@ -117,7 +117,7 @@ fn too_long_with_values() -> Result<(), Failed> {
 
 fn too_long_packed() -> Result<(), Failed> {
     let backend = WgpuBackend::open_with(config()).map_err(failed)?;
-    // While they are sorted, keys of 16 bits take a word each.
+    // A key of 16 bits takes a word while it is sorted.
     let limit = backend.limits().longest(size_of::<u32>());
     let mut keys = long::<u16>(limit)?;
     refused(backend.sort(&mut keys), limit)?;
@@ -134,14 +134,14 @@ fn lost_before() -> Result<(), Failed> {
 fn lost_between() -> Result<(), Failed> {
     let backend = WgpuBackend::open_with(config()).map_err(failed)?;
     sorts(&backend)?;
-    ensure(!backend.is_lost(), || "the device counts as lost".into())?;
+    ensure(!backend.is_lost(), || "the device is reported as lost".into())?;
     backend.device().destroy();
     is_lost(&backend)?;
-    // Every handle knows.
+    // Other handles report the loss too.
     is_lost(&backend.clone())
 }
 
-/// Whatever a sort was doing when the device went: the slice is as it was, or sorted.
+/// Destroys a device at several times during sorts. Each slice must be as it was, or sorted.
 fn lost_during() -> Result<(), Failed> {
     let mut random = support::random(7);
     let keys: Vec<u32> = (0..200_000).map(|_| random() as u32).collect();
@@ -174,7 +174,7 @@ fn lost_during() -> Result<(), Failed> {
     ensure(lost == 8, || format!("{lost} devices were lost"))
 }
 
-/// Held by what loses the shared device of the process.
+/// The lock of trials that destroy the shared device of the process.
 static SHARED: Mutex<()> = Mutex::new(());
 
 fn global_opens_again() -> Result<(), Failed> {
@@ -199,7 +199,7 @@ fn fallback() -> Result<(), Failed> {
     let report = both.report();
     let reason = matches!(report.last_reason, Some(Error::DeviceLost { .. }));
     ensure((report.taken, report.fell_back) == (1, 1) && reason, || format!("{report:?}"))?;
-    // What is too long for the device is not for the CPU.
+    // Keys that are too many for the device fall back to the CPU.
     let backend = WgpuBackend::open_with(config()).map_err(failed)?;
     let limit = backend.limits().longest(size_of::<u128>());
     let both = Fallback::new(Ok(backend), RayonBackend::open().map_err(failed)?);
@@ -208,7 +208,7 @@ fn fallback() -> Result<(), Failed> {
         both.sort(&mut keys).map_err(failed)?;
         ensure(keys.is_sorted() && both.report().fell_back == 1, || format!("{:?}", both.report()))?;
     }
-    // The shared one takes its device up again.
+    // The shared fallback opens a new device after a loss.
     let shared = Fallback::<WgpuBackend, RayonBackend>::global().map_err(failed)?;
     if let Ok(device) = shared.primary() {
         device.device().destroy();
@@ -230,16 +230,16 @@ fn released() -> Result<(), Failed> {
 }
 
 fn out_of_memory() -> Result<(), Failed> {
-    // In a process of its own: it takes the memory away from all that runs in it.
+    // The test limits the memory of its whole process, so it runs in a process of its own.
     let output = Command::new(std::env::current_exe()?).env(STARVED, "1").output()?;
     let (out, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     println!("{out}");
-    ensure(output.status.success() && out.ends_with("out of memory, and back\n"), || format!("it said {out:?} and {errors:?}"))
+    ensure(output.status.success() && out.ends_with("out of memory, and back\n"), || format!("it printed {out:?} and {errors:?}"))
 }
 
 fn without_memory() -> Result<(), Failed> {
     let backend = WgpuBackend::open_with(config()).map_err(failed)?;
-    // Everything but the memory is there before: pipelines, threads, staging.
+    // A first sort compiles the kernels, and starts the threads: only memory is missing later.
     let mut random = support::random(5);
     let keys: Vec<u32> = (0..1 << 24).map(|_| random() as u32).collect();
     let (mut unsorted, mut short) = (keys.clone(), keys[..300_000].to_vec());
@@ -254,13 +254,13 @@ fn without_memory() -> Result<(), Failed> {
         loop {
             match SortBuffer::<u32>::with_capacity(&backend, 1 << 26) {
                 Ok(buffer) if ballast.len() < 4096 => ballast.push(buffer),
-                Ok(_) => return Err("a device that is never full".into()),
+                Ok(_) => return Err("the device never runs out of memory".into()),
                 Err(error) => break Err(error),
             }
         }
     };
     ensure(matches!(refused, Err(Error::OutOfMemory { asked, .. }) if asked > 0), || format!("{refused:?}"))?;
-    ensure(unsorted == keys, || "the keys were touched".into())?;
+    ensure(unsorted == keys, || "the keys were changed".into())?;
     drop(ballast);
     backend.sort(&mut unsorted).map_err(failed)?;
     ensure(unsorted.is_sorted(), || "not sorted afterwards".into())?;
@@ -268,7 +268,7 @@ fn without_memory() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Lets this process have so many bytes more than it has, or as many as it likes again.
+/// Limits the address space of this process to its size plus `more` bytes, or removes the limit.
 fn limit_memory(more: Option<u64>) -> Result<(), Failed> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let size = status.lines().find_map(|line| line.strip_prefix("VmSize:")).ok_or("no VmSize")?;
@@ -279,7 +279,7 @@ fn limit_memory(more: Option<u64>) -> Result<(), Failed> {
     ensure(set.success(), || "the limit was not set".into())
 }
 
-/// One element more than `limit`: descending at the ends, and nothing between, so that it takes no memory.
+/// Returns `limit + 1` elements: descending at both ends, and zeros between, so that the zeros take no memory.
 fn long<T: bytemuck::Pod + From<u8>>(limit: u64) -> Result<Vec<T>, Failed> {
     let mut elements: Vec<T> = bytemuck::zeroed_vec(usize::try_from(limit)? + 1);
     for i in 0..8 {
@@ -294,32 +294,32 @@ fn untouched<T: bytemuck::Pod + From<u8> + PartialEq>(elements: &[T]) -> Result<
     let last = elements.len() - 1;
     let zero = T::from(0);
     let ends = (0..8).all(|i| elements[i] == T::from(200 - i as u8) && elements[last - i] == T::from(1 + i as u8));
-    ensure(ends && elements[8..last - 7].iter().all(|&element| element == zero), || "the slice was touched".into())
+    ensure(ends && elements[8..last - 7].iter().all(|&element| element == zero), || "the slice was changed".into())
 }
 
 fn refused(result: Result<(), Error>, most: u64) -> Result<(), Failed> {
     match result {
         Err(Error::TooLong { asked, limit, .. }) if (asked, limit) == (most + 1, most) => Ok(()),
-        other => Err(format!("{other:?} where {most} is the limit").into()),
+        other => Err(format!("{other:?}, and the limit is {most}").into()),
     }
 }
 
-/// That a backend whose device is gone says so and touches nothing, whatever it is asked.
+/// Checks that every call on a lost device is an error and changes nothing.
 fn is_lost(backend: &WgpuBackend) -> Result<(), Failed> {
     for len in [2, 500, 100_000] {
         let keys: Vec<u32> = (0..len).rev().collect();
         let mut unsorted = keys.clone();
         let result = backend.sort(&mut unsorted);
-        ensure(matches!(result, Err(Error::DeviceLost { .. })) && unsorted == keys, || format!("a sort gave {result:?}"))?;
+        ensure(matches!(result, Err(Error::DeviceLost { .. })) && unsorted == keys, || format!("a sort returned {result:?}"))?;
         let (mut unsorted, mut values) = (keys.clone(), keys.clone());
         let result = backend.sort_pairs(&mut unsorted, &mut values);
         let kept = unsorted == keys && values == keys;
-        ensure(matches!(result, Err(Error::DeviceLost { .. })) && kept, || format!("a sort of pairs gave {result:?}"))?;
+        ensure(matches!(result, Err(Error::DeviceLost { .. })) && kept, || format!("a sort of pairs returned {result:?}"))?;
         let result = backend.argsort(&keys);
-        ensure(matches!(result, Err(Error::DeviceLost { .. })), || format!("an argsort gave {result:?}"))?;
+        ensure(matches!(result, Err(Error::DeviceLost { .. })), || format!("an argsort returned {result:?}"))?;
     }
-    ensure(backend.is_lost(), || "it does not say that it is lost".into())?;
-    ensure(backend.recounts().is_err(), || "it still counts".into())
+    ensure(backend.is_lost(), || "the backend does not report the loss".into())?;
+    ensure(backend.recounts().is_err(), || "recounts are still read".into())
 }
 
 fn sorts(backend: &impl Backend) -> Result<(), Failed> {

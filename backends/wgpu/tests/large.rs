@@ -1,6 +1,6 @@
-//! Long sorts on a real GPU, against the CPU backend: the longest that a binding holds, and many of random lengths.
+//! Long sorts on a real GPU, compared with the CPU backend: the longest that fit a binding, and many of random lengths.
 //!
-//! They run with `--full`, where the adapter is no software; else each is ignored and says so.
+//! They run with `--full` on a real GPU. Otherwise each of them is reported as ignored.
 
 mod support;
 
@@ -11,7 +11,7 @@ use polysort_rayon::RayonBackend;
 use polysort_wgpu::WgpuBackend;
 use rayon::prelude::*;
 
-/// Random lengths that each operation is tried with.
+/// The number of random lengths for each type of key.
 const SEEDS: u64 = 200;
 
 fn main() {
@@ -22,12 +22,12 @@ fn main() {
     let runs = !full.is_empty() && WgpuBackend::open_with(support::config()).is_ok_and(|gpu| !support::is_software(&gpu));
     let trial = |what: &str, run: fn() -> Result<(), Failed>| support::trial(&label, what, run).with_ignored_flag(!runs);
     let trials: Vec<Trial> = vec![
-        trial("2^29 - 1 keys of 32 bits", || longest::<u32>((1 << 29) - 1)),
-        trial("2^28 - 1 keys of 64 bits", || longest::<u64>((1 << 28) - 1)),
-        trial("200 seeds of keys of 32 bits", seeds::<u32>),
-        trial("200 seeds of keys of 64 bits", seeds::<u64>),
-        trial("200 seeds of keys of 16 bits", seeds::<u16>),
-        trial("all patterns of 2^26 keys", patterns),
+        trial("2^29 - 1 keys of 32 bits are sorted", || longest::<u32>((1 << 29) - 1)),
+        trial("2^28 - 1 keys of 64 bits are sorted", || longest::<u64>((1 << 28) - 1)),
+        trial("200 inputs of keys of 32 bits are sorted", seeds::<u32>),
+        trial("200 inputs of keys of 64 bits are sorted", seeds::<u64>),
+        trial("200 inputs of keys of 16 bits are sorted", seeds::<u16>),
+        trial("2^26 keys of each pattern are sorted", patterns),
     ];
     libtest_mimic::run(&Arguments::from_iter(rest), trials).exit()
 }
@@ -50,7 +50,7 @@ fn longest<W: Word + polysort_core::MaskKey>(len: usize) -> Result<(), Failed> {
     support::ensure(found == expected, || "the answer is wrong".into())
 }
 
-/// Keys alone, pairs and indices, of few bits so that a sort that is not stable is seen.
+/// Sorts keys, pairs and indices. The keys have few bits, so that an unstable sort gives another result.
 fn seeds<W: Word + polysort_core::MaskKey>() -> Result<(), Failed> {
     let gpu = WgpuBackend::open_with(support::config()).map_err(support::failed)?;
     let cpu = RayonBackend::default();

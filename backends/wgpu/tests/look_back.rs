@@ -1,4 +1,4 @@
-//! Tiles that are made to starve: whoever needs their counts counts them itself, and the answer stays right.
+//! Blocked tiles, which publish no counts: other workgroups recount them, and the result stays right.
 
 mod support;
 
@@ -8,7 +8,7 @@ use polysort_kit::{Case, Oracle, Pattern, TestKey};
 use polysort_shaders::plan::{Algorithm, Blocked, Payload, Request, SortPlan};
 use polysort_wgpu::WgpuBackend;
 
-/// Enough tiles for every way to block them: one of 512 is the 256th.
+/// Tiles of each sort. With [`Blocked::one_of`] 512, the blocked tile is the 256th.
 const TILES: u32 = 300;
 
 fn main() {
@@ -25,12 +25,12 @@ fn main() {
         let mut trials: Vec<Trial> = vec![];
         for (name, blocked) in ways {
             let trial = |what: &str, run: fn(Blocked) -> Result<(), Failed>| {
-                support::trial(label, &format!("blocked tiles: {name}, {what}"), move || run(blocked))
+                support::trial(label, &format!("with blocked tiles ({name}), {what} is right"), move || run(blocked))
             };
-            trials.push(trial("u128", |blocked| keys::<u128>(blocked, Options::ascending().bits(59..75))));
-            trials.push(trial("f64 descending", |blocked| keys::<f64>(blocked, Options::descending().bits(40..64))));
-            trials.push(trial("i32 with u128", |blocked| pairs::<i32>(blocked, Options::ascending())));
-            trials.push(trial("u16 argsort", |blocked| argsort::<u16>(blocked, Options::descending())));
+            trials.push(trial("a sort of u128", |blocked| keys::<u128>(blocked, Options::ascending().bits(59..75))));
+            trials.push(trial("a descending sort of f64", |blocked| keys::<f64>(blocked, Options::descending().bits(40..64))));
+            trials.push(trial("a sort of i32 with u128", |blocked| pairs::<i32>(blocked, Options::ascending())));
+            trials.push(trial("an argsort of u16", |blocked| argsort::<u16>(blocked, Options::descending())));
         }
         trials
     })
@@ -68,7 +68,7 @@ fn argsort<K: TestKey>(blocked: Blocked, options: Options) -> Result<(), Failed>
     counted(&backend, blocked)
 }
 
-/// A backend whose tiles are blocked, and keys for `TILES` of them, the last one not full.
+/// Opens a backend with blocked tiles. Returns it with keys for [`TILES`] tiles, of which the last is partial.
 fn start<K: TestKey>(blocked: Blocked, payload: Payload) -> Result<(WgpuBackend, Vec<K>), Failed> {
     let mut config = support::config();
     (config.algorithm, config.blocked) = (Some(Algorithm::OneSweep), blocked);
@@ -79,7 +79,7 @@ fn start<K: TestKey>(blocked: Blocked, payload: Payload) -> Result<(WgpuBackend,
         let request = Request { payload, algorithm: config.algorithm, ..request };
         SortPlan::new(request, backend.facts()).map_err(support::failed)
     };
-    // Longer sorts can have larger tiles.
+    // The tile depends on the length, and the length on the tile.
     let (mut tile, mut len) = (0, 1 << 16);
     while tile != plan(len as u64)?.tile {
         tile = plan(len as u64)?.tile;
@@ -90,17 +90,17 @@ fn start<K: TestKey>(blocked: Blocked, payload: Payload) -> Result<(WgpuBackend,
     Ok((backend, keys))
 }
 
-/// The stable order.
+/// Returns the permutation of a stable sort.
 fn order<K: TestKey>(keys: &[K], options: Options) -> Vec<u32> {
     Oracle::new(keys, Case { pattern: Pattern::Uniform, len: keys.len(), options, seed: 0 }).permutation()
 }
 
-/// That every missing tile was counted by another in the sort, in each pass at least once.
+/// Checks that other workgroups have counted each blocked tile at least once in each pass.
 fn counted(backend: &WgpuBackend, blocked: Blocked) -> Result<(), Failed> {
-    // Nobody needs the last one.
+    // No tile needs the counts of the last one.
     let missing = (0..TILES - 1).filter(|&tile| blocked.contains(tile)).count() as u32;
     let recounts = backend.recounts().map_err(support::failed)?;
-    println!("{recounts} tiles were counted for others");
-    // There are two passes at least.
-    support::ensure(recounts >= 2 * missing, || format!("{recounts} tiles were counted for others, {missing} were missing"))
+    println!("{recounts} recounts");
+    // Each of these sorts has at least two passes.
+    support::ensure(recounts >= 2 * missing, || format!("{recounts} recounts, and {missing} tiles were blocked"))
 }

@@ -1,4 +1,4 @@
-//! The checks of vector search on this machine's adapter: as it is, without subgroup operations, and with stores in many pages.
+//! The checks of vector search on this machine's adapter: with all features, without subgroup operations, and with stores of many pages.
 
 #[path = "support/mod.rs"]
 mod support;
@@ -8,7 +8,7 @@ use polysort_core::vector::{Precision, Search, Shape, VectorSearch, VectorStore}
 use polysort_kit::vector_checks;
 use polysort_wgpu::{Config, WgpuBackend};
 
-/// Bytes of a binding that make pages of all but the smallest stores.
+/// The largest binding in bytes, so small that most stores have several pages.
 const SMALL_BINDING: u64 = 1 << 16;
 
 fn main() {
@@ -20,7 +20,7 @@ fn main() {
             [("", support::config()), (", no subgroups", support::config_without_subgroups()), (", paged", paged)]
         {
             for check in vector_checks::<WgpuBackend>() {
-                // Only what selects the nearest has subgroups.
+                // Only the selection of the nearest vectors uses subgroups.
                 if !config.subgroups && !check.name.contains("nearest") {
                     continue;
                 }
@@ -31,13 +31,13 @@ fn main() {
                 trials.push(support::trial(&format!("{label}{name}"), check.name, run));
             }
         }
-        trials.push(support::trial(label, "pages are searched as one store", move || pages_agree(paged)));
-        trials.push(support::trial(label, "calls that do not block", || pollster::block_on(twins())));
+        trials.push(support::trial(label, "a store of many pages gives the results of one page", move || pages_agree(paged)));
+        trials.push(support::trial(label, "async variants give the right results", || pollster::block_on(async_variants())));
         trials
     })
 }
 
-/// A store that takes many bindings, and the same in one.
+/// Compares a store of many pages with a store of one page.
 fn pages_agree(paged: Config) -> Result<(), Failed> {
     let mut random = support::random(5);
     let (dimension, capacity) = (70, 3000);
@@ -53,7 +53,7 @@ fn pages_agree(paged: Config) -> Result<(), Failed> {
             let backend = WgpuBackend::open_with(config).map_err(support::failed)?;
             let shape = Shape::new(dimension, capacity).precision(precision);
             let mut store = backend.vector_store(shape).map_err(support::failed)?;
-            // In two parts, neither of which ends where a page does.
+            // Writes two parts, and no page ends where the first part ends.
             let (first, rest) = vectors.split_at(dimension * 1001);
             store.write(1001, rest).map_err(support::failed)?;
             store.write(0, first).map_err(support::failed)?;
@@ -71,7 +71,7 @@ fn pages_agree(paged: Config) -> Result<(), Failed> {
     Ok(())
 }
 
-async fn twins() -> Result<(), Failed> {
+async fn async_variants() -> Result<(), Failed> {
     let backend = WgpuBackend::open_with(support::config()).map_err(support::failed)?;
     let mut store = backend.vector_store(Shape::new(2, 4)).map_err(support::failed)?;
     store.write_async(1, &[0.0, 1.0, 2.0, 3.0]).await.map_err(support::failed)?;

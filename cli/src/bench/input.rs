@@ -8,7 +8,7 @@ use core::cmp::Ordering;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// Shorter arrays are measured in batches of about this many keys. So many fit the cache, and no branch predictor learns them.
+/// Shorter arrays are measured in batches of about this many keys. A batch fits the cache, and is too long for a branch predictor to learn.
 const BATCH_KEYS: usize = 1 << 16;
 
 /// The most keys of a segment of [`Op::SortSegments`].

@@ -19,7 +19,7 @@ pub(crate) struct Rounds {
 pub(crate) enum Verdict {
     /// Every answer was that of std's stable sort.
     Verified,
-    /// At least one answer was another one.
+    /// At least one answer was wrong.
     Wrong,
     /// The system returned an error. It did not run again.
     Failed(String),
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_of_the_runs() {
+    fn percentiles_are_times_of_runs() {
         let of = |nanos: &[u64]| Measured {
             system: "",
             backend: "",

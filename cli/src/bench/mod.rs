@@ -10,7 +10,7 @@
 //!
 //! 1. Short arrays come in batches of different arrays, which are timed together. With one array, a branch predictor would learn it.
 //! 2. Copies and comparisons are outside the timed part. What a system allocates for itself is inside.
-//! 3. Systems take turns. So a machine that becomes slower or faster does so for all of them.
+//! 3. Systems run in turn. So if the machine becomes slower or faster, it does so for all systems.
 
 mod args;
 mod backends;
@@ -46,7 +46,7 @@ use rayon::ThreadPoolBuilder;
 use std::io::Write;
 use std::path::Path;
 
-/// Measures all cases of the arguments, or what `--sweep` or `--probe` asks for.
+/// Measures all cases of the arguments, or runs `--sweep` or `--probe`.
 pub(crate) fn bench(args: &BenchArgs) -> Result<Outcome> {
     let run = match (args.sweep, args.probe) {
         (true, _) => sweep::sweep,

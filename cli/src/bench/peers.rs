@@ -1,4 +1,4 @@
-//! The peers: what users of std and rayon write for the same operation.
+//! The peers: the functions of std and rayon for the same operation.
 //!
 //! Floats are compared by `total_cmp`, as polysort orders them. Pairs are sorted by the stable sorts, which do what polysort does, and by
 //! rayon's unstable sort, which does less.

@@ -20,10 +20,10 @@ use polysort::gpu::{PassKind, Times, Tuned, WgpuBackend};
 use polysort::{Backend, Error};
 use std::io::Write;
 
-/// The fewest keys, unless `--sizes` is given. They take half a megabyte in both buffers together.
+/// The smallest number of keys, unless `--sizes` is given. These keys take half a megabyte in both buffers together.
 const FEWEST: usize = 62_500;
 
-/// The upper bound of the numbers of keys. So many take half a gigabyte, which no cache holds.
+/// The upper bound of the numbers of keys. These keys take half a gigabyte, which does not fit any cache.
 const MOST: usize = 1 << 26;
 
 /// Bytes of a key in both buffers together. A pass moves as many: it reads a key from one buffer and writes it to the other.
@@ -32,7 +32,7 @@ const KEY_BYTES: usize = 8;
 /// The least rate of a working set inside the cache, over the best rate.
 const INSIDE: f64 = 0.8;
 
-/// The least rate of passes in the cache, over the rate of passes through memory, for which the hybrid can pay (see above).
+/// The least gain for which the hybrid can pay: the rate of passes in the cache over the rate through memory (see above).
 const WORTH: f64 = 1.5;
 
 /// The name of the launches that are timed.
@@ -44,7 +44,7 @@ struct Point {
     passes: Times,
 }
 
-/// What the rates show.
+/// The conclusion from the rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Verdict {
     /// The index of the largest working set inside the cache. It is the last index if no end of the cache was seen.
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_has_rates_and_verdict() {
+    fn the_text_has_rates_and_a_verdict() {
         let point = |keys, micros| Point { keys, passes: [core::time::Duration::from_micros(micros)].into_iter().collect() };
         let points = [point(1_000_000, 8), point(2_000_000, 16), point(4_000_000, 80)];
         let rates: Vec<f64> = points.iter().map(rate).collect();

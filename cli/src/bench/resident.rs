@@ -9,7 +9,7 @@ use polysort::gpu::{Algorithm, Ask, Count, DeviceSorter, PassKind, Prepared, Pro
 use polysort::{AnyBackend, Backend, Error, MaskKey, RayonBackend, Sort};
 use std::time::{Duration, Instant};
 
-/// How long a device sorts before it is timed. The clock rate of an idle device is low.
+/// The time for which a device sorts before it is timed. The clock rate of an idle device is low.
 const WARM_UP: Duration = Duration::from_millis(500);
 
 /// The sorts that are submitted at a time while the device warms up.

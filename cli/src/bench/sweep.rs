@@ -10,7 +10,7 @@
 //!     store the best of the last, if it is faster by more than LEAST_GAIN
 //! ```
 //!
-//! 1. The built-in shape is timed again beside each candidate, and the ratio of the two counts. A clock rate that drifts does so for both.
+//! 1. The built-in shape is timed again beside each candidate, and only the ratio of the two times is used. A clock rate that drifts changes both times.
 //! 2. The first candidate is the built-in shape itself. Its ratio would be 1 without noise, and so shows how large the noise is.
 //! 3. The fastest of many shapes is fast in part by chance. So it is timed again, and only the second ratio counts.
 //! 4. The device's clock times the whole sort. The data is on the device before and after.
@@ -30,7 +30,7 @@ use polysort::gpu::{Facts, PassKind, PassShape, Prepared, Times, Tuned, WgpuBack
 use polysort::{AnyBackend, Backend, Error, MaskKey, store_tuned, stored_tuned};
 use std::io::Write;
 
-/// The default of `--sizes`. So many keys fit no cache, and their passes take nearly all of the time.
+/// The default of `--sizes`. These keys do not fit any cache, and their passes take nearly all of the time.
 const DEFAULT_SIZES: [usize; 1] = [1 << 24];
 
 /// The speed over that of the built-in shape above which a shape is stored. Less may be noise, and does not justify other kernels.
@@ -51,7 +51,7 @@ const REGISTERS: u32 = 100;
 /// Candidates for the number of slices in which a tile is written through workgroup memory.
 const SLICES: [u32; 2] = [2, 4];
 
-/// How often a shape is timed on each data set, and the number of data sets.
+/// The number of times that a shape is timed on each data set, and the number of data sets.
 #[derive(Clone, Copy, Debug)]
 struct Rounds {
     reps: usize,
@@ -243,7 +243,7 @@ fn candidates(kind: PassKind) -> impl Iterator<Item = PassShape> {
     GROUPS.into_iter().flat_map(of_group)
 }
 
-/// Returns shapes that were not tried, with two keys per thread more or less than the built-in shape or the [fastest](AGAIN) others.
+/// Returns the neighbors of the built-in shape and of the [fastest](AGAIN) others that were not tried: two keys per thread more or less.
 fn next_to_fastest(kind: PassKind, tried: &[(PassShape, Vec<Found>)]) -> Vec<PassShape> {
     let built_in = tried.first().map(|&(shape, _)| shape);
     let mut shapes = vec![];
@@ -264,8 +264,8 @@ fn fastest(tried: &[(PassShape, Vec<Found>)]) -> Vec<(PassShape, f64)> {
     by_speed(tried).into_iter().take_while(|&(_, gain)| gain > LEAST_GAIN).collect()
 }
 
-/// Returns the shapes that were right for all numbers of keys, the fastest first, and their speed over that of the built-in shape: the geometric
-/// mean over all numbers of keys.
+/// Returns the shapes that were right for all numbers of keys, the fastest first, and their speeds. A speed is over that of the built-in shape: the
+/// geometric mean over all numbers of keys.
 fn by_speed(tried: &[(PassShape, Vec<Found>)]) -> Vec<(PassShape, f64)> {
     let gain = |found: &Found| if let Found::Timed(_, gain) = found { Some(gain.ln()) } else { None };
     let mean = |found: &[Found]| {
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn candidates_are_shapes_and_fewer_keys_the_more_words_they_have() {
+    fn candidates_have_fewer_keys_for_more_words() {
         let mut most = u32::MAX;
         for kind in PassKind::ALL {
             let all: Vec<PassShape> = candidates(kind).collect();
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn all_numbers_of_keys_count_alike() {
+    fn all_numbers_of_keys_have_equal_weight() {
         let ones = [timed(1.0), timed(1.0)];
         // The mean of 2 x and 0.5 x is 1 x.
         assert_eq!(best_of([&ones, &[timed(2.0), timed(0.5)], &ones]), None);

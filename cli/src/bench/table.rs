@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 pub(crate) const CSV_HEADER: &str =
     "run,system,backend,algorithm,op,key,payload,pattern,order,n,scope,median_ns,p5_ns,p95_ns,min_ns,max_ns,reps,verified";
 
-/// What the numbers of [`text`] mean.
+/// The explanation of the numbers of [`text`].
 pub(crate) const LEGEND: &str =
     "Medians. The last column is the speed, as a multiple of the speed of the fastest of std and rayon.\n\n";
 

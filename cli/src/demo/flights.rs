@@ -11,15 +11,15 @@ use polysort::{AnyBackend, Options, Sort, TopK};
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-/// Minutes by which each flight arrived late; NaN for those that did not arrive as planned.
+/// Minutes by which each flight arrived late; NaN for a flight that did not arrive as planned.
 const DELAYS: &[u8] = include_bytes!("../../data/flights-arr-delay.npy");
 const AIRPORTS: &[u8] = include_bytes!("../../data/airports.csv");
 
-/// How many of the latest flights, and how many airports, are shown.
+/// The number of latest flights, and of airports, that are printed.
 const LATEST: usize = 10;
 const SHOWN_ROWS: usize = 3;
 
-/// Sorts the real data on each backend. Prints the findings of the first backend, and for each whether std's sort gives the same.
+/// Sorts the real data on each backend. Prints the results of the first backend, and for each backend whether std's sort gives the same.
 pub(crate) fn show(out: &mut dyn Write, backends: &[AnyBackend]) -> Result<Outcome> {
     let delays: Vec<f32> = Array::open(Source::embedded("flights-arr-delay.npy", Format::Npy, DELAYS), None)?.keys()?;
     let (by_altitude, by_latitude) = (airports("alt")?, airports("lat")?);
@@ -54,7 +54,7 @@ fn airports(column: &str) -> Result<Table> {
     Table::read(Source::embedded("airports.csv", Format::Csv, AIRPORTS), &args)
 }
 
-/// The findings of a backend.
+/// The results of a backend.
 struct Found {
     sorted: Vec<f32>,
     time: Duration,

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use bytemuck::Pod;
 use std::io::{self, ErrorKind, Read, Write};
 
-/// Bytes that are read or written at a time. So a progress bar moves, and input of unknown length takes no more memory than it needs.
+/// Bytes that are read or written at a time. Small chunks keep a progress bar moving, and limit the memory for input of unknown length.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// An array whose keys are not read yet.

@@ -1,4 +1,4 @@
-//! What is read: arrays of keys in .npy and .bin files, and tables in .csv files.
+//! Reads input files: arrays of keys in .npy and .bin files, and tables in .csv files.
 
 mod array;
 mod format;

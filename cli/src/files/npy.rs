@@ -39,7 +39,7 @@ const NAMES: [(Dtype, &str); 12] = [
     (Dtype::F64, "f8"),
 ];
 
-/// What a header specifies.
+/// The contents of a header.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) dtype: Dtype,

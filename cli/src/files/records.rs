@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn records_and_their_ends_are_all_of_the_text() -> Result<()> {
+    fn records_and_ends_of_lines_are_the_whole_text() -> Result<()> {
         // Every text of up to seven of these characters that closes its quotes.
         let letters = ['a', ',', '"', '\r', '\n'];
         let (mut whole, mut unclosed) = (0, 0);

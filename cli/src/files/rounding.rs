@@ -7,7 +7,7 @@ pub(crate) fn overflows<K: Key>(key: K, field: &str) -> bool {
     key.float().is_some_and(f64::is_infinite) && field.contains(|char: char| char.is_ascii_digit())
 }
 
-/// Whether a field is an integer, perhaps with zeros after a decimal point, and a float type reads it as another one.
+/// Whether a field is an integer that a float type reads as another one. There may be zeros after a decimal point.
 pub(crate) fn is_rounded<K: Key>(key: K, field: &str) -> bool {
     let Some(float) = key.float().filter(|_| field.len() > K::EXACT_DIGITS) else { return false };
     let (integer, fraction) = field.trim_start_matches(['+', '-']).split_once('.').unwrap_or((field, ""));

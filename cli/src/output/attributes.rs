@@ -7,7 +7,7 @@
 //! finish    setuid, setgid and sticky bits, which a write clears; only if owner and group are the same
 //! ```
 //!
-//! At no moment may anybody read or write the new file who may not read or write the old one.
+//! At no time can a user read or write the new file who cannot read or write the old one.
 
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -28,13 +28,13 @@ const SPECIAL: [(u32, &str); 3] = [(0o4000, "setuid"), (0o2000, "setgid"), (0o10
 
 const GROUP: u32 = 0o070;
 
-/// What a file keeps of the one that it replaces.
+/// The attributes of the replaced file that the new file keeps.
 pub(crate) struct Attributes {
     metadata: Metadata,
     xattrs: Vec<(OsString, Vec<u8>)>,
     /// Whether the new file has the owner and the group of the old one.
     keeps_owner: bool,
-    /// What the new file does not keep, in words.
+    /// The attributes that the new file does not keep, in words.
     lost: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ impl Attributes {
         file.set_permissions(Permissions::from_mode(mode))
     }
 
-    /// Gives the owner and the group as far as this process may, and returns whether the file has the same group.
+    /// Gives the owner and the group as far as this process may. Returns whether the file has the same group.
     fn give_owner(&mut self, file: &File) -> io::Result<bool> {
         let (uid, gid) = (self.metadata.uid(), self.metadata.gid());
         let created = file.metadata()?;

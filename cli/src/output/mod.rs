@@ -1,4 +1,4 @@
-//! Where results go: to standard output, into a device, or into a file that is written completely or not at all.
+//! The output of a command: standard output, a device, or a file that is written completely or not at all.
 
 #[cfg(unix)]
 mod attributes;

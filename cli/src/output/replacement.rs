@@ -12,7 +12,7 @@ use {super::attributes::Attributes, crate::message::note};
 pub(crate) struct Replacement<'a> {
     path: &'a Path,
     unfinished: Unfinished,
-    /// What the file keeps of the one that it replaces.
+    /// The attributes of the replaced file that this file keeps.
     #[cfg(unix)]
     attributes: Option<Attributes>,
 }
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_stays_of_what_is_not_finished() {
+    fn a_file_that_is_not_finished_is_removed() {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("out.bin");
         std::fs::write(&path, "old").expect("a file");
@@ -103,7 +103,7 @@ mod tests {
     /// Between its creation and its change of owner, the file belongs to this process and its group. No poll sees so short a time.
     #[test]
     #[cfg(unix)]
-    fn nobody_else_may_open_a_file_that_has_not_its_owner_yet() {
+    fn no_other_user_may_open_a_file_before_it_has_its_owner() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("out.bin");
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn two_at_a_time_do_not_meet() {
+    fn two_files_at_a_time_have_different_names() {
         let folder = tempfile::tempdir().expect("a directory");
         let paths = ["a", "b"].map(|name| folder.path().join(name));
         let [a, b] = [&paths[0], &paths[1]].map(|path| Replacement::new(path).expect("a file can be created"));

@@ -1,7 +1,7 @@
-//! What the path of an output names.
+//! Finds out what the path of an output names.
 //!
 //! ```text
-//! /dev/stdout, /dev/fd/1, …     an open descriptor: written where the shell directed it, as `>>` asks
+//! /dev/stdout, /dev/fd/1, …     an open descriptor: written at its position, so that `>>` appends
 //! a symbolic link               what it points to, which need not exist
 //! a FIFO, terminal, /dev/null   written in place
 //! a regular file, or no file    replaced, or created, when the result is complete
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// The most symbolic links that one path may lead through, as on Linux.
 const MAX_LINKS: usize = 40;
 
-/// Where the bytes go.
+/// The destination of an output.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Stdout,

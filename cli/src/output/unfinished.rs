@@ -86,14 +86,14 @@ fn watch() -> io::Result<()> {
         if let Some(signal) = signals.forever().next() {
             let mut list = list();
             list.paths.clear();
-            // It ends the process, so that nobody gets the lock again.
+            // The signal ends the process, so no thread gets the lock again.
             emulate_default_handler(signal).ok();
         }
     })?;
     Ok(())
 }
 
-/// Returns the signals that ask the process to end, but for those that its parent made it ignore, as `nohup` does.
+/// Returns the signals that ask the process to end, without those that its parent made it ignore, as `nohup` does.
 #[cfg(unix)]
 fn signals() -> Vec<i32> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

@@ -1,4 +1,4 @@
-//! The commands of a plan: the launches that an executor makes, in order.
+//! The commands of a plan: the launches of an executor, in order.
 
 use super::shape::{Kernel, Shapes, Variant};
 use super::tuning::{COPY_GROUPS, COPY_TILE, COUNT_TEAMS, PASS_GROUPS, team_keys};
@@ -8,8 +8,8 @@ use polysort_core::Error;
 /// Words of the state before the histogram.
 pub const STATE_HEADER: u32 = 32;
 
-/// Returns the words of the state of a sort with digits of `radix_bits` bits. The histogram has a row for each digit
-/// that a key can have.
+/// Returns the words of the state of a sort with digits of `radix_bits` bits. They include the counts of each digit that a
+/// key can have.
 pub const fn state_words(radix_bits: u32) -> u32 {
     let words = match radix_bits {
         RADIX_BITS => MAX_DIGITS << RADIX_BITS,
@@ -20,13 +20,14 @@ pub const fn state_words(radix_bits: u32) -> u32 {
     STATE_HEADER + words
 }
 
-/// The values of a block: a counting sort adds up the counts of a block together. Also the largest number of blocks.
+/// The values of a block. One workgroup of a counting sort adds up the counts of a block. It is also the largest number of
+/// blocks.
 pub const VALUE_BLOCK: u32 = 256;
 
 /// The most wide digits of a key: three in each of two words.
 const MAX_WIDE_DIGITS: u32 = 2 * 32_u32.div_ceil(WIDE_RADIX_BITS);
 
-/// What the last level of a selection adds to its number.
+/// The last level of a selection is passed to the kernel as its number plus this.
 pub const LAST_LEVEL: u32 = 512;
 
 /// A buffer, by its purpose.
@@ -34,9 +35,9 @@ pub const LAST_LEVEL: u32 = 512;
 pub enum Buffer {
     /// The table of numbers: a uniform, at the dynamic offset of the command's next number.
     Number,
-    /// What the sort is: a uniform, [`abi::Sort`](crate::abi::Sort).
+    /// The parameters of the sort: a uniform, [`abi::Sort`](crate::abi::Sort).
     Sort,
-    /// The buffer with the number of keys, if that lies on the device; else any readable buffer.
+    /// The count buffer, if there is one; else any readable buffer.
     Count,
     /// The state of the sort: number of keys, schedule, tickets and histogram.
     State,
@@ -50,13 +51,13 @@ pub enum Buffer {
     Keys,
     /// The keys after an odd number of passes.
     Scratch,
-    /// The keys after an even number of passes, if these do not stay in the caller's buffer.
+    /// The keys after an even number of passes, if not in the caller's buffer.
     Spare,
     /// The caller's values, or the result of an argsort or a selection.
     Values,
     /// The values after an odd number of passes.
     ValuesScratch,
-    /// The values after an even number of passes, if these do not stay in the caller's buffer.
+    /// The values after an even number of passes, if not in the caller's buffer.
     ValuesSpare,
     /// Begin and end of each segment to select from.
     Bounds,
@@ -70,11 +71,11 @@ pub enum Buffer {
     Picked,
     /// The number of these keys.
     PickedCount,
-    /// The positions that a level of even number selected.
+    /// The indices that a level with an even number has selected.
     Candidates,
-    /// The positions that a level of odd number selected.
+    /// The indices that a level with an odd number has selected.
     CandidatesOdd,
-    /// What a vector search is: a uniform, [`abi::Search`](crate::abi::Search).
+    /// The parameters of a vector search: a uniform, [`abi::Search`](crate::abi::Search).
     Search,
     /// The queries.
     Queries,
@@ -84,7 +85,7 @@ pub enum Buffer {
     Entries,
     /// The entry of each candidate.
     Listed,
-    /// Where the candidates of each query begin, and end.
+    /// The offset of the first candidate of each query, and the number of all candidates.
     Offsets,
     /// The distance of each candidate.
     Distances,
@@ -92,7 +93,7 @@ pub enum Buffer {
     Slots,
     /// The number of candidates without an entry or a slot.
     Faults,
-    /// The positions of the nearest candidates of each query, among all candidates.
+    /// The indices of the nearest candidates of each query, in the list of all candidates.
     Positions,
     /// The distances of the nearest candidates.
     NearDistances,
@@ -105,12 +106,12 @@ pub enum Buffer {
 pub enum Number {
     /// This number.
     Is(u32),
-    /// A digit of ten bits of the number of keys, 0 the lowest. If that number lies on the device, the highest digit
-    /// says so.
+    /// A digit of ten bits of the number of keys, 0 the lowest. If that number lies in a buffer, the highest digit is
+    /// [`COUNT_ON_DEVICE`](crate::abi::COUNT_ON_DEVICE).
     CountDigit(u32),
 }
 
-/// When a copy is scheduled.
+/// The condition under which a copy runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum When {
     /// After an odd number of passes.
@@ -121,10 +122,10 @@ pub enum When {
     Always = 2,
 }
 
-/// How many workgroups a command launches.
+/// The number of workgroups that a command launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Groups {
-    /// This many.
+    /// This number.
     Fixed(u32),
     /// One for every `of` units, rounded up. A key has `units` of them.
     Each {
@@ -133,7 +134,8 @@ pub enum Groups {
         /// Units of a workgroup.
         of: u32,
     },
-    /// A team for every `of` keys, rounded up, but at most `most` teams: they take work until none is left.
+    /// A team of workgroups for every `of` keys, rounded up, but at most `most` teams. Each team takes work until none is
+    /// left.
     AtMost {
         /// The largest number of teams.
         most: u32,
@@ -157,7 +159,7 @@ impl Groups {
     /// Returns the workgroups for `count` keys, as the two dimensions of a launch.
     ///
     /// # Errors
-    /// [`Error::TooLong`] if a dimension would have more than `max_groups`.
+    /// [`Error::TooLong`] if a dimension would be more than `max_groups`.
     pub fn grid(self, count: u64, max_groups: u32) -> Result<(u32, u32), Error> {
         let groups = self.for_keys(count);
         let rows = groups.div_ceil(max_groups.into()).max(1);
@@ -246,7 +248,7 @@ impl core::fmt::Display for SortPlan {
     }
 }
 
-/// What a builder returns: the commands, and the scratch buffers that they need.
+/// The result of a builder: the commands, and the scratch buffers that they need, with their bytes.
 type Built = (Vec<Command>, Vec<(Buffer, u64)>);
 
 /// Collects the commands of a plan.
@@ -254,9 +256,11 @@ pub(super) struct Builder<'a> {
     pub(super) plan: &'a SortPlan,
     pub(super) shapes: &'a Shapes,
     commands: Vec<Command>,
-    /// Where the first pass reads keys, and where keys and values are after an even number of passes.
+    /// The buffer from which the first pass reads keys.
     source: Buffer,
+    /// The buffer of the keys after an even number of passes.
     pub(super) home: Buffer,
+    /// The buffer of the values after an even number of passes.
     pub(super) values_home: Buffer,
 }
 
@@ -336,7 +340,7 @@ impl<'a> Builder<'a> {
         self.commands
     }
 
-    /// Returns the commands, and the scratch buffers that they need, in bytes.
+    /// Returns the commands, and the scratch buffers that they need, with their bytes.
     pub(super) fn finish(self) -> Built {
         let (request, plan) = (&self.plan.request, self.plan);
         let (keys, values) = (4 * u64::from(request.key_words()), 4 * u64::from(request.payload.words()));
@@ -353,7 +357,7 @@ impl<'a> Builder<'a> {
             Buffer::Picked => keys * request.picked().max(1),
             Buffer::PickedCount => 4,
             Buffer::Candidates | Buffer::CandidatesOdd => 4 * self.candidates(buffer == Buffer::CandidatesOdd),
-            // The caller provides the others, or the device has them.
+            // The others are the caller's, or belong to the device.
             _ => 0,
         };
         let mut used: Vec<Buffer> = self.commands.iter().flat_map(|command| command.bindings.iter().copied()).collect();
@@ -367,14 +371,14 @@ impl<'a> Builder<'a> {
         self.begin_with(COUNT_DIGITS);
     }
 
-    /// Adds the start of a sort with this number of keys.
+    /// Adds the command that starts a sort of this number of keys.
     pub(super) fn begin_with(&mut self, count: [Number; 3]) {
         let bindings = [Buffer::Number, Buffer::Number, Buffer::Number, Buffer::Sort, Buffer::Count, Buffer::State];
         let begin = Variant { kernel: Kernel::Begin, radix_bits: self.plan.radix_bits, ..self.shapes.plain };
         self.push(begin, bindings, count, Groups::Fixed(1));
     }
 
-    /// Adds copies of keys or values that lie where no binding can address them as elements.
+    /// Adds copies of keys or values whose offset does not allow a binding to address them as elements.
     pub(super) fn move_in(&mut self) {
         let request = &self.plan.request;
         if self.plan.keys_move() {
@@ -418,7 +422,7 @@ impl<'a> Builder<'a> {
         if slot.is_multiple_of(2) { [Buffer::Status, Buffer::StatusOdd] } else { [Buffer::StatusOdd, Buffer::Status] }
     }
 
-    /// Returns where a pass reads keys, and where it writes them.
+    /// Returns the buffer that a pass reads keys from, and the one that it writes keys to.
     pub(super) fn keys(&self, slot: u32) -> [Buffer; 2] {
         match slot {
             0 => [self.source, Buffer::Scratch],
@@ -427,7 +431,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns where a pass reads values, and where it writes them. Empty if there are no values.
+    /// Returns the buffer that a pass reads values from, and the one that it writes values to; empty without values.
     pub(super) fn values(&self, slot: u32) -> Vec<Buffer> {
         match slot % 2 {
             _ if self.plan.request.payload == Payload::None => vec![],
@@ -464,8 +468,8 @@ impl<'a> Builder<'a> {
         self.push(moving, bindings, number, tiles);
     }
 
-    /// Adds the copies to the caller's buffer: of the result that an odd number of passes leaves in the scratch, and of
-    /// one that an even number leaves in another buffer.
+    /// Adds the copies to the caller's buffer. After an odd number of passes, the result is in the scratch; after an even
+    /// number, it is in `home`.
     fn bring_home(&mut self, home: Buffer, scratch: Buffer, callers: Buffer, width: u32, first: u32) {
         let passes = !self.plan.digits.is_empty();
         if passes {
@@ -518,14 +522,14 @@ pub(super) fn each(units: u32, of: u32) -> Groups {
 }
 
 impl SortPlan {
-    /// Returns whether the keys must be copied first: their first word is not a multiple of a key's words, so that no
-    /// binding addresses them as keys.
+    /// Returns whether the sort must copy the keys first. That is so if the index of their first word is not a multiple of a
+    /// key's words: no binding can then address them as keys.
     pub fn keys_move(&self) -> bool {
         !self.request.is_packed() && !self.request.keys.first.is_multiple_of(self.request.key_words())
     }
 
-    /// Returns whether the values must be copied first: their first word is not a multiple of a value's words, so that
-    /// no binding addresses them as values.
+    /// Returns whether the sort must copy the values first. That is so if the index of their first word is not a multiple of
+    /// a value's words: no binding can then address them as values.
     pub fn values_move(&self) -> bool {
         let words = self.request.payload.words();
         words > 0 && !self.request.values.first.is_multiple_of(words)
@@ -541,9 +545,9 @@ impl SortPlan {
     /// Returns the workgroups for a count of keys, as the two dimensions of a launch.
     ///
     /// # Errors
-    /// [`Error::TooLong`] if a dimension would have more than `max_groups`.
+    /// [`Error::TooLong`] if a dimension would be more than `max_groups`.
     pub fn grid(&self, groups: Groups, count: Option<u64>, max_groups: u32) -> Result<(u32, u32), Error> {
-        // In a sort of segments, `count` is the number of segments, and not of keys.
+        // In a sort of segments, `count` is the number of segments.
         let keys = if self.request.segments.is_some() { None } else { count };
         groups.grid(keys.unwrap_or(self.request.max), max_groups)
     }

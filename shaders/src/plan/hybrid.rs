@@ -11,8 +11,8 @@
 //!
 //! Passes use the same buffers as in OneSweep: pass 0 reads the source and writes the scratch, odd passes read the
 //! scratch and write home, even ones the reverse. All passes of a batch run before the next batch starts. So only the
-//! first of them reads main memory, and only the last one writes it. The buffer in which the last pass does not end
-//! needs room for one batch only: all batches use its start, which thus stays in the cache.
+//! first of them reads main memory, and only the last one writes it. One of the two buffers does not receive the result:
+//! there, all batches use the same room for one batch at its start, which thus stays in the cache.
 //!
 //! Bytes of main memory for a key of 32 bits without payload: 4 for the histogram, 8 for the partition, and 4 + 4 for
 //! all passes over its batch. A sort with a pass for each of four digits takes 4 + 32.
@@ -32,35 +32,34 @@ pub const TILE_WORDS: u32 = 4;
 /// The most batches: as many as there are buckets.
 const MAX_BATCHES: u64 = RADIX as u64;
 
-/// The layout of [`Buffer::Buckets`], in words from its start. At the start is, for each bucket and each digit but the
-/// highest, a word for each value: how many keys of the bucket have a smaller one.
+/// The layout of [`Buffer::Buckets`], in words from its start. It begins with RADIX words for each bucket and each digit
+/// but the highest: for each value, the number of keys of the bucket with a smaller value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketTable {
-    /// Digits of a key without the highest.
+    /// Digits of a key, without the highest one.
     pub lower_digits: u32,
-    /// Batches that the host records launches for. A bucket belongs to the batch of its first key's index divided by
-    /// [`SortPlan::batch`]. No bucket starts behind the last key, so there are at most as many as the keys divided by that,
-    /// rounded up.
+    /// Batches that the host records launches for. The batch of a bucket is the index of its first key divided by
+    /// [`SortPlan::batch`]. So there are at most as many batches as the keys divided by [`SortPlan::batch`], rounded up.
     pub batches: u32,
-    /// The record of the first batch. An empty one follows the last.
+    /// The offset of the record of the first batch. An empty record follows the last batch.
     pub first_batch: u32,
-    /// The record of the first tile.
+    /// The offset of the record of the first tile.
     pub first_tile: u32,
     /// Words of the table.
     pub words: u64,
 }
 
 impl BucketTable {
-    /// Returns the first word of a digit of a bucket.
+    /// Returns the offset of the words of a digit of a bucket.
     pub fn smaller(&self, bucket: u32, digit: u32) -> u32 {
         (bucket * self.lower_digits + digit) * RADIX
     }
 }
 
 impl SortPlan {
-    /// Returns the most tiles that buckets can have. The last tile of a bucket may be partial: `c` keys have less than
-    /// `c / T + 1` tiles of `T` keys, so that all `n` keys have less than `n / T + 256`. The same holds for long
-    /// segments, with their largest number for 256.
+    /// Returns the most tiles that all buckets can have. The last tile of a bucket may be partial. So `c` keys have less
+    /// than `c / T + 1` tiles of `T` keys, and all `n` keys have less than `n / T + 256`. For long segments, their largest
+    /// number takes the place of 256.
     pub fn bucket_tiles(&self) -> u64 {
         let buckets = self.segment_lists().map_or(RADIX, |lists| lists.capacity(SegmentLists::LONG));
         self.request.max.div_ceil(self.tile.into()) + u64::from(buckets.max(1)) - 1
@@ -82,7 +81,7 @@ impl SortPlan {
         Some(BucketTable { lower_digits, batches, first_batch, first_tile, words })
     }
 
-    /// Returns the keys of a batch: as many as wanted, or more, so that there are no more batches than buckets.
+    /// Returns the keys of a batch: the tuned number, or more if there would be more batches than buckets.
     pub(super) fn keys_of_batch(request: &Request, class: Class) -> u32 {
         let wanted = request.batch.unwrap_or_else(|| batch_keys(class, request.key_words(), request.payload.words()));
         let least = request.max.div_ceil(MAX_BATCHES).next_power_of_two();
@@ -108,8 +107,8 @@ impl Builder<'_> {
         }
         let buckets = Variant { kernel: Kernel::Buckets, small_bucket: self.plan.small_bucket, ..plain };
         self.push(buckets, [Buffer::Sort, Buffer::State, Buffer::Buckets], [], Groups::Fixed(TABLE_GROUPS));
-        // Workgroups take tile after tile, so that any number is enough. Twice the tiles of a batch is enough for all
-        // to run at once, unless its last bucket is longer than a batch.
+        // Workgroups take tile after tile, so any number of workgroups is correct. With twice the tiles of a batch, each
+        // tile has its own workgroup, unless the last bucket is longer than a batch.
         let tiles = u64::from(2 * self.plan.batch.div_ceil(self.plan.tile));
         let groups = Groups::Fixed(tiles.min(self.plan.bucket_tiles()) as u32);
         for batch in 0..table.batches {

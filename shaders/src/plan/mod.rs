@@ -1,4 +1,4 @@
-//! How a GPU sorts: planned here, without a GPU, and executed elsewhere.
+//! Plans sorts on a GPU. An executor runs the plans; this module needs no GPU.
 //!
 //! ```text
 //! Request + Facts ──SortPlan::new──▶ SortPlan ──commands──▶ [Command]   kernel, bindings, numbers, workgroups
@@ -6,8 +6,8 @@
 //!                            encoded by wgpu, or run by any other executor
 //! ```
 //!
-//! Both steps are pure functions. Plans can be printed and compared, and tests keep them as snapshots. An executor
-//! decides nothing.
+//! Both steps are pure functions. Plans can be printed and compared, and tests compare them with stored snapshots. An
+//! executor makes no choices.
 
 mod command;
 mod hybrid;
@@ -51,31 +51,31 @@ pub const MAX_DIGITS: u32 = 16;
 /// The most keys of one sort: a status word has 30 bits for a count.
 pub const MAX_KEYS: u64 = (1 << 30) - 1;
 
-/// How to sort.
+/// An algorithm that sorts on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Algorithm {
-    /// From the least significant digit on, with one read and one write of each key for a digit. Tiles use decoupled
-    /// look-back (Adinets and Merrill, "Onesweep", 2022).
+    /// LSD radix sort with one read and one write of each key per digit. Tiles use decoupled look-back (Adinets and
+    /// Merrill, "Onesweep", 2022).
     OneSweep,
-    /// From the least significant digit on, in three steps for a digit. No workgroup waits for another (Merrill and
-    /// Grimshaw, 2011). Long segments are still sorted with look-back.
+    /// LSD radix sort with three launches per digit. No workgroup waits for another (Merrill and Grimshaw, 2011). Long
+    /// segments are still sorted with look-back.
     ReduceThenScan,
-    /// Counts how many keys have each value, and writes the keys from these counts. For keys of 8 and 16 bits without
-    /// payload.
+    /// Counts the keys of each value, and writes the values from these counts. For keys of 8 and 16 bits without payload.
     Counting,
-    /// Like OneSweep, with digits of 11, 11 and 10 bits of each word: keys of 32 bits take three passes. For keys of 32
-    /// and 64 bits. Two counters of 16 bits share a word, so that those of all values fit workgroup memory (warp-level
+    /// OneSweep with digits of 11, 11 and 10 bits of each word: keys of 32 bits take three passes. For keys of 32 and 64
+    /// bits. Two counters of 16 bits share a word, so that the counters of all values fit workgroup memory (warp-level
     /// multi-split, Ashkiani et al., 2016).
     WideDigits,
-    /// A partition by the most significant digit, then a sort of each bucket by the other digits, batch by batch. A
-    /// batch fits a cache. Both use decoupled look-back. For keys of 32 and 64 bits.
+    /// One partition by the most significant digit, then a sort of the buckets by the other digits, batch by batch. A
+    /// batch fits a cache. Both steps use decoupled look-back. For keys of 32 and 64 bits.
     MsdHybrid,
 }
 
 impl Algorithm {
-    /// Returns whether this algorithm supports a request, on a device with the needed features. If a backend is set to
-    /// an algorithm that does not, the plan chooses another one. A request that names it fails.
+    /// Returns whether this algorithm supports a request, on a device with the needed features. A request that names an
+    /// algorithm that does not support it fails. If such an algorithm is set for a whole backend, the planner chooses
+    /// another one.
     pub fn sorts(self, request: &Request) -> bool {
         match self {
             Self::OneSweep | Self::ReduceThenScan => true,
@@ -92,19 +92,19 @@ impl Algorithm {
     }
 }
 
-/// What moves with the keys.
+/// The payload of a sort: what it moves with the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Payload {
     /// Nothing.
     None,
     /// Values of 1 to 4 words of 32 bits.
     Words(u32),
-    /// The positions of the keys, which are the result. The keys stay as they are.
+    /// The indices of the keys. They are the result: the keys stay as they are.
     Indices,
 }
 
 impl Payload {
-    /// Words of 32 bits of a value.
+    /// Returns the words of 32 bits of a value.
     pub fn words(self) -> u32 {
         match self {
             Payload::None => 0,
@@ -114,47 +114,48 @@ impl Payload {
     }
 }
 
-/// Where the elements of a caller's buffer start in a binding.
+/// The offset of the first element of a caller's buffer in its binding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Place {
     /// Words of 32 bits from the start of the binding to the first element.
     pub first: u32,
 }
 
-/// What to sort.
+/// A request to sort or to select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Bits of a key: 8, 16, 32, 64 or 128.
     pub key_bits: u32,
-    /// What moves with the keys.
+    /// The payload.
     pub payload: Payload,
     /// The order.
     pub spec: Spec,
-    /// What to select, if the request is not to sort everything. The payload is then [`Payload::Indices`].
+    /// The selection, if this is a request to select. The payload is then [`Payload::Indices`].
     pub top: Option<Top>,
-    /// The segments to sort, if the request is not to sort all keys together.
+    /// The segments, if this is a request to sort each segment by itself.
     pub segments: Option<Segmented>,
     /// The largest number of keys, or of segments to select from.
     pub max: u64,
-    /// Where the keys start.
+    /// The offset of the keys in their binding.
     pub keys: Place,
-    /// Where the values, or the indices, start.
+    /// The offset of the values, or of the indices, in their binding.
     pub values: Place,
-    /// Whether the keys to select from and the positions of the selected keys lie in one buffer. A launch may bind one
-    /// buffer twice only if it may write both parts.
+    /// Whether the keys to select from and the indices of the selected keys lie in one buffer. A launch can bind one
+    /// buffer twice only if both bindings are writable.
     pub aliased: bool,
-    /// The algorithm to use, if the request names one. Then even a few keys are not sorted in one launch.
+    /// The forced algorithm; `None` lets the planner choose. With a forced algorithm, not even a few keys are sorted in one
+    /// launch.
     pub algorithm: Option<Algorithm>,
     /// For tests: tiles that publish nothing, so that other workgroups have to count them.
     pub blocked: Blocked,
-    /// For tests: the keys of a batch, instead of as many as suit a cache.
+    /// For tests: the keys of a batch. `None` means a number that suits a cache.
     pub batch: Option<u32>,
-    /// For tests: the most keys of a bucket that one workgroup sorts, instead of as many as it can hold.
+    /// For tests: the most keys of a bucket that one workgroup sorts. `None` means as many as fit its memory.
     pub small_bucket: Option<u32>,
 }
 
 impl Request {
-    /// A request to sort up to `max` keys of `key_bits` bits, without payload.
+    /// Returns a request to sort up to `max` keys of `key_bits` bits, without payload.
     pub fn keys(key_bits: u32, spec: Spec, max: u64) -> Self {
         Self {
             key_bits,
@@ -173,35 +174,35 @@ impl Request {
         }
     }
 
-    /// The same request with values of `words` words of 32 bits, 1 to 4.
+    /// Returns this request with values of `words` words of 32 bits, 1 to 4.
     #[must_use]
     pub fn with_values(self, words: u32) -> Self {
         Self { payload: Payload::Words(words), ..self }
     }
 
-    /// The same request, for the indices of the sorted keys.
+    /// Returns this request as an argsort.
     #[must_use]
     pub fn for_indices(self) -> Self {
         Self { payload: Payload::Indices, ..self }
     }
 
-    /// The same request, for the positions of the keys that `top` selects.
+    /// Returns this request as the selection `top`, whose result is the indices of the selected keys.
     #[must_use]
     pub fn select(self, top: Top) -> Self {
         Self { payload: Payload::Indices, top: Some(top), ..self }
     }
 
-    /// The same request, for each of these segments by itself.
+    /// Returns this request with these segments: the sort treats each as an array of its own.
     #[must_use]
     pub fn in_segments(self, segments: Segmented) -> Self {
         Self { segments: Some(segments), ..self }
     }
 
-    /// Returns the bytes that a key, or a segment to select from, takes in its largest binding. The binding of the
-    /// values does not count.
+    /// Returns the bytes that a key, or a segment to select from, takes in its largest binding. The binding of the values
+    /// is left out.
     pub fn unit_bytes(&self) -> usize {
         match self.top {
-            // The segment's begin and end, and room for the keys that are selected from it.
+            // The segment's begin and end take two words; the indices selected from it take `k` words.
             Some(top) if top.segmented => 4 * top.k.max(2) as usize,
             _ if self.is_packed() => 4,
             _ => self.key_bits as usize / 8,
@@ -213,12 +214,12 @@ impl Request {
         4 * self.top.map_or(u64::from(self.payload.words()) * self.max, |top| top.results(self.max))
     }
 
-    /// Words of 32 bits of a key while it is sorted.
+    /// Returns the words of 32 bits that a key takes while it is sorted.
     pub fn key_words(&self) -> u32 {
         self.key_bits.div_ceil(32)
     }
 
-    /// Whether several keys are packed in a word.
+    /// Returns whether a word of the caller's buffer has several keys.
     pub fn is_packed(&self) -> bool {
         self.key_bits < 32
     }
@@ -235,7 +236,7 @@ pub struct Digit {
     pub bits: u32,
 }
 
-/// Which commands of a plan a sort executes.
+/// The commands of a plan that a sort executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
     /// None: there is nothing to sort.
@@ -246,7 +247,7 @@ pub enum Length {
     Long,
 }
 
-/// How to sort a request on a device.
+/// The list of commands that sorts a request on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SortPlan {
     /// The request.
@@ -257,19 +258,19 @@ pub struct SortPlan {
     pub radix_bits: u32,
     /// The digits, least significant first. A digit takes a pass, unless all keys share it.
     pub digits: Vec<Digit>,
-    /// Masks in the words that the kernels see: a key of 8 or 16 bits is the top bits of one.
+    /// Masks for the words of the kernels. There, a key of 8 or 16 bits is in the top bits of a word.
     pub masks: Masks,
-    /// First and end bit of the window in these words.
+    /// First and end bit of the window, in the words of the kernels.
     pub window: (u32, u32),
     /// Keys of a tile.
     pub tile: u32,
-    /// Keys of a batch: the buckets that start in so many keys are sorted together. 0 for algorithms without buckets.
+    /// Keys of a batch: the buckets that start within this many keys are sorted together. 0 for algorithms without buckets.
     pub batch: u32,
     /// The most keys of a bucket, or of a segment, that one workgroup sorts.
     pub small_bucket: u32,
-    /// The most keys of a segment that a thread of the network holds; 0 without segments.
+    /// The most keys of a segment that a thread of the network has in registers; 0 without segments.
     pub network_keys: u32,
-    /// The most keys that one launch sorts; 0 if the request rules this out.
+    /// The most keys that one launch sorts; 0 if the request excludes the single launch.
     pub single_tile: u32,
     /// The scratch buffers of the sort, and their bytes.
     pub scratch: Vec<(Buffer, u64)>,
@@ -287,8 +288,8 @@ impl SortPlan {
     ///
     /// # Errors
     /// - [`Error::InvalidRange`] or [`Error::Unsupported`] if the spec does not suit the keys.
-    /// - [`Error::TooLong`] if a binding cannot hold so many keys.
-    /// - [`Error::Unsupported`] if the device or the request does not suit the algorithm.
+    /// - [`Error::TooLong`] if the keys do not fit a binding.
+    /// - [`Error::Unsupported`] if the algorithm does not support the device or the request.
     pub fn new(request: Request, facts: &Facts) -> Result<Self, Error> {
         check_request(&request)?;
         let limits = facts.limits(request.payload.words());
@@ -328,7 +329,7 @@ impl SortPlan {
             short: vec![],
             then: None,
         };
-        // If a tile has few keys, its status words can take more room than its keys.
+        // If a tile has few keys, its status words can take more bytes than its keys.
         if is_wide && plan.status_bytes() > facts.max_binding {
             let limit = (facts.max_binding >> (2 + radix_bits)) * u64::from(plan.tile);
             return Err(Error::TooLong { what: "the device".into(), asked: request.max, limit });
@@ -354,12 +355,12 @@ impl SortPlan {
         Ok(plan)
     }
 
-    /// Returns which commands sort `count` keys. `None` is a count that is not known while recording: it may be as
-    /// large as the buffers.
+    /// Returns which commands sort `count` keys. `None` means that the count lies in a buffer: it may be as large as
+    /// [`Request::max`].
     pub fn length(&self, count: Option<u64>) -> Length {
         match count {
-            // A selection from nothing must still write its result, and an argsort of segments the indices of keys
-            // outside all segments.
+            // Without keys, a selection must still write its result, and an argsort of segments must write the indices of
+            // keys outside all segments.
             _ if self.request.top.is_some() || self.request.segments.is_some() => Length::Long,
             Some(0) => Length::Nothing,
             Some(1) if self.request.payload != Payload::Indices => Length::Nothing,
@@ -389,8 +390,8 @@ impl SortPlan {
         self.long.iter().chain(&self.short).chain(then.into_iter().flatten())
     }
 
-    /// Returns how many keys the plan in `then` sorts, if this one gets `count` keys; `None` if the device knows the
-    /// count.
+    /// Returns the number of keys that the plan in `then` sorts, if this plan gets `count` keys. `None` means that the number
+    /// lies in a buffer.
     pub fn then_count(&self, count: Option<u64>) -> Option<u64> {
         count.map(|count| count.min(self.request.top.map_or(count, |top| top.k.into())))
     }
@@ -403,7 +404,7 @@ fn check_request(request: &Request) -> Result<(), Error> {
         32 => request.spec.check::<u32>(),
         64 => request.spec.check::<u64>(),
         128 => request.spec.check::<u128>(),
-        bits => Err(Error::Unsupported { what: format!("keys of {bits} bits; there are 8, 16, 32, 64 and 128") }),
+        bits => Err(Error::Unsupported { what: format!("keys of {bits} bits; a key has 8, 16, 32, 64 or 128") }),
     }?;
     let segments = request.segments.map_or(0, |segments| segments.max.into());
     if segments > MAX_KEYS {
@@ -411,10 +412,10 @@ fn check_request(request: &Request) -> Result<(), Error> {
     }
     match request.payload {
         Payload::Words(words) if !(1..=4).contains(&words) => {
-            Err(Error::Unsupported { what: format!("values of {words} words of 32 bits; there are 1 to 4") })
+            Err(Error::Unsupported { what: format!("values of {words} words of 32 bits; a value has 1 to 4") })
         }
         _ if request.top.is_some() && request.segments.is_some() => {
-            Err(Error::Unsupported { what: "a selection from segments that a buffer tells; sort them".into() })
+            Err(Error::Unsupported { what: "a selection from segments of a buffer; sort the segments".into() })
         }
         payload if request.top.is_some_and(|top| top.k == 0 || payload != Payload::Indices) => {
             Err(Error::Unsupported { what: format!("a selection {:?} with payload {payload:?}", request.top) })
@@ -434,7 +435,7 @@ fn algorithm(request: &Request, facts: &Facts) -> Result<Algorithm, Error> {
         Some(wanted) if !wanted.sorts(request) => {
             let Request { key_bits, payload, .. } = request;
             Err(Error::Unsupported {
-                what: format!("{wanted:?} of keys of {key_bits} bits with payload {payload:?} by this window"),
+                what: format!("{wanted:?} of keys of {key_bits} bits with payload {payload:?} and this window"),
             })
         }
         Some(wanted @ (Algorithm::OneSweep | Algorithm::MsdHybrid)) if !sweeps => {
@@ -457,9 +458,9 @@ fn digits(begin: u32, end: u32, radix_bits: u32) -> Vec<Digit> {
 }
 
 impl Facts {
-    /// Returns the smallest number of keys whose sort takes the same kernels as `request`. A test of these kernels needs no
-    /// more keys. One shape may differ: a thread of the histogram may count fewer keys. Returns 1 for selections and segments,
-    /// whose kernels serve all lengths.
+    /// Returns the smallest number of keys whose sort uses the same kernels as `request`. A self-test of these kernels needs
+    /// no more keys. One constant may differ: the keys per thread of the histogram. Returns 1 for selections and segments,
+    /// whose kernels are the same for all lengths.
     pub fn least_alike(&self, request: &Request) -> u64 {
         if request.top.is_some() || request.segments.is_some() {
             return 1;
@@ -470,7 +471,8 @@ impl Facts {
         steps.filter(|&step| step <= request.max).max().unwrap_or(1)
     }
 
-    /// Returns the numbers of keys from which on the single launch has another shape, or does not exist.
+    /// Returns the numbers of keys at which the shape of the single launch changes. From the last one on, there may be no
+    /// single launch.
     fn single_steps(&self, request: &Request) -> impl Iterator<Item = u64> {
         let next = |&step: &u64| {
             let shape = shape::single(request, step, self).ok().filter(|_| request.algorithm.is_none())?;
@@ -484,7 +486,7 @@ impl Facts {
         self.class != Class::Apple && self.workgroup_bytes >= 4 * (1_u32 << 15).div_ceil(tuning::COUNT_16_SPANS)
     }
 
-    /// Returns the limits of a sort of keys, and of values of `value_words` words; 0 means no values.
+    /// Returns the limits of a sort of keys with values of `value_words` words; 0 means no values.
     pub fn limits(&self, value_words: u32) -> Limits {
         let max_len = if value_words == 0 { MAX_KEYS } else { MAX_KEYS.min(self.max_binding / (4 * u64::from(value_words))) };
         let mut limits = Limits::default();

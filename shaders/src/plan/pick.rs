@@ -1,10 +1,10 @@
-//! Selection of many keys: all workgroups together select them, then a sort follows.
+//! Selection of many keys: all workgroups together select them, and a sort of these keys follows.
 //!
 //! ```text
-//! pick_count  pick_digit    digit by digit from the top: count the keys that equal the threshold (the last key to be selected)
-//!                           so far, and find its next digit; stop once all of these keys are selected
-//! pick_tally  pick_spine    for each tile, how many keys before it are selected
-//! pick                      write the selected keys and their positions, in the order of the positions
+//! pick_count  pick_digit    digit by digit from the top: count the keys that agree with the threshold (the last key to be
+//!                           selected) so far, and find its next digit; stop once all of these keys are selected
+//! pick_tally  pick_spine    for each tile, the number of selected keys before it
+//! pick                      write the selected keys and their indices, in the order of the indices
 //! then a sort of the selected keys
 //! ```
 //!
@@ -16,18 +16,18 @@ use super::tuning::MAX_PICK_KEYS;
 use super::{Payload, RADIX, Request, SortPlan, Top};
 use polysort_core::Error;
 
-/// Keys of each thread of a workgroup: it marks each key with a bit of a word.
+/// Keys of each thread of a workgroup. The thread has one bit of a word for each key.
 const MARKS: u32 = 32;
 
 impl Shapes {
-    /// Returns whether all workgroups together make this selection.
+    /// Returns whether all workgroups together select, instead of one workgroup per segment.
     pub(super) fn picks(&self, top: Top) -> bool {
         top.k > self.top.tile
     }
 }
 
 impl Request {
-    /// The most keys that all workgroups together select.
+    /// Returns the largest number of keys that all workgroups together select.
     pub(super) fn picked(&self) -> u64 {
         self.top.map_or(0, |top| u64::from(top.k).min(self.max))
     }
@@ -44,8 +44,8 @@ impl SortPlan {
             Request { payload: Payload::Words(1), values: request.values, algorithm: request.algorithm, ..keys },
             facts,
         )?;
-        // The two plans share scratch buffers, each as large as the larger plan needs: the first has finished before
-        // the second starts.
+        // The two plans share scratch buffers, since the first has finished before the second starts. So each buffer has
+        // the larger of the two sizes.
         for &(buffer, bytes) in &sort.scratch {
             match self.scratch.iter_mut().find(|(own, _)| *own == buffer) {
                 Some((_, own)) => *own = bytes.max(*own),

@@ -1,9 +1,9 @@
-//! How a GPU searches vectors: distances page by page, a selection for each query, and its distances and slots.
+//! Plans vector searches on a GPU: distances page by page, a selection for each query, and its distances and slots.
 //!
 //! ```text
 //! ivf_distance   queries, a page of vectors, candidates ──▶ a distance and a slot each      once for each page
-//! top_k          distances, where each query's begin and end ──▶ positions of the nearest
-//! nearest        positions ──▶ their distances and slots
+//! top_k          distances, bounds of the candidates of each query ──▶ indices of the nearest candidates
+//! nearest        these indices ──▶ their distances and slots
 //! ```
 
 use super::command::{Buffer, Command, Groups};
@@ -12,8 +12,8 @@ use super::tuning::{DISTANCE_RUN, DISTANCE_TEAM, GROUP};
 use super::{Request, Top};
 use polysort_core::vector::{BY_DISTANCE, Metric, Precision, Shape};
 
-/// The launches of a search. Workgroups are counted by candidates for the distances, by queries for the selection, and
-/// by results for `nearest`.
+/// The launches of a search. The number of workgroups depends on the number of candidates for `distances`, of queries for
+/// the selection, and of results for `nearest`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchPlan {
     /// Computes the distances of all candidates, one page at a time.
@@ -53,7 +53,7 @@ impl SearchPlan {
         Self { distances, nearest }
     }
 
-    /// Returns the selection between the two launches: of the `k` nearest candidates of each of up to `queries`
+    /// Returns the request of the selection between the two launches: the `k` nearest candidates of each of up to `queries`
     /// queries.
     pub fn select(k: u32, queries: u64) -> Request {
         Request::keys(32, BY_DISTANCE, queries).select(Top { k, segmented: true })

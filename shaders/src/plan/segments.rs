@@ -1,16 +1,17 @@
-//! Segments: each is sorted by itself, in place, by kernels that suit its length. The device finds out the lengths.
+//! Sorts of segments, in place, with kernels that suit the length of each. The device reads the lengths.
 //!
 //! ```text
-//! segments          ├┼─┼──┼┼────┼─┼──────────────┼─┼─…    each segment goes to the list of its class
+//! segments          ├┼─┼──┼┼────┼─┼──────────────┼─┼─…    adds each segment to the list of its class
 //! segment_network   2 … NETWORK_GROUP × NETWORK_KEYS      a team of threads sorts a segment, with a bitonic network
-//! segment_tile      … to what a workgroup can hold        a workgroup sorts a segment, digit by digit
-//! long_segments     longer ones                           are cut into tiles
-//! bucket_histogram                                        all digits of the long segments, segment by segment,
-//! bucket_sweep                                            and a pass for each digit, as over the buckets of the hybrid
+//! segment_tile      … to the keys that fit a workgroup    a workgroup sorts a segment, digit by digit
+//! long_segments     longer ones                           cuts them into tiles
+//! bucket_histogram                                        counts all digits of the long segments, segment by segment
+//! bucket_sweep                                            a pass for each digit, as over the buckets of the hybrid
 //! ```
 //!
-//! The passes over long segments end where the keys are. For an even number of passes, the first one reads the keys
-//! there. For an odd number, it reads the scratch: the histogram, which reads all keys anyway, has copied them there.
+//! The last pass over long segments writes to the buffer of the keys. If the number of passes is even, the first pass
+//! reads the keys from that buffer. If it is odd, the first pass reads the scratch: the histogram, which reads all keys
+//! anyway, has copied them to the scratch.
 
 use super::command::{Buffer, Builder, COUNT_DIGITS, Groups, Number, When, count_digit, each};
 use super::shape::{Kernel, Variant, fitted, held, sweep};
@@ -18,28 +19,28 @@ use super::tuning::{COPY_TILE, COUNTER_KEYS, GROUP, LIST_GROUPS, NETWORK_GROUP, 
 use super::{Algorithm, Facts, Payload, Place, RADIX, RADIX_BITS, Request, SortPlan, hybrid};
 use polysort_core::Error;
 
-/// Segments to sort, each by itself. In such a request, counts are numbers of segments.
+/// The segments of a request, whose offsets lie in buffers. In such a request, counts are numbers of segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Segmented {
     /// The largest number of segments.
     pub max: u32,
-    /// Where the begins of the segments start.
+    /// The offset of the begin of segment 0 in its binding.
     pub begins: Place,
-    /// Where the ends of the segments start.
+    /// The offset of the end of segment 0 in its binding.
     pub ends: Place,
 }
 
 /// The lists of segments, and their layout in [`Buffer::Lists`].
 ///
-/// A class is a range of lengths. The first classes are sorted by the network, by teams of 1, 2, 4, … threads; then
-/// come the segments that a workgroup holds, then longer ones. An entry of a list is the segment's first key and its
-/// number of keys. Behind all lists, there is a word for each long segment: its first tile.
+/// A class is a range of lengths. Teams of 1, 2, 4, … threads of the network sort the first classes. The next class is
+/// that of segments that fit a workgroup, the last one that of longer segments. An entry of a list is the index of the
+/// segment's first key and its number of keys. After all lists, there is a word for each long segment: its first tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentLists {
-    /// The most keys of a segment that a thread of the network holds.
+    /// The most keys of a segment that a thread of the network has in registers.
     pub network_keys: u32,
-    /// The most keys of a segment that one workgroup sorts digit by digit. If the network sorts longer ones, that class
-    /// is empty.
+    /// The most keys of a segment that one workgroup sorts digit by digit. If the network sorts longer segments, the class
+    /// [`SMALL`](SegmentLists::SMALL) is empty.
     pub small: u32,
     /// The largest number of keys, and of segments.
     pub max: (u32, u32),
@@ -61,12 +62,12 @@ impl SegmentLists {
     /// An upper bound of the bytes of all lists for one segment.
     pub(super) const MOST_BYTES: u64 = 8 * Self::CLASSES as u64 + 4;
 
-    /// The most keys of a segment that the network sorts.
+    /// Returns the most keys of a segment that the network sorts.
     pub fn network(&self) -> u32 {
         self.network_keys * NETWORK_GROUP
     }
 
-    /// The fewest keys of a segment of a class.
+    /// Returns the fewest keys of a segment of a class.
     fn least_keys(&self, class: u32) -> u32 {
         match class {
             0 => 2,
@@ -75,7 +76,7 @@ impl SegmentLists {
         }
     }
 
-    /// The most segments of a class.
+    /// Returns the most segments of a class.
     pub fn capacity(&self, class: u32) -> u32 {
         (self.max.0 / self.least_keys(class)).min(self.max.1)
     }
@@ -97,9 +98,9 @@ pub(super) struct SegmentShapes {
 impl SegmentShapes {
     pub(super) fn new(request: &Request, facts: &Facts) -> Result<Self, Error> {
         let (key_words, value_words) = (request.key_words(), request.payload.words());
-        // To these kernels, a shorter key is a word like any other, and indices are values.
+        // These kernels sort keys of 8 and 16 bits as words of 32 bits, and treat indices as values.
         let base = Variant { value_words, ..Variant::of(Kernel::SegmentNetwork, 32 * key_words) };
-        // Equal keys are identical if the order goes by all of their bits and no value moves with them.
+        // Equal keys are identical if the sort compares all of their bits and moves no value with them.
         let carries = value_words > 0 || request.spec.width() < request.key_bits;
         let network_keys = if key_words + u32::from(carries) > 3 { 4 } else { 8 };
         let network = Variant {
@@ -135,21 +136,21 @@ impl SegmentShapes {
         self.small.small_bucket
     }
 
-    /// The keys that a thread of the network holds.
+    /// The keys that a thread of the network has in registers.
     pub(super) fn network_keys(&self) -> u32 {
         self.network.network_keys
     }
 }
 
 impl SortPlan {
-    /// The lists of segments, if the request has segments.
+    /// Returns the lists of segments, if the request has segments.
     pub fn segment_lists(&self) -> Option<SegmentLists> {
         let segments = self.request.segments?;
         let max = (self.request.max as u32, segments.max);
         Some(SegmentLists { network_keys: self.network_keys, small: self.small_bucket, max })
     }
 
-    /// The layout of [`Buffer::Buckets`] for segments. Long segments are the buckets, with all of their digits, and
+    /// Returns the layout of [`Buffer::Buckets`] for segments. Each long segment is a bucket with counts of all digits, and
     /// there is one batch.
     pub(super) fn segment_table(&self, lists: SegmentLists) -> hybrid::BucketTable {
         let lower_digits = self.request.key_words() * 32 / RADIX_BITS;
@@ -166,7 +167,7 @@ impl Builder<'_> {
         let (plan, request) = (self.plan, self.plan.request);
         let packed = request.is_packed();
         let indexed = request.payload == Payload::Indices;
-        // Copies are of the largest number of keys, whatever the number of segments.
+        // The copies have the largest number of keys, since the number of keys in all segments is not known.
         self.begin_with([0, 1, 2].map(|digit| Number::Is(count_digit(request.max as u32, digit))));
         self.move_in();
         if packed {
@@ -184,7 +185,7 @@ impl Builder<'_> {
             self.sort_segments();
         }
         if packed && !indexed {
-            // The state counts no passes. That is an even number, so that narrow reads the spare buffer.
+            // The state has a pass count of 0, which is even, so `narrow` reads the spare buffer.
             let bindings = [Buffer::Sort, Buffer::State, Buffer::Spare, Buffer::Scratch, Buffer::Keys];
             self.push(self.packed(Kernel::Narrow), bindings, [], self.words_of_keys());
         } else if plan.keys_move() && !indexed {
@@ -246,7 +247,7 @@ impl Builder<'_> {
         let copies = digits % 2 == 1;
         if copies {
             bindings.push(Buffer::Scratch);
-            // The copies go where pass 0 would write.
+            // The histogram copies to the buffers that pass 0 would write.
             bindings.extend(self.values(0));
         }
         let value_words = if copies { request.payload.words() } else { 0 };

@@ -1,4 +1,4 @@
-//! Kernels, and the shape that each has on a device.
+//! Kernels, and their shapes on a device.
 
 use super::segments::SegmentShapes;
 use super::tuning::{
@@ -9,7 +9,7 @@ use super::{Algorithm, MAX_KEYS, PassKind, Payload, RADIX, RADIX_BITS, Request, 
 use polysort_core::Error;
 use polysort_core::vector::{Metric, Precision};
 
-/// What a plan must know of a device.
+/// The properties of a device that a plan depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// The smallest and the largest subgroup that a kernel may run with; `None` without subgroup operations.
@@ -22,13 +22,13 @@ pub struct Facts {
     pub max_groups: u32,
     /// The most bytes of a binding.
     pub max_binding: u64,
-    /// Whose numbers of [`tuning`] the plan takes.
+    /// The class of the device, which selects the numbers of [`tuning`].
     pub class: Class,
-    /// Shapes of passes that were measured on this device. The plan takes them instead of the built-in ones.
+    /// Shapes of passes that were measured on this device. The plan uses them instead of the built-in ones.
     pub tuned: Tuned,
 }
 
-/// A class of devices: they share the numbers of [`tuning`].
+/// A class of devices that use the same numbers of [`tuning`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Apple's own GPUs.
@@ -38,15 +38,15 @@ pub enum Class {
 }
 
 impl Facts {
-    /// Facts for tests of plans: class [`Class::Other`], 2^16 - 1 workgroups in each dimension of a launch, bindings of
+    /// Returns facts for tests of plans: class [`Class::Other`], 2^16 - 1 workgroups in each dimension of a launch, bindings of
     /// 2 GiB.
     pub const fn new(subgroups: Option<(u32, u32)>, workgroup_bytes: u32, max_group: u32) -> Self {
         let (max_groups, max_binding) = (65_535, 1 << 31);
         Self { subgroups, workgroup_bytes, max_group, max_groups, max_binding, class: Class::Other, tuned: Tuned::NONE }
     }
 
-    /// Returns the number of keys that decides the shapes of a sort of up to `max` keys. Where kernels take long to
-    /// compile, it is the same for all lengths.
+    /// Returns the number of keys that determines the shapes of a sort of up to `max` keys. On devices that compile slowly,
+    /// it is the same for all lengths, so that all lengths share their kernels.
     pub(super) fn alike(&self, max: u64) -> u64 {
         if self.unrolls() { max } else { MAX_KEYS }
     }
@@ -56,18 +56,19 @@ impl Facts {
         self.subgroups.is_some_and(|(least, _)| least >= UNROLLED_LANES)
     }
 
-    /// Returns whether a pass may treat subgroups with frequent digits in another way ([`Variant::runs`]). That pays if
-    /// keys of one digit wait for each other at its counter. It also needs subgroups that can take different branches
-    /// with subgroup barriers in them. Both hold for GPUs with 32 lanes. On lavapipe, with up to 16 lanes, such a
-    /// barrier waits for the whole workgroup, and sorts crash or come out wrong. With more than 32 lanes, ballots count
+    /// Returns whether subgroups of a pass count the keys of a usual digit with ballots ([`Variant::runs`]).
+    ///
+    /// This is faster if the lanes of a contended digit wait for its counter. It requires that subgroups can take different
+    /// branches that contain subgroup barriers. Both hold for GPUs with 32 lanes. On lavapipe, with up to 16 lanes, such a
+    /// barrier waits for the whole workgroup, and sorts crash or give wrong results. With more than 32 lanes, ballots count
     /// all keys.
     fn parts_subgroups(&self) -> bool {
         self.subgroups == Some((32, 32))
     }
 
-    /// Returns the workgroup size for a ranking with ballots: `wanted` threads, or a half of that, and so on. It must
-    /// be a multiple of the largest subgroup, and workgroup memory must hold a row of counters for each of the smallest
-    /// ones. `None` if there is no such size.
+    /// Returns the workgroup size for a ranking with ballots: `wanted` threads, or a half of that, and so on. The size must
+    /// be a multiple of the largest subgroup. One subgroup histogram for each of the smallest subgroups must fit workgroup
+    /// memory. Returns `None` if there is no such size.
     pub(super) fn ballot(&self, wanted: u32) -> Option<(u32, Ranking)> {
         self.ballot_in_rows(wanted, RADIX)
     }
@@ -77,11 +78,11 @@ impl Facts {
         (COUNTER_GROUP.min(self.max_group), Ranking::Counters)
     }
 
-    /// The same as [`Self::ballot`], for rows of `row` words.
+    /// The same as [`Self::ballot`], for subgroup histograms of `row` words.
     fn ballot_in_rows(&self, wanted: u32, row: u32) -> Option<(u32, Ranking)> {
         let (least, most) = self.subgroups?;
         let mut group = wanted.min(self.max_group);
-        // Rows take at most three quarters of the memory: other arrays need some.
+        // Subgroup histograms take at most three quarters of workgroup memory: other arrays need the rest.
         while group > most.max(16) && group / least * row * 4 > self.workgroup_bytes * 3 / 4 {
             group /= 2;
         }
@@ -90,8 +91,8 @@ impl Facts {
         fits.then_some((group, Ranking::Ballot { rows, wide: most > 32 }))
     }
 
-    /// Returns the most keys that one workgroup can select. From an array, all workgroups together select more. From
-    /// segments, more cannot be selected: sort them.
+    /// Returns the most keys that one workgroup can select. From an array, all workgroups together can select more. From
+    /// segments, no more can be selected: sort the segments instead.
     pub fn most_selected(&self) -> u32 {
         let most = |algorithm| {
             let (group, ranking) = selecting(algorithm, self);
@@ -102,12 +103,12 @@ impl Facts {
     }
 }
 
-/// How a workgroup ranks the keys of a tile.
+/// The method by which a workgroup ranks the keys of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ranking {
-    /// With ballots: each subgroup counts digits in a row of its own.
+    /// With ballots: each subgroup has a histogram of its own.
     Ballot {
-        /// The most subgroups of a workgroup.
+        /// The number of subgroup histograms: the most subgroups of a workgroup.
         rows: u32,
         /// Whether subgroups can have more than 32 lanes.
         wide: bool,
@@ -116,16 +117,16 @@ pub enum Ranking {
     Counters,
 }
 
-/// Tiles that publish nothing, so that other workgroups have to count them. Tests use this to stand for a device that
-/// lets a workgroup starve. A tile is blocked if it lies from `from` to before `until`, and its number leaves the
-/// remainder `phase` when divided by `every`.
+/// Blocked tiles: they publish no counts, so that other workgroups have to recount them. Tests use this to simulate a
+/// device that does not schedule a workgroup. A tile is blocked if its number is at least `from` and less than `until`, and
+/// leaves the remainder `phase` when divided by `every`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Blocked {
     /// The first tile that may be blocked.
     pub from: u32,
     /// The end of the tiles that may be blocked.
     pub until: u32,
-    /// One tile in so many is blocked; at least 1.
+    /// One in this many tiles is blocked; at least 1.
     pub every: u32,
     /// The remainder of a blocked tile's number when divided by `every`.
     pub phase: u32,
@@ -135,12 +136,12 @@ impl Blocked {
     /// No tile is blocked.
     pub const NONE: Self = Self { from: 0, until: 0, every: 1, phase: 0 };
 
-    /// All tiles from `from` to before `until` are blocked.
+    /// Returns a range of blocked tiles: from `from` to before `until`.
     pub const fn run(from: u32, until: u32) -> Self {
         Self { from, until, every: 1, phase: 0 }
     }
 
-    /// One tile in `every` is blocked.
+    /// Returns blocked tiles of which there is one in `every` tiles.
     pub const fn one_of(every: u32) -> Self {
         Self { from: 0, until: u32::MAX, every, phase: every / 2 }
     }
@@ -157,9 +158,9 @@ impl Default for Blocked {
     }
 }
 
-/// A kernel. The name is that of its file, entry point and label.
+/// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the files say what they do")]
+#[allow(missing_docs, reason = "each kernel's file documents it")]
 pub enum Kernel {
     Begin,
     Histogram,
@@ -268,7 +269,7 @@ impl Kernel {
     }
 }
 
-/// A kernel with everything that its text depends on. Fields that the kernel does not use are 0, so that equal texts
+/// A kernel with all constants that its text depends on. Fields that the kernel does not use are 0, so that equal texts
 /// have equal variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variant {
@@ -282,19 +283,19 @@ pub struct Variant {
     pub radix_bits: u32,
     /// Words of a value.
     pub value_words: u32,
-    /// Whether the values are the keys' positions. For `segment_network`: whether threads hold positions.
+    /// Whether the values are the indices of the keys. For `segment_network`: whether threads have the index of each key.
     pub indexed: bool,
     /// Threads of a workgroup.
     pub group: u32,
-    /// The most keys that a thread holds.
+    /// Keys per thread, at most.
     pub keys: u32,
     /// Keys of a tile.
     pub tile: u32,
     /// Slices in which a tile goes through workgroup memory.
     pub slices: u32,
-    /// Whether loops over a thread's keys are unrolled. Some compilers keep in memory what a loop indexes.
+    /// Whether loops over a thread's keys are unrolled. Some compilers put arrays that a loop indexes into memory.
     pub unrolled: bool,
-    /// How a workgroup ranks a tile.
+    /// The method of ranking a tile.
     pub ranking: Option<Ranking>,
     /// Whether the kernel clears, or uses, status words of look-back.
     pub look_back: bool,
@@ -304,18 +305,18 @@ pub struct Variant {
     pub batch: u32,
     /// The most keys of a bucket, or of a segment, that one workgroup sorts.
     pub small_bucket: u32,
-    /// For kernels that sort segments: the most keys of one that a thread of the network holds.
+    /// For kernels that sort segments: the most keys of a segment that a thread of the network has in registers.
     pub network_keys: u32,
     /// Whether the kernel copies the keys that it counts.
     pub copies: bool,
     /// Whether a buffer specifies where segments begin and end.
     pub segmented: bool,
-    /// Whether the kernel selects from positions that an earlier level has selected.
+    /// Whether the kernel selects from indices that an earlier level has selected.
     pub nested: bool,
-    /// Whether the kernel may write the buffer that it reads keys from: it writes positions to another part of that
-    /// buffer.
+    /// Whether the kernel's binding of the keys is writable. It must be if the kernel writes indices to another part of the
+    /// same buffer.
     pub aliased: bool,
-    /// Whether subgroups look for a digit that many of their keys share, and then rank these keys in another way.
+    /// Whether each subgroup looks for a usual digit, and counts its keys with ballots.
     pub runs: bool,
     /// Words of the counters of a counting sort; 0 for other kernels.
     pub counters: u32,
@@ -323,28 +324,28 @@ pub struct Variant {
     pub vectors: Option<Vectors>,
 }
 
-/// What a kernel that works on vectors depends on.
+/// The constants of a kernel that works on vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Vectors {
     /// The metric of the distances.
     pub metric: Metric,
-    /// How the store keeps numbers.
+    /// The precision of the numbers in the store.
     pub precision: Precision,
     /// Whether threads read four numbers at a time.
     pub quads: bool,
-    /// Threads of the team that shares a vector.
+    /// Threads of the team that reads a vector together.
     pub team: u32,
 }
 
 impl Vectors {
-    /// Number of sums that make a distance.
+    /// Returns the number of sums from which a distance is computed.
     pub fn sums(self) -> u32 {
         if self.metric == Metric::Cosine { 3 } else { 1 }
     }
 }
 
 impl Variant {
-    /// A kernel for keys of `key_bits` bits that depends on nothing else.
+    /// Returns a kernel for keys of `key_bits` bits, with the defaults of all other constants.
     pub(super) fn of(kernel: Kernel, key_bits: u32) -> Self {
         Self {
             kernel,
@@ -374,13 +375,13 @@ impl Variant {
         }
     }
 
-    /// A kernel that moves the keys and values of a request.
+    /// Returns a kernel that moves the keys and values of a request.
     fn moving(kernel: Kernel, request: &Request) -> Self {
         let (value_words, indexed) = (request.payload.words(), request.payload == Payload::Indices);
         Self { value_words, indexed, ..Self::of(kernel, request.key_bits) }
     }
 
-    /// Words of a key while it is sorted.
+    /// Returns the words that a key takes while it is sorted.
     pub fn key_words(&self) -> u32 {
         self.key_bits.div_ceil(32)
     }
@@ -400,19 +401,19 @@ impl Variant {
         self.key_words() * self.key_bits.min(32).div_ceil(self.radix_bits)
     }
 
-    /// Whether two counts share a word. That is so for wide digits. It is also so for histograms of 16 digits, which
-    /// would otherwise take all the workgroup memory of the smallest devices.
+    /// Returns whether two counts share a word. They do for wide digits, and for histograms of 16 digits, which would
+    /// otherwise take all workgroup memory of the smallest devices.
     pub fn packs_counts(&self) -> bool {
         self.has_wide_digits() || self.key_bits == 128 && matches!(self.kernel, Kernel::Histogram | Kernel::BucketHistogram)
     }
 
-    /// Workgroups of a team of a counting sort: each counts a span of the values of a key. A span has as many values as
-    /// counters fit, two of 16 bits in a word.
+    /// Returns the workgroups of a team of a counting sort. Each of them counts a span of the values of a key. A span has as
+    /// many values as there are counters, two of 16 bits in each word.
     pub fn spans(&self) -> u32 {
         if self.counters > 0 && self.packs_counts() { self.radix().div_ceil(2 * self.counters) } else { 1 }
     }
 
-    /// Words of the counts of all values of a digit. A row with gaps includes them.
+    /// Returns the words of the counts of all values of a digit, bank padding included.
     pub fn row_words(&self) -> u32 {
         match self.radix() {
             radix if self.packs_counts() => radix / 2,
@@ -426,7 +427,7 @@ impl Variant {
         self.keys.div_ceil(self.slices)
     }
 
-    /// Keys of a slice that a thread reads before it writes them. A slice is a multiple of this.
+    /// Returns the keys of a slice that a thread reads before it writes them. They divide the thread's keys of a slice.
     pub fn chunk(&self) -> u32 {
         (1..=tuning::MAX_CHUNK).rev().find(|&chunk| self.slice_keys().is_multiple_of(chunk)).unwrap_or(1)
     }
@@ -436,29 +437,28 @@ impl Variant {
         self.group * self.slice_keys()
     }
 
-    /// Words of the workgroup memory in which a tile is sorted (`board`).
+    /// Returns the words of the array in workgroup memory in which a tile is sorted (`board` in the kernels).
     pub fn board_words(&self) -> u32 {
         let counters = match self.ranking {
             Some(Ranking::Ballot { rows, .. }) => rows * self.row_words(),
             Some(Ranking::Counters) => 8 * self.group + self.tile,
             None => return 0,
         };
-        // These kernels hold keys in registers. The keys take their new order in `board`, one word of all keys at a
-        // time.
+        // These kernels have their keys in registers. They reorder the keys in `board`, one word of all keys at a time.
         if matches!(self.kernel, Kernel::SingleTile | Kernel::BucketTile | Kernel::SegmentTile) {
             counters.max(self.tile)
         } else if self.kernel == Kernel::TopK {
-            // The counts of a digit, and sums of some of them; or two bits for each of 32 keys of a thread.
+            // First the counts of a digit and sums of some counts; later two bits for each of 32 keys of a thread.
             counters.max(RADIX + RADIX / DIGIT_RUN).max(2 * self.group)
         } else {
-            // The offsets of wide digits lie behind the slice. In memory of their own, they would take as much as two
-            // rows.
+            // The offsets of wide digits follow the slice in the same array. An array of their own would take as much
+            // memory as two subgroup histograms.
             let behind = if self.has_wide_digits() { self.radix() } else { 0 };
             counters.max(self.slice() * self.key_words().max(self.value_words) + behind)
         }
     }
 
-    /// Bytes of workgroup memory of all arrays and variables, each rounded up to 16.
+    /// Returns the bytes of workgroup memory of all arrays and variables, each rounded up to 16.
     pub fn workgroup_bytes(&self) -> u32 {
         let ranking = match self.ranking {
             Some(Ranking::Ballot { rows, .. }) => rows * if self.has_wide_digits() { self.row_words() / self.group } else { 1 },
@@ -474,7 +474,7 @@ impl Variant {
             Kernel::Downsweep => RADIX + 4,
             Kernel::SingleTile | Kernel::BucketTile | Kernel::SegmentTile => 4,
             Kernel::IvfDistance => DISTANCE_RUN * self.vectors.map_or(0, Vectors::sums) * self.group,
-            // Positions, segment and digit, and the sums over the threads, unless the ranking has them.
+            // The indices, the segment, the digit, and the sums over the threads, unless the ranking includes them.
             Kernel::TopK => self.tile + 8 + if self.ranking == Some(Ranking::Counters) { 0 } else { self.group },
             _ => 0,
         };
@@ -500,15 +500,15 @@ impl Shapes {
     pub(super) fn new(request: &Request, radix_bits: u32, facts: &Facts) -> Result<Self, Error> {
         let (counters_group, counters) = facts.counters();
         let base = Variant::moving(Kernel::Begin, request);
-        // To the passes, a shorter key is a word like any other.
+        // The passes sort keys of 8 and 16 bits as words of 32 bits.
         let pass = Variant { key_bits: 32 * request.key_words(), ..base };
         let max = facts.alike(request.max);
         let pass_of = |kernel| sweep(Variant { kernel, look_back: true, radix_bits, ..pass }, max, facts);
         let mut onesweep = pass_of(Kernel::Onesweep)?;
         let (mut bucket_sweep, mut bucket_tile) = (None, None);
         if request.algorithm == Some(Algorithm::MsdHybrid) {
-            // All passes have the same tile: that of bucket_sweep, which needs more memory. Its passes are never the
-            // first, in which the values would be the positions.
+            // All passes have the tile of bucket_sweep, which needs more memory. Its passes are never the first one, so
+            // their values are never the indices of the keys.
             let shape = pass_of(Kernel::BucketSweep)?;
             onesweep = shape.map(|shape| Variant { kernel: Kernel::Onesweep, partitions: true, ..shape });
             bucket_sweep =
@@ -544,20 +544,20 @@ impl Shapes {
         }
     }
 
-    /// A kernel that copies.
+    /// Returns a kernel that copies.
     pub(super) fn copying(&self, kernel: Kernel) -> Variant {
         Variant { kernel, tile: COPY_TILE, ..self.plain }
     }
 }
 
-/// Returns the shape of the launch that sorts up to `max` keys, or as many as it can.
+/// Returns the shape of the single launch for up to `max` keys, or for as many keys as fit.
 pub(super) fn single(request: &Request, max: u64, facts: &Facts) -> Result<Variant, Error> {
     let shape = Variant { packed: request.is_packed(), ..Variant::moving(Kernel::SingleTile, request) };
     held(shape, max, true, facts)
 }
 
-/// Returns the shape of a workgroup that holds up to `max` keys until they are sorted. If `max` is too large, it holds
-/// as many as it can. It ranks with ballots if `ballots` allows that and the subgroups suit it.
+/// Returns the shape of a workgroup that has up to `max` keys in registers until they are sorted. If fewer keys fit, it has
+/// fewer. It ranks with ballots if `ballots` is set and the subgroups suit it.
 pub(super) fn held(shape: Variant, max: u64, ballots: bool, facts: &Facts) -> Result<Variant, Error> {
     let (group, keys) = tuning::single(shape.key_words(), shape.value_words, max);
     let (group, ranking) = facts.ballot(group).filter(|_| ballots).unwrap_or(facts.counters());
@@ -579,8 +579,8 @@ pub(super) fn sweep(shape: Variant, max: u64, facts: &Facts) -> Result<Option<Va
     if let Some(tuned) = facts.tuned.pass(kind, max) {
         return made(tuned);
     }
-    // No other shape was measured for passes over buckets, and one shape for all lengths must not be that of large
-    // inputs. If the device only fits a smaller one, that was not measured either.
+    // The shapes for large inputs were measured for OneSweep only. A device that uses one shape for all lengths must not
+    // use them, nor a device on which they do not fit.
     let large = tuning::large_pass(facts.class, kind.key_words, kind.value_words, max)
         .filter(|_| shape.kernel == Kernel::Onesweep && facts.unrolls())
         .and_then(|large| made(large).ok().flatten().filter(|made| (made.group, made.keys) == (large.group, large.keys)));
@@ -590,7 +590,7 @@ pub(super) fn sweep(shape: Variant, max: u64, facts: &Facts) -> Result<Option<Va
     }
 }
 
-/// Returns `shape` with the most keys of a thread, up to `keys`, that fit workgroup memory.
+/// Returns `shape` with the most keys per thread, up to `keys`, that fit workgroup memory.
 pub(super) fn fitted(shape: Variant, group: u32, keys: u32, ranking: Ranking, facts: &Facts) -> Result<Variant, Error> {
     let unrolled = facts.unrolls();
     (1..=keys)
@@ -600,18 +600,18 @@ pub(super) fn fitted(shape: Variant, group: u32, keys: u32, ranking: Ranking, fa
         .ok_or_else(|| Error::Unsupported { what: format!("a device with {} bytes of workgroup memory", facts.workgroup_bytes) })
 }
 
-/// Returns the shape of a pass by wide digits.
+/// Returns the shape of a pass with wide digits.
 fn wide(shape: Variant, max: u64, facts: &Facts) -> Result<Variant, Error> {
     let shape = Variant { slices: WIDE_SLICES, ..shape };
     let (group, keys) = tuning::wide_pass(shape.key_words(), shape.value_words, max);
-    // All threads own the same number of words of a row.
+    // Each thread sums up the same number of words of the subgroup histograms.
     let ballot = facts.ballot_in_rows(group, shape.row_words()).filter(|(group, _)| shape.row_words().is_multiple_of(*group));
     let (group, ranking) = ballot.ok_or_else(|| no_wide_digits(facts))?;
     fitted(shape, group, keys, ranking, facts)
 }
 
-/// Returns the shape of the kernel that counts whole keys: with as many counters as fit workgroup memory, but no more
-/// than it needs.
+/// Returns the shape of the kernel that counts whole keys. It has as many counters as fit workgroup memory, but no more than
+/// it needs.
 fn counting(shape: Variant, facts: &Facts) -> Variant {
     let group = tuning::COUNT_GROUP.min(facts.max_group);
     let shape = Variant { group, keys: tuning::HISTOGRAM_BATCH * (32 / shape.key_bits).max(1), ..shape };
@@ -633,25 +633,25 @@ fn no_wide_digits(facts: &Facts) -> Error {
     Error::Unsupported { what }
 }
 
-/// Returns the workgroup size and the ranking of a selection. A request for `ReduceThenScan` gets the one without
+/// Returns the workgroup size and the ranking of a selection. If the algorithm is `ReduceThenScan`, the ranking has no
 /// subgroup operations.
 fn selecting(algorithm: Option<Algorithm>, facts: &Facts) -> (u32, Ranking) {
     let ballot = facts.ballot(GROUP).filter(|_| algorithm != Some(Algorithm::ReduceThenScan));
     ballot.unwrap_or(facts.counters())
 }
 
-/// Returns the shape that selects the keys of a request. It has the smallest tile that holds them: the less memory a
-/// workgroup takes, the more of them run at a time.
+/// Returns the shape of the kernel that selects the keys of a request. It has the smallest tile that the selected keys fit:
+/// the less memory a workgroup takes, the more workgroups run at a time.
 fn top_shape(shape: Variant, request: &Request, facts: &Facts) -> Result<Variant, Error> {
     let Some(top) = request.top else { return Ok(shape) };
     let most = facts.most_selected();
     if top.k > most {
-        // From an array, all workgroups together select so many.
+        // From an array, all workgroups together select this many keys.
         if !top.segmented {
             return Ok(Variant { tile: 0, ..shape });
         }
         return Err(Error::Unsupported {
-            what: format!("selecting {} keys of each segment; here there are at most {most}", top.k),
+            what: format!("a selection of {} keys of each segment; this device selects at most {most}", top.k),
         });
     }
     let (group, ranking) = selecting(request.algorithm, facts);

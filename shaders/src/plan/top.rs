@@ -9,25 +9,25 @@
 //! last      result      ├─k─┤
 //! ```
 //!
-//! Candidates keep the order of their segments, and equal keys the order of their positions. So the last level selects
-//! the keys that a selection from all keys would.
+//! Candidates keep the order of their segments, and equal keys the order of their indices. So the last level selects the
+//! same keys as one selection from all keys.
 
 use super::command::{Buffer, Builder, COUNT_DIGITS, Groups, LAST_LEVEL, Number};
 use super::tuning::SELECT_SEGMENT;
 
-/// What to select, instead of sorting everything.
+/// A selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Top {
     /// The number of keys to select, at least 1.
     pub k: u32,
-    /// Whether to select from each of many segments by itself. Counts are then numbers of segments, which lie anywhere
-    /// in the keys' binding.
+    /// Whether to select from each of many segments by itself. Counts are then numbers of segments. The segments may lie
+    /// anywhere in the binding of the keys.
     pub segmented: bool,
 }
 
 impl Top {
-    /// Returns with how many candidates each level starts, up to the level of a single segment. The candidates of the
-    /// first level are the `keys`.
+    /// Returns the number of candidates of each level, up to the level of a single segment. The candidates of the first
+    /// level are the `keys`.
     pub fn levels(self, keys: u64) -> Vec<u64> {
         let mut levels = vec![keys];
         while let Some(&there) = levels.last().filter(|&&there| there > SELECT_SEGMENT.into()) {
@@ -38,14 +38,14 @@ impl Top {
         levels
     }
 
-    /// Returns the number of positions that a selection from up to `max` keys, or segments, writes.
+    /// Returns the number of indices that a selection from up to `max` keys, or segments, writes.
     pub fn results(self, max: u64) -> u64 {
         u64::from(self.k) * if self.segmented { max } else { 1 }
     }
 }
 
 impl Builder<'_> {
-    /// The most candidates that even, or odd, levels select.
+    /// Returns the largest number of candidates that an even level selects, or, if `odd` is set, an odd one.
     pub(super) fn candidates(&self, odd: bool) -> u64 {
         let levels = self.plan.request.top.map_or(vec![], |top| top.levels(self.plan.request.max));
         levels.into_iter().skip(1 + usize::from(odd)).step_by(2).max().unwrap_or(0)
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_end_with_a_segment() {
+    fn the_last_level_has_one_segment() {
         let segment = u64::from(SELECT_SEGMENT);
         let top = |k| Top { k, segmented: false };
         assert_eq!(top(1).levels(0), [0]);

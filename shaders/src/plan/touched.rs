@@ -1,14 +1,14 @@
-//! How many bytes of each buffer a plan touches. An executor compares them with a buffer before it binds that.
+//! The bytes of each buffer that a plan touches. An executor compares them with the size of a buffer before it binds it.
 
 use super::{Buffer, SearchPlan, SortPlan};
 use polysort_core::vector::Shape;
 
 impl SortPlan {
-    /// Returns how many bytes of a binding of `buffer` the commands of this plan may read or write. They count from the
-    /// start of the binding, with those before the first element, and are whole words.
+    /// Returns how many bytes of a binding of `buffer` the commands of this plan may read or write. The bytes count from the
+    /// start of the binding, those before the first element included, and are a multiple of 4.
     ///
-    /// `None` for two buffers that the plan cannot know: [`Buffer::Count`], whose word the caller chooses, and
-    /// [`Buffer::Keys`] of a selection from segments, which ends with the last segment.
+    /// Returns `None` for two buffers, whose size does not follow from the request: [`Buffer::Count`], and [`Buffer::Keys`]
+    /// of a selection from segments.
     pub fn touched_bytes(&self, buffer: Buffer) -> Option<u64> {
         let request = &self.request;
         let after = |first: u32, bytes: u64| 4 * u64::from(first) + bytes.next_multiple_of(4);
@@ -52,7 +52,7 @@ impl SearchPlan {
     pub fn touched_bytes(shape: Shape, size: SearchSize, buffer: Buffer) -> u64 {
         let bytes = match buffer {
             Buffer::Queries => 4 * size.queries * shape.dimension as u64,
-            // A candidate without a slot reads the first vector, and a page has one at least.
+            // In place of a slot that does not exist, kernels read the first vector of the page. Each page has one.
             Buffer::Vectors => Self::stride_bytes(shape) * size.page_slots.max(1),
             Buffer::Entries => 4 * size.entries,
             Buffer::Listed | Buffer::Distances | Buffer::Slots => 4 * size.candidates,
@@ -61,7 +61,7 @@ impl SearchPlan {
             Buffer::Positions | Buffer::NearDistances | Buffer::NearSlots => 4 * size.selected,
             _ => 0,
         };
-        // Kernels may read four numbers at a time.
+        // A kernel may read four numbers at a time, also at the end.
         bytes.max(16)
     }
 }

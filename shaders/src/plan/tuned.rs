@@ -1,4 +1,4 @@
-//! Shapes of passes that were measured on one device. There they replace the built-in ones.
+//! `Tuned`: shapes of passes that were measured on one device. On that device they replace the built-in ones.
 
 use super::shape::{Facts, Kernel, Variant, sweep};
 use super::tuning::{COUNT_BITS, PassShape, spread};
@@ -6,7 +6,7 @@ use super::{MAX_KEYS, RADIX};
 use core::fmt::{self, Display, Formatter};
 use polysort_core::Error;
 
-/// A kind of sorts: their passes share a shape.
+/// A kind of sorts whose passes have the same shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PassKind {
     /// Words of 32 bits of a key.
@@ -20,7 +20,7 @@ impl PassKind {
     pub const ALL: [Self; 6] =
         [Self::new(1, 0), Self::new(1, 1), Self::new(2, 0), Self::new(1, 2), Self::new(2, 1), Self::new(2, 2)];
 
-    /// The kind of sorts of keys and values with so many words.
+    /// Returns the kind of sorts of keys and values with these numbers of words.
     pub const fn new(key_words: u32, value_words: u32) -> Self {
         Self { key_words, value_words }
     }
@@ -43,8 +43,8 @@ impl Display for PassShape {
     }
 }
 
-/// The measured shape of passes for each kind of sorts, if it differs from the built-in one. Every shape is one that
-/// kernels can have. The plan reduces it to what fits a device.
+/// The measured shape of passes for each kind of sorts, if it differs from the built-in one. Kernels exist for each of
+/// these shapes. The plan reduces a shape that does not fit the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tuned([Option<PassShape>; PassKind::ALL.len()]);
 
@@ -52,10 +52,10 @@ pub struct Tuned([Option<PassShape>; PassKind::ALL.len()]);
 /// takes another workgroup size.
 const LANES: u32 = 32;
 
-/// The most threads of a workgroup. With [`MOST_KEYS`] each, an index in the tile fits 16 bits.
+/// The most threads of a workgroup. With [`MOST_KEYS`] keys each, an index in the tile fits 16 bits.
 const MOST_THREADS: u32 = 1 << 10;
 
-/// The most keys of a thread: more than registers hold, but few enough for the counts of a subgroup.
+/// The most keys of a thread: more than fit registers, but few enough that the counts of a subgroup do not overflow.
 const MOST_KEYS: u32 = 62;
 
 const _: () = assert!(MOST_THREADS * MOST_KEYS <= 1 << 16 && MOST_KEYS * LANES < 1 << COUNT_BITS);
@@ -73,7 +73,7 @@ impl Tuned {
     /// - `slices` must be 1 to `keys`.
     pub fn with(mut self, kind: PassKind, shape: PassShape) -> Result<Self, Error> {
         let PassShape { group, keys, slices } = shape;
-        // Each thread owns as many digits as the others, or none.
+        // All threads sum up the counts of the same number of digit values, or some threads of none.
         let are_owners = group >= RADIX || RADIX.is_multiple_of(group);
         let is_group = group.is_multiple_of(LANES) && (LANES..=MOST_THREADS).contains(&group) && are_owners;
         let are_keys = keys.is_multiple_of(2) && (2..=MOST_KEYS).contains(&keys);

@@ -1,4 +1,4 @@
-//! Calls that share a budget: never more bytes than the cap, and every call gets its turn.
+//! Calls that share a budget: they never take more bytes than the cap, and every call gets its permit.
 
 use crate::budget::Budget;
 use core::time::Duration;
@@ -6,12 +6,12 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 use std::sync::Arc;
 
-/// No permit comes too late in a model: its waits have no end but a notification.
+/// In a model, a wait ends by a notification only, so no call is refused.
 const PATIENCE: Duration = Duration::MAX;
 
-/// Takes `bytes`, and gives them back after `in_flight` was found within the cap.
+/// Takes `bytes`, checks that all bytes in flight are within the cap, and returns the bytes.
 fn call(budget: &Arc<Budget>, in_flight: &AtomicU64, bytes: u64) {
-    let permit = budget.take(bytes, PATIENCE, || true).expect("nobody is refused");
+    let permit = budget.take(bytes, PATIENCE, || true).expect("no call is refused");
     let others = in_flight.fetch_add(bytes, Ordering::SeqCst);
     assert!(others == 0 || others + bytes <= budget.cap(), "{others} bytes and {bytes} more");
     in_flight.fetch_sub(bytes, Ordering::SeqCst);
@@ -21,7 +21,7 @@ fn call(budget: &Arc<Budget>, in_flight: &AtomicU64, bytes: u64) {
 #[test]
 fn calls_stay_within_the_cap_and_all_end() {
     for sizes in [[60, 60, 40], [30, 200, 30], [50, 50, 50]] {
-        // Every order in which threads are stopped twice at places where they could go on.
+        // All orders with at most two preemptions.
         let mut models = loom::model::Builder::new();
         models.preemption_bound = Some(2);
         models.check(move || {
@@ -34,7 +34,7 @@ fn calls_stay_within_the_cap_and_all_end() {
             for other in others {
                 other.join().expect("no thread panics");
             }
-            // All of it is there again.
+            // All bytes have been returned.
             assert!(budget.try_take(100).is_some());
         });
     }
@@ -49,7 +49,7 @@ fn a_call_that_waits_is_not_overtaken() {
             let budget = budget.clone();
             thread::spawn(move || budget.take(100, PATIENCE, || true).map(|permit| permit.bytes()))
         };
-        // Either the other call does not wait yet, or it is before this one.
+        // Either the other call does not wait yet, or it waits and this one gets no permit.
         drop(budget.try_take(40));
         drop(first);
         assert_eq!(waiting.join().expect("no thread panics"), Ok(100));

@@ -1,13 +1,13 @@
-//! Calls that share a team: each does all of its work, the team is at nothing that was taken back, and ends.
+//! Calls that share a thread pool: each does all of its work, no thread runs a job that was withdrawn, and the threads end.
 
 use crate::crew::Crew;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 use std::sync::Arc;
 
-/// Shares out three parts of work, and returns how often they were done.
+/// Runs three parts of work on the pool, and returns the number of parts that were done.
 fn call(crew: &Crew, others: usize) -> usize {
-    // What the team gets a reference to is gone when this returns.
+    // The threads get references to these counters, which are dropped when this returns.
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     crew.run(others, &|| {
         while next.fetch_add(1, Ordering::SeqCst) < 3 {
@@ -17,10 +17,10 @@ fn call(crew: &Crew, others: usize) -> usize {
     done.load(Ordering::SeqCst)
 }
 
-/// Checks every order in which threads are stopped so many times at places where they could go on.
-fn check(stops: usize, run: impl Fn() + Sync + Send + 'static) {
+/// Runs a test in all orders with at most `preemptions` preemptions.
+fn check(preemptions: usize, run: impl Fn() + Sync + Send + 'static) {
     let mut models = loom::model::Builder::new();
-    models.preemption_bound = Some(stops);
+    models.preemption_bound = Some(preemptions);
     models.check(run);
 }
 
@@ -31,7 +31,7 @@ fn a_call_does_all_of_its_work_before_it_returns() {
 }
 
 #[test]
-fn calls_share_a_team() {
+fn two_calls_share_the_threads() {
     check(2, || {
         let crew = Arc::new(Crew::default());
         let other = {

@@ -1,8 +1,8 @@
-//! The concurrent parts of the GPU backend, run in every order that a few threads can take.
+//! Model tests of the concurrent parts of the GPU backend: they run in many orders of a few threads.
 //!
-//! The modules are the very source files of the backend. Here their `crate::sync` is that of loom, a model checker: it runs a test again and again, and each
-//! time lets the threads take turns in another order, until it has seen them all (Norris and Demsky, "CDSChecker", 2013). A thread that waits for ever
-//! is an error.
+//! The modules are the source files of the backend. Here, their `crate::sync` has the types of loom, a model checker. Loom runs a test repeatedly, each time
+//! with another order of the threads' steps (Norris and Demsky, "CDSChecker", 2013). A test explores all orders, or all orders with a limited number of
+//! preemptions. A thread that waits for ever is an error.
 #![cfg(test)]
 
 #[allow(dead_code, reason = "the backend uses more of it")]
@@ -23,10 +23,10 @@ mod pool_model;
 mod readers_model;
 mod turns_model;
 
-/// What the modules are built on.
+/// The locks and threads that the modules use.
 mod sync {
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
-    // A counter of references has no order that matters here.
+    // The order of changes of a reference count does not matter here.
     pub(crate) use std::sync::{Arc, PoisonError};
 
     pub(crate) use loom::thread::ThreadId;

@@ -1,4 +1,4 @@
-//! Calls that share a pool: an item is in one place only, and what is dropped was not kept.
+//! Calls that share a pool: no two calls have the same item, and each item is kept or dropped once.
 
 use crate::pool::{Pool, Taken};
 use loom::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 struct Item(Arc<AtomicBool>);
 
-/// Takes an item or makes one, and puts it back.
+/// Takes an item or creates one, and puts it back. Returns the number of items that the pool did not keep.
 fn call(pool: &Pool<Item>, bytes: u64) -> usize {
     let taken = pool.take(|_| ()).unwrap_or_else(|| Taken::new(Item::default()));
     assert!(!taken.item.0.swap(true, Ordering::SeqCst), "two calls have one item");
@@ -17,7 +17,7 @@ fn call(pool: &Pool<Item>, bytes: u64) -> usize {
 }
 
 #[test]
-fn an_item_is_in_one_place() {
+fn no_two_calls_have_the_same_item() {
     loom::model(|| {
         let pool = Arc::new(Pool::new(100));
         let others = [(); 2].map(|()| {

@@ -1,4 +1,4 @@
-//! Threads that wait for one device: never two inside the driver, and each of them ends.
+//! Threads that wait for one device: at most one waits inside the driver, and each wait ends.
 
 use crate::turns::Turns;
 use loom::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ struct Device {
 }
 
 impl Device {
-    /// Waits inside the driver for a submission, with which all earlier ones are done.
+    /// Waits inside the driver until a submission and all earlier ones are done.
     fn wait(&self, submission: usize) {
         assert_eq!(self.inside.fetch_add(1, Ordering::SeqCst), 0, "two threads wait inside the driver");
         self.done.fetch_max(submission, Ordering::SeqCst);
@@ -22,7 +22,7 @@ impl Device {
 }
 
 #[test]
-fn one_thread_at_a_time_waits_inside_the_driver_and_all_go_on() {
+fn one_thread_at_a_time_waits_inside_the_driver_and_all_waits_end() {
     let mut models = loom::model::Builder::new();
     models.preemption_bound = Some(2);
     models.check(|| {

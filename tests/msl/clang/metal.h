@@ -1,5 +1,5 @@
-// Metal Shading Language as clang's C++ for OpenCL 2021, whose address spaces are the same: to parse and to check types, not to run.
-// What is not declared here is not used by the kernels: this is the list of what they may use.
+// Metal Shading Language as clang's C++ for OpenCL 2021, which has the same address spaces. It serves to check types, not to run kernels.
+// The kernels may use only the declarations of this file.
 
 #define device __global
 #define constant __constant
@@ -15,7 +15,7 @@ constexpr mem_flags operator|(mem_flags a, mem_flags b) {
 void threadgroup_barrier(mem_flags) __attribute__((convergent));
 void simdgroup_barrier(mem_flags) __attribute__((convergent));
 
-// Converts to nothing by itself, as Metal's.
+// It has no implicit conversions, as in Metal.
 struct simd_vote {
     typedef ulong vote_t;
 };
@@ -34,10 +34,10 @@ To as_type(From) {
     static_assert(sizeof(To) == sizeof(From), "as_type keeps the size");
     return To{};
 }
-// Two halves become what is computed with.
+// Converts two halves to floats.
 float2 from_halves(half2);
 
-// Atomics have no value of their own.
+// Atomics have no value that can be read directly.
 struct atomic_uint {
 private:
     uint word __attribute__((unused));
@@ -54,7 +54,7 @@ ATOMICS(__local)
 #undef ATOMICS
 }
 
-// OpenCL has names of its own that are the same.
+// OpenCL defines some of these names itself.
 #define atomic_uint metal::atomic_uint
 #define memory_order_relaxed metal::memory_order_relaxed
 #define atomic_load_explicit metal::atomic_load_explicit

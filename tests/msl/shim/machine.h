@@ -1,9 +1,9 @@
-// The memory of a machine, which outlives kernels and is used by one run at a time, and the state of a run.
+// The memory of a machine, and the state of a run. A machine outlives kernels; one run at a time uses it.
 //
-//   device       a reservation with room for BINDINGS buffers, each in the middle of SPAN bytes: whatever a 32-bit index reaches from a
-//                buffer is told from what it reaches from another
-//   cells        for each word of memory, who touched it last: see memory.h
-//   seats        a resident threadgroup each: its threadgroup memory, and a stack for every thread
+//   device       a reservation with room for BINDINGS buffers, each in the middle of SPAN bytes: so an address that a 32-bit index
+//                reaches from one buffer is never reached from another
+//   cells        for each word of memory, the threads that accessed it last: see memory.h
+//   seats        one for each running threadgroup: its threadgroup memory, and a stack for each thread
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace msl {
 
 constexpr uint32_t BINDINGS = 31, VARIABLES = 64, MAX_THREADS = 1024, MAX_RESIDENT = 16;
 constexpr uint64_t SPAN = uint64_t(1) << 35;
-// What is taken for threadgroup memory, so that variables have gaps between them.
+// Bytes reserved for threadgroup memory. They are more than a kernel has, so that there are gaps between variables.
 constexpr uint32_t ARENA = 64 << 10, GAP = 64;
 constexpr uint32_t STACK = 64 << 10, STACK_RESERVE = 8 << 10;
 
-// Who touched a word: a thread, or several, in an interval between barriers.
+// The thread or threads that accessed a word in an interval between barriers.
 struct Stamp {
     uint32_t group, interval;
     uint16_t simd_interval, who;
@@ -29,7 +29,7 @@ struct Stamp {
 
 struct Cell {
     Stamp wrote, read, atomic_wrote, atomic_read;
-    // The run in which parts of the word were touched, which have cells of their own then.
+    // The run in which threads accessed parts of the word. The parts then have cells of their own.
     uint32_t split;
 };
 
@@ -49,7 +49,7 @@ struct Machine {
     Cells cells[BINDINGS];
     Seat seats[MAX_RESIDENT];
     uint32_t seat_count;
-    // Numbers that never come again, so that cells need not be cleared.
+    // Counters that only grow, so that cells need not be cleared.
     uint32_t runs, groups;
 };
 
@@ -68,7 +68,7 @@ struct Fiber {
 
 struct Simdgroup {
     uint32_t arrived, done, at_barrier, site, flags, count;
-    // Of the two latest exchanges.
+    // The values of the two latest exchanges.
     Slot slots[2][LANES];
     uint32_t votes[2];
     uint16_t threadgroup_interval, device_interval;
@@ -104,7 +104,7 @@ enum Fault : uint32_t {
     NO_MEMORY,
 };
 
-// Bytes of a buffer from which on accesses are counted: what is shorter are uniforms, which a GPU has in a cache of their own.
+// The smallest buffer whose accesses are counted, in bytes. Shorter buffers are uniforms, for which a GPU has a separate cache.
 constexpr uint64_t COUNTED = 1024;
 
 struct Counts {
@@ -116,7 +116,7 @@ struct Report {
     Counts counts;
     uint32_t fault, line, thread;
     Position group;
-    // Where in the library a fault without a line happened.
+    // The offset in the library of a fault without a line.
     uint64_t offset;
     char text[400];
 };
@@ -125,11 +125,11 @@ struct Launch {
     Position groups;
     uint32_t threads, resident, preempt;
     uint64_t seed, budget;
-    // Whether threadgroup memory that nothing has written may be read.
+    // Whether threads may read threadgroup memory that no thread has written.
     uint32_t garbage;
-    // Whether threads may race for buffers.
+    // Whether data races in buffers are allowed.
     uint32_t races;
-    // Bytes of threadgroup memory that there are.
+    // The limit of threadgroup memory, in bytes.
     uint32_t memory;
 };
 
@@ -146,17 +146,17 @@ struct Run {
     uint64_t random, steps, lengths[BINDINGS];
     void *buffers[BINDINGS];
     uint32_t number, first_group;
-    // Whether a fence orders device memory in ways that no barrier tells.
+    // Whether the kernel has fences, which order device memory in addition to barriers.
     bool fenced;
-    // The thread that runs; none while the scheduler does.
+    // The running thread; none while the scheduler runs.
     Fiber *fiber;
     uint8_t *stack;
-    // Of what it does to threadgroup memory and to buffers, until it waits.
+    // The stamps of its accesses to threadgroup memory and to buffers, until it waits.
     Stamp local, global;
     void *scheduler;
     Variable variables[VARIABLES];
     uint32_t variable_bytes, arena_top;
-    // Which variable a piece of 16 bytes of threadgroup memory belongs to, counted from 1.
+    // The variable to which each 16 bytes of threadgroup memory belong, counted from 1.
     uint8_t owner[ARENA / 16];
 };
 

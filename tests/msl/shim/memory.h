@@ -1,12 +1,12 @@
-// What every access to memory is checked for.
+// The checks of each memory access.
 //
-// The compiler calls `__tsan_read4` and its kin before each access that is not to a variable of one thread: kernels are compiled with
-// -fsanitize=thread, and these are ours. An access is within a buffer or a threadgroup variable; threadgroup memory is read after it was
-// written; and of two accesses to a byte by different threads, one of them a write and one of them not atomic, a barrier is in between.
+// Kernels are compiled with -fsanitize=thread, so the compiler calls `__tsan_read4` and similar functions before each access that is not to a
+// variable of one thread. This file defines these functions. They check: an access is within a buffer or a threadgroup variable; threadgroup
+// memory is written before it is read; if two threads access a byte, one writes and one access is not atomic, a barrier orders them.
 //
-// The cell of a word has four stamps: the last plain write, plain read, atomic write and atomic read. A stamp stands for all threads
-// that made such an access since it could last have been ordered: for one, for several of a simdgroup (MANY + its number), for several
-// (EVERYONE), or for several of different groups (group ANY).
+// The cell of a word has four stamps: for the last plain write, plain read, atomic write and atomic read. A stamp represents all threads that
+// made such an access since the last barrier that could order it: one thread, several of a simdgroup (MANY + its number), several of a
+// threadgroup (EVERYONE), or several of different threadgroups (group ANY).
 #pragma once
 #include "machine.h"
 
@@ -26,8 +26,8 @@ static bool same_simdgroup(uint16_t who, uint16_t me) {
     return who < MANY ? who / LANES == me / LANES : who != EVERYONE && uint32_t(who - MANY) == me / LANES;
 }
 
-// Whether an earlier access, by another thread, happens at the same time as `me` for all that is known. What other groups did is of no
-// interest to threadgroup memory.
+// Whether no barrier orders an earlier access by another thread before `me`. In threadgroup memory, accesses of other threadgroups do not
+// count.
 static bool unordered(const Stamp &stamp, const Stamp &me, bool device) {
     if (stamp.group == ANY) return stamp.interval == run.number && !run.fenced;
     if (stamp.group < run.first_group) return false;
@@ -36,7 +36,7 @@ static bool unordered(const Stamp &stamp, const Stamp &me, bool device) {
     return !same_simdgroup(stamp.who, me.who) || stamp.simd_interval == me.simd_interval;
 }
 
-// `me`, and those of `stamp` that it does not stand for.
+// Returns a stamp that represents `me` and the threads of `stamp` that are still concurrent with it.
 static Stamp joined(const Stamp &stamp, Stamp me, bool device) {
     if (stamp.group < run.first_group || !unordered(stamp, me, device)) return me;
     if (stamp.group != me.group) return {ANY, run.number, 0, EVERYONE};
@@ -44,12 +44,12 @@ static Stamp joined(const Stamp &stamp, Stamp me, bool device) {
     return me;
 }
 
-// An access, and where it is.
+// An access, and its location.
 struct Touch {
     Access access;
     uint32_t line;
     const void *code;
-    // A threadgroup variable, or else a binding.
+    // The threadgroup variable, or the binding.
     const Variable *variable;
     uint32_t binding;
     uint64_t offset;
@@ -73,7 +73,7 @@ struct Touch {
 
 static void check(Cell &cell, const Stamp &me, const Touch &touch) {
     bool device = touch.device();
-    // Most cells are new to the group.
+    // In the usual case, this threadgroup has not accessed the cell before.
     auto with = [&](const Stamp &stamp) { return stamp.group >= run.first_group && unordered(stamp, me, device); };
     bool races = with(cell.wrote);
     if (!touch.atomic()) races = races || with(cell.atomic_wrote);
@@ -117,7 +117,7 @@ static void check_all(const Cells &cells, uint64_t offset, uint64_t size, const 
     }
 }
 
-// Whether it is a constant of the kernel's library.
+// Whether an address is a constant of the kernel's library.
 static bool is_constant(const volatile void *pointer);
 
 static void touch(const volatile void *pointer, uint64_t size, Access access, uint32_t line, const void *code) {
@@ -154,7 +154,7 @@ static void touch(const volatile void *pointer, uint64_t size, Access access, ui
 
 } // namespace msl
 
-// ---- what the compiler calls
+// ---- functions that the compiler calls
 
 #define MSL_CALLED_AT __builtin_return_address(0)
 #define MSL_HOOKS(size)                                                                                                                    \
@@ -184,7 +184,7 @@ void __tsan_func_entry(void *) {
 
 void __tsan_func_exit() {}
 
-// The compiler makes calls of these out of assignments.
+// The compiler replaces some assignments by calls of these functions.
 void *memcpy(void *to, const void *from, size_t size) {
     msl::touch(from, size, msl::READ, 0, MSL_CALLED_AT);
     msl::touch(to, size, msl::WRITE, 0, MSL_CALLED_AT);

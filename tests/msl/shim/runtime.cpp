@@ -1,12 +1,12 @@
 // Runs a kernel: a fiber for each thread, all on one thread of the CPU, in an order that a seed decides.
 //
 //   start threadgroups, in a shuffled order, on the seats that are free
-//   until all have ended: choose a seat; of each of its simdgroups
-//     run every lane that is ready, until it waits, ends, or is pre-empted at an atomic operation
-//     once all lanes wait at one simdgroup operation: let them go on
-//   once all threads wait at one barrier: let them go on
+//   until all have ended: choose a seat; for each of its simdgroups
+//     run each lane that is ready, until it waits, ends, or is preempted at an atomic operation
+//     if all lanes wait at one simdgroup operation: let them continue
+//   if all threads wait at one barrier: let them continue
 //
-// What does not fit this scheme is a fault: lanes that wait at different places, or for lanes that have returned.
+// It is a fault if lanes wait at different operations, or for lanes that have returned.
 #include "memory.h"
 
 #include <cstdarg>
@@ -17,10 +17,10 @@
 #define MSL_TEXT_OF(word) #word
 
 extern "C" void msl_switch(void **saved, void *to) asm("msl_switch");
-// The kernel's, with its parameters filled in.
+// The entry point of the kernel's library: calls the kernel with its arguments.
 extern "C" void msl_entry(void **buffers, const msl::Thread *thread);
 
-// Keeps the registers that a call must keep, on the stack, and takes up another stack.
+// Saves the registers that a call must preserve on the stack, and switches to another stack.
 #if defined(__x86_64__)
 asm(R"(
 .text
@@ -105,7 +105,7 @@ static void suspend(Fiber &fiber) { msl_switch(&fiber.stack_pointer, run.schedul
 
 static bool has_failed() { return run.report->fault != NONE; }
 
-// A fault of a group, found while none of its threads runs.
+// Reports a fault of a threadgroup while none of its threads runs.
 __attribute__((format(printf, 4, 5))) static void blame(const Fiber &fiber, Fault fault, uint32_t line, const char *format, ...) {
     Report &report = *run.report;
     report.fault = fault;
@@ -129,7 +129,7 @@ static void fail(Fault fault, uint32_t line, const void *code, const char *forma
     blame(fiber, fault, line, "%s", text);
     Dl_info info;
     if (line == 0 && dladdr(code, &info)) run.report->offset = uint64_t(code) - uint64_t(info.dli_fbase) - 1;
-    // Never resumed.
+    // The thread is never resumed.
     suspend(fiber);
     __builtin_unreachable();
 }
@@ -187,7 +187,7 @@ static void start(Group &group, uint64_t index) {
         thread.lane = i % LANES;
         thread.simdgroup = i / LANES;
         thread.simdgroups = uint32_t(group.simdgroups.size());
-        // Stacks that all began at the same offset would share the sets of a cache.
+        // The stacks begin at different offsets, so that they do not all use the same cache sets.
         uint64_t *top = reinterpret_cast<uint64_t *>(fiber.stack + STACK - i % 32 * 128);
 #if defined(__x86_64__)
         *--top = 0;
@@ -202,7 +202,7 @@ static void start(Group &group, uint64_t index) {
     }
 }
 
-// Runs the lanes of a simdgroup until all of them wait at a barrier or have ended, or one was pre-empted.
+// Runs the lanes of a simdgroup until all of them wait at a barrier or have ended, or one is preempted.
 static void turn(Group &group, uint32_t number) {
     Simdgroup &simdgroup = group.simdgroups[number];
     Fiber *lanes = &group.fibers[number * LANES];
@@ -234,7 +234,7 @@ static void turn(Group &group, uint32_t number) {
     }
 }
 
-// Ends the group, or its barrier, if all its threads have come so far.
+// Ends the threadgroup, or its barrier, if all of its threads have ended, or wait at the barrier.
 static bool settle(Group &group) {
     uint32_t threads = run.launch.threads;
     if (group.done == threads) {
@@ -297,7 +297,7 @@ static void step(uint32_t line, const void *code) {
     if (++run.steps > run.launch.budget) fail(NO_PROGRESS, line, code, "has not ended within the budget of steps");
 }
 
-// Memory that costs nothing until it is touched.
+// Reserves memory. The system allocates a page at its first access.
 static uint8_t *mapped(uint64_t bytes, int protection = PROT_READ | PROT_WRITE) {
     void *memory = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? nullptr : static_cast<uint8_t *>(memory);
@@ -316,7 +316,7 @@ static bool mapped_cells(Cells &cells, uint64_t bytes) {
     return cells.limit > 0;
 }
 
-// Gives the machine what a run needs.
+// Prepares the machine for a run.
 static bool is_prepared(Machine &machine, const Launch &launch, const Buffer *buffers, uint32_t count) {
     if (!machine.device && !(machine.device = mapped(BINDINGS * SPAN, PROT_NONE))) return false;
     for (; machine.seat_count < launch.resident; machine.seat_count++) {
@@ -396,7 +396,7 @@ Exchanged msl_simd(const Slot *mine, Simd what, uint32_t flags, uint32_t line) {
     return {simdgroup.slots[parity], simdgroup.votes[parity], lane};
 }
 
-// A point at which another thread may go on.
+// A point at which the scheduler may switch to another thread.
 static void preempt() {
     if (run.launch.preempt && random(run.launch.preempt) == 0) suspend(*run.fiber);
 }
@@ -421,7 +421,7 @@ uint32_t msl_atomic(volatile uint32_t *word, Atomic what, uint32_t operand, uint
 }
 
 bool msl_compare_exchange(volatile uint32_t *word, uint32_t *expected, uint32_t desired, uint32_t line) {
-    // A weak one may fail for no reason.
+    // A weak exchange may fail spuriously.
     bool fails = run.launch.preempt && random(8) == 0;
     uint32_t old = msl_atomic(word, LOAD, 0, line);
     bool same = !fails && old == *expected;
@@ -442,7 +442,7 @@ void msl_no_such_lane(uint32_t lane, uint32_t line) { fail(NO_SUCH_LANE, line, n
 
 __attribute__((visibility("default"))) Machine *msl_machine() { return new Machine(); }
 
-// Returns once all threads have, or with the first fault.
+// Returns when all threads have ended, or at the first fault.
 __attribute__((visibility("default"))) void msl_run(Machine *machine, const Launch *launch, const Buffer *buffers, uint32_t count,
                                                     Report *report) {
     run = Run{};

@@ -1,4 +1,4 @@
-// The vectors of <metal_stdlib>, which includes this and has defined MSL_INLINE.
+// The vector types of <metal_stdlib>, which includes this file after it has defined MSL_INLINE.
 #pragma once
 
 namespace metal {
@@ -40,14 +40,14 @@ struct alignas(4 * sizeof(T)) vec<T, 4> {
     MSL_INLINE vec(vec<T, 2> low, vec<T, 2> high) : x(low.x), y(low.y), z(high.x), w(high.y) {}
 };
 
-// Half precision as it lies in memory. Nothing is computed with it here: it becomes a float, exactly, and that is all.
+// Half precision in memory. The only operation is the exact conversion to float.
 struct half {
     uint16_t bits;
     half() = default;
     MSL_INLINE explicit operator float() const {
         uint sign = uint(bits >> 15) << 31, exponent = bits >> 10 & 0x1f, fraction = bits & 0x3ff, whole;
         if (exponent == 0) {
-            // Zero, or so many times 2 to the -24th.
+            // Zero, or a multiple of 2 to the -24th.
             float small = float(int(fraction)) * 0x1p-24f;
             __builtin_memcpy(&whole, &small, sizeof whole);
         } else {
@@ -60,7 +60,7 @@ struct half {
     }
 };
 
-// Vectors that lie at any multiple of their element.
+// Vectors that are aligned to their element only.
 template <int N>
 struct packed {
     uint words[N];
@@ -90,7 +90,7 @@ using packed_uint2 = packed<2>;
 using packed_uint3 = packed<3>;
 using packed_uint4 = packed<4>;
 
-// `T` is deduced from the vector alone, so that a scalar beside it may be of any type that converts.
+// The compiler deduces `T` from the vector alone, so the scalar may have any type that converts to `T`.
 template <class T>
 struct same {
     using type = T;

@@ -1,4 +1,4 @@
-//! Sorts by the kernels of a plan, run here: another executor of `polysort_shaders::plan`, as `launch.rs` is on wgpu.
+//! `MslBackend`: an executor of `polysort_shaders::plan` that runs the kernels on the CPU, as `launch.rs` runs them with wgpu.
 
 use crate::buffer::Buffer;
 use crate::error::Error as KernelError;
@@ -16,38 +16,38 @@ use polysort_shaders::plan::{
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a GPU of Apple's is to a plan.
+/// The facts of an Apple GPU.
 pub const FACTS: Facts = Facts { max_binding: 1 << 30, class: Class::Apple, ..Facts::new(Some((32, 32)), 32 << 10, 1024) };
 
-/// How an [`MslBackend`] sorts.
+/// The configuration of an [`MslBackend`].
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Where kernels come from.
+    /// The source of the kernels.
     pub source: Source,
-    /// The device that plans are made for.
+    /// The facts of the emulated device.
     pub facts: Facts,
-    /// The way to sort, if it is to be this one: what it cannot sort at all is left to the plan.
+    /// The forced algorithm. If it does not support a request, the planner chooses one that does.
     pub algorithm: Option<Algorithm>,
-    /// Tiles that publish nothing.
+    /// The blocked tiles, which publish no counts.
     pub blocked: Blocked,
-    /// Keys in which the buckets of a batch start, if this is not for plans to choose.
+    /// The keys of a batch; `None` means the planner's choice.
     pub batch: Option<u32>,
-    /// Keys of a bucket, at most, that one group sorts, if this is not for plans to choose.
+    /// The most keys of a bucket that one threadgroup sorts; `None` means the planner's choice.
     pub small_bucket: Option<u32>,
-    /// So many keys at least sorts are planned for: the shapes of long ones come with fewer keys as well.
+    /// The smallest number of keys that plans are made for. With a large number, short sorts have the shapes of long ones.
     pub planned_for: u64,
-    /// What the seeds of all schedules are drawn from. Each launch has one of its own.
+    /// The seed of the seeds of all schedules. Each launch has a schedule of its own.
     pub seed: u64,
-    /// Groups, at most, of kernels that share their work out among as many as there are: segments, and tiles.
+    /// The most threadgroups of kernels that take segments or tiles until none is left.
     pub most_groups: u32,
-    /// Whether threads may race for buffers, as they do for segments that overlap.
+    /// Whether races in buffers are allowed. Segments that overlap cause races.
     pub races: bool,
-    /// Whether groups, and lanes, go in their order, and none is pre-empted: no seed says otherwise.
+    /// Whether threadgroups and lanes run in order and without preemption, instead of in the order of a seed.
     pub in_order: bool,
 }
 
 impl Config {
-    /// With kernels of this source, by the way that plans choose.
+    /// Returns the configuration with kernels of this source and the planner's choices.
     pub fn of(source: Source) -> Self {
         let (batch, small_bucket) = (None, None);
         Self {
@@ -66,10 +66,10 @@ impl Config {
     }
 }
 
-/// The buffers of a sort, or of a search, by what they are for.
+/// The buffers of a sort, or of a search, by their roles.
 pub type Memory = BTreeMap<plan::Buffer, Buffer>;
 
-/// Sorts with kernels in Metal's language, on the CPU. A mistake of a kernel is an error of the sort.
+/// Sorts with kernels in Metal Shading Language, on the CPU. A fault of a kernel is an error of the sort.
 #[derive(Clone)]
 pub struct MslBackend {
     inner: Arc<Inner>,
@@ -88,10 +88,10 @@ struct Inner {
     traffic: Mutex<Traffic>,
 }
 
-/// What sorts did to device memory.
+/// The memory accesses of all sorts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Traffic {
-    /// Launches.
+    /// The number of launches.
     pub launches: u64,
     /// Bytes read and written by accesses that are not atomic.
     pub bytes: u64,
@@ -109,28 +109,28 @@ struct Compiled {
 }
 
 impl MslBackend {
-    /// Sorts as `config` says.
+    /// Opens a backend with this configuration.
     ///
     /// # Errors
-    /// None so far: kernels are compiled when they are launched.
+    /// None. Kernels are compiled at their first launch.
     pub fn open_with(config: Config) -> Result<Self, Error> {
         Ok(Self {
             inner: Arc::new(Inner { config, kernels: Mutex::default(), launches: AtomicU64::new(0), traffic: Mutex::default() }),
         })
     }
 
-    /// What all sorts so far did.
+    /// Returns the memory accesses of all sorts so far.
     pub fn traffic(&self) -> Traffic {
         *self.inner.traffic.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The kernel of a variant.
+    /// Returns the compiled kernel of a variant.
     fn kernel(&self, variant: &Variant) -> Result<Arc<Compiled>, Error> {
         let kernels = || self.inner.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(compiled) = kernels().get(variant) {
             return Ok(compiled.clone());
         }
-        // Two calls may compile the same kernel: the second finds the library of the first, or makes an equal one.
+        // Two calls may compile the same kernel: then both get equal libraries.
         let source = &self.inner.config.source;
         let text = (source.text)(variant);
         let kernel = Kernel::compile(&text.text, variant.kernel.name(), source.options)
@@ -139,27 +139,27 @@ impl MslBackend {
         Ok(kernels().entry(*variant).or_insert(compiled).clone())
     }
 
-    /// What it sorts by.
+    /// Returns the configuration.
     pub(crate) fn config(&self) -> &Config {
         &self.inner.config
     }
 
-    /// The positions of the first `k` keys of each segment, or of all keys where none are told, as kernels give them: `k` each, filled up
-    /// with [`abi::NOTHING`].
+    /// Returns the indices of the first `k` keys of each segment, or of all keys without `segments`. There are `k` indices for each segment; the
+    /// missing ones are [`abi::NOTHING`].
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a `k` of 0, or of more than [`Facts::most_selected`]; what a sort gives.
+    /// [`Error::Unsupported`] if `k` is 0, or too large for segments; a fault of a kernel.
     pub fn select<W: Word>(&self, keys: &[W], k: u32, segments: Option<&[[u32; 2]]>, spec: Spec) -> Result<Vec<u32>, Error> {
         let max = segments.map_or(keys.len(), <[_]>::len) as u64;
         let top = Top { k, segmented: segments.is_some() };
-        // Not what it should be, so that nothing is right by chance.
+        // The output starts with wrong values, so that no result is right by chance.
         let indices = vec![u32::MAX - 1; top.results(max) as usize];
         let request = Request::keys(W::BITS, spec, max).select(top);
         let memory = self.execute(keys, &indices, segments.unwrap_or(&[]), request)?;
         Ok(memory[&plan::Buffer::Values].values())
     }
 
-    /// Does what `request` asks for. Gives the buffers as they are then.
+    /// Executes `request`, and returns the buffers after the last launch.
     fn execute<W: Word>(&self, keys: &[W], values: &[u32], bounds: &[[u32; 2]], request: Request) -> Result<Memory, Error> {
         let Config { facts, algorithm, blocked, batch, small_bucket, planned_for, .. } = self.inner.config;
         facts.limits(request.payload.words()).check("the emulated GPU", keys.len(), size_of::<W>().max(4))?;
@@ -167,7 +167,7 @@ impl MslBackend {
         let max = if request.top.is_none() && request.segments.is_none() { count.max(planned_for) } else { request.max };
         let algorithm = algorithm.filter(|algorithm| algorithm.sorts(&request));
         let plan = SortPlan::new(Request { algorithm, blocked, batch, small_bucket, max, ..request }, &facts)?;
-        // Kernels address whole words.
+        // Kernels access whole words.
         let mut bytes: Vec<u8> = bytemuck::cast_slice(keys).to_vec();
         bytes.resize(bytes.len().next_multiple_of(4), 0xa5);
         let mut memory = Memory::from([
@@ -181,16 +181,16 @@ impl MslBackend {
         Ok(memory)
     }
 
-    /// Launches a plan for `count` keys, or segments.
+    /// Executes a plan for `count` keys, or segments.
     pub(crate) fn launch_plan(&self, plan: &SortPlan, count: u64, memory: &mut Memory) -> Result<(), Error> {
         self.launch_each(plan, count, memory, |_, _| {})
     }
 
-    /// Launches a plan for `count` keys, or segments, on the caller's buffers; for as many as [`plan::Buffer::Count`] says, if that is one of
-    /// them. Shows what buffers hold after each command.
+    /// Executes a plan for `count` keys, or segments, on the caller's buffers. If [`plan::Buffer::Count`] is one of them, the count lies there.
+    /// Calls the closure with each command and the buffers after it.
     ///
     /// # Errors
-    /// A mistake of a kernel, and what the plan cannot do.
+    /// A fault of a kernel, or an error of the plan.
     pub fn launch_each(
         &self,
         plan: &SortPlan,
@@ -208,7 +208,7 @@ impl MslBackend {
         memory: &mut Memory,
         launched: &mut dyn FnMut(&Command, &Memory),
     ) -> Result<(), Error> {
-        // Scratch is full of what is left there from before.
+        // New scratch has arbitrary contents.
         let seed = self.inner.launches.fetch_add(1, Ordering::Relaxed);
         memory.extend(plan.scratch.iter().map(|&(role, bytes)| (role, Buffer::garbage(bytes as usize, seed ^ role as u64))));
         memory.insert(plan::Buffer::Sort, Buffer::of(&[abi::Sort::of(plan)]));
@@ -228,7 +228,7 @@ impl MslBackend {
             launched(command, memory);
         }
         let Some(then) = &plan.then else { return Ok(()) };
-        // What was picked takes the place of the keys.
+        // The keys of the plan that follows are the selected keys.
         let swap = |memory: &mut Memory| {
             let picked = [plan::Buffer::Keys, plan::Buffer::Picked].map(|role| memory.remove(&role).unwrap_or_default());
             memory.extend([plan::Buffer::Picked, plan::Buffer::Keys].into_iter().zip(picked));
@@ -239,17 +239,17 @@ impl MslBackend {
         Ok(())
     }
 
-    /// Launches a command, told that there are `count` keys.
+    /// Launches a command for `count` keys.
     pub(crate) fn launch(&self, command: &Command, grid: (u32, u32), count: u32, memory: &mut Memory) -> Result<(), Error> {
         let compiled = self.kernel(&command.variant)?;
         let recorded = (!memory.contains_key(&plan::Buffer::Count)).then_some(count);
         let mut numbers = command.numbers.iter().map(|number| Buffer::of(&[abi::value(*number, recorded)]));
-        // Each binding's buffer is taken out, and put back after the launch.
+        // The buffers of all bindings are removed from `memory`, and inserted again after the launch.
         let mut bound: Vec<(plan::Buffer, Buffer)> = vec![];
         for &role in &command.bindings {
             let buffer = match role {
                 plan::Buffer::Number => numbers.next().unwrap_or_default(),
-                // Without a count on the device: anything that can be read.
+                // Without a count on the device, kernels do not read this binding.
                 plan::Buffer::Count if recorded.is_some() => Buffer::garbage(16, 0),
                 role => memory.remove(&role).unwrap_or_default(),
             };
@@ -366,7 +366,7 @@ fn failed(error: &KernelError, context: &str) -> Error {
 }
 
 impl Backend for MslBackend {
-    /// With naga's kernels.
+    /// Opens a backend with naga's translations of the kernels.
     fn open() -> Result<Self, Error> {
         Self::open_with(Config::of(Source::NAGA))
     }

@@ -1,20 +1,20 @@
-//! Memory of the device.
+//! `Buffer`: memory of the emulated device.
 
 use bytemuck::Pod;
 
-/// A buffer of bytes that kernels are given.
+/// A buffer that kernels can access.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Buffer {
     bytes: Vec<u8>,
 }
 
 impl Buffer {
-    /// One that holds `values`.
+    /// Returns a buffer with these values.
     pub fn of<T: Pod>(values: &[T]) -> Self {
         Self { bytes: bytemuck::cast_slice(values).to_vec() }
     }
 
-    /// One of `bytes` bytes of garbage, which `seed` chooses: what a new buffer holds.
+    /// Returns a buffer of `bytes` pseudo-random bytes, which `seed` determines: a new buffer of a device has arbitrary contents.
     pub fn garbage(bytes: usize, seed: u64) -> Self {
         let mut state = seed;
         let mut random = || {
@@ -27,17 +27,17 @@ impl Buffer {
         Self { bytes: words.take(bytes).collect() }
     }
 
-    /// Its bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Its bytes, to be changed.
+    /// Returns the bytes, mutable.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
 
-    /// What it holds, as values; a rest of less than one is left out.
+    /// Returns the contents as values; an incomplete last value is left out.
     pub fn values<T: Pod>(&self) -> Vec<T> {
         self.bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
     }

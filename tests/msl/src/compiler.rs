@@ -1,4 +1,4 @@
-//! From a text to a library: the C++ compiler, and what it made before.
+//! Compiles the text of a kernel to a library with a C++ compiler, and caches the libraries.
 
 use crate::error::Error;
 use crate::kernel::Options;
@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::{env, fs, process};
 
-/// The files of the shim, by their names.
+/// The files of the shim, with their names.
 const SHIM: [(&str, &str); 7] = [
     ("metal_stdlib", include_str!("../shim/metal_stdlib")),
     ("vectors.h", include_str!("../shim/vectors.h")),
@@ -21,23 +21,24 @@ const SHIM: [(&str, &str); 7] = [
     ("runtime.cpp", include_str!("../shim/runtime.cpp")),
 ];
 
-/// For both. An assignment of many bytes must not become a call that nothing sees.
+/// Options for kernels and the runtime. An assignment of many bytes must not become a call that the checks do not see.
 const FLAGS: &str =
     "-std=c++17 -g1 -gdwarf-4 -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -fno-strict-aliasing -fno-builtin -w";
 
-/// For the runtime, which may not call itself.
+/// Options for the runtime: its own accesses must not call the checks.
 const RUNTIME_FLAGS: &str = "-O2 -fno-tree-loop-distribute-patterns";
 
-/// For kernels: the compiler calls the runtime before each access to memory. A product and a sum are two operations, and a root is one.
+/// Options for kernels. The compiler calls the runtime before each memory access. A product and a sum are not fused, and a root is one
+/// instruction.
 const KERNEL_FLAGS: &str = "-O1 -fno-tree-loop-distribute-patterns -fsanitize=thread -ffp-contract=off -fno-math-errno";
 
-/// The shim, where the compiler finds it, and the compiled runtime.
+/// The folder of the shim, and the compiled runtime.
 struct Tools {
     folder: PathBuf,
     key: u64,
 }
 
-/// The library of a translated kernel, and its path.
+/// Returns the library of a translated kernel, and its path.
 pub(crate) fn compiled(text: &str, entry: &str, options: Options) -> Result<(Arc<Loaded>, PathBuf), Error> {
     let tools = tools()?;
     let key = hash(&[text, &format!("{options:?}")], tools.key);
@@ -59,7 +60,7 @@ pub(crate) fn compiled(text: &str, entry: &str, options: Options) -> Result<(Arc
     Ok((loaded(&library)?, library))
 }
 
-/// A library, loaded once: whoever loaded it again would share its state without waiting for those who use it.
+/// Returns a library, which is loaded only once: two handles would share its state, but not the lock that protects the state.
 fn loaded(library: &Path) -> Result<Arc<Loaded>, Error> {
     static LOADED: Mutex<BTreeMap<PathBuf, Arc<Loaded>>> = Mutex::new(BTreeMap::new());
     let mut all = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -71,7 +72,7 @@ fn loaded(library: &Path) -> Result<Arc<Loaded>, Error> {
     Ok(loaded)
 }
 
-/// The line of a kernel's text that the code at `offset` of its library was made from.
+/// Returns the line of a kernel's text for the code at `offset` in its library.
 pub(crate) fn line_of(library: &Path, offset: u64) -> Option<u32> {
     let output = Command::new("addr2line").arg("-i").arg("-e").arg(library).arg(format!("{offset:#x}")).output().ok()?;
     let places = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -83,7 +84,7 @@ fn compiler() -> Command {
     Command::new(env::var_os("CXX").unwrap_or_else(|| "c++".into()))
 }
 
-/// Runs a compiler; gives what it says if it fails.
+/// Runs a compiler. If it fails, the error is its output.
 fn run(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -94,7 +95,7 @@ fn system(what: &str, error: impl ToString) -> Error {
     Error::System { what: what.into(), why: error.to_string() }
 }
 
-/// Writes the shim and compiles the runtime, once.
+/// Writes the shim and compiles the runtime, at the first call.
 fn tools() -> Result<&'static Tools, Error> {
     static TOOLS: OnceLock<Tools> = OnceLock::new();
     static MAKING: Mutex<()> = Mutex::new(());
@@ -123,14 +124,14 @@ fn tools() -> Result<&'static Tools, Error> {
     Ok(TOOLS.get_or_init(|| Tools { folder, key }))
 }
 
-/// Beside the program that runs, where Cargo keeps what it built.
+/// Returns the cache folder, which is beside the running program, in Cargo's target folder.
 fn cache() -> PathBuf {
     let program = env::current_exe().ok();
     let built = program.as_deref().and_then(Path::parent).and_then(Path::parent).map(Path::to_path_buf);
     built.unwrap_or_else(env::temp_dir).join("msl")
 }
 
-/// A file of a name of its own, which does not outlive this.
+/// A file with a unique name. Dropping this removes the file.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -143,12 +144,12 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // It is not there any more if it was renamed.
+        // The file does not exist any more if it was renamed.
         drop(fs::remove_file(&self.0));
     }
 }
 
-/// FNV-1a, from `start` on.
+/// Returns the FNV-1a hash that continues from `start`.
 fn hash(texts: &[&str], start: u64) -> u64 {
     let bytes = texts.iter().flat_map(|text| text.bytes().chain([0xff]));
     bytes.fold(0xcbf2_9ce4_8422_2325 ^ start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))

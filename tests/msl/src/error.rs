@@ -1,19 +1,19 @@
-//! What can go wrong, and what a kernel did wrong.
+//! The errors of the runner, and the faults of kernels.
 
 use core::fmt;
 
-/// Why a kernel did not run, or not to its end.
+/// The reason why a kernel did not run to its end.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The text has a declaration that is not emulated here.
+    /// The text has a declaration that the runner does not support.
     #[error("line {line}: `{what}`: {why}")]
     Declaration {
-        /// Where it is, counted from 1.
+        /// The line of the declaration, counted from 1.
         line: u32,
         /// The declaration.
         what: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
     /// The text has no kernel of this name.
@@ -22,35 +22,35 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// The C++ compiler refused the text: it is wrong, or uses what the shim has not.
+    /// The C++ compiler refused the text: the text is wrong, or uses a part of the language that the shim lacks.
     #[error("the kernel does not compile:\n{output}")]
     Compile {
-        /// What the compiler said. Lines are those of the text.
+        /// The compiler's output. Its line numbers are those of the text.
         output: String,
     },
-    /// The machine has no C++ compiler that works, or no room for what it makes.
+    /// The machine has no working C++ compiler, or the cache cannot be written.
     #[error("{what}: {why}")]
     System {
-        /// What was tried.
+        /// The operation that failed.
         what: String,
-        /// What the system said.
+        /// The system's message.
         why: String,
     },
-    /// A launch that the kernel cannot have.
+    /// The kernel does not allow this launch.
     #[error("`{kernel}` cannot be launched: {why}")]
     Launch {
         /// The kernel's name.
         kernel: String,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
-    /// The kernel made a mistake. What it wrote is lost.
+    /// The kernel has a fault. Its writes are discarded.
     #[error("{0}")]
     Fault(Box<Fault>),
 }
 
 impl Error {
-    /// The kind of the mistake, if a kernel made one.
+    /// Returns the kind of the fault, if this is a fault of a kernel.
     pub fn mistake(&self) -> Option<Mistake> {
         match self {
             Error::Fault(fault) => Some(fault.mistake),
@@ -59,21 +59,21 @@ impl Error {
     }
 }
 
-/// A mistake, and who made it.
+/// A fault of a kernel, and the thread that caused it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Fault {
     /// The kernel's name.
     pub kernel: String,
-    /// The line of its text, counted from 1, if that is known.
+    /// The line of the kernel's text, counted from 1, if it is known.
     pub line: Option<u32>,
     /// The threadgroup.
     pub group: (u32, u32),
-    /// The thread in it.
+    /// The thread in the threadgroup.
     pub thread: u32,
     /// The kind.
     pub mistake: Mistake,
-    /// What the thread did.
+    /// A description of the thread's operation.
     pub what: String,
 }
 
@@ -88,7 +88,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What kernels do wrong.
+/// The kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mistake {
@@ -98,16 +98,16 @@ pub enum Mistake {
     AfterReturn,
     /// An access outside of the buffers and threadgroup variables.
     OutOfBounds,
-    /// Threadgroup memory is read that nothing has written.
+    /// A thread reads threadgroup memory that no thread has written.
     NeverWritten,
-    /// Two threads use the same memory, one of them writes, not both atomically, and no barrier orders them.
+    /// A data race: two threads access the same memory, at least one writes, at least one access is not atomic, and no barrier orders them.
     Race,
     /// The kernel does not end.
     NoProgress,
     /// More threadgroup memory than Metal has.
     ThreadgroupMemory,
-    /// More memory of one thread than the runtime has.
+    /// More memory of one thread than its stack has.
     StackOverflow,
-    /// A lane is asked for that does not exist.
+    /// A simdgroup operation names a lane that does not exist.
     NoSuchLane,
 }

@@ -1,4 +1,4 @@
-//! A kernel that can be launched.
+//! `Kernel`: a compiled kernel that can be launched.
 
 use crate::backend::FACTS;
 use crate::buffer::Buffer;
@@ -8,19 +8,19 @@ use crate::{compiler, text};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Threads of a threadgroup, at most.
+/// The most threads of a threadgroup.
 pub const MAX_THREADS: u32 = 1024;
 
-/// Threadgroups that are there at a time, at most.
+/// The most threadgroups that run at a time.
 pub const MAX_RESIDENT: u32 = 16;
 
-/// How a text is compiled.
+/// The options of a compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// `__METAL_VERSION__`: 310 is Metal 3.1. Fences are there from 320 on.
+    /// `__METAL_VERSION__`: 310 is Metal 3.1. Fences exist from 320 on.
     pub metal_version: u32,
-    /// Whether the compiler may take numbers for finite, and their sums in any order, as Metal's does unless told otherwise.
+    /// Whether the compiler may assume that numbers are finite, and reorder sums. This is the default of Metal's compiler.
     pub fast_math: bool,
 }
 
@@ -31,40 +31,41 @@ impl Default for Options {
 }
 
 impl Options {
-    /// For this `__METAL_VERSION__`.
+    /// Returns options with this `__METAL_VERSION__`.
     pub const fn metal(metal_version: u32) -> Self {
         Self { metal_version, fast_math: false }
     }
 
-    /// With fast math, or without.
+    /// Returns these options with or without fast math.
     #[must_use]
     pub const fn fast_math(self, fast_math: bool) -> Self {
         Self { fast_math, ..self }
     }
 }
 
-/// In which order threads run, and what they may do. The same one gives the same run.
+/// The order in which threads run, and the faults that are tolerated. Equal schedules give equal runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// What all choices are drawn from. 0 takes threadgroups, and lanes, in their order.
+    /// The seed of all choices. With 0, threadgroups and lanes run in order.
     pub seed: u64,
-    /// Threadgroups that are there at a time.
+    /// The number of threadgroups that run at a time.
     pub resident: u32,
-    /// Another thread goes on at one atomic operation of so many.
+    /// A thread is preempted at one in this many atomic operations.
     pub preempt: u32,
-    /// Accesses to memory and waits, for each thread of the launch, after which it is taken for one that does not end. A launch of
-    /// fewer than 1024 threads has as many as one of that number.
+    /// Memory accesses and waits per thread of the launch. If a launch has more, it counts as one that does not end. A launch of fewer than
+    /// 1024 threads has the budget of 1024 threads.
     pub budget: u64,
-    /// Whether threadgroup memory that nothing has written may be read; it holds what the seed chooses. Else that is a mistake.
+    /// Whether threads may read threadgroup memory that no thread has written. Its contents follow from the seed. Otherwise such a read is a
+    /// fault.
     pub reads_garbage: bool,
-    /// Whether threads may race for buffers. Else that is a mistake, as it is in threadgroup memory in any case.
+    /// Whether data races in buffers are allowed. In threadgroup memory they are always a fault.
     pub races: bool,
-    /// Bytes of threadgroup memory that there are: of Apple's GPUs 32 KiB.
+    /// Bytes of threadgroup memory. Apple's GPUs have 32 KiB.
     pub memory: u32,
 }
 
 impl Schedule {
-    /// One in which the seed chooses everything: 1 to 6 threadgroups at a time, pre-empted at every 2nd to 65th atomic operation.
+    /// Returns the schedule of a seed: 1 to 6 threadgroups at a time, and a preemption at one in 2 to 65 atomic operations.
     pub fn seeded(seed: u64) -> Self {
         let mixed = (seed ^ 0x5bf0_3635).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Self {
@@ -85,15 +86,15 @@ impl Default for Schedule {
     }
 }
 
-/// What a launch did. Accesses to the memory of one thread are not counted, nor is what the compiler found to be the same access.
+/// The operations of a launch. Accesses to the memory of one thread, and accesses that the compiler has merged, are not counted.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Bytes read from buffers of 1 KiB and more, not atomically.
+    /// Bytes that non-atomic accesses read from buffers of 1 KiB and more.
     pub device_read: u64,
-    /// Bytes written to them, not atomically.
+    /// Bytes that non-atomic accesses write to these buffers.
     pub device_written: u64,
-    /// Atomic operations on them.
+    /// Atomic operations on these buffers.
     pub device_atomics: u64,
     /// Accesses to threadgroup memory that are not atomic.
     pub threadgroup_accesses: u64,
@@ -116,11 +117,11 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Compiles the kernel `entry` of a text, or finds it compiled.
+    /// Compiles the kernel `entry` of a text, or loads it from the cache.
     ///
     /// # Errors
-    /// [`Error::Declaration`] and [`Error::Compile`] for what is not Metal's language, or not the part of it that the shim has;
-    /// [`Error::NoKernel`], [`Error::System`].
+    /// [`Error::Declaration`] or [`Error::Compile`] if the text is wrong, or uses a part of Metal's language that the shim lacks;
+    /// [`Error::NoKernel`]; [`Error::System`].
     pub fn compile(text: &str, entry: &str, options: Options) -> Result<Self, Error> {
         let translated = text::translated(text, entry)?;
         let (loaded, library) = compiler::compiled(&translated.text, entry, options)?;
@@ -128,7 +129,7 @@ impl Kernel {
         Ok(Self { name: entry.into(), loaded, library, bindings: translated.bindings, max_threads })
     }
 
-    /// Its name.
+    /// Returns the name of the kernel.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -136,7 +137,7 @@ impl Kernel {
     /// Runs `groups` threadgroups, in columns and rows, of `threads` threads. Buffer `i` is bound as `[[buffer(i)]]`.
     ///
     /// # Errors
-    /// [`Error::Fault`] for the first mistake; buffers are then as they were. [`Error::Launch`] for too few buffers or too many threads.
+    /// [`Error::Fault`] for the first fault; the buffers are then as they were. [`Error::Launch`] for too few buffers or too many threads.
     pub fn run(
         &self,
         buffers: &mut [&mut Buffer],

@@ -1,4 +1,4 @@
-//! Kernels in the Metal Shading Language, run on the CPU, so that those for Apple's GPUs are tested without one.
+//! Runs kernels in Metal Shading Language on the CPU. So the kernels for Apple's GPUs can be tested without such a GPU.
 //!
 //! ```text
 //!   MSL ──text──▶ C++ ──c++ -fsanitize=thread──▶ library ──load──▶ Kernel::run(buffers, groups, threads, Schedule)
@@ -6,13 +6,21 @@
 //!                       and shim/runtime.cpp in place of TSan's    in an order that a seed decides
 //! ```
 //!
-//! What is checked: barriers and simdgroup operations are reached by all; every access is within a buffer or a threadgroup variable;
-//! threadgroup memory is written before it is read; of two accesses by different threads, one a write, one not atomic, a barrier that orders
-//! such memory is in between; threadgroup memory suffices; the kernel ends. What is not: a text that the shim takes may use what Metal has
-//! not, address spaces of pointers are not compared, and the CPU's memory is more orderly than a GPU's, so that a relaxed atomic operation
-//! is never seen out of order.
+//! The runner checks:
 //!
-//! [`MslBackend`] sorts with such kernels, and searches vectors, and enters the conformance suite. A C++17 compiler (`CXX`, or `c++`) must be there.
+//! * All threads of a threadgroup reach each barrier, and all lanes of a simdgroup each simdgroup operation.
+//! * Each access is within a buffer or a threadgroup variable.
+//! * Threadgroup memory is written before it is read.
+//! * There is no data race: between two accesses by different threads, of which one is a write and one is not atomic, a barrier orders that
+//!   memory.
+//! * The threadgroup memory is large enough, and the kernel ends.
+//!
+//! The runner does not check:
+//!
+//! * The shim may accept a text that Metal's compiler refuses. It does not compare address spaces of pointers.
+//! * The memory of the CPU is more strictly ordered than a GPU's: no thread sees relaxed atomic operations out of order.
+//!
+//! [`MslBackend`] sorts and searches vectors with such kernels, and runs in the conformance suite. It needs a C++17 compiler: `CXX`, or `c++`.
 #![deny(unsafe_code)]
 #![cfg(unix)]
 

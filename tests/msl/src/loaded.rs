@@ -1,4 +1,4 @@
-//! Compiled kernels in this process: the one file with unsafe code.
+//! Loads compiled kernels into this process and calls them. No other file of this crate has unsafe code.
 #![allow(unsafe_code, reason = "what a C++ compiler made is loaded and called")]
 
 use crate::error::Error;
@@ -48,22 +48,22 @@ type Run = unsafe extern "C" fn(*mut c_void, *const Launch, *const Bytes, u32, *
 pub(crate) struct Loaded {
     make_machine: MakeMachine,
     run: Run,
-    /// The state of a run is the library's: one at a time.
+    /// The lock of a run: the state of a run lies in the library, so there is one run at a time.
     running: Mutex<()>,
     _library: Library,
 }
 
-/// The memory that a run needs besides buffers. Libraries of one runtime share it.
+/// The memory of a run, without its buffers. All libraries are built with the same runtime, so any library can use it.
 struct Machine(*mut c_void);
 
-// SAFETY: a machine is plain memory that is bound to no thread, and whoever has it has it alone.
+// SAFETY: a machine is plain memory that is not bound to a thread, and each `Machine` has one owner.
 unsafe impl Send for Machine {}
 
-/// Machines that no run has. There are never more than runs at a time, and they stay.
+/// Machines that no run uses. They are never freed; there are at most as many as runs at a time.
 static MACHINES: Mutex<Vec<Machine>> = Mutex::new(vec![]);
 
 impl Loaded {
-    /// Loads what the compiler made of a translated kernel and the runtime.
+    /// Loads the library of a translated kernel and the runtime.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let failed = |error: libloading::Error| Error::System { what: "loading a kernel".into(), why: error.to_string() };
         // SAFETY: the library has no initializer of its own: the runtime's globals are plain data.
@@ -78,7 +78,7 @@ impl Loaded {
     /// Runs the kernel on at most 31 buffers.
     pub(crate) fn run(&self, launch: &Launch, buffers: &mut [&mut [u8]]) -> Report {
         let free = lock(&MACHINES).pop();
-        // SAFETY: it takes nothing, and the library is loaded as long as `self` is there.
+        // SAFETY: the function takes no arguments, and the library stays loaded as long as `self` exists.
         let machine = free.unwrap_or_else(|| Machine(unsafe { (self.make_machine)() }));
         let bytes = |bytes: &mut &mut [u8]| Bytes { start: bytes.as_mut_ptr(), length: bytes.len() as u64 };
         let bytes: Vec<Bytes> = buffers.iter_mut().map(bytes).collect();
@@ -86,9 +86,9 @@ impl Loaded {
             Report { counts: Counts::default(), fault: 0, line: 0, thread: 0, group: [0; 3], offset: 0, text: [0; 400] };
         {
             let _running = lock(&self.running);
-            // SAFETY: the machine is ours alone while we have it, and of the layout that this library's runtime knows, since all are built
-            // from the same text; the pointers are to values that live here, and `bytes` to distinct slices that are borrowed for as long.
-            // A kernel's accesses are checked before they are made, and it runs on stacks of the machine.
+            // SAFETY: this run is the only user of the machine. The machine has the layout of this library's runtime, since all libraries
+            // are built from the same text. The pointers are to values that outlive the call; `bytes` has distinct slices that are borrowed
+            // for the call. The runtime checks each access of the kernel before it happens, and the kernel runs on stacks of the machine.
             unsafe { (self.run)(machine.0, launch, bytes.as_ptr(), bytes.len() as u32, &mut report) };
         }
         lock(&MACHINES).push(machine);

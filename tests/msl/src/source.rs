@@ -1,4 +1,4 @@
-//! Where the texts of the kernels of a plan come from.
+//! `Source`: the texts of the kernels of a plan, hand-written or translated.
 
 #[path = "../../../shaders/tests/translated/mod.rs"]
 mod translation;
@@ -10,31 +10,31 @@ use polysort_shaders::prelude;
 /// Texts for all variants of kernels.
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
-    /// Its name, for people.
+    /// The name of the source, for messages.
     pub name: &'static str,
     /// The text of a variant. The entry point has the kernel's name, and binding `i` is `[[buffer(i)]]`.
     pub text: fn(&Variant) -> Text,
-    /// `__METAL_VERSION__`, and whether by fast math.
+    /// The options of the compilation.
     pub options: Options,
 }
 
 /// The text of a kernel.
 #[derive(Clone, Debug)]
 pub struct Text {
-    /// In Metal's language.
+    /// The text, in Metal Shading Language.
     pub text: String,
-    /// Whether one more buffer follows the bindings: the sizes of some of them, which naga's texts take and ours never look at.
+    /// Whether one more buffer follows the bindings. naga's texts take the sizes of some bindings there; no kernel reads them.
     pub takes_sizes: bool,
 }
 
 impl Source {
-    /// Ours, written by hand; naga's where there is none of ours.
+    /// The native kernels, which are written by hand. Kernels without a native version are naga's translations.
     pub const NATIVE: Self = Self { name: "native", text: native, options: Options::metal(310) };
 
-    /// What naga makes of our WGSL, word for word what wgpu gives to Metal.
+    /// naga's translations of the WGSL kernels. wgpu passes the same texts to Metal.
     pub const NAGA: Self = Self { name: "naga's", text: |variant| translated(variant), options: Options::metal(320) };
 
-    /// The same with loops that are not written out, which compile sooner.
+    /// naga's translations of kernels whose loops are not unrolled, so that they compile faster.
     pub const NAGA_ROLLED: Self = Self {
         name: "naga's, rolled",
         text: |variant| translated(&Variant { unrolled: false, ..*variant }),
@@ -49,7 +49,7 @@ fn native(variant: &Variant) -> Text {
     }
 }
 
-/// naga's translation, without run-time checks: our kernels need none, and the runner has its own.
+/// Returns naga's translation, without run-time checks: the kernels do not need them, and the runner has its own checks.
 fn translated(variant: &Variant) -> Text {
     Text { text: translation::metal(variant), takes_sizes: true }
 }

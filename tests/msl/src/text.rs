@@ -1,4 +1,4 @@
-//! The text of a kernel, as far as a C++ compiler cannot take it as it is.
+//! Rewrites the parts of a kernel's text that a C++ compiler would not accept.
 //!
 //! ```text
 //!   threadgroup uint counts[256];      ──▶   auto &counts = msl::threadgroup_variable<uint [256]>(3, "counts");
@@ -6,27 +6,27 @@
 //!                                      ──▶   msl_entry calls sum(msl::Bound{buffers[1]}, t->lane)
 //! ```
 //!
-//! Everything else stays, with its line. Address spaces are empty macros of the shim, so that what they are written at is checked here: a
-//! declaration that this file does not know is an error, and never passed on.
+//! All other text stays, on its line. The shim defines address spaces as empty macros, so this file checks where they are used. A declaration
+//! that this file does not support is an error.
 
 use crate::error::Error;
 use core::fmt::Write;
 use core::ops::Range;
 
-/// Threadgroup variables of a text, at most: as many as `VARIABLES` of `shim/machine.h`.
+/// The most threadgroup variables of a text, equal to `VARIABLES` of `shim/machine.h`.
 const MAX_VARIABLES: usize = 64;
 
-/// A kernel, as a C++ compiler takes it with the shim.
+/// A kernel as C++ text for the shim.
 #[derive(Debug)]
 pub(crate) struct Translated {
     pub(crate) text: String,
-    /// Bindings up to the highest that the kernel has.
+    /// The number of bindings, up to the highest index of the kernel.
     pub(crate) bindings: usize,
-    /// The most threads of a group, if the kernel says so.
+    /// The most threads of a threadgroup, if the kernel declares them.
     pub(crate) max_threads: Option<u32>,
 }
 
-/// The kernel `entry` of `text`.
+/// Translates the kernel `entry` of `text`.
 pub(crate) fn translated(text: &str, entry: &str) -> Result<Translated, Error> {
     let text = without_comments(text);
     let tokens = tokens(&text)?;
@@ -58,7 +58,7 @@ struct Kernel {
     max_threads: Option<u32>,
 }
 
-/// Line ends stay, so that lines keep their numbers.
+/// Removes comments. Line ends stay, so that lines keep their numbers.
 fn without_comments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
@@ -87,7 +87,7 @@ fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Names, numbers and single signs. Directives are none of them: but they may not hide a declaration.
+/// Returns the tokens: names, numbers and single signs. It skips directives, and refuses those that contain a declaration.
 fn tokens(text: &str) -> Result<Vec<Token<'_>>, Error> {
     let mut tokens = vec![];
     let mut start = 0;
@@ -120,7 +120,7 @@ struct Walk<'a> {
     tokens: &'a [Token<'a>],
     edits: Vec<(Range<usize>, String)>,
     kernels: Vec<Kernel>,
-    /// What the next kernel's attribute says.
+    /// The number in the attribute of the next kernel.
     max_threads: Option<u32>,
     variables: usize,
 }
@@ -178,7 +178,7 @@ impl<'a> Walk<'a> {
         unknown(self.tokens[range.start].line, self.written(range), why)
     }
 
-    /// What follows a word, up to where its declaration ends.
+    /// Returns the tokens from a word to the end of its declaration.
     fn declared(&self, i: usize) -> Range<usize> {
         let mut depth = 0_i32;
         let mut end = i + 1;
@@ -195,7 +195,7 @@ impl<'a> Walk<'a> {
         i + 1..end
     }
 
-    /// An address space that only a pointer or a reference may have here.
+    /// Checks that the declaration with this address space is a pointer or a reference.
     fn pointer(&self, i: usize) -> Result<(), Error> {
         let declared = self.declared(i);
         if self.is_pointer(declared.clone()) {
@@ -204,7 +204,7 @@ impl<'a> Walk<'a> {
         Err(self.unknown(i..declared.end, "neither a pointer nor a reference, nor a constant of the program"))
     }
 
-    /// `threadgroup T name[dims];` becomes a reference to what the runtime gives.
+    /// Replaces `threadgroup T name[dims];` by a reference to memory of the runtime.
     fn threadgroup(&mut self, i: usize, may_declare: bool) -> Result<(), Error> {
         let declared = self.declared(i);
         if self.is_pointer(declared.clone()) {
@@ -224,7 +224,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The number of another threadgroup variable.
+    /// Returns the number of a new threadgroup variable.
     fn variable(&mut self, declared: Range<usize>) -> Result<usize, Error> {
         self.variables += 1;
         let fits = self.variables <= MAX_VARIABLES;
@@ -232,7 +232,7 @@ impl<'a> Walk<'a> {
             .ok_or_else(|| self.unknown(declared, "more threadgroup variables than are emulated here"))
     }
 
-    /// Replaces tokens, but no line ends.
+    /// Replaces tokens, and keeps the line ends between them.
     fn edit(&mut self, range: Range<usize>, mut text: String) {
         let start = self.tokens[range.start].start;
         let written = self.written(range.clone());
@@ -241,7 +241,7 @@ impl<'a> Walk<'a> {
         self.edits.push((start..end, text));
     }
 
-    /// An array of one element, which naga writes for one of unknown length: a C++ compiler would take it at its word.
+    /// Replaces an array of one element, by which naga means an array of unknown length. A C++ compiler would assume that there is one element.
     fn typedef(&mut self, i: usize) {
         let end = (i..self.tokens.len()).find(|&t| self.word(t) == ";").unwrap_or(i);
         if end > i + 4 && [self.word(end - 3), self.word(end - 2), self.word(end - 1)] == ["[", "1", "]"] {
@@ -250,7 +250,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// An attribute that is not a kernel parameter's. Gives its last token.
+    /// Handles an attribute that does not belong to a kernel parameter. Returns its last token.
     fn attribute(&mut self, i: usize) -> Result<usize, Error> {
         let end = (i..self.tokens.len()).find(|&t| self.word(t) == "]" && self.word(t + 1) == "]").unwrap_or(i) + 1;
         match (self.word(i + 2), self.number(self.word(i + 4))) {
@@ -260,14 +260,14 @@ impl<'a> Walk<'a> {
         Ok(end)
     }
 
-    /// A number, or what a macro makes of a name.
+    /// Returns the value of a number, or of a macro.
     fn number(&self, word: &str) -> Option<u32> {
         let defined =
             |line: &str| line.strip_prefix("#define ")?.strip_prefix(word)?.strip_prefix(' ')?.trim_end_matches('u').parse().ok();
         word.parse().ok().or_else(|| self.text.lines().find_map(defined))
     }
 
-    /// `kernel void name(parameters)`: gives the tokens of the parameters.
+    /// Handles `kernel void name(parameters)`. Returns the tokens of the parameters.
     fn kernel(&mut self, i: usize) -> Result<Range<usize>, Error> {
         if self.word(i + 1) != "void" || self.word(i + 3) != "(" {
             return Err(self.unknown(i..(i + 4).min(self.tokens.len()), "no kernel of the form `kernel void name(`"));
@@ -283,7 +283,7 @@ impl<'a> Walk<'a> {
         Ok(i + 3..range.end)
     }
 
-    /// The closing parenthesis of the one at `open`.
+    /// Returns the closing parenthesis for the one at `open`.
     fn closing(&self, open: usize) -> usize {
         let mut depth = 0_i32;
         for i in open..self.tokens.len() {
@@ -299,7 +299,7 @@ impl<'a> Walk<'a> {
         self.tokens.len()
     }
 
-    /// Parameters, split at their commas.
+    /// Splits parameters at their commas.
     fn split(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let (mut parts, mut depth, mut start) = (vec![], 0_i32, range.start);
         for i in range.clone() {
@@ -318,7 +318,7 @@ impl<'a> Walk<'a> {
         parts
     }
 
-    /// What a kernel is called with for a parameter.
+    /// Returns the argument of the kernel for a parameter.
     fn argument(&mut self, parameter: Range<usize>, kernel: &mut Kernel) -> Result<String, Error> {
         let attribute = parameter.clone().find(|&i| self.word(i) == "[" && self.word(i + 1) == "[");
         let Some(attribute) = attribute else {
@@ -351,10 +351,10 @@ impl<'a> Walk<'a> {
         Ok(argument.into())
     }
 
-    /// Metal wants an address space at every pointer and reference.
+    /// Checks that pointers and references of a function have address spaces, as Metal requires.
     fn parameters_have_spaces(&self, open: usize) -> Result<(), Error> {
         let close = self.closing(open);
-        // A type, a name, the parameters: not an expression in a constant's value, nor a static_assert.
+        // A function is a type, a name and parameters. An expression in a constant, or a static_assert, is not.
         let is_word = |i: usize| self.word(i).chars().all(is_name);
         let is_function = open >= 2 && is_word(open - 1) && (is_word(open - 2) || [">", "*", "&"].contains(&self.word(open - 2)));
         if !is_function || !["{", ";"].contains(&self.word(close + 1)) {
@@ -369,7 +369,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// `T *name =` or `T &name =` at the start of a statement.
+    /// Checks the address space of `T *name =` or `T &name =` at the start of a statement.
     fn local_has_space(&self, i: usize) -> Result<(), Error> {
         let starts = i > 0 && [";", "{", "}"].contains(&self.word(i - 1));
         let is_pointer = ["*", "&"].contains(&self.word(i + 1)) && ["=", ";"].contains(&self.word(i + 3));

@@ -1,4 +1,4 @@
-//! Searches vectors by the kernels of a plan: another executor of `SearchPlan`, as `vector.rs` is on wgpu.
+//! Vector search on `MslBackend`: an executor of `SearchPlan`, as `vector.rs` is with wgpu.
 
 use crate::backend::{Memory, MslBackend};
 use crate::buffer::Buffer;
@@ -8,11 +8,11 @@ use polysort_core::vector::{Distances, Nearest, Precision, Search, Shape, Vector
 use polysort_shaders::abi;
 use polysort_shaders::plan::{Buffer as Role, SearchPlan, SortPlan};
 
-/// Vectors in pages, none larger than a binding of the emulated GPU.
+/// A store whose pages fit a binding of the emulated GPU.
 #[derive(Clone, Debug)]
 pub struct MslStore {
     shape: Shape,
-    /// Slots of all pages but the last.
+    /// Slots of each page; the last one may have fewer.
     page_slots: usize,
     pages: Vec<Buffer>,
     entries: Vec<u32>,
@@ -54,7 +54,7 @@ impl VectorSearch for MslBackend {
 
     fn vector_store(&self, shape: Shape) -> Result<MslStore, Error> {
         shape.check()?;
-        // Far less than a GPU has: every byte that is there is compared.
+        // The limit is below that of a GPU, since the runner compares all bytes of a buffer.
         const LIMIT: u64 = 1 << 30;
         let (bytes, slots) = (SearchPlan::stride_bytes(shape), shape.capacity.max(1));
         let page_slots = ((self.config().facts.max_binding / bytes) as usize).min(slots);
@@ -84,13 +84,13 @@ impl VectorSearch for MslBackend {
     }
 }
 
-/// What a buffer holds; nothing if there is none.
+/// Removes a buffer and returns its values; none if it does not exist.
 fn taken<T: bytemuck::Pod>(memory: &mut Memory, role: Role) -> Vec<T> {
     memory.remove(&role).unwrap_or_default().values()
 }
 
 impl MslBackend {
-    /// Computes all distances, and selects the `k` nearest of each query, unless `k` is 0. Gives the buffers as they are then.
+    /// Computes all distances, and selects the `k` nearest vectors of each query, unless `k` is 0. Returns the buffers after the last launch.
     fn search(&self, store: &MslStore, search: &Search<'_>, k: u32) -> Result<Memory, Error> {
         let (queries, candidates) = (search.candidate_offsets.len().saturating_sub(1), search.candidate_indices.len());
         if candidates == 0 {
@@ -100,7 +100,7 @@ impl MslBackend {
         let plan = SearchPlan::new(store.shape, search.metric, facts);
         let selected = queries * k as usize;
         let bounds: Vec<[u32; 2]> = search.candidate_offsets.windows(2).map(|pair| [pair[0], pair[1]]).collect();
-        // As on a device, entries that are forgotten may still lie there.
+        // The buffer is longer than the entries, as on a device.
         let entries = [store.entries.as_slice(), &[0]].concat();
         let mut memory = Memory::from([
             (Role::Queries, Buffer::of(search.queries)),
@@ -134,7 +134,7 @@ impl MslBackend {
         }
         if k > 0 {
             let select = SortPlan::new(SearchPlan::select(k, queries as u64), facts)?;
-            // What is sorted by are the distances.
+            // The keys of the selection are the distances.
             let distances = memory.remove(&Role::Distances).unwrap_or_default();
             memory.extend([(Role::Keys, distances), (Role::Values, Buffer::garbage(4 * selected, 5))]);
             self.launch_plan(&select, select.request.max, &mut memory)?;

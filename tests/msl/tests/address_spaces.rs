@@ -1,4 +1,6 @@
-//! Our kernels as C++ for OpenCL: clang knows its address spaces, which are Metal's, and refuses what `clang/metal.h` does not declare.
+//! Checks the types and address spaces of the native kernels with clang, as C++ for OpenCL.
+//!
+//! OpenCL has the same address spaces as Metal. clang refuses functions that `clang/metal.h` does not declare.
 
 use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Masks, Spec, Word};
@@ -8,7 +10,7 @@ use polysort_shaders::prelude;
 use std::path::Path;
 use std::process::Command;
 
-/// Every variant of every plan that has a kernel of ours.
+/// Returns all variants in plans that have a native kernel.
 fn variants() -> Vec<Variant> {
     fn whole<W: Word>() -> Spec {
         Spec::new::<W>(Masks::UNSIGNED, 0, W::BITS).unwrap()
@@ -22,7 +24,7 @@ fn variants() -> Vec<Variant> {
             let all = [None].into_iter().chain(asked).map(|algorithm| Request { payload, algorithm, ..keys });
             requests.extend(all.filter(|request| request.algorithm.is_none_or(|algorithm| algorithm.sorts(request))));
         }
-        // More than one group selects from, so that there are levels.
+        // The array has several segments to select from, so that there are levels.
         let some = Request { max: 1 << 15, ..keys };
         requests.extend([10, 1000].into_iter().flat_map(|k| [false, true].map(|segmented| some.select(Top { k, segmented }))));
     }
@@ -48,7 +50,7 @@ fn variants() -> Vec<Variant> {
     variants
 }
 
-/// What clang says of a text, nothing if it takes it.
+/// Returns clang's messages about a text; empty if clang accepts it.
 fn complaints(text: &str, name: &str) -> String {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.cl"));
     std::fs::write(&path, text.replace("#include <metal_stdlib>", "")).unwrap();
@@ -73,10 +75,10 @@ fn complaints(text: &str, name: &str) -> String {
 }
 
 #[test]
-fn every_kernel_is_right() {
+fn clang_accepts_every_native_kernel() {
     let variants = variants();
     assert!(variants.len() > 80);
-    // Without subgroups, by segments, and those that select as many as are asked for.
+    // These kernels have no native version: those without subgroups, for segments, and of selections by all workgroups.
     let by_segments = [Kernel::Segments, Kernel::SegmentNetwork, Kernel::SegmentTile, Kernel::LongSegments];
     let picks = [Kernel::PickCount, Kernel::PickDigit, Kernel::PickTally, Kernel::PickSpine, Kernel::Pick];
     let alone = [&by_segments[..], &picks, &[Kernel::Upsweep, Kernel::Spine, Kernel::Downsweep]].concat();
@@ -93,7 +95,7 @@ fn every_kernel_is_right() {
 }
 
 #[test]
-fn mistakes_are_refused() {
+fn clang_refuses_planted_mistakes() {
     let text = "kernel void sums(device atomic_uint* sums [[buffer(0)]], constant uint& count [[buffer(1)]]) {\n\
                     threadgroup uint shared[32];\n\
                     shared[0] = count;\n\
@@ -113,6 +115,6 @@ fn mistakes_are_refused() {
     ];
     for (number, (from, to)) in mistakes.into_iter().enumerate() {
         assert!(text.contains(from));
-        assert_ne!(complaints(&text.replacen(from, to, 1), &format!("wrong-{number}")), "", "{to} was taken");
+        assert_ne!(complaints(&text.replacen(from, to, 1), &format!("wrong-{number}")), "", "{to} was accepted");
     }
 }

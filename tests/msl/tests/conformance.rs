@@ -1,5 +1,5 @@
-//! The conformance suite on kernels in Metal's language: by the way that plans choose, which for short inputs is one launch, and by each way
-//! that sorts inputs of any length; and its searches for vectors.
+//! The conformance suite on kernels in Metal Shading Language: with the planner's choice, which is one launch for short inputs, with each
+//! algorithm, and with vector search.
 
 #[cfg(not(unix))]
 fn main() {}
@@ -12,17 +12,17 @@ fn main() {
 
     let mut suite = Suite::from_args();
     let (full, scale) = if suite.is_full() { (true, 10) } else { (false, 1) };
-    // What an algorithm that is asked for does, of the keys that it sorts: all else is as plans choose.
+    // The checks in which a forced algorithm sorts. In other checks, the planner chooses another one.
     let by_words = move |check: &str| {
         let (key, operation) = check.split_once(' ').unwrap_or_default();
         let words = ["u32", "i32", "f32", "u64", "i64", "f64", "char", "Reverse<f32>"];
         full || words.contains(&key) && ["sort", "sort_pairs", "sort_by_key", "argsort"].contains(&operation)
     };
-    // Segments of up to 2000 keys are sorted by the network or by a group; passes over longer ones are in other checks.
+    // The network or one threadgroup sorts segments of up to 2000 keys. Other tests have passes over longer segments.
     let plan = Plan::up_to(suite.longest(5000), false).segmented_up_to(2000);
     let any = Config::of(if suite.is_full() { Source::NAGA } else { Source::NAGA_ROLLED });
     suite.enter_with("msl, naga's", plan.clone().sampled(4 * scale, 1), move || MslBackend::open_with(any));
-    // Some tiles publish nothing, so that others count them.
+    // Some tiles are blocked, so that other threadgroups recount them.
     let sweep = Config { algorithm: Some(Algorithm::OneSweep), blocked: Blocked::one_of(3), ..any };
     let tiles = Plan::up_to(suite.longest(20_000), false).segmented_up_to(33);
     suite.enter_with("msl, naga's, OneSweep", tiles.clone().sampled(2 * scale, 2), move || MslBackend::open_with(sweep));
@@ -30,17 +30,17 @@ fn main() {
     suite.enter_part("msl, naga's, wide digits", tiles.clone().sampled(2 * scale, 7), by_words, move || {
         MslBackend::open_with(wide)
     });
-    // By the tiles of long sorts.
+    // The plans have the tiles of long sorts.
     let long = Config { planned_for: (1 << 21) + 1, ..wide };
     suite.enter_part("msl, naga's, wide digits for many", tiles.clone().sampled(scale, 8), by_words, move || {
         MslBackend::open_with(long)
     });
     let reduce = Config { algorithm: Some(Algorithm::ReduceThenScan), ..any };
     suite.enter_with("msl, naga's, reduce-then-scan", tiles.clone().sampled(scale, 3), move || MslBackend::open_with(reduce));
-    // Several batches, of buckets that are not all small.
+    // The inputs have several batches, and buckets both small and large.
     let hybrid = Config { algorithm: Some(Algorithm::MsdHybrid), batch: Some(3000), small_bucket: Some(40), ..sweep };
     suite.enter_part("msl, naga's, MSD hybrid", tiles.clone().sampled(scale, 7), by_words, move || MslBackend::open_with(hybrid));
-    // Few keys of 16 bits are counted only if that is asked for.
+    // By default, short inputs of 16 bits are not sorted by counting.
     let whole = move |check: &str| full || ["u8 sort", "i16 sort", "f16 sort"].contains(&check);
     let counting = Config { algorithm: Some(Algorithm::Counting), ..any };
     suite.enter_part("msl, naga's, counting", tiles.clone().sampled(2 * scale, 11), whole, move || {
@@ -50,18 +50,18 @@ fn main() {
     suite.enter_part("msl, native, counting", tiles.clone().sampled(2 * scale, 12), whole, move || {
         MslBackend::open_with(counting)
     });
-    // Kernels of our own, for an older Metal and a newer one; there are none that sort segments.
+    // Native kernels, for an older Metal and a newer one. There are none for segments.
     let native = Config::of(Source::NATIVE);
     suite.enter_with("msl, native", plan.segmented_up_to(33).sampled(6 * scale, 4), move || MslBackend::open_with(native));
     let newer = Source { options: Options::metal(320), ..Source::NATIVE };
     let sweep = Config { source: newer, ..sweep };
     suite.enter_with("msl, native, OneSweep", tiles.clone().sampled(4 * scale, 5), move || MslBackend::open_with(sweep));
-    // By the tiles of long sorts.
+    // The plans have the tiles of long sorts.
     let long = Config { planned_for: (1 << 21) + 1, ..sweep };
     suite.enter_part("msl, native, OneSweep for many", tiles.clone().sampled(scale, 6), by_words, move || {
         MslBackend::open_with(long)
     });
-    // By the largest tiles of all, of other devices.
+    // The largest tiles are those of other devices.
     let large = Config { facts: Facts { class: Class::Other, workgroup_bytes: 48 << 10, ..long.facts }, ..long };
     let by_kinds = |check: &str| full || ["u32 sort", "u32 sort_pairs", "u64 sort_pairs", "u64 argsort"].contains(&check);
     let longer = Plan::up_to(suite.longest(40_000), false).segmented_up_to(33);
@@ -74,10 +74,10 @@ fn main() {
     suite.enter_part("msl, native, wide digits", tiles.clone().sampled(scale, 9), by_words, move || MslBackend::open_with(wide));
     let hybrid = Config { source: newer, ..hybrid };
     suite.enter_part("msl, native, MSD hybrid", tiles.sampled(scale, 10), by_words, move || MslBackend::open_with(hybrid));
-    // Vectors: every dimension has kernels of its own, of which there are enough in the other checks.
+    // Each dimension has kernels of its own, and the other checks have enough dimensions.
     let quick = |name: &str| !["dimensions with every remainder", "random shapes"].contains(&name);
     suite.enter_vectors_part("msl, native", |name| full || quick(name), move || MslBackend::open_with(native));
-    // What the compiler may do by default must not lose what is no number.
+    // With fast math, the compiler may assume that numbers are finite. NaN must still give the specified results.
     let fast = Config::of(Source { options: Options::metal(310).fast_math(true), ..Source::NATIVE });
     let strange = |name: &str| ["numbers that are none", "zero vectors"].contains(&name);
     suite.enter_vectors_part("msl, native, fast math", |name| full || strange(name), move || MslBackend::open_with(fast));

@@ -1,4 +1,4 @@
-//! The MSD hybrid, command by command: what each leaves in the buffers is what a plain model of it says, bucket by bucket.
+//! The MSD hybrid, command by command: each command must leave the same buffers as a plain model of it, bucket by bucket.
 #![cfg(unix)]
 
 mod digits;
@@ -16,26 +16,26 @@ use std::ops::Range;
 
 const RADIX: usize = 256;
 
-/// Enough for a few tiles, and a few batches.
+/// The keys of each sort: enough for a few tiles and a few batches.
 const KEYS: usize = 9000;
 const BATCH: u32 = 2500;
 
-/// What keys look like.
+/// A distribution of keys.
 #[derive(Clone, Copy, Debug)]
 enum Pattern {
     Uniform,
-    /// All in one bucket: the highest digit that varies is the one below, which has two values.
+    /// All keys share the highest digit. The most significant digit that varies is the next one, which has two values.
     OneBucket,
-    /// The highest digit has two values that are not next to each other, most keys the first.
+    /// The highest digit has two values, which are not adjacent. Most keys have the first value.
     TwoHuge,
-    /// The first bucket has half of all keys, the last one a single one, others a few.
+    /// The first bucket has half of all keys, the last one has one key, the others have a few.
     Skewed,
     FewUnique,
     Sorted,
     Reversed,
-    /// One digit varies, so that nothing follows the partition.
+    /// One digit varies, so that no pass follows the partition.
     OneDigit,
-    /// Three do, and neither the highest nor the lowest: the sort ends where an odd number of passes does.
+    /// Three digits vary, but not the highest nor the lowest. The number of passes is odd.
     ThreeDigits,
 }
 
@@ -71,16 +71,16 @@ fn keys<W: Word>(pattern: Pattern, count: usize) -> Vec<W> {
     (0..count).map(|i| W::truncate(key(i))).collect()
 }
 
-/// What a sort must do, in plain Rust.
+/// The model of a sort.
 struct Model<'a, W> {
     plan: &'a SortPlan,
     table: BucketTable,
     keys: &'a [W],
-    /// The digits that the passes sort by, in their order.
+    /// The digits of the passes, in their order.
     schedule: Vec<Digit>,
-    /// The positions of the keys, after the partition.
+    /// The indices of the keys, in the order after the partition.
     partition: Vec<usize>,
-    /// Where each bucket lies.
+    /// The range of each bucket.
     buckets: Vec<Range<usize>>,
 }
 
@@ -113,35 +113,35 @@ impl<'a, W: Word> Model<'a, W> {
         self.buckets[bucket].len() <= self.plan.small_bucket as usize
     }
 
-    /// Those of small buckets are sorted by one group.
+    /// Returns the tiles of a bucket. A small bucket has none: one threadgroup sorts it.
     fn tiles_of(&self, bucket: usize) -> usize {
         if self.is_small(bucket) { 0 } else { self.buckets[bucket].len().div_ceil(self.plan.tile as usize) }
     }
 
-    /// The buckets that start in a batch, but those that are empty.
+    /// Returns the buckets that start in a batch, without empty ones.
     fn all_of_batch(&self, batch: usize) -> impl Iterator<Item = usize> {
         let batch_of = |bucket: usize| self.buckets[bucket].start / self.plan.batch as usize;
         (0..RADIX).filter(move |&bucket| batch_of(bucket) == batch && !self.buckets[bucket].is_empty())
     }
 
-    /// Those of them that it sorts.
+    /// Returns the buckets that the passes of a batch sort.
     fn batch(&self, batch: usize) -> impl Iterator<Item = usize> {
         self.all_of_batch(batch).filter(|&bucket| !self.is_small(bucket))
     }
 
-    /// The positions of the keys of a bucket after its first passes, up to number `slot`.
+    /// Returns the indices of the keys of a bucket, in the order after pass `slot`.
     fn after(&self, slot: usize, bucket: usize) -> Vec<usize> {
         let mut positions = self.partition[self.buckets[bucket].clone()].to_vec();
         positions.sort_by_key(|&i| self.rank(slot, i));
         positions
     }
 
-    /// What those passes sort by.
+    /// Returns the digits of a key that the passes up to `slot` have sorted by.
     fn rank(&self, slot: usize, position: usize) -> Vec<usize> {
         self.schedule[1..=slot].iter().rev().map(|digit| self.digit(self.keys[position], digit)).collect()
     }
 
-    /// Where each batch starts in the buffer that a pass writes: the first key of it.
+    /// Returns the distance by which a batch is moved to the start of the buffer that a pass writes.
     fn shift(&self, slot: usize, batch: usize) -> usize {
         let ends_elsewhere = (self.schedule.len() - 1 - slot) % 2 == 1;
         let start = self.all_of_batch(batch).next().map_or(0, |bucket| self.buckets[bucket].start);
@@ -163,7 +163,7 @@ impl<'a, W: Word> Model<'a, W> {
             _ if self.schedule.len() == 1 => {}
             Kernel::BucketTile => {
                 let last = self.schedule.len() - 1;
-                // Where the sort ends, the scratch or home; values lie beside.
+                // The buffers of keys and values in which the sort ends: the scratch or home.
                 let ends = if last.is_multiple_of(2) { [2, 4] } else { [3, 5] };
                 (0..RADIX).filter(|&bucket| self.is_small(bucket)).for_each(|bucket| {
                     self.check_bucket(last, bucket, 0, ends.map(|end| command.bindings.get(end).copied()), memory);
@@ -191,10 +191,10 @@ impl<'a, W: Word> Model<'a, W> {
         }
     }
 
-    /// That the keys of a bucket lie where they must, in their order.
+    /// Checks the keys of a bucket in the buffer that a pass has written.
     fn check_bucket(&self, slot: usize, bucket: usize, shift: usize, to: [Option<Buffer>; 2], memory: &Memory) {
         let (request, expected) = (&self.plan.request, self.after(slot, bucket));
-        // A caller's buffer begins with what is not sorted.
+        // A caller's buffer begins with words that are not sorted.
         let range = |buffer| {
             let first = match buffer {
                 Buffer::Keys => request.keys.first / request.key_words(),
@@ -209,7 +209,7 @@ impl<'a, W: Word> Model<'a, W> {
         let mut keys: Vec<W> = expected.iter().map(|&i| self.keys[i]).collect();
         let what = format!("bucket {bucket} after pass {slot}, in {to:?} at {:?}", range(to));
         if request.payload == Payload::None {
-            // Those of the same digit may be in any order in their bucket.
+            // Keys with the same digits may be in any order.
             let digits = |key: &W| self.schedule[1..=slot].iter().rev().map(|digit| self.digit(*key, digit)).collect::<Vec<_>>();
             assert!(found.iter().map(digits).eq(keys.iter().map(digits)), "digits of {what}");
             found.sort_unstable();
@@ -223,7 +223,7 @@ impl<'a, W: Word> Model<'a, W> {
         assert!(found == keys, "keys of {what}");
     }
 
-    /// That the tiles are those of the buckets, and the batches those of the tiles.
+    /// Checks the tiles and the batches of the table.
     fn check_table(&self, table: &[u32]) {
         let BucketTable { batches, first_batch, first_tile, .. } = self.table;
         let row = |first: u32, words: u32, number: usize| &table[first as usize + number * words as usize..][..words as usize];
@@ -254,7 +254,7 @@ impl<'a, W: Word> Model<'a, W> {
         assert!(table[..first_batch as usize].iter().all(|&count| count == 0));
     }
 
-    /// That a bucket's keys of smaller digits are counted.
+    /// Checks the counts of a bucket in the table.
     fn check_counts(&self, bucket: usize, table: &[u32]) {
         for (d, digit) in self.plan.digits.iter().enumerate() {
             if !self.schedule[1..].contains(digit) {
@@ -268,23 +268,23 @@ impl<'a, W: Word> Model<'a, W> {
     }
 }
 
-/// The buffers for keys, and for values if there are any, that a pass writes.
+/// Returns the buffers of keys, and of values if there are any, that a pass writes.
 fn written(command: &Command) -> [Option<Buffer>; 2] {
     let first = if command.variant.kernel == Kernel::Onesweep { 6 } else { 8 };
     [first, first + 2].map(|binding| command.bindings.get(binding).copied())
 }
 
-/// Sorts, looking at the buffers after each command. Gives the tiles that were counted on behalf of others.
+/// Sorts, and checks the buffers after each command. Returns the number of recounts.
 fn check<W: Word>(source: Source, pattern: Pattern, payload: Payload, spec: Spec, blocked: Blocked, seed: u64) -> u32 {
     let keys = keys::<W>(pattern, KEYS);
     let words = payload.words();
-    // Where elements start that can be bound as they lie, and where none can, which are copied.
+    // Offsets that bindings can address, and offsets at which the sort must copy the elements first.
     let first = [0, 12, 5][seed as usize % 3];
     let place = Place { first };
     let max = KEYS as u64 + 1000 * (seed % 2);
     let algorithm = Some(Algorithm::MsdHybrid);
     let request = Request::keys(W::BITS, spec, max);
-    // None, those of a few keys, or all of a few hundred.
+    // The largest small bucket: none, a few keys, or a few hundred.
     let small_bucket = [Some(0), Some(40), None][seed as usize / 2 % 3];
     let request = Request { payload, algorithm, blocked, batch: Some(BATCH), small_bucket, ..request };
     let request = Request { keys: place, values: place, ..request };
@@ -312,7 +312,7 @@ fn check<W: Word>(source: Source, pattern: Pattern, payload: Payload, spec: Spec
     memory[&Buffer::State].values::<u32>()[abi::STATE_RECOUNTS as usize]
 }
 
-fn buckets_of_u32(source: Source) {
+fn buckets_of_u32_are_those_of_the_model(source: Source) {
     for (number, pattern) in PATTERNS.into_iter().enumerate() {
         for payload in [Payload::None, [Payload::Indices, Payload::Words(1), Payload::Words(3)][number % 3]] {
             check::<u32>(source, pattern, payload, Spec::unsigned::<u32>(), Blocked::NONE, number as u64);
@@ -322,15 +322,15 @@ fn buckets_of_u32(source: Source) {
     }
 }
 
-fn buckets_of_u64(source: Source) {
+fn buckets_of_u64_are_those_of_the_model(source: Source) {
     for (number, pattern) in PATTERNS.into_iter().enumerate() {
         let payload = [Payload::None, Payload::Words(2), Payload::Indices, Payload::Words(4)][number % 4];
         check::<u64>(source, pattern, payload, spec::<u64>(number), Blocked::NONE, number as u64);
     }
 }
 
-/// Passes over buckets look back over tiles that publish nothing as well.
-fn starved_tiles_are_counted_by_others(source: Source) {
+/// The look-back over buckets recounts blocked tiles too.
+fn blocked_tiles_are_recounted(source: Source) {
     for (number, blocked) in [Blocked::one_of(2), Blocked::run(0, 1), Blocked::run(1, u32::MAX)].into_iter().enumerate() {
         for pattern in [Pattern::OneBucket, Pattern::TwoHuge] {
             let payload = [Payload::None, Payload::Words(1)][number % 2];
@@ -341,8 +341,8 @@ fn starved_tiles_are_counted_by_others(source: Source) {
     }
 }
 
-/// Keys in order are left where they are: of what the passes would write nothing is.
-fn keys_in_order_are_only_counted(source: Source) {
+/// Sorted keys stay where they are: the buffers of the passes do not change.
+fn sorted_keys_are_only_counted(source: Source) {
     let keys = keys::<u32>(Pattern::Sorted, KEYS);
     let request = Request { algorithm: Some(Algorithm::MsdHybrid), ..Request::keys(32, Spec::unsigned::<u32>(), KEYS as u64) };
     let plan = SortPlan::new(request, &FACTS).unwrap();
@@ -361,14 +361,14 @@ fn keys_in_order_are_only_counted(source: Source) {
 }
 
 each_source!(
-    buckets_of_u32
-    buckets_of_u64
-    starved_tiles_are_counted_by_others
-    keys_in_order_are_only_counted
+    buckets_of_u32_are_those_of_the_model
+    buckets_of_u64_are_those_of_the_model
+    blocked_tiles_are_recounted
+    sorted_keys_are_only_counted
 );
 
 #[test]
-fn what_it_cannot_sort_is_refused() {
+fn unsupported_requests_are_refused() {
     let request = |bits, spec| Request { algorithm: Some(Algorithm::MsdHybrid), ..Request::keys(bits, spec, 1000) };
     for (bits, spec) in [(8, Spec::unsigned::<u8>()), (16, Spec::unsigned::<u16>()), (128, Spec::unsigned::<u128>())] {
         assert!(matches!(SortPlan::new(request(bits, spec), &FACTS), Err(Error::Unsupported { .. })));

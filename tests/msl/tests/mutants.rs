@@ -1,4 +1,4 @@
-//! Planted mistakes in our own kernels: each is reported by the runner, or makes a sort, a selection or a search go wrong.
+//! Mistakes that are planted in the native kernels. The runner must report each, or a sort, selection or search must give a wrong result.
 #![cfg(unix)]
 
 use polysort_core::vector::{Metric, Precision, Search, Shape, VectorSearch, VectorStore};
@@ -10,19 +10,19 @@ use polysort_shaders::plan::tuning::SELECT_SEGMENT;
 use polysort_shaders::plan::{Algorithm, Blocked, Facts, Kernel, RADIX_BITS, Request, SortPlan, Top, Variant, WIDE_RADIX_BITS};
 use std::sync::Mutex;
 
-/// Which sorts a kernel is tried by, and is a part of.
+/// The sorts that test a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
-    /// What plans choose, and a least-significant-digit sort.
+    /// Sorts with the planner's choice, and LSD sorts.
     Plans,
     WideDigits,
     Hybrid,
-    /// Of 16 bits.
+    /// Counting sorts of keys of 16 bits.
     Counting,
 }
 
 impl By {
-    /// Whether kernels for digits of so many bits are those that are tried.
+    /// Returns whether these sorts use kernels for digits of this number of bits.
     fn has_digits_of(self, bits: u32) -> bool {
         bits == match self {
             Self::Plans | Self::Hybrid => RADIX_BITS,
@@ -32,7 +32,7 @@ impl By {
     }
 }
 
-/// A mistake: in this kernel, what stands for the text's occurrence of that number, counted from 0.
+/// A mistake: a replacement of one occurrence of a text in a kernel. Occurrences are counted from 0.
 #[derive(Clone, Copy, Debug)]
 struct Mistake {
     kernel: Kernel,
@@ -43,10 +43,10 @@ struct Mistake {
     to: &'static str,
 }
 
-/// The one that is planted. The test below is alone in its process, so nobody else changes it.
+/// The planted mistake. The test below is the only one in its process, so no other thread changes it.
 static PLANTED: Mutex<Option<Mistake>> = Mutex::new(None);
 
-/// Compiled as Metal does unless told otherwise.
+/// The native kernels with the planted mistake, compiled with fast math, Metal's default.
 const MUTANTS: Source =
     Source { name: "mutated", text: |variant| mutated(variant), options: Source::NATIVE.options.fast_math(true) };
 
@@ -71,9 +71,9 @@ const BARRIERS: [&str; 4] = [
     "threadgroup_barrier(mem_flags::mem_device);",
 ];
 
-/// Barriers whose absence does not show, by their place in `BARRIERS` and their number.
+/// Barriers without which all tests pass: the index in `BARRIERS`, and the number of the occurrence.
 const UNNOTICED: [(Kernel, By, usize, usize); 7] = [
-    // The next step begins with a ballot, which waits for all lanes here; a GPU need not order memory there.
+    // The next step begins with a ballot. In the runner a ballot waits for all lanes, but on a GPU it may not order memory.
     (Kernel::SingleTile, By::Plans, 2, 0),
     (Kernel::Onesweep, By::Plans, 2, 0),
     (Kernel::TopK, By::Plans, 0, 4),
@@ -111,7 +111,7 @@ const fn in_distance(what: &'static str, from: &'static str, to: &'static str) -
     first(Kernel::IvfDistance, what, from, to)
 }
 
-/// Mistakes that somebody could make.
+/// Plausible mistakes.
 const MISTAKES: [Mistake; 26] = [
     in_onesweep("a wrong binding", "keys_from [[buffer(5)]]", "keys_from [[buffer(6)]]"),
     in_onesweep("a counter of 8 bits", "store_shared(counter, place);", "store_shared(counter, place & 0xffu);"),
@@ -166,7 +166,7 @@ const MISTAKES: [Mistake; 26] = [
     first(Kernel::Nearest, "an empty place looked at", "if (position == NOTHING)", "if (position == NOTHING - 1u)"),
 ];
 
-/// Mistakes in what sorts by wide digits.
+/// Mistakes in the kernels for wide digits.
 const WIDE_MISTAKES: [Mistake; 10] = [
     in_wide(Kernel::Onesweep, "a wrong binding", "keys_from [[buffer(5)]]", "keys_from [[buffer(6)]]"),
     in_wide(Kernel::Onesweep, "a mask off by one", "#define HALF 0xffffu", "#define HALF 0xfffeu"),
@@ -190,7 +190,7 @@ const WIDE_MISTAKES: [Mistake; 10] = [
     in_wide(Kernel::Scan, "one digit a thread", "group_id.x * RADIX + index * DIGITS", "group_id.x * RADIX + index"),
 ];
 
-/// Mistakes in what sorts by buckets.
+/// Mistakes in the kernels of the MSD hybrid.
 const HYBRID_MISTAKES: [Mistake; 19] = [
     in_hybrid(Kernel::Onesweep, "a partition by the lowest digit", "31u - clz(load(state", "ctz(load(state"),
     in_hybrid(Kernel::BucketSweep, "a wrong binding", "keys_from [[buffer(7)]]", "keys_from [[buffer(8)]]"),
@@ -238,7 +238,7 @@ const HYBRID_MISTAKES: [Mistake; 19] = [
     in_hybrid(Kernel::Buckets, "whole tiles alone", "min(starts[bucket + 1u] - key, TILE)", "TILE"),
 ];
 
-/// Mistakes in what counts whole keys.
+/// Mistakes in the kernels of the counting sort.
 const COUNTING_MISTAKES: [Mistake; 9] = [
     in_counting(Kernel::CountValues, "counters that overflow", "(before & BOTH_HALF_FULL) != 0u", "false"),
     in_counting(Kernel::CountValues, "moved by all that see it", "full & BOTH_HALF_FULL", "BOTH_HALF_FULL"),
@@ -256,29 +256,29 @@ const COUNTING_MISTAKES: [Mistake; 9] = [
     in_counting(Kernel::Fill, "one step of each size", "step /= 2u; step > 0u", "step /= 4u; step > 0u"),
 ];
 
-/// Keys of the buckets that are small.
+/// The most keys of a small bucket.
 const SMALL: u32 = 140;
 
-/// Keys of a round: which bits of a number, from which one on.
+/// The keys of a round: the bits of a number, and the first number.
 type Bits = (u32, u32);
 
-/// All of them, or fewer and fewer digits.
+/// Keys in which all digits vary, or fewer and fewer digits.
 const FEWER: [Bits; 4] = [(0, u32::MAX), (5, u32::MAX), (10, u32::MAX), (15, u32::MAX)];
 
-/// Two buckets of several tiles; 64 that have [`SMALL`] keys or one more; the same with an odd number of digits; 16 of a tile, several of
-/// them in a batch, also with an odd number. Digits between the highest and the lowest have few values.
+/// Keys for the MSD hybrid. There are two buckets of several tiles; 64 buckets of [`SMALL`] keys or one more; 16 buckets of one tile, several
+/// of them in a batch. The last two also have an odd number of digits. Digits between the highest and the lowest have few values.
 const BUCKETS: [Bits; 4] = [(7, u32::MAX), (2, 0xff03_03ff), (2, 0xff00_ffff), (12, u32::MAX)];
 
-/// Schedules on which all tiles are counted by others: enough for some threads to see what another group published, and some not.
+/// Schedules of sorts in which all tiles are blocked: enough that some threads see the counts of another threadgroup, and some do not.
 const TIMES: u32 = 40;
 
-/// Whether keys with values come out right.
+/// Returns an error if keys with values are sorted wrongly.
 fn sorts(by: By) -> Result<(), String> {
-    // Blocked tiles, so that others count them: some, or all, which is when threads see most of what others do meanwhile.
+    // Some tiles are blocked, or all. If all are, threads see the most changes by other threadgroups.
     let some = |algorithm| Config { algorithm: Some(algorithm), blocked: Blocked::one_of(3), ..Config::of(MUTANTS) };
     let all = |algorithm| Config { blocked: Blocked::run(0, u32::MAX), ..some(algorithm) };
     match by {
-        // By one launch and by many.
+        // One launch sorts, or several.
         By::Plans => {
             each_sorts(Config::of(MUTANTS), 3000, &FEWER, 1)?;
             each_sorts(Config { planned_for: 1 << 22, ..some(Algorithm::OneSweep) }, 40_000, &FEWER, 1)?;
@@ -291,18 +291,18 @@ fn sorts(by: By) -> Result<(), String> {
         By::Hybrid => {
             let config = Config { batch: Some(3000), small_bucket: Some(SMALL), ..some(Algorithm::MsdHybrid) };
             each_sorts(config, 64 * SMALL + 40, &BUCKETS, 1)?;
-            // Each thread holds several keys of a small bucket.
+            // Each thread has several keys of a small bucket.
             each_sorts(Config { small_bucket: None, ..config }, 5000, &BUCKETS[..1], 1)?;
             each_sorts(Config { small_bucket: Some(SMALL), ..all(Algorithm::MsdHybrid) }, 20_000, &BUCKETS[..1], TIMES)
         }
         By::Counting => {
             counts(some(Algorithm::Counting), 40_001, 3)?;
-            // One team, which meets more equal keys than a half of a word counts.
+            // One team gets more equal keys than a count of 16 bits can hold.
             counts(Config { most_groups: 1, ..some(Algorithm::Counting) }, 90_001, 100)
         }
     }
 }
-/// Whether keys of all these bits do, on so many schedules of each launch.
+/// Returns an error if keys with these bits are sorted wrongly, on several schedules of each launch.
 fn each_sorts(config: Config, len: u32, bits: &[Bits], times: u32) -> Result<(), String> {
     let backend = MslBackend::open_with(config).map_err(|error| error.to_string())?;
     for time in 0..times {
@@ -321,7 +321,7 @@ fn each_sorts(config: Config, len: u32, bits: &[Bits], times: u32) -> Result<(),
     Ok(())
 }
 
-/// Whether keys of 16 bits come out right, of which all but one of so many have three values, most of them one.
+/// Returns an error if keys of 16 bits are sorted wrongly. Nearly all keys have one of three values, most of them the same.
 fn counts(config: Config, len: u32, others: u32) -> Result<(), String> {
     let backend = MslBackend::open_with(config).map_err(|error| error.to_string())?;
     let usual = |i: u32| -300 + i16::from(i % 8 == 1) + 3 * i16::from(i % 16 == 2);
@@ -333,7 +333,7 @@ fn counts(config: Config, len: u32, others: u32) -> Result<(), String> {
     if keys == expected { Ok(()) } else { Err("sorted wrongly".into()) }
 }
 
-/// Whether the first keys come out right: of one segment, of more, of fewer keys than are wanted, of segments that are told.
+/// Returns an error if a selection is wrong: from one segment, from several, from fewer keys than `k`, from given segments.
 fn selects() -> Result<(), String> {
     let backend = MslBackend::open_with(Config::of(MUTANTS)).map_err(|error| error.to_string())?;
     let keys: Vec<u32> = (0..SELECT_SEGMENT + 9).map(|i| i.wrapping_mul(0x9e37_79b9) >> 20 << 13).collect();
@@ -347,7 +347,7 @@ fn selects() -> Result<(), String> {
     };
     let bounds = [[0, 40], [50, 50], [50, 12_000]];
     let all = keys.len();
-    // One key a thread, and sixteen.
+    // A selection with one key per thread, and one with sixteen.
     for (k, len, bounds) in [(100, 5, None), (100, 3000, None), (100, all, None), (100, all, Some(&bounds[..])), (300, 290, None)]
     {
         let found = backend.select(&keys[..len], k, bounds, spec).map_err(|error| error.to_string())?;
@@ -360,15 +360,16 @@ fn selects() -> Result<(), String> {
     Ok(())
 }
 
-/// Whether distances, and what is nearest, are those of the backend of the tests: of halves, in pages, some of which are no numbers.
+/// Returns an error if distances or nearest vectors differ from those of the reference backend. Numbers are halves, stores have several pages,
+/// and some distances are NaN.
 fn searches() -> Result<(), String> {
     fn found<B: VectorSearch>(backend: &B) -> Result<[Vec<u32>; 4], Error> {
         let shape = Shape::new(33, 40).precision(Precision::F16);
-        // Whole numbers, of which nothing is lost however they are added up.
+        // The numbers are small integers, whose sums are exact in any order.
         let number = |at: usize| ((at * 7 + at / 33 * 3) % 5) as f32 - 2.0;
         let vectors: Vec<f32> = (0..33 * 40).map(number).collect();
         let mut queries: Vec<f32> = (0..33 * 4).map(|at| number(3 * at + 1)).collect();
-        // The products of the last query with numbers of both signs are infinite, and their sum is no number.
+        // The products of the last query with numbers of both signs are infinite, and their sum is NaN.
         queries[33 * 3..].fill(f32::MAX);
         let candidates: Vec<u32> = (0..90).map(|at| at * 7 % 30).collect();
         let mut store = backend.vector_store(shape)?;
@@ -387,7 +388,7 @@ fn searches() -> Result<(), String> {
     if found == expected { Ok(()) } else { Err("searched wrongly".into()) }
 }
 
-/// Whether all is right of what a kernel is for.
+/// Returns an error if any operation that uses a kernel gives a wrong result.
 fn works(kernel: Kernel, by: By) -> Result<(), String> {
     match kernel {
         Kernel::TopK => selects(),
@@ -396,7 +397,7 @@ fn works(kernel: Kernel, by: By) -> Result<(), String> {
     }
 }
 
-/// A mistake for each barrier of these kernels, where a plan first has them.
+/// Returns a mistake for each barrier of these kernels: it removes the barrier.
 fn barriers<'a>(by: By, kernels: &'a [Kernel], plans: &'a [SortPlan]) -> impl Iterator<Item = Mistake> + 'a {
     kernels.iter().flat_map(move |&kernel| {
         let mut variants = plans.iter().flat_map(SortPlan::all_commands).map(|command| command.variant);
@@ -409,7 +410,7 @@ fn barriers<'a>(by: By, kernels: &'a [Kernel], plans: &'a [SortPlan]) -> impl It
     })
 }
 
-/// The mistakes that nothing shows.
+/// Returns the mistakes that no test shows.
 fn missed(mistakes: impl IntoIterator<Item = Mistake>) -> Vec<(Kernel, By, &'static str, &'static str, usize)> {
     let mut missed = vec![];
     for mistake in mistakes {

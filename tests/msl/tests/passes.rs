@@ -1,4 +1,4 @@
-//! The kernels of a sort by least significant digits, launch by launch: what each leaves in the buffers is what a plain model of it says.
+//! The kernels of an LSD sort, launch by launch: each must leave the same buffers as a plain model of it.
 #![cfg(unix)]
 
 mod digits;
@@ -9,13 +9,13 @@ use polysort_msl::{Buffer as Bytes, Config, FACTS, Memory, MslBackend, Options, 
 use polysort_shaders::abi;
 use polysort_shaders::plan::{Algorithm, Blocked, Buffer, Command, Digit, Kernel, Number, Payload, Request, SortPlan};
 
-/// What the kernels of a sort do, in plain Rust.
+/// The model of a sort.
 struct Model<'a, W> {
     plan: &'a SortPlan,
     keys: &'a [W],
-    /// The digits that the passes sort by.
+    /// The digits of the passes.
     schedule: Vec<Digit>,
-    /// The positions of the keys, after the passes so far.
+    /// The indices of the keys, in the order after the passes so far.
     positions: Vec<usize>,
 }
 
@@ -78,7 +78,7 @@ impl<'a, W: Word> Model<'a, W> {
             assert!(values[..length].iter().zip(&self.positions).all(|(&value, &i)| value as usize == i), "values: {command}");
             assert!(found == expected, "keys: {command}");
         } else {
-            // Those that agree in the digits so far may be in any order.
+            // Keys that agree in the digits so far may be in any order.
             let sorted_by = &self.schedule[..=slot as usize];
             let rank = |key: &W| sorted_by.iter().rev().map(|digit| digits::digit(self.plan, *key, digit)).collect::<Vec<_>>();
             assert!(found.iter().map(rank).eq(expected.iter().map(rank)), "digits: {command}");
@@ -91,7 +91,7 @@ impl<'a, W: Word> Model<'a, W> {
         assert!(next[..length.div_ceil(self.plan.tile as usize) << self.plan.radix_bits].iter().all(|&word| word == 0));
     }
 
-    /// Of each digit, the keys of each value.
+    /// Returns the histogram of each digit.
     fn counts(&self) -> Vec<Vec<u32>> {
         let row = |digit: &Digit| {
             let mut row = vec![0; 1 << self.plan.radix_bits];
@@ -102,7 +102,7 @@ impl<'a, W: Word> Model<'a, W> {
     }
 }
 
-/// Sorts, looking at the buffers after each command.
+/// Sorts, and checks the buffers after each command.
 fn check<W: Word>(source: Source, keys: &[W], request: Request, seed: u64) {
     let Request { payload, spec, .. } = request;
     let plan = SortPlan::new(request, &FACTS).unwrap();
@@ -121,8 +121,8 @@ fn mixed(i: u64) -> u64 {
     (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Each kernel on 36 schedules, by an older version of the language and a newer one.
-fn each_does_what_its_model_does(source: Source, algorithm: Algorithm) {
+/// Checks each kernel on 36 schedules, in an older and a newer version of the language.
+fn check_kernels(source: Source, algorithm: Algorithm) {
     for seed in 0..36 {
         let pick = |what: u64, of: usize| (mixed(16 * seed + what) >> 40) as usize % of;
         let source = Source { options: Options::metal([310, 320][pick(0, 2)]), ..source };
@@ -131,13 +131,13 @@ fn each_does_what_its_model_does(source: Source, algorithm: Algorithm) {
         let key = |i: u64| match pattern {
             0 | 1 => mixed(i),
             2 => mixed(i % 7),
-            // One digit varies, or all keys are in order.
+            // One digit varies, or all keys are sorted.
             3 => (mixed(i) >> 40 & 0x7ff) << 43 | 5,
             _ => i << 40,
         };
         let payload = [Payload::None, Payload::Words(1)][pick(3, 2)];
         let blocked = [Blocked::NONE, Blocked::one_of(2)][pick(4, 2)];
-        // By the tiles of short sorts, and of longer ones.
+        // The sorts have the tiles of short inputs, and of longer ones.
         let max = [count, 0x4_0001, 0x20_0001][pick(5, 3)];
         let request = |bits, spec| Request { algorithm: Some(algorithm), payload, blocked, ..Request::keys(bits, spec, max) };
         if pick(6, 3) == 0 {
@@ -150,16 +150,16 @@ fn each_does_what_its_model_does(source: Source, algorithm: Algorithm) {
     }
 }
 
-fn narrow_digits(source: Source) {
-    each_does_what_its_model_does(source, Algorithm::OneSweep);
+fn kernels_of_narrow_digits_leave_the_buffers_of_the_model(source: Source) {
+    check_kernels(source, Algorithm::OneSweep);
 }
 
-fn wide_digits(source: Source) {
-    each_does_what_its_model_does(source, Algorithm::WideDigits);
+fn kernels_of_wide_digits_leave_the_buffers_of_the_model(source: Source) {
+    check_kernels(source, Algorithm::WideDigits);
 }
 
-/// Keys that agree in all bits that are sorted by may differ in others: also without a payload they keep their order.
-fn keys_that_agree_keep_their_order(source: Source) {
+/// Keys that agree in all compared bits may differ in other bits. They must keep their order also without a payload.
+fn keys_that_agree_in_the_window_keep_their_order(source: Source) {
     let keys: Vec<u32> = (0..20_000).map(|i| (mixed(i).wrapping_mul(mixed(i)) >> 32) as u32).collect();
     for algorithm in [Algorithm::OneSweep, Algorithm::WideDigits] {
         for number in [4, 9] {
@@ -170,7 +170,7 @@ fn keys_that_agree_keep_their_order(source: Source) {
 }
 
 each_source!(
-    narrow_digits
-    wide_digits
-    keys_that_agree_keep_their_order
+    kernels_of_narrow_digits_leave_the_buffers_of_the_model
+    kernels_of_wide_digits_leave_the_buffers_of_the_model
+    keys_that_agree_in_the_window_keep_their_order
 );

@@ -1,9 +1,9 @@
-//! Small kernels: what is right comes out right, and each planted mistake is reported.
+//! Tests of the runner with small kernels: correct kernels give correct results, and each planted mistake is reported.
 #![cfg(unix)]
 
 use polysort_msl::{Buffer, Counts, Error, Kernel, Mistake, Options, Schedule};
 
-/// Declarations that all kernels here begin with: six lines.
+/// The first six lines of all kernels here.
 const HEAD: &str = "#include <metal_stdlib>
 using namespace metal;
 constant uint N = (16 * 16); static_assert(N * 4 == 1024); constant uint TABLE[2] = {N * 2, 1};
@@ -12,7 +12,8 @@ kernel void unused(device uint *out [[buffer(0)]]) { out[0] = 1; }
 // The kernel that is run:
 ";
 
-/// `kernel void k(parameters)` with a body that has a buffer `out`, the thread's index `i`, its lane, its simdgroup and its threadgroup.
+/// Compiles a kernel `k` with this body. Its parameters are the buffers `out` and `state`, the thread's index `i`, its lane, its simdgroup
+/// (`row`) and its threadgroup (`group`).
 fn kernel(body: &str) -> Result<Kernel, Error> {
     let parameters = "device uint *out [[buffer(0)]], device atomic_uint *state [[buffer(1)]], \
                       uint i [[thread_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]], \
@@ -20,7 +21,7 @@ fn kernel(body: &str) -> Result<Kernel, Error> {
     Kernel::compile(&format!("{HEAD}kernel void k({parameters}) {{\n{body}\n}}\n"), "k", Options::default())
 }
 
-/// Runs a body in `groups` groups of 256 threads, with an output of as many words and a state of zeros, on several schedules.
+/// Runs a body in `groups` threadgroups of 256 threads on several schedules. `out` has one word for each thread, and `state` has zeros.
 fn each_schedule(body: &str, groups: u32, mut check: impl FnMut(Vec<u32>, Counts)) -> Result<(), Error> {
     let kernel = kernel(body)?;
     for seed in 0..20 {
@@ -32,7 +33,7 @@ fn each_schedule(body: &str, groups: u32, mut check: impl FnMut(Vec<u32>, Counts
     Ok(())
 }
 
-/// The mistake that a body makes, and its line in the body, counted from 1.
+/// Returns the fault of a body, and its line in the body, counted from 1.
 #[track_caller]
 fn mistake(body: &str) -> (Mistake, Option<u32>) {
     let error = each_schedule(body, 2, |_, _| ()).expect_err("a mistake is reported");
@@ -89,7 +90,7 @@ fn simdgroups_have_32_lanes() {
 }
 
 #[test]
-fn functions_of_one_thread() {
+fn functions_of_one_thread_give_the_results_of_rust() {
     let body = "uint x = i * 0x01000193u;
         uint4 v = uint4(x, x >> 3, x << 5, ~x) ^ uint4(1, 2, 3, 4);
         v = select(v, v + 1u, v > uint4(0x80000000u)) & 0x00ffffffu;
@@ -130,7 +131,7 @@ fn halves_become_floats() {
 }
 
 #[test]
-fn fast_math_takes_all_for_numbers() {
+fn fast_math_assumes_that_no_number_is_nan() {
     let text = "#include <metal_stdlib>
         using namespace metal;
         kernel void k(device uint *out [[buffer(0)]], device float *in [[buffer(1)]], uint i [[thread_position_in_grid]]) {
@@ -172,7 +173,7 @@ fn atomics_add_up() {
 }
 
 #[test]
-fn a_group_waits_for_those_with_earlier_tickets() {
+fn a_threadgroup_can_wait_for_those_with_earlier_tickets() {
     let body = "threadgroup uint ticket;
         if (i == 0) {
             ticket = atomic_fetch_add_explicit(&state[0], 1u, memory_order_relaxed);
@@ -190,20 +191,20 @@ fn a_group_waits_for_those_with_earlier_tickets() {
 }
 
 #[test]
-fn lanes_share_what_a_simdgroup_barrier_orders() {
+fn a_simdgroup_barrier_orders_the_memory_that_it_names() {
     let body = "threadgroup uint rows[N];
         rows[i] = i;
         simdgroup_barrier(mem_flags::mem_threadgroup);
         out[group * N + i] = rows[i ^ 31];";
     each_schedule(body, 1, |out, _| assert!((0..256).all(|i| out[i as usize] == i ^ 31))).unwrap();
-    // It orders nothing between simdgroups, and nothing of a memory that it does not name.
+    // The barrier does not order accesses of different simdgroups, nor of a memory that it does not name.
     let (found, line) = mistake(&body.replace("i ^ 31", "i ^ 32"));
     assert!(matches!(found, Mistake::Race | Mistake::NeverWritten) && line == Some(4));
     assert_eq!(mistake(&body.replace("mem_threadgroup", "mem_device")), (Mistake::Race, Some(4)));
 }
 
 #[test]
-fn a_seed_gives_the_same_run() {
+fn equal_seeds_give_equal_runs() {
     let body = "out[group * N + i] = atomic_fetch_add_explicit(&state[0], 1u, memory_order_relaxed);";
     let (mut first, mut second) = (vec![], vec![]);
     each_schedule(body, 8, |out, _| first.push(out)).unwrap();
@@ -214,7 +215,7 @@ fn a_seed_gives_the_same_run() {
 }
 
 #[test]
-fn one_text_compiled_twice_runs_at_a_time() {
+fn four_threads_can_compile_and_run_one_text_at_a_time() {
     let body = "threadgroup uint shared_[N];
         shared_[i] = i;
         threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -224,7 +225,7 @@ fn one_text_compiled_twice_runs_at_a_time() {
 }
 
 #[test]
-fn fences_are_metal_3_2s() {
+fn fences_exist_from_metal_3_2_on() {
     let text = "#include <metal_stdlib>
         using namespace metal;
         kernel void k(device uint *out [[buffer(0)]], uint i [[thread_position_in_grid]]) {
@@ -246,7 +247,7 @@ fn fences_are_metal_3_2s() {
 }
 
 #[test]
-fn a_barrier_that_some_do_not_reach() {
+fn a_barrier_that_some_threads_do_not_reach_is_a_fault() {
     let two = "if (i < 128)
             threadgroup_barrier(mem_flags::mem_threadgroup);
         else
@@ -258,7 +259,7 @@ fn a_barrier_that_some_do_not_reach() {
 }
 
 #[test]
-fn a_simdgroup_operation_that_some_do_not_reach() {
+fn a_simdgroup_operation_that_some_lanes_do_not_reach_is_a_fault() {
     let two = "out[0 * i] = lane < 5
             ? simd_sum(lane)
             : simd_sum(lane + 1);";
@@ -275,7 +276,7 @@ fn a_simdgroup_operation_that_some_do_not_reach() {
 }
 
 #[test]
-fn threadgroup_memory_that_nothing_has_written() {
+fn a_read_of_unwritten_threadgroup_memory_is_a_fault() {
     let body = "threadgroup uint shared_[N];
         if (i != 9) shared_[i] = i;
         threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -287,7 +288,7 @@ fn threadgroup_memory_that_nothing_has_written() {
 }
 
 #[test]
-fn garbage_may_be_read_if_that_is_said() {
+fn a_schedule_can_allow_reads_of_unwritten_memory() {
     let kernel = kernel("threadgroup uint shared_[N];\nout[i] = shared_[i];").unwrap();
     let run = |seed| {
         let (mut out, mut state) = (Buffer::garbage(1024, 0), Buffer::default());
@@ -299,7 +300,7 @@ fn garbage_may_be_read_if_that_is_said() {
 }
 
 #[test]
-fn accesses_past_both_ends() {
+fn an_access_past_either_end_is_a_fault() {
     for index in ["2 * N + i", "i - 1", "0x80000000u", "0xffffffffu", "int(i) - 1"] {
         assert_eq!(mistake(&format!("out[{index}] = 0;")), (Mistake::OutOfBounds, Some(1)), "{index}");
         let read = format!("if (out[{index}] == 5)\nout[group * N + i] = 0;");
@@ -316,7 +317,7 @@ fn accesses_past_both_ends() {
 }
 
 #[test]
-fn races_of_threadgroup_memory() {
+fn a_race_in_threadgroup_memory_is_a_fault() {
     let missing_barrier = "threadgroup uint shared_[N];
         shared_[i] = i;
         out[group * N + i] = shared_[N - 1 - i];";
@@ -349,9 +350,9 @@ fn races_of_threadgroup_memory() {
 }
 
 #[test]
-fn races_of_device_memory() {
+fn a_race_in_device_memory_is_a_fault() {
     assert_eq!(mistake("out[5] = i;"), (Mistake::Race, Some(1)));
-    assert_eq!(mistake("if (i == 0) out[5] = i;"), (Mistake::Race, Some(1)), "of two groups");
+    assert_eq!(mistake("if (i == 0) out[5] = i;"), (Mistake::Race, Some(1)), "two threadgroups race");
     let ordered = "out[group * N + i] = i;
         threadgroup_barrier(mem_flags::mem_device);
         uint other = out[group * N + N - 1 - i];
@@ -361,9 +362,9 @@ fn races_of_device_memory() {
     assert_eq!(mistake(&ordered.replace("mem_device", "mem_threadgroup")).0, Mistake::Race);
 }
 
-/// If that is said, but threadgroup memory is another matter.
+/// Races in threadgroup memory are faults with every schedule.
 #[test]
-fn races_of_device_memory_may_be_let_be() {
+fn a_schedule_can_allow_races_in_device_memory() {
     let run = |body: &str| {
         let (mut out, mut state) = (Buffer::garbage(4096, 0), Buffer::default());
         let schedule = Schedule { races: true, ..Schedule::seeded(1) };
@@ -375,7 +376,7 @@ fn races_of_device_memory_may_be_let_be() {
 }
 
 #[test]
-fn parts_of_words_are_apart() {
+fn accesses_to_different_parts_of_a_word_do_not_race() {
     let body = "threadgroup ushort halves[N];
         halves[i] = ushort(i);
         reinterpret_cast<device uchar *>(out)[group * 4 * N + i] = uchar(i);
@@ -388,7 +389,7 @@ fn parts_of_words_are_apart() {
 }
 
 #[test]
-fn a_loop_that_waits_for_what_never_comes() {
+fn a_loop_that_never_ends_is_a_fault() {
     let body = "while (atomic_load_explicit(&state[9], memory_order_relaxed) == 0) {}";
     let kernel = kernel(body).unwrap();
     let (mut out, mut state) = (Buffer::garbage(1024, 0), Buffer::of(&[0_u32; 16]));
@@ -398,7 +399,7 @@ fn a_loop_that_waits_for_what_never_comes() {
 }
 
 #[test]
-fn too_much_threadgroup_memory() {
+fn more_threadgroup_memory_than_the_limit_is_a_fault() {
     let body = "threadgroup uint most[8192 - 4]; threadgroup uint more[4];
         most[i] = i; more[i % 4 == i ? i : 0] = i;";
     assert_ne!(mistake(body).0, Mistake::ThreadgroupMemory, "32 KiB are allowed");
@@ -406,7 +407,7 @@ fn too_much_threadgroup_memory() {
 }
 
 #[test]
-fn declarations_that_are_not_known() {
+fn unsupported_declarations_are_refused() {
     for (body, line) in [
         ("threadgroup uint a[4], b[4];", 7),
         ("threadgroup uint a = 0;", 7),

@@ -1,4 +1,4 @@
-//! Sorts of segments, command by command: what each leaves in all buffers is what a plain model of it says.
+//! Sorts of segments, command by command: each command must leave the same buffers as a plain model of it.
 #![cfg(unix)]
 
 use polysort_core::{Masks, Spec, Word};
@@ -12,39 +12,39 @@ use std::ops::Range;
 
 const KEYS: usize = 14_000;
 
-/// Words around what the kernels may write.
+/// The words around the memory that the kernels may write.
 const MARGIN: u32 = 0xa5a5_a5a5;
 
-/// A status word holds a count and what it counts.
+/// The flag of a status word: an inclusive count.
 const AGGREGATE: u32 = 1 << 30;
 const INCLUSIVE: u32 = 2 << 30;
 
-/// How long segments are.
+/// A distribution of lengths of segments.
 #[derive(Clone, Copy, Debug)]
 enum Pattern {
-    /// About the ends of all classes, in any order.
+    /// Lengths around the ends of all classes, in random order.
     Classes,
-    /// A few keys each, more than one group lists at a time.
+    /// Many segments of a few keys: more than one workgroup lists at a time.
     Tiny,
-    /// Nearly all keys, and some short ones.
+    /// One segment of nearly all keys, and some short ones.
     Huge,
-    /// Tiles that are whole, and several long ones, so many segments apart that not one group lists all.
+    /// Segments of whole tiles, and several long ones. There are so many segments between them that one workgroup does not list all long ones.
     Long,
-    /// None has two keys.
+    /// No segment has more than one key.
     Empty,
     /// There are no segments.
     Nothing,
-    /// Some end after the last key, or begin there, or end before they begin.
+    /// Some segments end after the last key, begin there, or end before they begin.
     Cut,
 }
 
-/// Lengths about the ends of all classes of the network, and of small ones.
+/// Lengths around the ends of all classes of the network, and of the class of small segments.
 const ENDS: [u32; 34] = [
     0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1000, 1024, 1025,
     1399, 1400, 1401, 2100,
 ];
 
-/// Splitmix64.
+/// Returns a pseudo-random number (SplitMix64).
 fn mixed(seed: u64) -> u64 {
     let mixed = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -52,7 +52,7 @@ fn mixed(seed: u64) -> u64 {
     mixed ^ mixed >> 31
 }
 
-/// Begin and end of each segment. Those with keys are apart, some by a gap.
+/// Returns begin and end of each segment. Segments do not overlap; some have gaps between them.
 fn bounds(pattern: Pattern, seed: u64) -> Vec<[u32; 2]> {
     let mut lengths: Vec<u32> = match pattern {
         Pattern::Classes => ENDS.to_vec(),
@@ -73,7 +73,7 @@ fn bounds(pattern: Pattern, seed: u64) -> Vec<[u32; 2]> {
     let end = KEYS as u32;
     assert!(at <= end);
     if matches!(pattern, Pattern::Cut) {
-        // All but the first are empty.
+        // All segments but the first are empty.
         let others = [[end - 2000, end + 77], [end, end + 9], [end + 5, u32::MAX], [u32::MAX, 4], [300, 200], [end - 100, 7]];
         bounds.splice(2..2, others);
     }
@@ -81,7 +81,8 @@ fn bounds(pattern: Pattern, seed: u64) -> Vec<[u32; 2]> {
     bounds
 }
 
-/// Few values, in all bits, so that many keys of a segment agree in some digits, or in all; some keys have the largest digits in any order.
+/// Returns a key. Keys have few values, which differ in all bits. So many keys of a segment agree in some digits or in all, and some keys have
+/// the largest digits.
 fn key<W: Word>(i: usize) -> W {
     match u128::from(mixed(i as u64) % 97) {
         few @ 0..=5 => W::truncate(u128::MAX >> (128 - W::BITS + few as u32 % 2)),
@@ -89,7 +90,7 @@ fn key<W: Word>(i: usize) -> W {
     }
 }
 
-/// What a sort of segments must do, in plain Rust.
+/// The model of a sort of segments.
 struct Model<'a, W> {
     plan: &'a SortPlan,
     lists: SegmentLists,
@@ -97,11 +98,11 @@ struct Model<'a, W> {
     keys: &'a [W],
     /// The segments of each class.
     classes: Vec<Vec<Range<usize>>>,
-    /// Groups, at most, of a launch.
+    /// The most workgroups of a launch.
     most_groups: u32,
-    /// The positions that keys had at first, where each is now.
+    /// The index of each key in the input, in the current order.
     order: Vec<usize>,
-    /// What was there after the last command.
+    /// The buffers after the last command.
     before: Memory,
 }
 
@@ -118,7 +119,7 @@ impl<'a, W: Word> Model<'a, W> {
         for &[begin, end] in bounds {
             let end = (end as usize).min(keys.len());
             let length = end.saturating_sub(begin as usize);
-            // Teams double.
+            // The teams of each class are twice as large as those of the class before.
             let class = match length as u32 {
                 0 | 1 => continue,
                 length if length <= lists.network() => length.div_ceil(plan.network_keys).next_power_of_two().ilog2(),
@@ -130,7 +131,7 @@ impl<'a, W: Word> Model<'a, W> {
         Self { plan, lists, table, keys, classes, most_groups, order: (0..keys.len()).collect(), before: Memory::new() }
     }
 
-    /// A key as it is sorted: in the top of a word, if it is shorter.
+    /// Returns a key as the kernels sort it: a key of 8 or 16 bits is in the top of a word.
     fn wide(&self, key: W) -> u128 {
         key.widen() << (32 * self.plan.request.key_words() - W::BITS)
     }
@@ -145,7 +146,7 @@ impl<'a, W: Word> Model<'a, W> {
         range.len().div_ceil(self.plan.tile as usize)
     }
 
-    /// Long segments as they are listed, and the first tile of each.
+    /// Returns the long segments in the order of their list, and the first tile of each.
     fn long(&self, memory: &Memory) -> Vec<(Range<usize>, usize)> {
         let lists = memory[&Buffer::Lists].values::<u32>();
         let at = |class: u32| (0..class).map(|class| 2 * self.lists.capacity(class) as usize).sum::<usize>();
@@ -169,7 +170,7 @@ impl<'a, W: Word> Model<'a, W> {
             Kernel::LongSegments => self.cut(&mut expected),
             Kernel::BucketHistogram => self.count(&mut expected, at(4), [at(6), at(8)]),
             Kernel::BucketSweep => self.check_pass(&mut expected, memory, number(0), command),
-            // What these do is not about segments.
+            // Other tests check these kernels.
             _ => expected = memory.clone(),
         }
         for (buffer, found) in memory.iter().filter(|(buffer, _)| !matches!(buffer, Buffer::Number | Buffer::Count)) {
@@ -183,7 +184,7 @@ impl<'a, W: Word> Model<'a, W> {
         self.before = memory.clone();
     }
 
-    /// Each list has the segments of its class, in any order, and nothing else is written.
+    /// Checks that each list has the segments of its class, in any order, and that no other word is written.
     fn check_lists(&self, expected: &mut Memory, memory: &Memory) {
         let lists = memory[&Buffer::Lists].values::<u32>();
         let counted = abi::STATE_HISTOGRAM as usize;
@@ -213,7 +214,7 @@ impl<'a, W: Word> Model<'a, W> {
         put(expected, Buffer::State, counted + SegmentLists::CLASSES as usize, &[tiles as u32]);
     }
 
-    /// The segments of some classes are sorted, and what is around them is as it was.
+    /// Sorts the segments of some classes in the model; other words stay as they were.
     fn sort(&mut self, classes: Range<u32>, to: [Option<Buffer>; 2], expected: &mut Memory) {
         for range in classes.flat_map(|class| self.classes[class as usize].clone()) {
             self.order[range.clone()].sort_by_key(|&i| self.plan.request.spec.rank(self.keys[i]));
@@ -221,7 +222,7 @@ impl<'a, W: Word> Model<'a, W> {
         }
     }
 
-    /// Where elements start in a buffer, in words: a caller's begins with what is not sorted.
+    /// Returns the offset of the first element in a buffer, in words. It may differ from 0 in the caller's buffers only.
     fn first(&self, buffer: Buffer) -> usize {
         match buffer {
             Buffer::Keys => self.plan.request.keys.first as usize,
@@ -230,7 +231,7 @@ impl<'a, W: Word> Model<'a, W> {
         }
     }
 
-    /// Writes the keys, and the values, that had these positions at first.
+    /// Writes the keys, and the values, that had these indices in the input.
     fn write(&self, memory: &mut Memory, to: [Option<Buffer>; 2], start: usize, positions: &[usize]) {
         let (key_words, value_words) = (self.plan.request.key_words(), self.plan.request.payload.words());
         if let Some(to) = to[0] {
@@ -244,7 +245,7 @@ impl<'a, W: Word> Model<'a, W> {
         }
     }
 
-    /// The table has a row for each tile, and one batch.
+    /// Writes the table: a record for each tile, and one batch.
     fn cut(&self, memory: &mut Memory) {
         let long = self.long(memory);
         let BucketTable { lower_digits, first_batch, first_tile, words, .. } = self.table;
@@ -263,7 +264,8 @@ impl<'a, W: Word> Model<'a, W> {
         }
     }
 
-    /// For each digit of a long segment: how many of its keys have a smaller one. Where passes start in the scratch, its keys are there.
+    /// Writes the counts: for each value of each digit of a long segment, the number of its keys with a smaller value. If the first pass reads the
+    /// scratch, the keys are copied there.
     fn count(&self, memory: &mut Memory, status: Option<Buffer>, copies: [Option<Buffer>; 2]) {
         let mut tiles = 0;
         for (segment, (range, _)) in self.long(memory).into_iter().enumerate() {
@@ -280,7 +282,7 @@ impl<'a, W: Word> Model<'a, W> {
         put(memory, status.expect("it clears one"), 0, &vec![0; tiles * RADIX as usize]);
     }
 
-    /// Each long segment is sorted by one digit more: stably, unless equal keys are the same. Other keys are where they were.
+    /// Checks a pass: it sorts each long segment by one more digit, stably unless equal keys are identical. Other keys do not move.
     fn check_pass(&self, expected: &mut Memory, memory: &Memory, slot: usize, command: &Command) {
         let Request { payload, spec, blocked, .. } = self.plan.request;
         let at = |binding: usize| command.bindings.get(binding).copied();
@@ -315,7 +317,7 @@ impl<'a, W: Word> Model<'a, W> {
                 let values = gathered(&self.words(expected, from, &range, value_words), value_words);
                 put(expected, to, self.first(to) + range.start * value_words, &values);
             }
-            // Each tile tells how many keys there are up to its end, or of its own, or nothing if that is how it is to be.
+            // A tile has published its inclusive counts, its own counts, or nothing if it is blocked.
             let mut sums = [0; RADIX as usize];
             for (tile, digits) in (first_tile..).zip(digits.chunks(self.plan.tile as usize)) {
                 let mut counts = [0; RADIX as usize];
@@ -331,24 +333,24 @@ impl<'a, W: Word> Model<'a, W> {
             tiles += self.tiles(&range);
         }
         put(expected, next, 0, &vec![0; tiles * RADIX as usize]);
-        // Each group finds once that no tile is left.
+        // Each workgroup takes one ticket for which there is no tile.
         let ticket = self.table.first_batch as usize + abi::BATCH_TICKETS as usize + slot;
         put(expected, Buffer::Buckets, ticket, &[tiles as u32 + (command.groups.for_keys(0) as u32).min(self.most_groups)]);
         let recounts = memory[&Buffer::State].values::<u32>()[abi::STATE_RECOUNTS as usize];
         put(expected, Buffer::State, abi::STATE_RECOUNTS as usize, &[recounts]);
     }
 
-    /// The words of some elements of a buffer.
+    /// Returns the words of some elements of a buffer.
     fn words(&self, memory: &Memory, buffer: Buffer, range: &Range<usize>, each: usize) -> Vec<u32> {
         memory[&buffer].values()[self.first(buffer) + each * range.start..][..each * range.len()].to_vec()
     }
 }
 
-/// How segments are sorted.
+/// The configuration of a sort of segments.
 #[derive(Clone, Copy, Debug)]
 struct How {
     algorithm: Option<Algorithm>,
-    /// Keys of a segment, at most, that one group sorts.
+    /// The most keys of a segment that one workgroup sorts.
     small: Option<u32>,
     blocked: Blocked,
 }
@@ -356,7 +358,7 @@ struct How {
 const BALLOTS: How = How { algorithm: None, small: Some(1400), blocked: Blocked::NONE };
 const COUNTERS: How = How { algorithm: Some(Algorithm::ReduceThenScan), ..BALLOTS };
 
-/// What is launched, and the caller's buffers.
+/// A plan, and the caller's buffers.
 struct Launch<W> {
     plan: SortPlan,
     backend: MslBackend,
@@ -366,12 +368,12 @@ struct Launch<W> {
 }
 
 impl<W: Word> Launch<W> {
-    /// The seed decides as well where things lie, and whether the number of segments is on the device.
+    /// The seed also determines the offsets of the elements, and whether the number of segments lies on the device.
     fn new(how: How, payload: Payload, spec: Spec, bounds: &[[u32; 2]], config: Config) -> Self {
         let seed = config.seed;
         let place = |choice: u64| Place { first: [0, 3, 8][(seed + choice) as usize % 3] };
         let (keys_at, values_at, begins, ends) = (place(0), place(1), place(1), place(2));
-        // A count on the device is cut to how many there can be.
+        // Kernels limit a count on the device to the plan's maximum.
         let (spare, more) = if seed % 4 == 3 { (0, 1000) } else { (3, 0) };
         let max = bounds.len() as u32 + spare;
         let request = Request::keys(W::BITS, spec, KEYS as u64).in_segments(Segmented { max, begins, ends });
@@ -384,7 +386,7 @@ impl<W: Word> Launch<W> {
         }
         let placed =
             |place: Place, words: &[u32]| Bytes::of(&[&vec![MARGIN; place.first as usize], words, &[MARGIN; 2]].concat());
-        // Those that are not there are not looked at.
+        // Kernels do not read segments past the count.
         let bound = |which: usize| bounds.iter().map(|bound| bound[which]).chain([[0, 900][which], 0, 5]).collect::<Vec<_>>();
         let mut memory = Memory::from([
             (Buffer::Keys, placed(keys_at, bytemuck::cast_slice(&keys))),
@@ -400,10 +402,10 @@ impl<W: Word> Launch<W> {
     }
 }
 
-/// Sorts, looking at all buffers after each command. Gives the tiles that were counted on behalf of others.
+/// Sorts, and checks all buffers after each command. Returns the number of recounts.
 fn check<W: Word>(how: How, payload: Payload, spec: Spec, pattern: Pattern, seed: u64) -> u32 {
     let bounds = bounds(pattern, seed);
-    // A group each, or many of them for one.
+    // Each workgroup handles one segment or tile, or several.
     let most_groups = [u32::MAX, 2, 1][seed as usize % 3];
     let config = Config { seed, most_groups, ..Config::of(Source::NAGA_ROLLED) };
     let Launch { plan, backend, keys, count, mut memory } = Launch::<W>::new(how, payload, spec, &bounds, config);
@@ -446,7 +448,7 @@ fn check_all<W: Word>(how: How, payload: Payload, spec: Spec) {
     }
 }
 
-/// All bits, in an order in which signs matter.
+/// Returns a spec of all bits, in the order of floats.
 fn floats<W: Word>() -> Spec {
     Spec::new::<W>(Masks::float(W::BITS), 0, W::BITS).unwrap()
 }
@@ -456,34 +458,34 @@ fn window<W: Word>(begin: u32, end: u32) -> Spec {
 }
 
 #[test]
-fn keys_alone() {
+fn keys_are_sorted_as_by_the_model() {
     check_all::<u32>(BALLOTS, Payload::None, floats::<u32>());
     check_all::<u64>(BALLOTS, Payload::None, floats::<u64>());
     check_all::<u8>(BALLOTS, Payload::None, floats::<u8>());
 }
 
 #[test]
-fn keys_with_values() {
+fn keys_with_values_are_sorted_as_by_the_model() {
     check_all::<u32>(BALLOTS, Payload::Words(1), window::<u32>(8, 32));
     check_all::<u64>(BALLOTS, Payload::Words(3), floats::<u64>());
     check_all::<u128>(BALLOTS, Payload::Words(1), window::<u128>(60, 128));
 }
 
 #[test]
-fn indices() {
+fn indices_are_sorted_as_by_the_model() {
     check_all::<u32>(BALLOTS, Payload::Indices, floats::<u32>());
     check_all::<u16>(BALLOTS, Payload::Indices, window::<u16>(2, 7));
 }
 
 #[test]
-fn without_subgroup_operations() {
+fn kernels_without_subgroup_operations_sort_as_the_model() {
     check_all::<u32>(COUNTERS, Payload::Words(1), floats::<u32>());
     check_all::<u16>(COUNTERS, Payload::None, floats::<u16>());
 }
 
-/// Passes over long segments look back over tiles that publish nothing as well.
+/// The look-back over long segments recounts blocked tiles too.
 #[test]
-fn starved_tiles_are_counted_by_others() {
+fn blocked_tiles_are_recounted() {
     for (seed, blocked) in (0..).zip([Blocked::one_of(2), Blocked::run(0, 1), Blocked::run(1, u32::MAX)]) {
         let recounts = |pattern| {
             let values = check::<u32>(How { blocked, ..BALLOTS }, Payload::Words(1), window::<u32>(8, 32), pattern, seed);
@@ -493,22 +495,23 @@ fn starved_tiles_are_counted_by_others() {
     }
 }
 
-/// What the network does not sort is long, or whatever a group can hold is not.
+/// All segments that the network does not sort are long, or one workgroup sorts as many keys as fit.
 #[test]
-fn other_ends_of_classes() {
+fn the_class_of_small_segments_may_be_empty_or_largest() {
     for (seed, pattern) in (3..).zip([Pattern::Classes, Pattern::Long, Pattern::Cut]) {
         check::<u32>(How { small: Some(0), ..BALLOTS }, Payload::None, Spec::unsigned::<u32>(), pattern, seed);
         check::<u64>(How { small: None, ..BALLOTS }, Payload::None, window::<u64>(5, 44), pattern, seed);
     }
 }
 
-/// Segments that overlap: a few long ones, or many, of which there are tiles enough; some of all lengths; more of some lengths than lists hold.
+/// Returns segments that overlap: a few long ones; many with one tile each; segments of all lengths; more segments of some lengths than fit
+/// their lists.
 fn overlapping(seed: u64) -> Vec<[u32; 2]> {
     let at = |i: u64| mixed(seed << 32 | i) as u32;
     let long = [[0, 5000], [2000, 5200], [1900, 3500], [2500, 2900], [2600, 2610]];
     let some = (0..if seed.is_multiple_of(2) { 20 } else { 300 }).map(|i| {
         let begin = at(3 * i) % (KEYS as u32 + 50);
-        // Of all lengths, and of less than none; or the longest of the network's, and of those that a group holds.
+        // Lengths of all classes, and negative ones; or the longest of the network, and of the segments that fit a workgroup.
         let any = (at(3 * i + 1) % (2 << (at(3 * i + 2) % 14))).wrapping_sub(10);
         [
             begin,
@@ -516,18 +519,18 @@ fn overlapping(seed: u64) -> Vec<[u32; 2]> {
         ]
     });
     match seed % 3 {
-        // At both ends of all keys.
+        // The segments are at both ends of the keys.
         0 if seed.is_multiple_of(2) => {
             long.into_iter().flat_map(|[begin, end]| [[begin, end], [begin, end].map(|at| at + KEYS as u32 - 5000)]).collect()
         }
-        // More than there can be, but of a tile each, so that there are tiles enough.
+        // There are more long segments than can exist without overlaps, but each has one tile, so that the tiles fit the table.
         0 => (0..12).map(|i| [1000 * i, 1000 * i + 1450]).collect(),
         1 => some.collect(),
         _ => long.into_iter().chain(some).collect(),
     }
 }
 
-/// What is in them is then anything, but nothing around the keys is read or written, and every kernel ends.
+/// Sorts segments that overlap. Their keys may then be arbitrary, but words around the keys must not be accessed, and each kernel must end.
 fn check_overlapping<W: Word>(how: How, payload: Payload, spec: Spec) {
     for seed in 0..6 {
         let config = Config { seed, races: true, ..Config::of(Source::NAGA_ROLLED) };
@@ -546,23 +549,23 @@ fn check_overlapping<W: Word>(how: How, payload: Payload, spec: Spec) {
         assert!([Buffer::Begins, Buffer::Ends].iter().all(|buffer| memory[buffer] == given[buffer]));
         let kept =
             memory[&Buffer::Keys].bytes()[4 * keys_at.first as usize..][..size_of_val(&keys[..])] == *bytemuck::cast_slice(&keys);
-        // All are long, and too many.
+        // All segments are long, and too many: no kernel sorts them.
         let are_left = seed == 3;
         assert_eq!(kept, payload == Payload::Indices || are_left, "seed {seed}");
     }
 }
 
 #[test]
-fn segments_that_overlap_harm_nothing_else() {
+fn segments_that_overlap_change_nothing_around_the_keys() {
     check_overlapping::<u32>(BALLOTS, Payload::Words(1), window::<u32>(8, 32));
     check_overlapping::<u32>(BALLOTS, Payload::Indices, floats::<u32>());
     check_overlapping::<u64>(BALLOTS, Payload::None, window::<u64>(5, 44));
     check_overlapping::<u32>(COUNTERS, Payload::Words(1), floats::<u32>());
 }
 
-/// More tiles than a word counts are not taken for the few that the word then says: no long segment is cut.
+/// If the number of tiles overflows a word, no long segment is cut into tiles.
 #[test]
-fn tiles_that_a_word_does_not_count() {
+fn an_overflow_of_the_number_of_tiles_is_handled() {
     let bounds = bounds(Pattern::Long, 0);
     let config = Config::of(Source::NAGA_ROLLED);
     let Launch { plan, memory, .. } =
@@ -583,7 +586,7 @@ fn tiles_that_a_word_does_not_count() {
             for buffer in &command.bindings {
                 bound.push(if *buffer == Buffer::Number { numbers.next().unwrap() } else { memory[buffer].clone() });
             }
-            // The sizes of some of them follow, which nobody looks at.
+            // The next binding is naga's sizes of buffers, which no kernel reads.
             bound.push(Bytes::garbage(128, 0));
             compiled.run(&mut bound.iter_mut().collect::<Vec<_>>(), (1, 1), command.variant.group, Schedule::seeded(1)).unwrap();
             memory.extend(command.bindings.iter().copied().zip(bound));

@@ -1,4 +1,4 @@
-//! Sorts of segments: of every class of lengths at once, with kernels that naga translates, at 32 lanes.
+//! Sorts of segments of all classes at a time, with naga's translations of the kernels at 32 lanes.
 #![cfg(unix)]
 
 use bytemuck::Pod;
@@ -6,7 +6,7 @@ use polysort_core::{Backend, Masks, Operation, Segments, Spec, ValuesMut, Word, 
 use polysort_msl::{Config, MslBackend, Source};
 use polysort_shaders::plan::{Algorithm, Blocked};
 
-/// Begins and ends with gaps: of every length around those that classes end with, and some that are long.
+/// Returns the begins and ends of segments of these lengths, with gaps, and the number of keys.
 fn bounds(lengths: &[usize]) -> (Vec<usize>, Vec<usize>, usize) {
     let (mut begins, mut ends, mut at) = (vec![], vec![], 3);
     for (i, length) in lengths.iter().enumerate() {
@@ -18,7 +18,7 @@ fn bounds(lengths: &[usize]) -> (Vec<usize>, Vec<usize>, usize) {
     (begins, ends, at + 5)
 }
 
-/// Few values, in all bits.
+/// Returns a key. Keys have few values, which differ in all bits.
 fn key<W: Word>(i: usize) -> W {
     let mixed = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) % 61;
     W::truncate(u128::from(mixed).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
@@ -51,7 +51,7 @@ fn sorts<W: Word, V: Pod + PartialEq + core::fmt::Debug>(config: Config, spec: S
     assert!(indices == order, "{}", what("indices"));
 }
 
-/// Lengths about the ends of all classes of the network.
+/// Lengths around the ends of all classes of the network.
 const SHORT: [usize; 28] =
     [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1000, 2, 1024];
 
@@ -70,16 +70,16 @@ fn short_segments_are_sorted_by_the_network() {
 }
 
 #[test]
-fn all_widths_of_keys() {
+fn segments_of_keys_of_all_widths_are_sorted() {
     let lengths = [2, 5, 9, 40, 100, 300, 513, 1500];
     sorts::<u8, u64>(config(), float::<u8>(), &lengths, |i| u64::from(i) << 9);
     sorts::<u16, u32>(config(), float::<u16>(), &lengths, |i| i);
     sorts::<u128, u128>(config(), float::<u128>(), &lengths, |i| u128::from(i) << 70);
 }
 
-/// Only some bits count, an odd number of digits of them: then equal keys are not the same.
+/// The window has an odd number of digits. Keys that are equal in the window may differ in other bits.
 #[test]
-fn windows_keep_the_order_of_keys_that_are_equal_there() {
+fn keys_that_are_equal_in_the_window_keep_their_order() {
     let lengths = [2, 5, 9, 40, 100, 300, 1000, 1500, 5000];
     let config = Config { small_bucket: Some(1400), ..config() };
     sorts::<u32, u32>(config, Spec::new::<u32>(Masks::UNSIGNED, 3, 22).unwrap(), &lengths, |i| i);
@@ -87,7 +87,7 @@ fn windows_keep_the_order_of_keys_that_are_equal_there() {
     sorts::<u16, u32>(config, Spec::new::<u16>(Masks::UNSIGNED.reversed(16), 2, 7).unwrap(), &lengths, |i| i);
 }
 
-/// Long ones, of even and odd numbers of digits, with tiles that publish nothing.
+/// Long segments with even and odd numbers of digits, and with blocked tiles.
 #[test]
 fn long_segments_are_sorted_by_passes() {
     let lengths = [9000, 3, 1025, 4097, 2, 8192, 40];
@@ -99,7 +99,7 @@ fn long_segments_are_sorted_by_passes() {
 }
 
 #[test]
-fn without_subgroup_operations() {
+fn kernels_without_subgroup_operations_sort_segments() {
     let lengths = [2, 300, 1100, 6000, 1, 2049];
     let config = Config { algorithm: Some(Algorithm::ReduceThenScan), blocked: Blocked::one_of(2), ..config() };
     sorts::<u32, u32>(config, float::<u32>(), &lengths, |i| i);

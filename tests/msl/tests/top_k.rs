@@ -1,5 +1,5 @@
-//! Selections by our own kernel and by naga's translation, where the suite's lengths do not lead: level upon level of candidates, more keys
-//! wanted than there are, segments longer than a group marks at a time.
+//! Selections with the native kernel and with naga's translation, for cases that the conformance suite does not have: several levels of
+//! candidates, fewer keys than `k`, and segments longer than a threadgroup marks at a time.
 #![cfg(unix)]
 
 use polysort_core::{Backend, Error, Masks, Sort, Spec, Word};
@@ -8,13 +8,13 @@ use polysort_shaders::abi::NOTHING;
 use polysort_shaders::plan::Facts;
 use polysort_shaders::plan::tuning::SELECT_SEGMENT;
 
-/// Backends of both sources, on as many schedules.
+/// Returns backends of both sources, on several schedules.
 fn backends(seeds: u64) -> impl Iterator<Item = MslBackend> {
     let each = move |source| (1..=seeds).map(move |seed| MslBackend::open_with(Config { seed, ..Config::of(source) }).unwrap());
     [Source::NATIVE, Source::NAGA_ROLLED].into_iter().flat_map(each)
 }
 
-/// Keys that differ in their `bits` top bits, and in no others.
+/// Returns keys that differ in their `bits` top bits only.
 fn keys<W: Word>(len: usize, bits: u32) -> Vec<W> {
     let mixed = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (i * i) << 32;
     (0..len as u64).map(|i| W::truncate(u128::from(mixed(i) >> 32) >> (32 - bits) << (W::BITS - bits))).collect()
@@ -24,7 +24,7 @@ fn signed<W: Word>() -> Spec {
     Spec::new::<W>(Masks::signed(W::BITS).reversed(W::BITS), 0, W::BITS).unwrap()
 }
 
-/// The first `k` of a segment, and NOTHING for the rest of them.
+/// Returns the indices of the first `k` keys of a segment; missing ones are NOTHING.
 fn expected<W: Word>(keys: &[W], [begin, end]: [u32; 2], k: u32, spec: Spec) -> Vec<u32> {
     let mut order: Vec<u32> = (begin..end).collect();
     order.sort_by_key(|&i| spec.rank(keys[i as usize]));
@@ -41,26 +41,26 @@ fn check<W: Word>(backend: &MslBackend, keys: &[W], k: u32, spec: Spec) {
 }
 
 #[test]
-fn levels_of_candidates() {
+fn the_last_level_selects_the_first_keys_of_the_array() {
     let segment = SELECT_SEGMENT as usize;
     for backend in backends(2) {
         let spec = Spec::unsigned::<u32>();
         for len in [segment - 1, segment, segment + 1, 2 * segment + 100] {
             check(&backend, &keys::<u32>(len, 32), 100, spec);
         }
-        // So many equal keys that all but a few are left to their positions.
+        // Many keys are equal, so that their indices decide which are selected.
         check(&backend, &keys::<u32>(2 * segment + 100, 3), 100, spec);
         check(&backend, &keys::<u32>(2 * segment + 100, 32), 1, signed::<u32>());
     }
     for backend in backends(1) {
-        // Three levels: the most that can be selected of each of these segments are more than one segment.
+        // There are three levels: the keys selected from these segments are more than one segment.
         let k = FACTS.most_selected();
         check(&backend, &keys::<u32>(segment / k as usize * segment + 3, 9), k, Spec::unsigned::<u32>());
     }
 }
 
 #[test]
-fn keys_of_every_width() {
+fn keys_of_every_width_are_selected() {
     fn every<W: Word>(backend: &MslBackend) {
         for bits in [2, 8, W::BITS.min(32)] {
             check(backend, &keys::<W>(3001, bits), 37, signed::<W>());
@@ -76,13 +76,13 @@ fn keys_of_every_width() {
 }
 
 #[test]
-fn more_than_there_are() {
+fn a_selection_of_more_keys_than_there_are_ends_with_nothing() {
     for backend in backends(3) {
         let spec = Spec::unsigned::<u32>();
         for len in [0, 1, 31, 99, 100, 101] {
             check(&backend, &keys::<u32>(len, 32), 100, spec);
         }
-        // The last segment of the first level has three keys, so that a place of the second stays empty.
+        // The last segment of the first level has three keys, so it selects fewer than `k` candidates.
         check(&backend, &keys::<u32>(SELECT_SEGMENT as usize + 3, 32), 256, spec);
         assert!(matches!(backend.select(&keys::<u32>(5, 32), 0, None, spec), Err(Error::Unsupported { .. })));
         assert_eq!(backend.bottom_k(&keys::<u32>(5, 32), 0).unwrap().indices, []);
@@ -91,8 +91,8 @@ fn more_than_there_are() {
 }
 
 #[test]
-fn segments_of_every_length() {
-    // With gaps, empty ones, and one so long that its keys are marked in rounds.
+fn segments_of_every_length_are_selected_from() {
+    // There are gaps, empty segments, and one so long that its keys are marked in several rounds.
     let bounds = [[3, 3], [3, 4], [5, 200], [200, 200], [201, 20_001], [20_100, 20_107], [20_107, 21_107], [21_107, 21_107]];
     fn every<W: Word>(backend: &MslBackend, bounds: &[[u32; 2]], k: u32) {
         let keys = keys::<W>(21_200, 7);
@@ -100,7 +100,7 @@ fn segments_of_every_length() {
         let expected: Vec<u32> = bounds.iter().flat_map(|&bounds| expected(&keys, bounds, k, signed::<W>())).collect();
         assert!(found == expected, "{k} keys of {} bits, {}", W::BITS, backend.name());
     }
-    // Groups in three rows, of which the last has one that nothing is left for.
+    // The grid has three rows, and one workgroup of the last row has no segment.
     let facts = Facts { max_groups: 3, ..FACTS };
     every::<u32>(&MslBackend::open_with(Config { facts, ..Config::of(Source::NATIVE) }).unwrap(), &bounds, 10);
     for backend in backends(2) {
@@ -113,9 +113,9 @@ fn segments_of_every_length() {
     }
 }
 
-/// More than one group selects: all of them together, and a sort of what they select.
+/// For more keys than one workgroup selects, all workgroups together select, and a sort of the selected keys follows.
 #[test]
-fn many_keys() {
+fn all_workgroups_together_select_many_keys() {
     let most = FACTS.most_selected();
     fn every<W: Word>(backend: &MslBackend, k: u32) {
         for bits in [1, 8, W::BITS.min(32)] {
@@ -127,10 +127,10 @@ fn many_keys() {
         for (len, k) in [(20_003, most + 1), (40_000, 9000), (20_003, 20_003), (5000, 7000), (1, 7000), (0, 7000)] {
             check(&backend, &keys::<u32>(len, 32), k, spec);
         }
-        // Only some bits count: all others are left to the positions.
+        // Keys that are equal in the window are selected by their indices.
         let window = Spec::new::<u32>(Masks::signed(32), 5, 21).unwrap();
         check(&backend, &keys::<u32>(20_003, 20), 3000, window);
-        // None do: the first are selected.
+        // With an empty window, the first keys are selected.
         check(&backend, &keys::<u32>(20_003, 20), 3000, Spec::new::<u32>(Masks::signed(32), 5, 5).unwrap());
         check(&backend, &keys::<u32>(2000, 20), 3000, Spec::new::<u32>(Masks::signed(32), 5, 5).unwrap());
     }

@@ -1,14 +1,14 @@
-//! How much of the device's memory a sort touches, and how often its keys count themselves: what bounds its speed on a GPU.
+//! Measures the memory traffic and the operations per key of a sort. Both limit its speed on a GPU.
 #![cfg(unix)]
 
 use polysort_core::{Error, Sort, Spec};
 use polysort_msl::{Config, FACTS, MslBackend, Source, Traffic};
 use polysort_shaders::plan::{Algorithm, RADIX, Request, SortPlan};
 
-/// Some tiles, most of them whole, so that what is counted for each key is much that of any longer sort.
+/// The keys of each sort: several tiles, most of them whole, so that the numbers per key are close to those of longer sorts.
 const KEYS: u64 = 12 * 4096;
 
-/// What one sort takes, as bytes and atomic operations for each key, and its launches.
+/// Returns the bytes per key, the atomic operations per key, and the launches of a sort.
 fn of(algorithm: Option<Algorithm>, sort: impl FnOnce(&MslBackend) -> Result<(), Error>) -> (f64, f64, u64) {
     let config = Config { algorithm, planned_for: 1 << 24, ..Config::of(Source::NATIVE) };
     let backend = MslBackend::open_with(config).unwrap();
@@ -21,7 +21,7 @@ fn keys() -> Vec<u64> {
     (0..KEYS).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
 }
 
-/// By so many passes for each word of a key, of tiles of at least so many keys.
+/// Checks the traffic of sorts. A word of a key takes `passes` passes, and a tile has at least `tile` keys.
 fn bytes_of_a_key_by(algorithm: Option<Algorithm>, passes: u32, radix: u32, tile: u32) {
     let narrow = || keys().iter().map(|&key| (key >> 32) as u32).collect::<Vec<_>>();
     let mut values = vec![0_u32; KEYS as usize];
@@ -34,37 +34,36 @@ fn bytes_of_a_key_by(algorithm: Option<Algorithm>, passes: u32, radix: u32, tile
     println!("{algorithm:?}, for each key: bytes, atomic operations; launches; GB for 2^24 keys");
     for (what, (bytes, atomics, launches), key_words, value_words) in measured {
         println!("{what:<13}{bytes:>8.1}{atomics:>8.2}{launches:>4}{:>8.2}", bytes * f64::from(1 << 24) / 1e9);
-        // Each pass reads and writes a key, with its value, and an odd number of them is followed by a copy; before them all keys are read
-        // once. Whether they are in order is soon seen.
+        // The histogram reads each key. Each pass reads and writes a key and its value. After an odd number of passes, a copy follows.
         let moves = (passes * key_words).next_multiple_of(2);
         let expected = f64::from(4 * (2 * moves * (key_words + value_words) + key_words));
-        // What is not the keys' own: status words, cleared before each pass and after the last, and the sort's small table.
+        // Besides keys and values, a sort writes status words, which are cleared before each pass and after the last, and a small table.
         let tiles = KEYS.div_ceil(tile.into()) as f64;
         let status = f64::from(4 * radix * (passes * key_words + 1)) * tiles / KEYS as f64;
         assert!(
             bytes >= expected && bytes < 1.1 * expected + status + 2.0,
             "{what}: {bytes} bytes a key, not {expected} + {status}"
         );
-        // Each tile publishes twice, and looks back at some words.
+        // Each tile publishes its counts twice, and reads some status words.
         assert!(atomics < 2.0 + 2.0 * status, "{what}: {atomics} atomic operations a key");
     }
 }
 
 #[test]
-fn bytes_of_a_key() {
+fn a_sort_touches_few_more_bytes_than_its_passes_need() {
     bytes_of_a_key_by(None, 4, RADIX, 1536);
 }
 
 #[test]
-fn bytes_of_a_key_by_wide_digits() {
+fn a_sort_with_wide_digits_touches_few_more_bytes_than_its_passes_need() {
     bytes_of_a_key_by(Some(Algorithm::WideDigits), 3, 1 << 11, 4096);
 }
 
-/// What is added for each further key of four buckets that are not small, of whole tiles, as the table of all buckets is the same for any
-/// number. What of it leaves a cache is less by far: `backends/core/tests/cache.rs` tells.
+/// Measures the traffic per additional key, since the table of buckets has the same size for any number of keys. The keys are in four buckets of
+/// whole tiles. `shaders/tests/cache.rs` models how much of this traffic leaves a cache: much less.
 #[test]
-fn bytes_of_a_key_of_the_hybrid() {
-    // The least for which there are the tiles of long sorts.
+fn the_msd_hybrid_touches_few_more_bytes_than_its_passes_need() {
+    // The smallest number of keys with the tiles of long sorts.
     const PLANNED_FOR: u64 = 0x2_0001;
     type Sorts<'a> = &'a dyn Fn(&MslBackend, usize) -> Result<(), Error>;
     let algorithm = Some(Algorithm::MsdHybrid);
@@ -97,23 +96,23 @@ fn bytes_of_a_key_of_the_hybrid() {
         let tile = plan(PLANNED_FOR).tile;
         let (bytes, launches) = (added(tile as usize, sort), plan(1 << 24).long_commands().len());
         println!("{what:<13}{bytes:>8.1}{launches:>5}{:>8.2}", bytes * f64::from(1 << 24) / 1e9);
-        // All keys are read once before the partition; then bucket by bucket, to count their other digits, and for a pass for each.
+        // The histogram and the partition read each key; the histograms of the buckets and the passes read it again.
         let (key_words, value_words) = (request.key_words(), request.payload.words());
         let digits = 4 * key_words;
         let expected = f64::from(4 * (2 * key_words + digits * 2 * (key_words + value_words)));
-        // Before the partition and the passes, and by each of these, the status words of a tile are cleared.
+        // The status words of a tile are cleared before the partition and before each pass.
         let status = f64::from((digits + 2) * 4 * RADIX) / f64::from(tile);
-        // Of so few keys a good part is read again to see whether they are in order, and for those that are absent from a batch of loads.
+        // Such short sorts read a good part of the keys again: to find descents, and in incomplete batches of loads.
         let most = 1.1 * expected + status;
         assert!(bytes >= expected && bytes < most, "{what}: {bytes} bytes a key, not {expected} to {most}");
     }
 }
 
-/// Keys of a digit that many share do not count themselves, of which each would wait for the others.
+/// A subgroup counts the keys of a usual digit with ballots, without an atomic operation for each key.
 #[test]
-fn keys_of_a_crowded_digit_do_not_count_themselves() {
+fn keys_of_a_usual_digit_take_no_atomic_operations() {
     let config = Config { algorithm: Some(Algorithm::OneSweep), planned_for: 1 << 24, ..Config::of(Source::NAGA_ROLLED) };
-    // Each is sorted by one pass: the digits above are the same of all.
+    // Each sort has one pass: all keys share the other digits.
     let atomics = |digit: &dyn Fn(u32) -> u32| {
         let backend = MslBackend::open_with(config).unwrap();
         let keys = keys().iter().map(|&key| digit((key >> 32) as u32)).collect::<Vec<_>>();
@@ -125,20 +124,20 @@ fn keys_of_a_crowded_digit_do_not_count_themselves() {
     };
     let uniform = atomics(&|key| key & 0xff);
     for (what, usual) in [("most, the least", 0), ("most, the greatest", 0xff)] {
-        // Three of four.
-        let crowded = atomics(&|key| if key >> 30 < 3 { usual } else { key & 0xff });
-        println!("{what}: {crowded:.2} atomic accesses a key, uniform {uniform:.2}");
-        assert!(crowded < uniform - 0.5, "{what}: {crowded} atomic accesses a key, uniform {uniform}");
+        // Three of four keys have the usual digit.
+        let contended = atomics(&|key| if key >> 30 < 3 { usual } else { key & 0xff });
+        println!("{what}: {contended:.2} atomic accesses a key, uniform {uniform:.2}");
+        assert!(contended < uniform - 0.5, "{what}: {contended} atomic accesses a key, uniform {uniform}");
     }
 }
 
-/// Up to three keys of a digit that come in the order of their lanes are known to be in order, of neighbours too, whose weights differ least. So are
-/// those beside a usual digit.
+/// Up to three lanes with one digit that arrive in order need no further operation. The sum of their arrival codes shows the order. This holds for
+/// adjacent lanes, whose arrival codes differ least, and for keys beside a usual digit.
 #[test]
-fn keys_that_count_themselves_in_order_take_no_turns() {
+fn lanes_that_arrive_in_order_take_no_further_operations() {
     let algorithm = Some(Algorithm::OneSweep);
     let config = Config { algorithm, planned_for: 1 << 24, ..Config::of(Source::NAGA_ROLLED) };
-    // Each is sorted by one pass, which is stable for the values.
+    // Each sort has one pass, which must be stable because of the values.
     let operations = |in_order, digit: &dyn Fn(u32) -> u32| {
         let backend = MslBackend::open_with(Config { in_order, ..config }).unwrap();
         let keys: Vec<u32> = (0..KEYS as u32).map(|i| digit(i) % 256).collect();
@@ -150,9 +149,9 @@ fn keys_that_count_themselves_in_order_take_no_turns() {
         backend.traffic().simd_operations
     };
     let alone = operations(true, &|i| i);
-    // A ballot and two barriers, and a share of what a tile takes.
+    // Each key takes a ballot and two barriers, and a share of the operations of a tile.
     assert!(alone < 4 * KEYS, "{alone} operations of simdgroups for {KEYS} keys, each of a digit of its own");
-    // One more tells the usual digit's keys.
+    // One more ballot finds the keys of the usual digit.
     let beside_usual = operations(true, &|i| if i % 2 == 0 { 7 } else { i });
     assert!(
         beside_usual < alone + 2 * KEYS,

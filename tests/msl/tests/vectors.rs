@@ -1,5 +1,5 @@
-//! Distances by our own kernel against those by naga's translation, bit for bit, since both add up in the same order; and against double
-//! precision. In one page and in many, on several schedules.
+//! Compares distances of the native kernel with those of naga's translation and with double precision. The two kernels add in the same order, so
+//! their distances have the same bits. Stores have one page or many, and there are several schedules.
 #![cfg(unix)]
 
 use polysort_core::vector::{Metric, Precision, Search, Shape, VectorSearch, VectorStore};
@@ -9,13 +9,13 @@ use polysort_shaders::plan::{Facts, SearchPlan};
 
 const METRICS: [Metric; 3] = [Metric::L2, Metric::InnerProduct, Metric::Cosine];
 
-/// A number from -1 to 1 that a half holds.
+/// Returns a number from -1 to 1 that is exact in half precision.
 fn number(seed: usize) -> f32 {
     let mixed = (seed as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((mixed ^ mixed >> 29) >> 20 & 0x3ff) as f32 / 512.0 - 1.0
 }
 
-/// Vectors, and queries some of which have no candidates.
+/// Vectors and queries. Some queries have no candidates.
 struct Setup {
     shape: Shape,
     vectors: Vec<f32>,
@@ -51,7 +51,7 @@ impl Setup {
         store
     }
 
-    /// The bits of all distances, the slots, and those of the nearest.
+    /// Returns the bits of all distances, their slots, and the same of the nearest vectors.
     fn found(&self, backend: &MslBackend, metric: Metric) -> [Vec<u32>; 4] {
         let store = self.store(backend);
         let all = backend.distances(&store, &self.search(metric)).unwrap();
@@ -61,7 +61,7 @@ impl Setup {
         [bits(&all.distances), all.slots, bits(&distances.concat()), slots.concat()]
     }
 
-    /// Whether distances are within the bound of double precision, and the slots right.
+    /// Checks the slots, and compares the distances with double precision.
     fn judge(&self, metric: Metric, [distances, slots, ..]: &[Vec<u32>; 4]) {
         let row = |numbers: &[f32], at: usize| numbers[at * self.shape.dimension..][..self.shape.dimension].to_vec();
         for query in 0..self.offsets.len() - 1 {
@@ -80,9 +80,9 @@ fn open(source: Source) -> MslBackend {
     MslBackend::open_with(Config::of(source)).unwrap()
 }
 
-/// By fours and by ones, with teams of 1 to 32 threads.
+/// Kernels read four numbers at a time or one, with teams of 1 to 32 threads.
 #[test]
-fn native_as_translated() {
+fn native_and_translated_kernels_give_the_same_bits() {
     for dimension in [3, 4, 7, 33, 96] {
         for precision in [Precision::F32, Precision::F16] {
             let setup = Setup::new(dimension, precision);
@@ -96,14 +96,14 @@ fn native_as_translated() {
     }
 }
 
-/// On a device of small bindings, and of small launches, whose groups are in rows.
+/// The device has small bindings, and launches of few workgroups per row.
 #[test]
-fn in_pages_as_in_one() {
+fn stores_of_many_pages_give_the_results_of_one() {
     for (dimension, precision) in [(7, Precision::F16), (33, Precision::F32), (96, Precision::F32)] {
         let setup = Setup::new(dimension, precision);
         let one = setup.found(&open(Source::NATIVE), Metric::Cosine);
         setup.judge(Metric::Cosine, &one);
-        // Of seven slots, or a few more, so that the last page is not full.
+        // Pages have seven slots or a few more, so that the last page is not full.
         let max_binding = (7 * SearchPlan::stride_bytes(setup.shape)).max(400);
         let facts = Facts { max_binding, max_groups: 3, ..FACTS };
         for source in [Source::NATIVE, Source::NAGA] {
@@ -120,12 +120,12 @@ const HUGE: [[f32; 2]; 4] = [[f32::MAX, f32::MIN], [f32::MIN, f32::MAX], [f32::M
 
 /// A distance that is NaN has its sign clear and comes last, with fast math as well.
 #[test]
-fn what_is_no_number_comes_last() {
+fn distances_that_are_nan_come_last() {
     let fast = Source { options: Source::NATIVE.options.fast_math(true), ..Source::NATIVE };
     let mut nans = 0;
     for dimension in [3, 96] {
         let mut setup = Setup::new(dimension, Precision::F32);
-        // Sums that are infinite, and the difference of such sums.
+        // Some sums are infinite, and some are differences of infinite sums.
         for (vector, [first, last]) in setup.vectors.chunks_mut(dimension).zip(HUGE) {
             (vector[0], vector[dimension - 1]) = (first, last);
         }

@@ -1,4 +1,4 @@
-//! Sorts by wide digits over many tiles: equal keys keep their order, whoever counts a tile, and a word takes three passes.
+//! Sorts with wide digits over many tiles: equal keys keep their order, also with recounts, and a word takes three passes.
 #![cfg(unix)]
 
 mod sources;
@@ -13,14 +13,14 @@ fn backend(source: Source, blocked: Blocked) -> MslBackend {
     MslBackend::open_with(Config { algorithm: WIDE, blocked, ..Config::of(source) }).unwrap()
 }
 
-/// Tiles of a sort of so many keys.
+/// Returns the tiles of a sort of up to `max` keys.
 fn tiles<K: Sortable>(max: usize, values: u32) -> usize {
     let request = Request::keys(K::WIDTH, Spec::of::<K>(Options::ascending()).unwrap(), max as u64).with_values(values);
     let plan = SortPlan::new(Request { algorithm: WIDE, ..request }, &FACTS).unwrap();
     max.div_ceil(plan.tile as usize)
 }
 
-/// Sorts so many tiles: in both directions, of which a kernel knows masks alone, by naga's kernels; by ours in one.
+/// Sorts at least `least_tiles` tiles: with naga's kernels in both directions, with native ones in one. A kernel gets the direction as masks.
 fn is_stable<K: MaskKey + PartialEq>(source: Source, keys: &[K], blocked: Blocked, least_tiles: usize) {
     let tiles = tiles::<K>(keys.len(), 1);
     assert!(tiles >= least_tiles, "{tiles} tiles");
@@ -30,7 +30,7 @@ fn is_stable<K: MaskKey + PartialEq>(source: Source, keys: &[K], blocked: Blocke
     }
 }
 
-/// Sorts unsigned keys with their positions, and by themselves.
+/// Sorts keys with their indices, and keys alone.
 fn sorts<K: MaskKey + PartialEq>(source: Source, keys: &[K], blocked: Blocked, options: Options) {
     let (backend, spec) = (backend(source, blocked), Spec::of::<K>(options).unwrap());
     let mut expected: Vec<u32> = (0..keys.len() as u32).collect();
@@ -46,7 +46,7 @@ fn sorts<K: MaskKey + PartialEq>(source: Source, keys: &[K], blocked: Blocked, o
 }
 
 fn few_distinct_keys_keep_their_order(source: Source) {
-    // Three values of each digit: those at the ends, whose counts share a word with others, and one between.
+    // Each digit has three values: the first and the last, whose counts share words with others, and one between.
     let few = |i: u32| {
         let digit = |at: u32| [0, 1023, 2047][(i.wrapping_mul(0x9e37_79b9) >> at) as usize % 3];
         digit(9) | digit(15) << 11 | digit(21) << 22
@@ -57,13 +57,13 @@ fn few_distinct_keys_keep_their_order(source: Source) {
     is_stable(source, &keys, Blocked::run(0, 19), 20);
     let keys: Vec<u64> = (0..12_000).map(|i| u64::from(few(i)) << 32 | u64::from(few(i / 7))).collect();
     is_stable(source, &keys, Blocked::one_of(3), 8);
-    // As the source of the idea has it: one digit that repeats, below the position.
+    // Keys as in the paper: one digit that repeats, below the index.
     let keys: Vec<u32> = (0..20_000).rev().map(|i: u32| (i / 500) << 11 | (i % 3)).collect();
     is_stable(source, &keys, Blocked::one_of(4), 10);
 }
 
-/// Ranges of as many digits as all bits have, of fewer, across words, and of bits that two digits of a whole key share.
-fn ranges_of_bits(source: Source) {
+/// Windows with as many digits as the whole key, or fewer; across words; or at other bits than the digits of the whole key.
+fn keys_are_sorted_by_windows(source: Source) {
     let keys: Vec<u64> = (1..6000_u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
     let words: Vec<u32> = keys.iter().map(|&key| (key >> 32) as u32).collect();
     for bits in [0..31, 0..23, 0..22, 1..32, 10..12, 11..32] {
@@ -74,8 +74,8 @@ fn ranges_of_bits(source: Source) {
     }
 }
 
-/// One key in a digit of a tile, or all of them: a count of 16 bits takes both, and what shares its word stays as it is.
-fn a_digit_that_has_all_keys(source: Source) {
+/// A digit has one key of a tile, or all of them: a count of 16 bits can hold both, and does not change the other count of its word.
+fn one_digit_may_have_all_keys(source: Source) {
     let tile = {
         let request = Request::keys(32, Spec::of::<u32>(Options::ascending()).unwrap(), 1 << 24);
         SortPlan::new(Request { algorithm: WIDE, ..request }, &FACTS).unwrap().tile as usize
@@ -106,7 +106,7 @@ fn a_word_takes_three_passes(source: Source) {
 
 each_source!(
     few_distinct_keys_keep_their_order
-    ranges_of_bits
-    a_digit_that_has_all_keys
+    keys_are_sorted_by_windows
+    one_digit_may_have_all_keys
     a_word_takes_three_passes
 );

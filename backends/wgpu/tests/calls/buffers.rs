@@ -1,4 +1,4 @@
-//! Keys and values that stay on the device.
+//! Sorts of keys and values that stay on the device.
 
 use crate::{keys, open, support};
 use libtest_mimic::Failed;
@@ -32,8 +32,8 @@ pub(crate) fn sorted() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The input stays as it is, and the sorted keys and values go elsewhere.
-pub(crate) fn sorted_elsewhere() -> Result<(), Failed> {
+/// Sorts into other buffers: the input stays as it is.
+pub(crate) fn sorted_into() -> Result<(), Failed> {
     let backend = open()?;
     for len in [0, 1, 700, 40_001] {
         let input: Vec<u16> = keys(len).into_iter().map(|key| key as u16).collect();
@@ -42,7 +42,7 @@ pub(crate) fn sorted_elsewhere() -> Result<(), Failed> {
         let sorted: Vec<u16> = order.iter().map(|&i| input[i as usize]).collect();
         let from = SortBuffer::from_slice(&backend, &input).map_err(failed)?;
         let values = SortBuffer::from_slice(&backend, &(0..len as u32).collect::<Vec<_>>()).map_err(failed)?;
-        // Room for more, and other elements before.
+        // The outputs have more room than needed, and other elements before the sort.
         let mut to = SortBuffer::from_slice(&backend, &vec![7_u16; len + 9]).map_err(failed)?;
         let mut moved = SortBuffer::from_slice(&backend, &vec![7_u32; len + 9]).map_err(failed)?;
         backend.sort_buffer_into(&from, &mut to, Options::ascending()).map_err(failed)?;
@@ -68,9 +68,9 @@ pub(crate) fn read_in_place() -> Result<(), Failed> {
     let mut other = SortBuffer::<u32>::with_capacity(&backend, 5000).map_err(failed)?;
     let one = buffer.read().map_err(failed)?;
     let two = buffer.read().map_err(failed)?;
-    ensure(*one == input && *two == input, || "two readers".into())?;
+    ensure(*one == input && *two == input, || "two readers see other elements".into())?;
     let shared = one.as_ptr() == two.as_ptr();
-    println!("read where it lies: {shared}");
+    println!("readers share memory: {shared}");
     // A software device works in the memory of the host.
     ensure(shared || !support::is_software(&backend), || "it was copied".into())?;
     drop(one);
@@ -86,11 +86,11 @@ pub(crate) fn read_in_place() -> Result<(), Failed> {
     ensure(*buffer.read().map_err(failed)? == [1, 2, 3], || "not written".into())
 }
 
-/// Elements that are never dropped keep their buffer mapped, so that nothing can be done with it. That is an error, and no panic.
+/// Elements that are never dropped keep their buffer mapped. Calls that would use the buffer must return an error, and must not panic.
 pub(crate) fn forgotten() -> Result<(), Failed> {
     let backend = open()?;
     let mut buffer = SortBuffer::from_slice(&backend, &keys(100)).map_err(failed)?;
-    // A software device works in the memory of the host, where nothing is copied; others may.
+    // A software device maps the buffer. Other devices may copy it, and then the calls succeed.
     let shared = support::is_software(&backend);
     std::mem::forget(buffer.read().map_err(failed)?);
     let written = buffer.copy_from_slice(&[1, 2]);
@@ -101,15 +101,15 @@ pub(crate) fn forgotten() -> Result<(), Failed> {
     let mut copied = vec![0; buffer.len()];
     let copied = buffer.copy_to_slice(&mut copied);
     ensure(refused(&copied), || format!("{copied:?}"))?;
-    // It can still be read, and the next buffer is not affected.
+    // The buffer can still be read, and other buffers are not affected.
     ensure(buffer.read().map_err(failed)?.len() == buffer.len(), || "it cannot be read".into())?;
     let mut other = SortBuffer::from_slice(&backend, &[2, 1]).map_err(failed)?;
     backend.sort_buffer(&mut other, Options::ascending()).map_err(failed)?;
     ensure(*other.read().map_err(failed)? == [1, 2], || "the other buffer is not sorted".into())
 }
 
-/// Bytes that no number of 64 bits counts, and lengths that only some of their bits fit.
-pub(crate) fn absurd_lengths() -> Result<(), Failed> {
+/// Lengths whose bytes overflow 64 bits, and lengths that no device has memory for.
+pub(crate) fn impossible_lengths() -> Result<(), Failed> {
     let backend = open()?;
     for capacity in [usize::MAX, usize::MAX / 8 + 1, usize::MAX / 8, 1 << 61, (1 << 61) + 2, 1 << 50] {
         let buffer = SortBuffer::<u64>::with_capacity(&backend, capacity);

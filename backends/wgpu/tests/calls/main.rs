@@ -1,13 +1,12 @@
-//! The ways to call, but for the blocking sorts of slices, which are the suite's: commands that are recorded, buffers that stay on the device,
-//! calls that do not block.
+//! Tests of calls other than blocking sorts of slices, which the conformance suite tests: recorded sorts, buffers on the device, async variants.
 
+mod async_variants;
 mod buffers;
 mod masks;
 mod recording;
 mod segments;
 #[path = "../support/mod.rs"]
 mod support;
-mod futures;
 
 use libtest_mimic::Failed;
 use polysort_wgpu::WgpuBackend;
@@ -16,27 +15,27 @@ fn main() {
     support::run("calls", |label| {
         let trial = |what: &str, run: fn() -> Result<(), Failed>| support::trial(label, what, run);
         vec![
-            trial("recording: two counts in one encoder", recording::two_counts),
-            trial("recording: a part of a buffer that starts anywhere, and a count on the device", recording::parts),
-            trial("recording: the first keys, of as many as there are", recording::first_keys),
-            trial("recording: the first keys, to the buffer that they are in", recording::first_keys_in_one_buffer),
-            trial("recording: segments that are told on the device", segments::told_on_the_device),
-            trial("recording: segments that cannot be harm nothing", segments::that_cannot_be),
-            trial("recording: passes of another shape", recording::tuned),
-            trial("recording: by the algorithm that was planned", recording::planned),
+            trial("recording: one command encoder takes sorts of two counts", recording::two_counts),
+            trial("recording: keys start at any word, and a buffer has their number", recording::parts),
+            trial("recording: the first keys are selected for any number of keys", recording::first_keys),
+            trial("recording: keys and selected indices may lie in one buffer", recording::first_keys_in_one_buffer),
+            trial("recording: segments are sorted by offsets on the device", segments::offsets_on_the_device),
+            trial("recording: invalid segments change nothing around the keys", segments::invalid),
+            trial("recording: passes of a tuned shape sort", recording::tuned),
+            trial("recording: the planned algorithm passes its self-test", recording::planned),
             trial("recording: buffers that cannot be sorted are refused", recording::refused),
-            trial("recording: makes no object, submits nothing", recording::makes_nothing),
-            trial("buffers: sorted, with values, and by their indices", buffers::sorted),
-            trial("buffers: sorted elsewhere", buffers::sorted_elsewhere),
-            trial("buffers: read where they lie", buffers::read_in_place),
-            trial("buffers: what does not fit is refused", buffers::refused),
-            trial("buffers: elements that are never dropped", buffers::forgotten),
-            trial("buffers: absurd lengths", buffers::absurd_lengths),
-            trial("masks: a key without an in-place view", masks::without_a_view),
-            trial("segments: keys that fill a binding", segments::that_just_fit),
-            trial("futures: the answers of the blocking calls", futures::same_answers),
-            trial("futures: the caller's tasks go on", futures::go_on),
-            trial("futures: a call that is given up touches nothing", futures::given_up),
+            trial("recording: it creates no object and submits nothing", recording::makes_nothing),
+            trial("buffers: keys are sorted, with values, and by their indices", buffers::sorted),
+            trial("buffers: a sort into another buffer keeps its input", buffers::sorted_into),
+            trial("buffers: readers share the memory of the device, if the host can", buffers::read_in_place),
+            trial("buffers: slices and values that do not fit are refused", buffers::refused),
+            trial("buffers: elements that are never dropped cause errors only", buffers::forgotten),
+            trial("buffers: impossible lengths are refused", buffers::impossible_lengths),
+            trial("masks: a key without an in-place view is sorted", masks::without_a_view),
+            trial("segments: keys that fill a binding are sorted", segments::that_just_fit),
+            trial("async variants: they give the results of blocking calls", async_variants::same_results),
+            trial("async variants: other tasks run while one waits", async_variants::side_by_side),
+            trial("async variants: a dropped call changes nothing", async_variants::dropped),
         ]
     })
 }

@@ -1,4 +1,4 @@
-//! Keys on the device are sorted by their masks, also if their type gives no in-place view.
+//! Keys on the device are sorted by their masks, also if their type has no in-place view.
 
 use crate::{keys, recording, support};
 use libtest_mimic::Failed;
@@ -7,7 +7,7 @@ use polysort_wgpu::wgpu::CommandEncoderDescriptor;
 use polysort_wgpu::{Ask, Count, SortBuffer};
 use support::{ensure, failed};
 
-/// A depth in the order of its `f32`, whose `IN_PLACE` is left out.
+/// A key in the order of its `f32`, without `IN_PLACE`.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 struct Depth(f32);

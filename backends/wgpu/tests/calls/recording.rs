@@ -1,4 +1,4 @@
-//! Sorts that are recorded into the caller's commands.
+//! Sorts that are recorded into the caller's command encoder.
 
 use crate::{keys, support};
 use bytemuck::Pod;
@@ -9,7 +9,7 @@ use polysort_wgpu::wgpu::{Buffer, BufferDescriptor, BufferUsages, CommandEncoder
 use polysort_wgpu::{Ask, Count, DeviceSorter, Part, PassKind, PassShape, Prepared, SortBuffer, Tuned, WgpuBackend};
 use std::time::Instant;
 
-/// How many are recorded.
+/// The number of recordings that are timed.
 const SORTS: u32 = 20;
 
 pub(crate) fn open() -> Result<(WgpuBackend, DeviceSorter), Failed> {
@@ -47,13 +47,13 @@ pub(crate) fn two_counts() -> Result<(), Failed> {
 }
 
 pub(crate) fn tuned() -> Result<(), Failed> {
-    // One that fits all devices with subgroups but those of 128 lanes.
+    // This shape fits all devices with subgroups, except those with 128 lanes.
     let (kind, shape) = (PassKind::new(1, 0), PassShape { group: 64, keys: 6, slices: 3 });
     let mut config = support::config();
     config.tuned = Tuned::NONE.with(kind, shape).map_err(support::failed)?;
     let backend = WgpuBackend::open_with(config).map_err(support::failed)?;
     if let Some(made) = backend.facts().pass_shape(kind).filter(|_| backend.info().subgroup_max_size <= 64) {
-        support::ensure(made == shape, || format!("{made} was made of {shape}"))?;
+        support::ensure(made == shape, || format!("the plan has the shape {made}, not {shape}"))?;
     }
     let mut sorted = keys(30_000);
     let on_device = SortBuffer::from_slice(&backend, &sorted).map_err(support::failed)?;
@@ -71,7 +71,7 @@ pub(crate) fn tuned() -> Result<(), Failed> {
     support::ensure(*on_device.read().map_err(support::failed)? == sorted, || "the recorded sort is wrong".into())
 }
 
-/// Where kernels fail their self-test, slower ones sort, with no more than a warning: here none may fail.
+/// If kernels fail their self-test, slower ones sort, and only a warning reports it. This test fails if any self-test fails.
 pub(crate) fn planned() -> Result<(), Failed> {
     let (backend, sorter) = open()?;
     let usage = BufferUsages::STORAGE;
@@ -98,7 +98,7 @@ fn is_planned<K: MaskKey>(sorter: &DeviceSorter, room: &Buffer, max: u32) -> Res
     is_as_planned::<K>(sorter.prepare_sort::<K>(room, Ask::up_to(max)), max)
 }
 
-/// Pairs, by the tiles of few keys and by those of many.
+/// Prepares sorts of pairs with the tiles of short inputs and of long ones.
 fn are_planned<K: MaskKey, V: Pod>(sorter: &DeviceSorter, room: &Buffer, values: &Buffer) -> Result<(), Failed> {
     [1 << 19, 1 << 22]
         .into_iter()
@@ -107,7 +107,7 @@ fn are_planned<K: MaskKey, V: Pod>(sorter: &DeviceSorter, room: &Buffer, values:
 
 fn is_as_planned<K>(prepared: Result<Prepared, Error>, max: u32) -> Result<(), Failed> {
     let sort = prepared.map_err(support::failed)?;
-    // The planner was left to choose.
+    // A failed self-test would have set another algorithm.
     let instead = sort.plan().request.algorithm;
     let what = || format!("up to {max} {} are sorted by {instead:?} instead of as planned", std::any::type_name::<K>());
     support::ensure(instead.is_none(), what)
@@ -146,15 +146,15 @@ pub(crate) fn refused() -> Result<(), Failed> {
     let ask = Ask::up_to(600);
     let part = |offset| Part { buffer: &buffer, offset };
     let cases = [
-        ("the end", sorter.prepare_sort::<u32>(part(1700), ask)),
-        ("the usage", sorter.prepare_sort::<u32>(&other, ask)),
-        ("the start", sorter.prepare_sort::<u32>(part(2), ask)),
-        ("the overlap", sorter.prepare_sort_pairs::<u32, u32>(part(0), part(1000), ask)),
-        ("the count", sorter.prepare_sort::<u32>(&buffer, ask.counted_by(&buffer, 1000))),
-        ("an offset at the end of all numbers", sorter.prepare_sort::<u32>(part(u64::MAX - 3), ask)),
-        ("another such offset", sorter.prepare_sort::<u32>(part(u64::MAX - 7), Ask::up_to(0))),
-        ("values at such an offset", sorter.prepare_sort_pairs::<u32, u32>(part(0), part(u64::MAX - 3), Ask::up_to(2))),
-        ("begins at such an offset", sorter.prepare_sort::<u32>(part(0), Ask::up_to(2).segments(far, 2))),
+        ("keys past the end", sorter.prepare_sort::<u32>(part(1700), ask)),
+        ("a missing usage", sorter.prepare_sort::<u32>(&other, ask)),
+        ("an offset that is no multiple of 4", sorter.prepare_sort::<u32>(part(2), ask)),
+        ("an overlap", sorter.prepare_sort_pairs::<u32, u32>(part(0), part(1000), ask)),
+        ("a count in the buffer of the keys", sorter.prepare_sort::<u32>(&buffer, ask.counted_by(&buffer, 1000))),
+        ("the largest offset", sorter.prepare_sort::<u32>(part(u64::MAX - 3), ask)),
+        ("a large offset", sorter.prepare_sort::<u32>(part(u64::MAX - 7), Ask::up_to(0))),
+        ("values at the largest offset", sorter.prepare_sort_pairs::<u32, u32>(part(0), part(u64::MAX - 3), Ask::up_to(2))),
+        ("begins at the largest offset", sorter.prepare_sort::<u32>(part(0), Ask::up_to(2).segments(far, 2))),
         ("a count beyond its buffer", sorter.prepare_sort::<u32>(part(0), Ask::up_to(2).counted_by(&lists, u32::MAX))),
     ];
     for (what, result) in cases {
@@ -162,13 +162,13 @@ pub(crate) fn refused() -> Result<(), Failed> {
         support::ensure(matches!(result, Err(Error::InvalidBuffer { .. })), || format!("{what}: {result:?}"))?;
     }
     let apart = sorter.prepare_sort_pairs::<u32, u32>(part(0), part(2400), Ask::up_to(400));
-    support::ensure(apart.is_ok(), || "halves of one buffer do not overlap".into())
+    support::ensure(apart.is_ok(), || "two halves of one buffer are refused".into())
 }
 
 pub(crate) fn first_keys() -> Result<(), Failed> {
     const MAX: usize = 50_000;
     let (backend, sorter) = open()?;
-    // A word before the keys, and few different ones.
+    // The keys have few values, and start after the first word.
     let words: Vec<u32> =
         keys(2 * MAX + 1).iter().enumerate().map(|(i, word)| if i % 2 == 0 { 0 } else { word & 0x3ff }).collect();
     let wide: Vec<u64> = words[1..].chunks_exact(2).map(|pair| u64::from(pair[1]) << 32 | u64::from(pair[0])).collect();
@@ -177,7 +177,7 @@ pub(crate) fn first_keys() -> Result<(), Failed> {
     let from = Part { buffer: buffer.raw(), offset: 4 };
     let ask = Ask::up_to(MAX as u32).options(Options::descending()).counted_by(counts.raw(), 1);
     let none = ask.options(Options::descending().bits(5..5));
-    // By one group each, and by all together, which sort what they select by one launch or more; and by no bits at all.
+    // One workgroup per segment selects; all workgroups select, and one launch or several sort the selected keys; no bits are compared.
     let most = backend.facts().most_selected() as usize;
     for (k, ask, counts_bits) in [(300, ask, true), (most + 1, ask, true), (11_000, ask, true), (11_000, none, false)] {
         let indices = SortBuffer::from_slice(&backend, &vec![7_u32; k + 2]).map_err(support::failed)?;
@@ -196,28 +196,26 @@ pub(crate) fn first_keys() -> Result<(), Failed> {
             expected.resize(there.max(k), u32::MAX);
             let found = indices.read().map_err(support::failed)?;
             support::ensure(found[1..=k] == expected[..k], || format!("the first {k} of {there} are {:?}", &found[..20]))?;
-            support::ensure(found[0] == 7 && found[k + 1] == 7, || "what lies around them is written".into())?;
+            support::ensure(found[0] == 7 && found[k + 1] == 7, || "words around the indices have changed".into())?;
         }
     }
     let indices = SortBuffer::from_slice(&backend, &[7_u32; 302]).map_err(support::failed)?;
     let to = Part { buffer: indices.raw(), offset: 4 };
     let refused = sorter.prepare_top_k::<u64>(from, to, 0, ask);
-    support::ensure(matches!(refused, Err(Error::Unsupported { .. })), || "no keys are selected".into())?;
-    // A buffer may have some room more than it was asked for.
+    support::ensure(matches!(refused, Err(Error::Unsupported { .. })), || "a selection of 0 keys is not refused".into())?;
+    // A buffer may be larger than requested.
     let room = (indices.raw().size() / 4 - 1) as u32;
     let refused = sorter.prepare_top_k::<u64>(from, to, room + 1, ask);
-    support::ensure(matches!(refused, Err(Error::InvalidBuffer { .. })), || {
-        format!("one index more than {room}: {:?}", refused.err())
-    })
+    support::ensure(matches!(refused, Err(Error::InvalidBuffer { .. })), || format!("{room} + 1 indices: {:?}", refused.err()))
 }
 
-/// Keys and the positions of the first ones, in parts of one buffer that do not overlap.
+/// Keys and selected indices in parts of one buffer that do not overlap.
 pub(crate) fn first_keys_in_one_buffer() -> Result<(), Failed> {
     const MAX: usize = 20_000;
     let (backend, sorter) = open()?;
     let words = keys(MAX + 100);
     let most = backend.facts().most_selected() as usize;
-    // By one group each, and by all together.
+    // One workgroup per segment selects; all workgroups together select.
     for k in [300, most + 1] {
         let buffer = SortBuffer::from_slice(&backend, &[&words[..], &vec![7; k + 1]].concat()).map_err(support::failed)?;
         let (from, to) =
@@ -229,7 +227,7 @@ pub(crate) fn first_keys_in_one_buffer() -> Result<(), Failed> {
             let found = buffer.read().map_err(support::failed)?;
             support::ensure(found[..words.len()] == words, || "the keys were changed".into())?;
             support::ensure(found[words.len()..][..k] == expected[..k], || format!("the first {k} are wrong"))?;
-            support::ensure(found[words.len() + k] == 7, || "what lies behind is written".into())
+            support::ensure(found[words.len() + k] == 7, || "the word after the indices has changed".into())
         };
         let by = |key: &dyn Fn(u32) -> u32| {
             let mut order: Vec<u32> = (0..MAX as u32).collect();
@@ -241,7 +239,7 @@ pub(crate) fn first_keys_in_one_buffer() -> Result<(), Failed> {
         // Keys of 16 bits, two in a word.
         let half = |i: u32| words[100 + i as usize / 2] >> (16 * (i % 2)) & 0xffff;
         run(sorter.prepare_top_k::<u16>(from, to, k as u32, ask), &by(&half))?;
-        // What overlaps is refused.
+        // An overlap is refused.
         let overlapping = Part { buffer: buffer.raw(), offset: 4 * (99 + MAX as u64) };
         let refused = sorter.prepare_top_k::<u32>(from, overlapping, k as u32, ask);
         support::ensure(matches!(refused, Err(Error::InvalidBuffer { .. })), || format!("{:?}", refused.err()))?;
@@ -255,10 +253,10 @@ pub(crate) fn makes_nothing() -> Result<(), Failed> {
     let len = 100_000;
     let keys = SortBuffer::from_slice(&backend, &keys(len as usize)).map_err(support::failed)?;
     let sort = sorter.prepare_sort::<u32>(keys.raw(), Ask::up_to(len)).map_err(support::failed)?;
-    // What was written or freed before takes effect now, not while the counters are compared.
+    // Earlier writes and frees take effect here, so that the counters below do not include them.
     queue.submit([]);
     device.poll(PollType::wait_indefinitely())?;
-    // Everything that wgpu counts, and the number of the last submission.
+    // All counters of wgpu, and the number of a new submission.
     let state = || (format!("{:?}", device.get_internal_counters()), format!("{:?}", queue.submit([])));
     let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor::default());
     let mut pass = encoder.begin_compute_pass(&Default::default());

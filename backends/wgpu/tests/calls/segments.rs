@@ -1,4 +1,4 @@
-//! Sorts of segments, that the host or the device tells.
+//! Sorts of segments whose offsets come from the host or from a buffer.
 
 use crate::recording::open;
 use crate::{keys, support};
@@ -7,10 +7,10 @@ use polysort_core::{Options, Segments, Sort};
 use polysort_wgpu::wgpu::{Buffer, CommandEncoderDescriptor};
 use polysort_wgpu::{Ask, Count, Part, Prepared, SortBuffer, WgpuBackend};
 
-/// Of every class, and more than one tile.
+/// Lengths of every class. The longest has more than one tile.
 const LENGTHS: [u32; 14] = [5, 0, 1, 9000, 2, 40, 300, 1025, 17, 20_000, 65, 700, 3, 5000];
 
-/// Keys that fill a binding.
+/// Sorts segments of keys that fill a binding.
 pub(crate) fn that_just_fit() -> Result<(), Failed> {
     let mut config = support::config();
     config.max_binding = Some(1 << 16);
@@ -24,7 +24,7 @@ pub(crate) fn that_just_fit() -> Result<(), Failed> {
     let order = backend.argsort_segments(&unsorted, Segments::Offsets(&offsets)).map_err(support::failed)?;
     let gathered: Vec<u32> = order.iter().map(|&at| unsorted[at as usize]).collect();
     support::ensure(sorted == expected && gathered == expected, || "segments are not sorted".into())?;
-    // So many that lists of them do not fit.
+    // The lists of this many segments would not fit a binding.
     let many: Vec<usize> = (0..=unsorted.len() / 2).map(|i| 2 * i).collect();
     let mut expected = unsorted.clone();
     expected.chunks_exact_mut(2).for_each(<[u32]>::sort_unstable);
@@ -35,7 +35,7 @@ pub(crate) fn that_just_fit() -> Result<(), Failed> {
     backend.sort_segments(&mut sorted, Segments::Offsets(&[0, 5])).map_err(support::failed)
 }
 
-/// All but the first word.
+/// Returns a buffer without its first word.
 fn part(buffer: &Buffer) -> Part<'_> {
     Part { buffer, offset: 4 }
 }
@@ -47,18 +47,19 @@ fn record(backend: &WgpuBackend, sort: &Prepared, count: Count) -> Result<(), Fa
     Ok(())
 }
 
-/// Offsets, keys and values that start anywhere; all segments, or as many as a buffer says; in order, with values, and by indices.
-pub(crate) fn told_on_the_device() -> Result<(), Failed> {
+/// Offsets, keys and values start at any word. The number of segments is fixed, or lies in a buffer. The sorts are of keys, of pairs and of
+/// indices.
+pub(crate) fn offsets_on_the_device() -> Result<(), Failed> {
     let (backend, sorter) = open()?;
     let buffer = |words: &[u32]| SortBuffer::from_slice(&backend, words).map_err(support::failed);
     let mut offsets = vec![9, 9, 9, 4];
     LENGTHS.iter().for_each(|length| offsets.push(offsets[offsets.len() - 1] + length));
     let max = offsets[offsets.len() - 1] + 6;
-    // Few different ones, after a word that is none.
+    // The keys have few values, and start after the first word.
     let unsorted: Vec<u32> = keys(1 + max as usize).into_iter().map(|key| key % 101).collect();
-    let told = buffer(&offsets)?;
+    let on_device = buffer(&offsets)?;
     let counts = buffer(&[1, 5])?;
-    let segments = Part { buffer: told.raw(), offset: 12 };
+    let segments = Part { buffer: on_device.raw(), offset: 12 };
     let ask = Ask::up_to(max).options(Options::descending()).segments(segments, LENGTHS.len() as u32).counted_by(counts.raw(), 1);
     for (count, there) in [(Count::Fixed(LENGTHS.len() as u32), LENGTHS.len()), (Count::OnDevice, 5), (Count::Fixed(0), 0)] {
         let mut order: Vec<u32> = (0..max).collect();
@@ -88,29 +89,29 @@ pub(crate) fn told_on_the_device() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Segments that end before they begin, beyond all keys, or that are all the same: what lies around the keys stays as it is, and the next
-/// sort is right.
-pub(crate) fn that_cannot_be() -> Result<(), Failed> {
+/// Segments that end before they begin, that lie past all keys, or that overlap. The words around the keys must stay as they are, and the
+/// next sort must be right.
+pub(crate) fn invalid() -> Result<(), Failed> {
     const MAX: u32 = 40_000;
     let (backend, sorter) = open()?;
     let unsorted: Vec<u32> = keys(MAX as usize + 200);
     let mut wrong: Vec<u32> = (0..300).map(|i| [u32::MAX, 7 * i, 3, MAX + 5][i as usize % 4]).collect();
     wrong.extend((0..700).flat_map(|i| [0, MAX + 1, i]));
     for offsets in [wrong, vec![0, MAX / 3, MAX]] {
-        let told = SortBuffer::from_slice(&backend, &offsets).map_err(support::failed)?;
+        let bounds = SortBuffer::from_slice(&backend, &offsets).map_err(support::failed)?;
         let all = SortBuffer::from_slice(&backend, &unsorted).map_err(support::failed)?;
         let part = Part { buffer: all.raw(), offset: 400 };
         let max = offsets.len() as u32 - 1;
-        let sort = sorter.prepare_sort::<u32>(part, Ask::up_to(MAX).segments(told.raw(), max)).map_err(support::failed)?;
+        let sort = sorter.prepare_sort::<u32>(part, Ask::up_to(MAX).segments(bounds.raw(), max)).map_err(support::failed)?;
         record(&backend, &sort, Count::Fixed(max))?;
         let found = all.read().map_err(support::failed)?;
         let end = 100 + MAX as usize;
         let around = |words: &[u32]| [&words[..100], &words[end..]].concat();
-        support::ensure(around(&found) == around(&unsorted), || "what lies around the keys has changed".into())?;
+        support::ensure(around(&found) == around(&unsorted), || "words around the keys have changed".into())?;
         if max == 2 {
             let ends = [100, 100 + MAX as usize / 3, end];
             let is_sorted = ends.windows(2).all(|ends| found[ends[0]..ends[1]].is_sorted());
-            support::ensure(is_sorted, || "what can be is not sorted".into())?;
+            support::ensure(is_sorted, || "valid segments are not sorted".into())?;
         }
     }
     Ok(())

@@ -1,8 +1,8 @@
-//! Each kernel alone: what its buffers hold after one launch is what a plain Rust model of it says.
+//! Tests of single kernels: a launch must leave the same buffers as a plain Rust model of the kernel.
 //!
-//! The plans of many requests are walked command by command. The model goes through all of them, and its answer is checked against a
-//! stable sort; a launch of the kernel under test starts from the model's buffers, and must leave the model's next ones. What no command
-//! has written is noise.
+//! For each of many plans, the model runs all commands, and the test compares its final result with a stable sort. Each launch of the kernel
+//! under test starts from the model's buffers before the command, and must leave those after it. Words that no command has written are
+//! pseudo-random.
 
 mod model;
 mod run;
@@ -23,27 +23,27 @@ fn main() {
         let mut trials: Vec<Trial> = vec![];
         for (name, config) in [("", support::config()), (", no subgroups", support::config_without_subgroups())] {
             for kernel in Kernel::ALL {
-                // Some are for devices with subgroups alone; the other is the same on both.
+                // Some kernels need subgroups. `downsweep` is the same with and without them, so one run is enough.
                 let by_buckets = [Kernel::Buckets, Kernel::BucketTile, Kernel::BucketHistogram, Kernel::BucketSweep];
                 let sweeps = [&by_buckets[..], &[Kernel::Onesweep]].concat();
                 let others: &[Kernel] = if config.subgroups { &[Kernel::Downsweep] } else { &sweeps };
-                // Those of vector search, whose sums have no exact model, are run by its suite; those of segments, whose lists have no order, are
-                // compared with a model where they run at 32 lanes, and run here by the suite.
+                // Other tests cover two groups of kernels. Sums of vector search have no exact model: the suite of vector search tests
+                // them. Lists of segments have no order: `tests/msl` compares them with a model, and the conformance suite runs them.
                 let by_segments = [Kernel::Segments, Kernel::SegmentNetwork, Kernel::SegmentTile, Kernel::LongSegments];
                 let elsewhere = [&by_segments[..], &[Kernel::IvfDistance, Kernel::Nearest]].concat();
                 if others.contains(&kernel) || elsewhere.contains(&kernel) {
                     continue;
                 }
-                let what = format!("kernel {}", kernel.name());
+                let what = format!("kernel {} leaves the buffers of the model", kernel.name());
                 trials.push(support::trial(&format!("{label}{name}"), &what, move || alone(config, kernel)));
             }
         }
-        trials.push(support::trial(label, "subgroups are what they say", subgroups));
+        trials.push(support::trial(label, "subgroups have the lanes that they report", subgroups));
         trials
     })
 }
 
-/// One sort: what it is, how many keys there are, how they are told, and what they look like.
+/// One sort: its plan, the number of keys, whether that number lies on the device, and the pattern of the keys.
 struct Case {
     plan: SortPlan,
     count: u32,
@@ -54,50 +54,50 @@ struct Case {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pattern {
     Random,
-    /// In some digits all keys agree.
+    /// All keys share some of the digits.
     Sparse,
-    /// One digit varies, so that one pass is made.
+    /// All keys share all digits but one, so that the sort has one pass.
     OneDigit,
     Sorted,
     Equal,
 }
 
-/// Launches of one kernel.
+/// Tests the launches of one kernel.
 fn alone(config: Config, kernel: Kernel) -> Result<(), Failed> {
     let mut runner = Runner::new(WgpuBackend::open_with(config).map_err(support::failed)?);
     let facts = *runner.backend.facts();
     let (mut launches, mut changed, mut numbers) = (0, 0, BTreeSet::new());
     let mut requests = requests();
-    // Those by counters take long to compile.
+    // Kernels that rank with counters take long to compile.
     if kernel == Kernel::Downsweep || [Kernel::SingleTile, Kernel::TopK].contains(&kernel) && facts.subgroups.is_none() {
         requests.retain(|request| support::is_cheap(&runner.backend, request.key_bits, request.payload));
     }
     for (seed, case) in (0..).zip(cases(&facts, kernel, &requests)) {
         let (plan, count) = (&case.plan, case.count as usize);
-        let told = if case.on_device { None } else { Some(case.count) };
+        let fixed = if case.on_device { None } else { Some(case.count) };
         let commands =
-            if plan.length(told.map(u64::from)) == Length::Short { plan.short_commands() } else { plan.long_commands() };
+            if plan.length(fixed.map(u64::from)) == Length::Short { plan.short_commands() } else { plan.long_commands() };
         let mut contents = contents(&case, seed);
         let start = contents.clone();
         for command in commands {
-            // As few columns as there are rows, so that some groups have nothing to do.
-            let launched = command.groups.for_keys(told.map_or(plan.request.max, u64::from));
+            // In odd cases, the grid is about as wide as high, so that some workgroups have no work.
+            let launched = command.groups.for_keys(fixed.map_or(plan.request.max, u64::from));
             let flat = seed % 2 == 0 || !matches!(command.groups, Groups::Each { .. });
             let columns = if flat { facts.max_groups } else { launched.isqrt() as u32 + 1 };
-            // So few that they have to take tile after tile.
+            // In some cases, there are so few workgroups that each takes several tiles.
             let groups = match command.groups {
                 Groups::AtMost { of, team, .. } if seed % 3 == 0 || case.pattern == Pattern::Equal => {
                     Groups::AtMost { most: 2, of, team }
                 }
                 groups => groups,
             };
-            let grid = plan.grid(groups, told.map(u64::from), columns).map_err(support::failed)?;
+            let grid = plan.grid(groups, fixed.map(u64::from), columns).map_err(support::failed)?;
             let mut found = contents.clone();
             let before = if command.variant.kernel == kernel { Some(contents.clone()) } else { None };
             model::step(plan, command, count, u64::from(grid.0) * u64::from(grid.1), &mut contents);
             let Some(before) = before else { continue };
-            runner.run(plan, command, told, grid, &mut found)?;
-            // How often a tile is counted for others is a matter of luck.
+            runner.run(plan, command, fixed, grid, &mut found)?;
+            // The number of recounts depends on the timing.
             found.get_mut(&Buffer::State).into_iter().for_each(|state| state[abi::STATE_RECOUNTS as usize] = 0);
             contents.get_mut(&Buffer::State).into_iter().for_each(|state| state[abi::STATE_RECOUNTS as usize] = 0);
             let mut expected = contents.clone();
@@ -111,16 +111,16 @@ fn alone(config: Config, kernel: Kernel) -> Result<(), Failed> {
         }
         check_model(&case, &start, &contents).map_err(|what| format!("the model is wrong: {what}: {:?}", plan.request))?;
     }
-    println!("{launches} launches, {changed} of them with something to do");
-    support::ensure(changed >= 8, || format!("only {changed} of {launches} launches had anything to do"))?;
+    println!("{launches} launches, {changed} of them with work");
+    support::ensure(changed >= 8, || format!("only {changed} of {launches} launches had work"))?;
     if kernel == Kernel::Copy {
-        // Due and not, after an odd and after an even number of passes; and always.
-        support::ensure(numbers.len() >= 5, || format!("conditions that did not come: there were {numbers:?}"))?;
+        // The copies are scheduled or not, after an odd or an even number of passes, or always.
+        support::ensure(numbers.len() >= 5, || format!("some conditions of copies did not occur: {numbers:?}"))?;
     }
     Ok(())
 }
 
-/// Sorts in whose plans the kernel comes.
+/// Returns the sorts whose plans have the kernel.
 fn cases(facts: &Facts, kernel: Kernel, requests: &[Request]) -> Vec<Case> {
     let patterns = [Pattern::Random, Pattern::Sparse, Pattern::OneDigit, Pattern::Sorted, Pattern::Equal];
     let mut cases = vec![];
@@ -139,30 +139,30 @@ fn cases(facts: &Facts, kernel: Kernel, requests: &[Request]) -> Vec<Case> {
                 Kernel::TopK => vec![2 * SELECT_SEGMENT + 17, 3 * SELECT_SEGMENT, SELECT_SEGMENT, SELECT_SEGMENT + 1, 7],
                 _ if request.top.is_some() => vec![2 * 8192 + 17, 3 * 8192, 8191, 8193, 7],
                 Kernel::SingleTile => vec![single, single - 1, single / 2 + 3, 2, 19],
-                // More than one group of it, or nearly none.
+                // The keys of more than one workgroup of the kernel, or only a few.
                 Kernel::Histogram if r % 5 == 0 => {
                     let of_group = variant.group * variant.keys;
                     vec![of_group + 5, 3 * of_group / 2, 5, 2 * tile - 1]
                 }
                 Kernel::Copy if r % 5 == 0 => vec![(1 << 14) + 5, 3 << 14, 5, 2 * tile - 1],
-                // More keys than a half of a word counts.
+                // One length is more than a count of 16 bits can hold.
                 Kernel::CountValues => vec![2 * tile + 17, 3 * tile, (1 << 17) + 3, tile + 1, 7],
                 _ => vec![2 * tile + 17, 3 * tile, tile - 1, tile + 1, 7],
             };
             for (c, &count) in counts.iter().enumerate() {
-                // Each request meets two of the patterns at two of the lengths.
+                // Each request has every other length.
                 if !(r + c).is_multiple_of(2) && kernel != Kernel::Begin && request.top.is_none() {
                     continue;
                 }
                 let on_device = (r + c / 2).is_multiple_of(3);
                 let max = if kernel == Kernel::SingleTile { single } else { count + count / 3 };
                 let max = u64::from(if on_device && c == 0 { count } else { max });
-                // Some batches, if there are buckets, of buckets of which none are small, some or most.
+                // If there are buckets: several batches, and no, some or most buckets are small.
                 let small_bucket = [Some(0), Some(40), None][(r + c) % 3];
                 let request = Request { algorithm, max, batch: Some(tile), small_bucket, ..request };
                 let Ok(plan) = SortPlan::new(request, facts) else { continue };
                 let pattern = patterns[[0, 1, 0, 2, 3, 0, 2, 4][(r + c / 2 + c) % 8]];
-                // So many equal keys that counters overflow, unless they are relieved.
+                // There are so many equal keys that counters of 16 bits would overflow if no thread cleared them in time.
                 let pattern = if kernel == Kernel::CountValues && count > 1 << 17 { Pattern::Equal } else { pattern };
                 cases.push(Case { plan, count, on_device, pattern });
             }
@@ -189,7 +189,7 @@ fn requests() -> Vec<Request> {
                 _ => Options::ascending().bits(bits / 4 + 1..bits - bits / 8),
             };
             let request = Request { payload, ..Request::keys(bits, spec(bits, options).expect("a range of the key"), 0) };
-            // Where elements start that can be bound as they lie, and where none can.
+            // A binding can address all elements at the offset `aligned`, and no longer ones at `odd`.
             let aligned = Place { first: 12 };
             let odd = Place { first: 5 };
             let places = [(Place::default(), Place::default()), (aligned, aligned), (odd, odd), (aligned, odd)];
@@ -200,9 +200,9 @@ fn requests() -> Vec<Request> {
         let whole = Request::keys(bits, spec(bits, Options::descending()).expect("all bits"), 0);
         requests.extend([whole, Request { keys: Place { first: 3 }, ..whole }]);
         let inner = spec(bits, Options::ascending().bits(2..bits - 1)).expect("a range of the key");
-        // One that a thread each sorts, and one of many a thread.
+        // A selection with one key per thread, and one with several.
         let (few, many) = (Top { k: 7, segmented: k % 2 == 1 }, Top { k: 900, segmented: k % 2 == 0 });
-        // And one that is more than a group selects.
+        // A selection of more keys than one workgroup selects.
         let most = Top { k: 5000, segmented: false };
         let none = spec(bits, Options::ascending().bits(3..3)).expect("no bits");
         for (spec, top) in [(whole.spec, few), (inner, many), ([whole.spec, inner, none][k % 3], most)] {
@@ -217,7 +217,7 @@ fn is_segmented(request: &Request) -> bool {
     request.top.is_some_and(|top| top.segmented)
 }
 
-/// Noise in all buffers, and the keys.
+/// Returns the buffers of a case: its keys, and pseudo-random words everywhere else.
 fn contents(case: &Case, seed: u64) -> Contents {
     let (plan, request) = (&case.plan, &case.plan.request);
     let mut random = support::random(seed);
@@ -242,7 +242,7 @@ fn contents(case: &Case, seed: u64) -> Contents {
     let size = request.key_bits as usize / 8;
     let whole = bytes.len() / size * size;
     for (i, key) in bytes[..whole].chunks_exact_mut(size).enumerate() {
-        // The order of the bytes does not matter, but for which one varies.
+        // Which bytes vary matters, not their order in the key.
         match case.pattern {
             Pattern::Random => {}
             Pattern::Sparse => key.iter_mut().enumerate().for_each(|(b, byte)| *byte &= [0x11, 0, 0xff][(b + size) % 3]),
@@ -252,7 +252,7 @@ fn contents(case: &Case, seed: u64) -> Contents {
             Pattern::Equal | Pattern::Sorted => key.fill(0x41),
         }
         if matches!(case.pattern, Pattern::Sorted) {
-            // One bit, at the top: from low to high in whatever order.
+            // Only the top byte varies: the keys ascend in the order of the sort.
             let ascends = request.spec.masks.clear >> (request.key_bits - 2) & 1 == 0;
             let late = i > count as usize / 2;
             key[size - 1] = if late == ascends { 0x7f } else { 0x01 };
@@ -262,7 +262,7 @@ fn contents(case: &Case, seed: u64) -> Contents {
     contents
 }
 
-/// Begins and ends of so many segments, by noise: short ones, some long ones, some empty, with gaps.
+/// Returns the begins and ends of `count` segments, which `noise` determines: empty, short and long ones, with gaps.
 fn segments(count: usize, noise: Vec<u32>) -> Vec<u32> {
     let (mut bounds, mut at) = (vec![], 0);
     for noise in noise.into_iter().take(count) {
@@ -273,7 +273,7 @@ fn segments(count: usize, noise: Vec<u32>) -> Vec<u32> {
     bounds
 }
 
-/// The first word that differs.
+/// Returns an error that names the first word that differs.
 fn compare(found: &Contents, expected: &Contents) -> Result<(), String> {
     for (buffer, words) in expected {
         let wrong: Vec<usize> = (0..words.len()).filter(|&i| found[buffer][i] != words[i]).collect();
@@ -292,11 +292,11 @@ fn explain(what: &str, case: &Case, command: &Command, grid: (u32, u32)) -> Stri
     let Case { plan, count, on_device, pattern } = case;
     let (request, scratch) = (plan.request, &plan.scratch);
     format!(
-        "{what}\n    after {command} on {grid:?} groups, {count} keys (on device: {on_device}), {pattern:?}\n    {request:?} {scratch:?}"
+        "{what}\n    after {command} on {grid:?} workgroups, {count} keys (on device: {on_device}), {pattern:?}\n    {request:?} {scratch:?}"
     )
 }
 
-/// That what the model has made of `start` is the sorted order.
+/// Checks that the model has sorted the keys of `start`.
 fn check_model(case: &Case, start: &Contents, end: &Contents) -> Result<(), String> {
     let request = &case.plan.request;
     let size = request.key_bits as usize / 8;
@@ -339,7 +339,7 @@ fn check_model(case: &Case, start: &Contents, end: &Contents) -> Result<(), Stri
     if bytes(end, Buffer::Keys, request.keys.first, size) == sorted { Ok(()) } else { Err("keys".into()) }
 }
 
-/// That the indices are the first of each segment, by the ranks of all keys.
+/// Checks that the selected indices are the first of each segment. `ranks` are the ordered bits of all keys.
 fn check_selection(case: &Case, top: Top, ranks: &[u128], end: &Contents) -> Result<(), String> {
     let bounds: Vec<[u32; 2]> = match end.get(&Buffer::Bounds) {
         Some(bounds) => bounds.chunks_exact(2).take(case.count as usize).map(|pair| [pair[0], pair[1]]).collect(),
@@ -352,7 +352,7 @@ fn check_selection(case: &Case, top: Top, ranks: &[u128], end: &Contents) -> Res
         order.resize(order.len().max(top.k as usize), abi::NOTHING);
         let mut found = found.to_vec();
         if case.plan.then.is_some() {
-            // They are sorted by another plan.
+            // The model has selected the keys; the plan that follows sorts them.
             found.sort_by_key(|&i| ranks.get(i as usize).copied().unwrap_or(u128::MAX));
         }
         if !order.starts_with(&found) {
@@ -362,7 +362,7 @@ fn check_selection(case: &Case, top: Top, ranks: &[u128], end: &Contents) -> Res
     Ok(())
 }
 
-/// That the subgroups of a group are as many, and as large, as kernels are told, and that threads are numbered through them.
+/// Checks the subgroups of a workgroup: their number and size are those that kernels get, and lanes have consecutive threads.
 fn subgroups() -> Result<(), Failed> {
     use polysort_wgpu::wgpu;
     let backend = WgpuBackend::open_with(support::config()).map_err(support::failed)?;
@@ -403,9 +403,9 @@ fn subgroups() -> Result<(), Failed> {
         let view = copy.get_mapped_range(..)?;
         let words: &[u32] = bytemuck::cast_slice(&view);
         let [threads, wrong_sizes, wrong_threads, wrong_ballots, smallest, largest] = words[..6] else { unreachable!() };
-        println!("groups of {group}: subgroups of {smallest} to {largest} lanes");
+        println!("workgroups of {group}: subgroups of {smallest} to {largest} lanes");
         let right = (threads, wrong_sizes, wrong_threads, wrong_ballots) == (37 * group, 0, 0, 0);
-        support::ensure(right && least <= smallest && largest <= most, || format!("groups of {group}: {words:?}"))?;
+        support::ensure(right && least <= smallest && largest <= most, || format!("workgroups of {group}: {words:?}"))?;
     }
     Ok(())
 }

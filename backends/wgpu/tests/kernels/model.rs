@@ -1,4 +1,4 @@
-//! What each kernel must do to its buffers, in plain Rust: one element after another, over keys of 128 bits.
+//! Plain Rust models of all kernels of a sort: element by element, with keys of 128 bits.
 
 use crate::run::Contents;
 use polysort_shaders::abi;
@@ -10,16 +10,17 @@ use polysort_shaders::plan::{
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-/// What a selection by all groups keeps in the state: how many are left, whether that is settled, the bar, and which bits are known.
+/// The first word of a selection by all workgroups in the state: the number of keys still to select, whether the threshold is complete, the
+/// threshold, and the mask of its known bits.
 const PICK: usize = abi::STATE_TICKETS as usize;
 
-/// Where the state has the numbers of keys of each value, where whole keys are counted.
+/// The first word of the counts of each value in the state of a counting sort.
 const VALUES: usize = (abi::STATE_HISTOGRAM + VALUE_BLOCK) as usize;
 
 /// Buckets of a partition.
 const BUCKETS: usize = RADIX as usize;
 
-/// Does what `command` does when it is launched with `groups` groups for `count` keys.
+/// Applies `command` to the buffers, for a launch of `groups` workgroups and `count` keys.
 pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64, on: &mut Contents) {
     let model = Model { plan, command, count, tile: command.variant.tile as usize };
     match command.variant.kernel {
@@ -64,15 +65,15 @@ pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64
         Kernel::PickTally => model.pick_tally(on),
         Kernel::PickSpine => model.pick_spine(on),
         Kernel::Pick => model.pick(on),
-        Kernel::IvfDistance | Kernel::Nearest => unreachable!("no plan of a sort has it"),
+        Kernel::IvfDistance | Kernel::Nearest => unreachable!("it is no kernel of a sort"),
         Kernel::Segments | Kernel::SegmentNetwork | Kernel::SegmentTile | Kernel::LongSegments => {
-            unreachable!("no plan of these requests has it")
+            unreachable!("these requests have no segments")
         }
     }
 }
 
-/// Puts keys that a pass may write in any order in one: those of the same digit in the first pass, and of a bucket in the first one over it,
-/// where equal keys do not differ.
+/// Brings keys that a pass may write in any order into one order. If equal keys are identical, these are the keys of one digit in the first
+/// pass, and of one digit of a bucket in the first pass over the bucket.
 pub(crate) fn settle(plan: &SortPlan, command: &Command, count: usize, on: &mut Contents) {
     let model = Model { plan, command, count, tile: command.variant.tile as usize };
     let request = &plan.request;
@@ -86,7 +87,7 @@ pub(crate) fn settle(plan: &SortPlan, command: &Command, count: usize, on: &mut 
     }
     let Some(d) = model.scheduled(on) else { return };
     let (_, to) = model.ends();
-    // In a bucket, keys share the digit that they were partitioned by.
+    // The keys of a bucket share the digit of the partition.
     let top = if last_free == 1 { model.top_scheduled(on) } else { d };
     let digits = |key: u128| [top, d].map(|d| model.digit_of(key, &plan.digits[d]));
     let mut keys: Vec<u128> = (0..count).map(|i| model.key(on, to, i)).collect();
@@ -130,8 +131,8 @@ impl Model<'_> {
         }
     }
 
-    /// Every tile has published all keys up to its end; the status of the next pass is clear. Every tile has been taken, and every group has
-    /// taken one that is not there.
+    /// Models a pass. Each tile has published the inclusive counts up to its end, and the status words of the next pass are 0. Workgroups have
+    /// taken a ticket for each tile, and each workgroup one more.
     fn onesweep(&self, on: &mut Contents, groups: u32) {
         self.state(on)[abi::STATE_TICKETS as usize + self.number(0)] += groups;
         let Some(d) = self.scheduled(on) else { return };
@@ -144,7 +145,7 @@ impl Model<'_> {
         for (t, tile) in digits.chunks(self.tile).enumerate() {
             tile.iter().for_each(|&digit| sums[digit] += 1);
             for (value, sum) in sums.iter().enumerate() {
-                assert_eq!(status[t * self.radix() + value], 0, "the pass before, or the histogram, clears");
+                assert_eq!(status[t * self.radix() + value], 0, "the pass before, or the histogram, clears it");
                 status[t * self.radix() + value] = 2 << 30 | sum;
             }
         }
@@ -153,7 +154,7 @@ impl Model<'_> {
         self.scatter(on, &places);
     }
 
-    /// Where each bucket starts, and the last one ends.
+    /// Returns the offset of each bucket, and the number of keys.
     fn starts(&self, on: &Contents) -> Vec<usize> {
         let starts = &on[&Buffer::State][self.histogram_of(self.top_scheduled(on))..][..BUCKETS];
         starts.iter().map(|&start| start as usize).chain([self.count]).collect()
@@ -163,7 +164,7 @@ impl Model<'_> {
         bucket[1] - bucket[0] <= self.plan.small_bucket as usize
     }
 
-    /// Small buckets are in order, where the sort ends.
+    /// Small buckets are sorted, in the buffer in which the sort ends.
     fn bucket_tile(&self, on: &mut Contents) {
         let passes = self.passes(on);
         if passes < 2 {
@@ -175,7 +176,7 @@ impl Model<'_> {
             order.sort_by_cached_key(|&i| self.rank(self.key(on, Buffer::Scratch, i)));
             moves.extend(order.into_iter().zip(bucket[0]..));
         }
-        // Those of the keys, and of the values: from the scratch, to it or home.
+        // Keys and values move from the scratch to the buffer of the result, which may be the scratch.
         let end = if passes.is_multiple_of(2) { 1 } else { 0 };
         let bound = |binding: usize| self.command.bindings.get(binding).copied();
         let keys: Vec<u128> = moves.iter().map(|&(i, _)| self.key(on, Buffer::Scratch, i)).collect();
@@ -185,7 +186,7 @@ impl Model<'_> {
         }
     }
 
-    /// The tiles of each bucket, and the batches; counts and tickets are zero.
+    /// The table has the tiles of each bucket, and the batches; its counts and tickets are 0.
     fn buckets(&self, on: &mut Contents) {
         if self.passes(on) < 2 {
             return;
@@ -222,7 +223,7 @@ impl Model<'_> {
         for (t, &[first, keys, _, bucket]) in tiles.iter().enumerate() {
             let keys: Vec<u128> = (first..first + keys).map(|i| self.key(on, self.command.bindings[5], i)).collect();
             self.buffer(on, 4)[t * BUCKETS..][..BUCKETS].fill(0);
-            // All but the highest digit of the sort, whether keys differ in them or not.
+            // All digits but the highest are counted, whether they vary or not.
             let (_, lower) = self.plan.digits.split_last().expect("two passes have digits");
             for (d, digit) in (0..).zip(lower) {
                 let at = self.table().smaller(bucket as u32, d) as usize;
@@ -232,8 +233,8 @@ impl Model<'_> {
         }
     }
 
-    /// Every tile has published all keys of its bucket up to its end; the status of the next pass is clear. Every group has taken tickets
-    /// until there was no tile for one.
+    /// Models a pass over a batch. Each tile has published the inclusive counts of its bucket up to its end, and the status words of the next
+    /// pass are 0. Workgroups have taken a ticket for each tile, and each workgroup one more.
     fn bucket_sweep(&self, on: &mut Contents, groups: u32) {
         let Some(d) = self.scheduled(on) else { return };
         let (slot, batch, table) = (self.number(0), self.number(1), self.table());
@@ -241,7 +242,7 @@ impl Model<'_> {
         let row = table.first_batch as usize + batch * BATCH_WORDS as usize;
         self.buffer(on, 4)[row + abi::BATCH_TICKETS as usize + slot] += groups + tiles.len() as u32;
         self.buffer(on, 6)[..tiles.len() * BUCKETS].fill(0);
-        // Where the sort does not end the batch lies at the start, but for what the partition left.
+        // In the buffer in which the sort does not end, the batch is at the start, except for the result of the partition.
         let ends_here = (self.passes(on) - 1 - slot).is_multiple_of(2);
         let from_shift = if ends_here && slot > 1 { start } else { 0 };
         let to_shift = if ends_here { 0 } else { start };
@@ -259,7 +260,7 @@ impl Model<'_> {
                 moves.push((i, next_of(&mut places[digit]) as usize));
             }
             let status = &mut self.buffer(on, 5)[t * BUCKETS..][..BUCKETS];
-            assert!(status.iter().all(|&word| word == 0), "the pass before, or the histogram, clears");
+            assert!(status.iter().all(|&word| word == 0), "the pass before, or the histogram, clears it");
             status.iter_mut().zip(sums).for_each(|(word, sum)| *word = 2 << 30 | sum);
         }
         self.move_all(on, &moves);
@@ -269,7 +270,7 @@ impl Model<'_> {
         self.plan.bucket_table().expect("a sort by buckets has one")
     }
 
-    /// The tiles of a batch, and its first key.
+    /// Returns the tiles of a batch, and the index of its first key.
     fn batch(&self, on: &Contents, batch: usize) -> (Vec<[usize; 4]>, usize) {
         let (table, BucketTable { first_batch, first_tile, .. }) = (&on[&Buffer::Buckets], self.table());
         let row = first_batch as usize + batch * BATCH_WORDS as usize;
@@ -377,7 +378,7 @@ impl Model<'_> {
             starts.extend(block.iter().map(|before| start + before));
             start += keys;
         }
-        // Each raw key by its place in the order.
+        // The raw bits of each value, in the order of the values.
         let mut raws = vec![0; self.radix()];
         let up = 32 - self.plan.request.key_bits;
         (0..self.radix() as u32).for_each(|raw| raws[self.value_of(u128::from(raw << up))] = raw << up);
@@ -387,19 +388,19 @@ impl Model<'_> {
         }
     }
 
-    /// The place of a key of 8 or 16 bits, the top of a word, in the order of all that there can be.
+    /// Returns the ordered bits of a key of 8 or 16 bits, which is in the top of a word.
     fn value_of(&self, key: u128) -> usize {
         let bits = self.plan.request.key_bits;
         self.digit_of(key, &Digit { word: 0, shift: 32 - bits, bits })
     }
 
-    /// Moves each key, and its value, to its place.
+    /// Moves each key, and its value, to its index in `places`.
     fn scatter(&self, on: &mut Contents, places: &[u32]) {
         let moves: Vec<(usize, usize)> = places.iter().map(|&place| place as usize).enumerate().collect();
         self.move_all(on, &moves);
     }
 
-    /// Moves keys, and their values, from one place to another.
+    /// Moves keys, and their values. Each move is an index to read from, and one to write to.
     fn move_all(&self, on: &mut Contents, moves: &[(usize, usize)]) {
         let (from, to) = self.ends();
         let keys: Vec<u128> = moves.iter().map(|&(i, _)| self.key(on, from, i)).collect();
@@ -424,7 +425,7 @@ impl Model<'_> {
         }
     }
 
-    /// Where the pass reads keys, and where it writes them.
+    /// Returns the buffer that the pass reads keys from, and the one that it writes to.
     fn ends(&self) -> (Buffer, Buffer) {
         let first = match self.command.variant.kernel {
             Kernel::Onesweep => 5,
@@ -435,12 +436,12 @@ impl Model<'_> {
         (bindings[first], bindings.get(first + 1).copied().unwrap_or(bindings[first]))
     }
 
-    /// The digit of each key that the pass reads.
+    /// Returns the digit of each key that the pass reads.
     fn digits(&self, on: &Contents, d: usize) -> Vec<usize> {
         (0..self.count).map(|i| self.digit_of(self.key(on, self.ends().0, i), &self.plan.digits[d])).collect()
     }
 
-    /// The digit of a pass whose state is its third binding; of one over buckets, its fourth.
+    /// Returns the digit that the pass sorts by; `None` if the pass is not scheduled.
     fn scheduled(&self, on: &Contents) -> Option<usize> {
         self.scheduled_in(on, if self.command.variant.kernel == Kernel::BucketSweep { 3 } else { 2 })
     }
@@ -458,7 +459,7 @@ impl Model<'_> {
         digit.filter(|_| slot < self.passes(on))
     }
 
-    /// The digit that a sort by buckets partitions by.
+    /// Returns the digit of the partition: the most significant digit that varies.
     fn top_scheduled(&self, on: &Contents) -> usize {
         on[&Buffer::State][abi::STATE_VARIES as usize].ilog2() as usize
     }
@@ -468,7 +469,7 @@ impl Model<'_> {
         if state[abi::STATE_DESCENTS as usize] == 0 { 0 } else { state[abi::STATE_VARIES as usize].count_ones() as usize }
     }
 
-    /// Of each segment the first k positions, by the ranks of their keys.
+    /// Selects the indices of the first `k` keys of each segment.
     fn top_k(&self, on: &mut Contents) {
         let k = self.plan.request.top.expect("a selection").k as usize;
         let level = self.number(3);
@@ -498,7 +499,7 @@ impl Model<'_> {
             if is_last {
                 list.resize(k, abi::NOTHING);
             } else {
-                // The next level finds them in the order that they had.
+                // The candidates of the next level keep their order.
                 let selected: HashSet<u32> = list.into_iter().collect();
                 list = candidates.into_iter().filter(|position| selected.contains(position)).collect();
             }
@@ -506,7 +507,7 @@ impl Model<'_> {
         }
     }
 
-    /// The keys that a selection by all groups reads, and how each compares with the bar.
+    /// Returns the keys that a selection by all workgroups reads, and the comparison of each with the threshold.
     fn barred(&self, on: &Contents, binding: usize) -> Vec<(u128, Ordering)> {
         let words = |at: usize| (0..4).rev().fold(0, |wide, i| wide << 32 | u128::from(on[&Buffer::State][at + i]));
         let (bar, known) = (words(PICK + 2), words(PICK + 6));
@@ -514,7 +515,7 @@ impl Model<'_> {
         (0..self.count).map(key).map(|key| (key, (self.ordered(key) & known).cmp(&bar))).collect()
     }
 
-    /// The digit of a level, the most significant first.
+    /// Returns the digit of a level: level 0 has the most significant one.
     fn level(&self) -> usize {
         self.plan.digits.len() - 1 - self.number(0)
     }
@@ -586,7 +587,7 @@ impl Model<'_> {
         }
     }
 
-    /// Where the elements start in a buffer that a pass works on: the caller's ones may start anywhere.
+    /// Returns the offset of the first element in a buffer; it may differ from 0 in the caller's buffers only.
     fn first(&self, buffer: Buffer) -> usize {
         let request = &self.plan.request;
         match buffer {
@@ -609,7 +610,7 @@ impl Model<'_> {
         to.iter_mut().enumerate().for_each(|(word, to)| *to = (key >> (32 * word)) as u32);
     }
 
-    /// A key as it comes in: one of 8 or 16 bits is made the top of a word.
+    /// Returns a key of the input. A key of 8 or 16 bits becomes the top of a word.
     fn source_key(&self, on: &Contents, buffer: Buffer, i: usize) -> u128 {
         if !self.plan.request.is_packed() {
             return self.key(on, buffer, i);
@@ -638,7 +639,7 @@ impl Model<'_> {
         (self.ordered(key) >> (32 * digit.word + digit.shift)) as usize & ((1 << digit.bits) - 1)
     }
 
-    /// What a key is sorted by.
+    /// Returns the windowed ordered bits of a key.
     pub(crate) fn rank(&self, key: u128) -> u128 {
         let (begin, end) = self.plan.window;
         if begin == end { 0 } else { self.ordered(key) >> begin & u128::MAX >> (128 - (end - begin)) }
@@ -651,12 +652,12 @@ impl Model<'_> {
         }
     }
 
-    /// Values of a digit.
+    /// Returns the number of values of a digit.
     fn radix(&self) -> usize {
         1 << self.plan.radix_bits
     }
 
-    /// The first word of the histogram of a digit.
+    /// Returns the first word of the histogram of a digit, in the state.
     fn histogram_of(&self, digit: usize) -> usize {
         abi::STATE_HISTOGRAM as usize + digit * self.radix()
     }

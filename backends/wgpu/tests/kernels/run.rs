@@ -1,4 +1,4 @@
-//! Launches one command of a plan on given buffers: the plainest executor there could be.
+//! A plain executor: launches one command of a plan, with new buffers for each launch.
 
 use libtest_mimic::Failed;
 use polysort_shaders::plan::{self, Command, SortPlan, Variant};
@@ -13,10 +13,10 @@ use polysort_wgpu::wgpu::{
 use std::collections::{BTreeMap, HashMap};
 use std::sync::mpsc::channel;
 
-/// What lies in the buffers.
+/// The words of each buffer.
 pub(crate) type Contents = BTreeMap<plan::Buffer, Vec<u32>>;
 
-/// A device and what was compiled on it.
+/// A device, and the kernels that were compiled on it.
 pub(crate) struct Runner {
     pub(crate) backend: WgpuBackend,
     pipelines: HashMap<Variant, (BindGroupLayout, ComputePipeline)>,
@@ -27,8 +27,8 @@ impl Runner {
         Self { backend, pipelines: HashMap::new() }
     }
 
-    /// Launches `command` in `grid` groups on buffers that hold `contents`, which get what it wrote. Without `count` the number of keys lies
-    /// in its buffer.
+    /// Launches `command` with `grid` workgroups on buffers with these `contents`, and replaces the contents by the result. Without `count`, the
+    /// number of keys lies in the count buffer.
     pub(crate) fn run(
         &mut self,
         plan: &SortPlan,
@@ -94,14 +94,14 @@ impl Runner {
             receiver.recv()??;
             let view = copy.get_mapped_range(..)?;
             let words: &[u32] = bytemuck::cast_slice(&view);
-            let content = contents.get_mut(role).expect("what is bound has contents");
+            let content = contents.get_mut(role).expect("each bound buffer has contents");
             let len = content.len();
             content.copy_from_slice(&words[..len]);
         }
         Ok(())
     }
 
-    /// The kernel, with the layout that the engine gives it: a driver that keeps compiled kernels has it already.
+    /// Returns the compiled kernel. It has the engine's layout, so that a driver that caches compiled kernels has it already.
     fn pipeline(&mut self, command: &Command) -> &(BindGroupLayout, ComputePipeline) {
         self.pipelines.entry(command.variant).or_insert_with(|| {
             let device = self.backend.device();
@@ -141,9 +141,9 @@ impl Runner {
     }
 }
 
-/// The very module that the engine makes.
-#[allow(unsafe_code, reason = "unchecked modules are unsafe to make")]
+/// Creates the same module as the engine.
+#[allow(unsafe_code, reason = "unchecked modules are unsafe to create")]
 fn trusted(device: &Device, descriptor: ShaderModuleDescriptor<'_>) -> ShaderModule {
-    // SAFETY: the plan's commands run on buffers of the plan's sizes, as in the engine, where the reasons stand.
+    // SAFETY: the commands of a plan run on buffers of the plan's sizes, as in the engine: see `trusted` in `src/compile.rs`.
     unsafe { device.create_shader_module_trusted(descriptor, ShaderRuntimeChecks::unchecked()) }
 }

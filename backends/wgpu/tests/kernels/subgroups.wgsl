@@ -1,12 +1,12 @@
-// Asks each thread whether its subgroup is what it says it is.
+// Counts the threads whose subgroup built-ins contradict each other.
 
 struct Found {
     threads: atomic<u32>,
-    // Threads in whose group the subgroups do not add up to the group.
+    // Threads for which the number of subgroups times the subgroup size is not the workgroup size.
     wrong_sizes: atomic<u32>,
-    // Threads whose number is not that of their lane and subgroup.
+    // Threads whose index does not follow from the subgroup and the lane.
     wrong_threads: atomic<u32>,
-    // Threads whose subgroup has other lanes than it says.
+    // Threads whose ballot has another number of lanes than the subgroup size.
     wrong_ballots: atomic<u32>,
     smallest: atomic<u32>,
     largest: atomic<u32>,

@@ -1,4 +1,4 @@
-//! Futures that are dropped at every one of their polls: what they were to change is as it was, or changed as a whole.
+//! Tests of futures that are dropped after each of their polls: their outputs must be as before, or changed as a whole.
 
 use crate::support::{ensure, failed};
 use crate::{LONG, keys, open, polled, sorts, warm};
@@ -8,16 +8,16 @@ use polysort_core::vector::{Precision, Search, Shape, VectorSearch, VectorStore}
 use polysort_core::{Error, Options, SortAsync};
 use polysort_wgpu::{SortBuffer, WgpuBackend};
 
-/// More polls than any of these calls takes.
+/// More polls than any of these calls needs.
 const MOST_POLLS: usize = 8;
 
-/// Calls `once` with 1, 2, 3, … polls, while the device has something else to do. `once` returns whether the call ended. Now and then it ends at once:
-/// the device may be done before it is asked.
+/// Calls `once` with 1, 2, 3, … polls, while the device also runs another sort. `once` returns whether its call ended. A call may end at its
+/// first poll, if the device is done before.
 fn at_every_poll(backend: &WgpuBackend, what: &str, mut once: impl FnMut(usize) -> Result<bool, Failed>) -> Result<(), Failed> {
     let mut other = SortBuffer::from_slice(backend, &keys(1 << 14, 77)).map_err(failed)?;
     let mut dropped = 0;
     for polls in 1..=MOST_POLLS {
-        // This does not wait for the device.
+        // These calls do not wait for the device.
         backend.sort_buffer(&mut other, Options::descending()).map_err(failed)?;
         backend.sort_buffer(&mut other, Options::ascending()).map_err(failed)?;
         if !once(polls)? {
@@ -28,7 +28,7 @@ fn at_every_poll(backend: &WgpuBackend, what: &str, mut once: impl FnMut(usize) 
     ensure(dropped < MOST_POLLS, || format!("{what} did not end within {MOST_POLLS} polls"))
 }
 
-/// Whether a call ended, if it did without an error.
+/// Returns whether a call ended; an error of the call is a failure.
 fn ended<T>(result: Option<Result<T, Error>>) -> Result<bool, Failed> {
     result.map_or(Ok(false), |result| result.map(|_| true).map_err(failed))
 }
@@ -36,7 +36,7 @@ fn ended<T>(result: Option<Result<T, Error>>) -> Result<bool, Failed> {
 pub(crate) fn slices() -> Result<(), Failed> {
     let backend = warm()?;
     let options = Options::ascending();
-    // Longer than what goes up in one piece.
+    // The longest slice has several chunks.
     for len in [700, LONG, 3_000_000] {
         let input = keys(len, 3);
         let whole = |slice: &[u32]| ensure(*slice == *input || slice.is_sorted(), || "the slice is half sorted".into());
@@ -65,7 +65,7 @@ pub(crate) fn slices() -> Result<(), Failed> {
         ensure(slice == input || sorted, || "segments are half sorted".into())?;
         Ok(ended)
     })?;
-    // A device that nothing is known of yet: the test of its kernels is given up as well.
+    // On a new device, the first call is dropped during the self-test of its kernels.
     let backend = open()?;
     at_every_poll(&backend, "the first sort on a device", |polls| {
         let mut slice = input.clone();
@@ -101,11 +101,11 @@ pub(crate) fn buffers() -> Result<(), Failed> {
         }
         Ok(ended)
     })?;
-    // A call that fails changes no length either.
+    // A call that fails does not change the length of its output.
     let buffer = SortBuffer::from_slice(&backend, &after[..LONG]).map_err(failed)?;
     let mut indices = SortBuffer::with_capacity(&backend, LONG).map_err(failed)?;
     let elements = buffer.read().map_err(failed)?;
-    // In memory that both share, a buffer that is read cannot be sorted.
+    // If readers map the buffer, a call that uses it on the device is an error.
     if matches!(backend.argsort_buffer(&buffer, &mut indices, options), Err(Error::InvalidBuffer { .. })) {
         ensure(indices.is_empty(), || format!("{} indices of a call that failed", indices.len()))?;
     }
@@ -119,7 +119,7 @@ pub(crate) fn buffers() -> Result<(), Failed> {
     })?;
     at_every_poll(&backend, "a read", |polls| {
         let ended = ended(polled(pin!(buffer.read_async()), polls))?;
-        ensure(*buffer.read().map_err(failed)? == after[..LONG], || "the buffer is another".into())?;
+        ensure(*buffer.read().map_err(failed)? == after[..LONG], || "the buffer has other elements".into())?;
         Ok(ended)
     })
 }
@@ -165,7 +165,7 @@ pub(crate) fn stores() -> Result<(), Failed> {
     })
 }
 
-/// A future that is dropped because its thread panics: the next calls have all that it took.
+/// A panic drops the future of a call. The next calls must get the memory that it took.
 pub(crate) fn by_a_panic() -> Result<(), Failed> {
     let backend = warm()?;
     let input = keys(LONG, 5);
@@ -181,10 +181,10 @@ pub(crate) fn by_a_panic() -> Result<(), Failed> {
         ensure(thread.join().is_err(), || "it did not panic".into())?;
         sorts(&backend, LONG, polls as u64)?;
     }
-    // A panic in what the caller hands to a call.
+    // A panic in the caller's closure.
     let mut buffer = SortBuffer::<u32>::with_capacity(&backend, 10).map_err(failed)?;
     let panicked =
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| buffer.write_with(3, |_| panic!("in the caller's closure"))));
-    ensure(panicked.is_err() && buffer.is_empty(), || "it was written".into())?;
+    ensure(panicked.is_err() && buffer.is_empty(), || "the buffer was written".into())?;
     sorts(&backend, LONG, 9)
 }

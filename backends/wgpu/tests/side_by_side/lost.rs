@@ -1,4 +1,4 @@
-//! Devices that go away while calls are in flight.
+//! Tests of devices that are lost while calls are in flight.
 
 use crate::support::{ensure, failed};
 use crate::{LONG, finished, keys, open, polled, warm};
@@ -7,7 +7,8 @@ use polysort_core::{Error, Options, Sort, SortAsync};
 use polysort_wgpu::{Ask, DeviceSorter, SortBuffer};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Each of several calls in flight, blocking and async, gets its own error, and each slice is as it was or sorted.
+/// Loses a device with several blocking and async calls in flight. Each call must return an error of its own, or sort; its slice is as it was
+/// or sorted.
 pub(crate) fn several_in_flight() -> Result<(), Failed> {
     for delay in 0..6 {
         let backend = warm()?;
@@ -39,7 +40,7 @@ pub(crate) fn several_in_flight() -> Result<(), Failed> {
             destroyed.store(true, Ordering::SeqCst);
             threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| "a thread panicked".to_owned())?)
         })?;
-        // A call that was pending when the device went.
+        // A call that is suspended when the device is lost.
         let backend = warm()?;
         let mut slice = keys(LONG, 1);
         let mut sort = Box::pin(backend.sort_async(&mut slice, Options::ascending()));
@@ -52,7 +53,7 @@ pub(crate) fn several_in_flight() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A `DeviceSorter` has no callback on the caller's device, and calls a lost device lost all the same.
+/// A `DeviceSorter` has no callback on the caller's device. It must report the loss nevertheless.
 pub(crate) fn callers_device() -> Result<(), Failed> {
     let backend = open()?;
     let sorter = DeviceSorter::new(backend.device(), backend.queue()).map_err(failed)?;
@@ -64,7 +65,7 @@ pub(crate) fn callers_device() -> Result<(), Failed> {
         let prepared = sorter.prepare_sort::<u32>(buffer.raw(), Ask::up_to(5000));
         ensure(matches!(prepared, Err(Error::DeviceLost { .. })), || format!("{:?}", prepared.err()))?;
         let prepared = pollster::block_on(sorter.prepare_argsort_async::<u32>(buffer.raw(), buffer.raw(), Ask::up_to(10)));
-        ensure(prepared.is_err(), || "keys and indices in one place".into())?;
+        ensure(prepared.is_err(), || "keys and indices in one buffer are not refused".into())?;
     }
     let opened = DeviceSorter::new(backend.device(), backend.queue());
     ensure(matches!(opened, Err(Error::DeviceLost { .. })), || format!("{:?}", opened.err()))

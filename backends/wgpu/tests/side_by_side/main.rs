@@ -1,7 +1,8 @@
-//! Calls that run side by side on one device: from threads, from rayon tasks, from futures that are polled, left alone or dropped.
+//! Tests of calls that run at the same time on one device: from threads, from rayon tasks, and from futures that are polled, suspended or
+//! dropped.
 //!
-//! A call that hangs cannot be stopped. So a watchdog ends the whole program, with the name of the trial, if one takes too long. The trials that
-//! repeat themselves do so for `POLYSORT_TEST_SECONDS` seconds, three if it is not set.
+//! A call that hangs cannot be stopped. So if a trial takes too long, a watchdog prints its name and ends the whole program. Some trials
+//! repeat for `POLYSORT_TEST_SECONDS` seconds; the default is 3.
 
 mod dropped;
 mod lost;
@@ -21,7 +22,7 @@ use std::task::Wake;
 use std::time::{Duration, Instant};
 use support::{ensure, failed};
 
-/// How long a trial may take beyond the time for which it repeats itself: a software device compiles slowly.
+/// The time that a trial may take in addition to its repetitions: a software device compiles slowly.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 fn main() {
@@ -29,28 +30,28 @@ fn main() {
         let trial = |what: &'static str, run: fn() -> Result<(), Failed>| support::trial(label, what, move || watched(what, run));
         let mut trials: Vec<Trial> = vec![];
         trials.extend([
-            trial("nested: rayon tasks in a pool of 1 thread", || nested::tasks(1)),
-            trial("nested: rayon tasks in a pool of 2 threads", || nested::tasks(2)),
-            trial("nested: rayon tasks in a pool of 3 threads", || nested::tasks(3)),
-            trial("nested: rayon tasks in a pool of 5 threads", || nested::tasks(5)),
-            trial("nested: futures within rayon tasks", nested::futures),
-            trial("nested: a key that sorts", nested::a_key_that_sorts),
-            trial("mixed: a pending call and blocking ones on one thread", mixed::on_one_thread),
-            trial("mixed: blocking and async calls on several threads", mixed::on_several_threads),
-            trial("mixed: readers of one buffer", mixed::readers),
-            trial("mixed: the inputs of a sort into other buffers", mixed::inputs),
-            trial("mixed: a backend that is dropped while calls are in flight", mixed::dropped_backend),
-            trial("dropped: sorts of slices", || again(dropped::slices)),
-            trial("dropped: buffers and index lists", || again(dropped::buffers)),
-            trial("dropped: stores of vectors", || again(dropped::stores)),
-            trial("dropped: by a panic", dropped::by_a_panic),
-            trial("lost: a device with several calls in flight", lost::several_in_flight),
-            trial("lost: a device of the caller's", lost::callers_device),
+            trial("nested: rayon tasks in a pool of 1 thread may call the backend", || nested::tasks(1)),
+            trial("nested: rayon tasks in a pool of 2 threads may call the backend", || nested::tasks(2)),
+            trial("nested: rayon tasks in a pool of 3 threads may call the backend", || nested::tasks(3)),
+            trial("nested: rayon tasks in a pool of 5 threads may call the backend", || nested::tasks(5)),
+            trial("nested: rayon tasks may wait for futures of the backend", nested::futures),
+            trial("nested: the code of a key may sort", nested::a_key_that_sorts),
+            trial("mixed: blocking calls end while async ones are suspended", mixed::on_one_thread),
+            trial("mixed: blocking and async calls of several threads end", mixed::on_several_threads),
+            trial("mixed: readers of one buffer see its elements", mixed::readers),
+            trial("mixed: sorts into other buffers may share their inputs", mixed::inputs),
+            trial("mixed: calls end after the backend is dropped", mixed::dropped_backend),
+            trial("dropped: a slice is as before, or sorted", || again(dropped::slices)),
+            trial("dropped: a buffer is as before, or changed as a whole", || again(dropped::buffers)),
+            trial("dropped: a store is as before, or changed as a whole", || again(dropped::stores)),
+            trial("dropped: calls work after a panic", dropped::by_a_panic),
+            trial("lost: each call in flight gets an error", lost::several_in_flight),
+            trial("lost: a `DeviceSorter` reports the loss of its device", lost::callers_device),
             trial("memory: calls wait for room", memory::calls_wait_for_room),
-            trial("memory: a call that is left alone does not hang the next", memory::left_alone),
-            trial("memory: what was submitted counts until it is done", memory::submitted),
-            trial("memory: more calls wait than there are threads to wait", memory::many_wait),
-            trial("memory: what is kept is given back", memory::kept),
+            trial("memory: a suspended call does not block the next one for ever", memory::left_alone),
+            trial("memory: the memory of a call counts until the device is done", memory::submitted),
+            trial("memory: more calls may wait than there are waiting threads", memory::many_wait),
+            trial("memory: memory that is not needed is freed", memory::kept),
         ]);
         trials
     })
@@ -75,13 +76,13 @@ fn watched(what: &'static str, run: fn() -> Result<(), Failed>) -> Result<(), Fa
     result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// How long a trial repeats itself.
+/// Returns the time for which a trial repeats.
 fn duration() -> Duration {
     let seconds = std::env::var("POLYSORT_TEST_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
     Duration::from_secs(seconds.unwrap_or(3))
 }
 
-/// The numbers of the rounds that fit the time, at least two.
+/// Returns the numbers of the rounds until the time is over; there are at least two.
 fn rounds() -> impl Iterator<Item = u64> {
     let started = Instant::now();
     (0..).take_while(move |&round| round < 2 || started.elapsed() < duration())
@@ -101,7 +102,7 @@ fn open() -> Result<WgpuBackend, Failed> {
     WgpuBackend::open_with(support::config()).map_err(failed)
 }
 
-/// A device whose kernels for sorts of these trials are compiled and tested.
+/// Opens a device, and compiles and tests the kernels of these trials.
 fn warm() -> Result<WgpuBackend, Failed> {
     let backend = open()?;
     for len in [700, LONG] {
@@ -111,7 +112,7 @@ fn warm() -> Result<WgpuBackend, Failed> {
     Ok(backend)
 }
 
-/// So many keys that they go up in a chunk, and are sorted by passes.
+/// Enough keys that their upload uses a chunk, and that the sort has passes.
 const LONG: usize = 100_000;
 
 fn keys(len: usize, seed: u64) -> Vec<u32> {
@@ -119,14 +120,14 @@ fn keys(len: usize, seed: u64) -> Vec<u32> {
     (0..len).map(|_| random() as u32 >> 5).collect()
 }
 
-/// Sorts keys by a blocking call, and checks them.
+/// Sorts keys with a blocking call, and checks them.
 fn sorts(backend: &WgpuBackend, len: usize, seed: u64) -> Result<(), Failed> {
     let mut sorted = keys(len, seed);
     backend.sort(&mut sorted).map_err(failed)?;
     is_sorted(&sorted, len, seed)
 }
 
-/// Sorts keys by a call that does not block, and checks them.
+/// Sorts keys with an async call, and checks them.
 async fn sorts_async(backend: &WgpuBackend, len: usize, seed: u64) -> Result<(), Failed> {
     let mut sorted = keys(len, seed);
     backend.sort_async(&mut sorted, Options::ascending()).await.map_err(failed)?;
@@ -139,7 +140,7 @@ fn is_sorted(sorted: &[u32], len: usize, seed: u64) -> Result<(), Failed> {
     ensure(sorted == expected, || format!("{len} keys of seed {seed} came out wrong"))
 }
 
-/// Tells when a future wants to be polled again.
+/// A waker that another thread can wait for.
 #[derive(Default)]
 struct Woken(Mutex<bool>, Condvar);
 
@@ -150,7 +151,7 @@ impl Wake for Woken {
     }
 }
 
-/// Polls a future up to `polls` times, each time when it wants to be. Returns what it returned, if it ended.
+/// Polls a future up to `polls` times, each time after its waker was called. Returns its output, if it ended.
 fn polled<T>(mut future: Pin<&mut impl Future<Output = T>>, polls: usize) -> Option<T> {
     let woken = Arc::new(Woken::default());
     let waker = woken.clone().into();
@@ -166,7 +167,7 @@ fn polled<T>(mut future: Pin<&mut impl Future<Output = T>>, polls: usize) -> Opt
     None
 }
 
-/// Polls a future to its end, unless it ended when it was `begun`.
+/// Returns the output of a future: `begun` if it has ended already, else it polls the future to its end.
 fn finished<T>(begun: Option<T>, future: impl Future<Output = T>) -> T {
     begun.unwrap_or_else(|| pollster::block_on(future))
 }

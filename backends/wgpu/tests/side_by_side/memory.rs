@@ -1,4 +1,4 @@
-//! The memory that calls in flight take, and the memory that is kept.
+//! Tests of the memory that calls in flight take, and of the memory that is kept.
 
 use crate::support::{config, ensure, failed};
 use crate::{LONG, finished, keys, polled, sorts, warm};
@@ -10,7 +10,7 @@ use polysort_wgpu::wgpu::DeviceType;
 use polysort_wgpu::{SortBuffer, WgpuBackend};
 use std::time::{Duration, Instant};
 
-/// A device whose calls in flight may take so little that each is alone.
+/// Opens a device on which only one call at a time gets memory.
 fn narrow(patience: Duration) -> Result<WgpuBackend, Failed> {
     let mut config = config();
     (config.memory.in_flight, config.memory.patience) = (1, patience);
@@ -40,13 +40,13 @@ pub(crate) fn left_alone() -> Result<(), Failed> {
     let mut slice = input.clone();
     let mut left = Box::pin(backend.sort_async(&mut slice, Options::ascending()));
     let ended = polled(left.as_mut(), 1);
-    ensure(ended.is_none(), || "it ended at once".into())?;
-    // It holds all that calls in flight may take, and nobody polls it.
+    ensure(ended.is_none(), || "the call ended at its first poll".into())?;
+    // The suspended call has all memory of calls in flight.
     let mut other = input.clone();
     let started = Instant::now();
     let refused = backend.sort(&mut other);
     ensure(matches!(refused, Err(Error::OutOfMemory { .. })) && other == input, || format!("{refused:?}"))?;
-    ensure(started.elapsed() >= Duration::from_millis(100), || "it did not wait".into())?;
+    ensure(started.elapsed() >= Duration::from_millis(100), || "the call did not wait".into())?;
     let refused = pollster::block_on(backend.sort_async(&mut other, Options::ascending()));
     ensure(matches!(refused, Err(Error::OutOfMemory { .. })) && other == input, || format!("{refused:?}"))?;
     finished(ended, left).map_err(failed)?;
@@ -54,7 +54,7 @@ pub(crate) fn left_alone() -> Result<(), Failed> {
     sorts(&backend, LONG, 3)
 }
 
-/// What a call submitted counts until the device has done it, also if the call has returned.
+/// The memory of a call counts until the device has done its commands, also if the call has returned.
 pub(crate) fn submitted() -> Result<(), Failed> {
     let backend = narrow(Duration::from_millis(1))?;
     sorts(&backend, LONG, 1)?;
@@ -62,7 +62,7 @@ pub(crate) fn submitted() -> Result<(), Failed> {
     backend.sort_buffer(&mut buffer, Options::ascending()).map_err(failed)?;
     let mut other = keys(LONG, 3);
     let (started, refused) = (Instant::now(), backend.sort(&mut other));
-    // A GPU may be done before the next call begins; the CPU takes much longer than a millisecond for so many keys.
+    // A GPU may be done before the next call begins. A software device takes much longer than a millisecond for these keys.
     if backend.info().device_type == DeviceType::Cpu {
         ensure(matches!(refused, Err(Error::OutOfMemory { .. })), || format!("{refused:?} after {:?}", started.elapsed()))?;
     }
@@ -70,11 +70,11 @@ pub(crate) fn submitted() -> Result<(), Failed> {
     sorts(&backend, LONG, 4)
 }
 
-/// More calls wait for room than there are threads for waiting, and those in flight end all the same.
+/// More calls wait for room than there are threads that wait for the device. The calls in flight must end nevertheless.
 pub(crate) fn many_wait() -> Result<(), Failed> {
     let backend = narrow(Duration::from_secs(200))?;
     sorts(&backend, 700, 1)?;
-    // The limit of the crate `blocking`, which waits for the device.
+    // The most threads of the crate `blocking`, in which async calls wait for the device.
     const THREADS: u64 = 500;
     let mut calls: Vec<_> = (0..THREADS + 20).map(|seed| Box::pin(crate::sorts_async(&backend, 700, seed))).collect();
     let mut results = vec![];

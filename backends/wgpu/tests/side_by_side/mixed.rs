@@ -1,4 +1,4 @@
-//! Blocking calls and async ones, mixed.
+//! Tests of blocking and async calls at the same time.
 
 use crate::support::{ensure, failed, random};
 use crate::{LONG, finished, keys, polled, rounds, sorts, sorts_async, warm};
@@ -7,7 +7,7 @@ use libtest_mimic::Failed;
 use polysort_core::{Options, Sort};
 use polysort_wgpu::{Ask, DeviceSorter, SortBuffer};
 
-/// One thread leaves calls pending at each of their polls, makes every kind of blocking call, and then lets them end.
+/// One thread suspends async calls and makes each kind of blocking call. Then it polls the async calls to their end.
 pub(crate) fn on_one_thread() -> Result<(), Failed> {
     let backend = warm()?;
     for round in rounds() {
@@ -30,12 +30,12 @@ pub(crate) fn on_one_thread() -> Result<(), Failed> {
         finished(pending.1, copy).map_err(failed)?;
         finished(pending.2, resident).map_err(failed)?;
         ensure(buffer.read().map_err(failed)?.is_sorted(), || "the buffer is not sorted".into())?;
-        ensure(*other.read().map_err(failed)? == input[..LONG], || "the copy is another".into())?;
+        ensure(*other.read().map_err(failed)? == input[..LONG], || "the copy has other elements".into())?;
     }
     Ok(())
 }
 
-/// Threads that each make one call after another, of any kind and length.
+/// Several threads make calls of random kinds and lengths.
 pub(crate) fn on_several_threads() -> Result<(), Failed> {
     let backend = warm()?;
     let sorter = DeviceSorter::new(backend.device(), backend.queue()).map_err(failed)?;
@@ -51,7 +51,7 @@ pub(crate) fn on_several_threads() -> Result<(), Failed> {
                         match choice {
                             0 => sorts(&backend, len, seed)?,
                             1 => pollster::block_on(sorts_async(&backend, len, seed))?,
-                            // Two at a time on one thread.
+                            // Two calls at a time on one thread.
                             2 => {
                                 let mut one = Box::pin(sorts_async(&backend, len, seed));
                                 let begun = polled(one.as_mut(), 2);
@@ -80,7 +80,7 @@ pub(crate) fn on_several_threads() -> Result<(), Failed> {
     })
 }
 
-/// Threads that read one buffer, each as often as it can, and give up now and then.
+/// Several threads read one buffer repeatedly. Some of their reads are dropped before they end.
 pub(crate) fn readers() -> Result<(), Failed> {
     let backend = warm()?;
     let input = keys(5000, 9);
@@ -94,11 +94,11 @@ pub(crate) fn readers() -> Result<(), Failed> {
                         if (round + thread) % 3 == 0 {
                             let polls = 1 + round as usize % 3;
                             if let Some(elements) = polled(pin!(buffer.read_async()), polls) {
-                                ensure(*elements.map_err(failed)? == *input, || "what was read is another".into())?;
+                                ensure(*elements.map_err(failed)? == *input, || "the read elements are wrong".into())?;
                             }
                         } else {
                             let elements = buffer.read().map_err(failed)?;
-                            ensure(*elements == *input, || "what was read is another".into())?;
+                            ensure(*elements == *input, || "the read elements are wrong".into())?;
                         }
                     }
                     Ok::<(), Failed>(())
@@ -107,13 +107,13 @@ pub(crate) fn readers() -> Result<(), Failed> {
             .collect();
         threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| "a thread panicked")?)
     })?;
-    // Nobody reads it any more.
+    // After all readers, the buffer can be sorted.
     let mut buffer = buffer;
     backend.sort_buffer(&mut buffer, Options::ascending()).map_err(failed)?;
     ensure(buffer.read().map_err(failed)?.is_sorted(), || "not sorted".into())
 }
 
-/// One buffer may be keys and values at once, and two threads may name two buffers in different orders.
+/// One buffer is keys and values of one call. Two threads use two buffers in opposite orders.
 pub(crate) fn inputs() -> Result<(), Failed> {
     let backend = warm()?;
     let [a, b] = [1, 2].map(|seed| SortBuffer::from_slice(&backend, &keys(LONG, seed)));
@@ -122,7 +122,7 @@ pub(crate) fn inputs() -> Result<(), Failed> {
         let [sorted, moved] = [0, 1].map(|_| SortBuffer::with_capacity(&backend, LONG));
         let (mut sorted, mut moved) = (sorted.map_err(failed)?, moved.map_err(failed)?);
         for _ in rounds() {
-            // A few are submitted at once: a slow device would take minutes for all that a thread submits in seconds.
+            // At most four sorts are in the queue: a slow device would take minutes for the sorts that a thread submits in seconds.
             for _ in 0..4 {
                 let into = (&mut sorted, &mut moved);
                 backend.sort_pairs_buffer_into(keys, values, into, Options::ascending()).map_err(failed)?;
@@ -139,7 +139,7 @@ pub(crate) fn inputs() -> Result<(), Failed> {
     })
 }
 
-/// The handles of a backend go while calls are in flight; buffers keep the device.
+/// All handles of a backend are dropped while calls are in flight. The buffers keep the device open.
 pub(crate) fn dropped_backend() -> Result<(), Failed> {
     for round in rounds() {
         let backend = warm()?;
@@ -148,7 +148,7 @@ pub(crate) fn dropped_backend() -> Result<(), Failed> {
         let thread = std::thread::spawn(move || (0..3).try_for_each(|seed| sorts(&clone, LONG, seed)));
         drop(backend);
         buffer.copy_from_slice(&keys(700, round)).map_err(failed)?;
-        ensure(*buffer.read().map_err(failed)? == keys(700, round), || "the copy is another".into())?;
+        ensure(*buffer.read().map_err(failed)? == keys(700, round), || "the copy has other elements".into())?;
         thread.join().map_err(|_| "a thread panicked")??;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Calls of rayon tasks. A worker that waits within rayon runs another task meanwhile, which may call the backend as well.
+//! Tests of calls from rayon tasks. A rayon thread that waits may run another task, which may call the backend too.
 
 use crate::support::{ensure, failed};
 use crate::{LONG, is_sorted, keys, open, rounds, sorts, sorts_async, warm};
@@ -7,10 +7,10 @@ use polysort_core::{Sort, Sortable};
 use polysort_wgpu::{SortBuffer, WgpuBackend};
 use std::sync::{Mutex, OnceLock};
 
-/// So many that copies of them are shared out among threads.
+/// Enough keys that several threads copy them.
 const COPIED: usize = 1 << 21;
 
-/// A long copy, a long sort, two short sorts side by side, and tasks that call nothing, all in one pool.
+/// Tasks of one pool: a long copy, long sorts, two short sorts at the same time, and one that does not call the backend.
 pub(crate) fn tasks(threads: usize) -> Result<(), Failed> {
     let backend = warm()?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
@@ -27,7 +27,7 @@ pub(crate) fn tasks(threads: usize) -> Result<(), Failed> {
             scope.spawn(|_| {
                 let mut copied = vec![0; COPIED];
                 note(buffer.copy_to_slice(&mut copied).map_err(failed));
-                note(ensure(copied == input, || "the copy is another".into()));
+                note(ensure(copied == input, || "the copy has other elements".into()));
             });
             scope.spawn(|_| note(sorts(&backend, LONG, round)));
             scope.spawn(|_| {
@@ -37,7 +37,7 @@ pub(crate) fn tasks(threads: usize) -> Result<(), Failed> {
             });
             scope.spawn(|_| {
                 let sum: u64 = (0..1_000_000_u64).map(std::hint::black_box).sum();
-                note(ensure(sum == 499_999_500_000, || "a sum of numbers".into()));
+                note(ensure(sum == 499_999_500_000, || "the sum is wrong".into()));
             });
             scope.spawn(|scope| scope.spawn(|_| note(sorts(&backend, LONG / 2, round))));
         });
@@ -70,7 +70,7 @@ pub(crate) fn futures() -> Result<(), Failed> {
 
 static BACKEND: OnceLock<WgpuBackend> = OnceLock::new();
 
-/// A key that sorts something whenever it is asked for its bits.
+/// A key whose `to_bits` sorts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sorter(u32);
 

@@ -1,7 +1,7 @@
-//! What the GPU tests share: the adapter that they run on, which shows in their names.
+//! Code that the GPU tests share: the adapter that they run on, which is part of their names, and helpers.
 //!
-//! `POLYSORT_TEST_DEVICE` names the adapter that must be there: without it the tests fail. Where the variable is not set, they run on any
-//! adapter, and without one a test that is ignored says so. `scripts/software-vulkan.sh run` sets it.
+//! `POLYSORT_TEST_DEVICE` names the adapter that the tests require: on any other adapter they fail. `scripts/software-vulkan.sh run` sets the
+//! variable. If it is not set, the tests run on the best adapter. If there is no adapter, one ignored test reports it.
 #![allow(dead_code, reason = "each program uses a part")]
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -9,7 +9,7 @@ use polysort_core::Error;
 use polysort_shaders::plan::Payload;
 use polysort_wgpu::{Config, WgpuBackend, wgpu};
 
-/// Runs the trials that `trials` makes for an adapter of that name, and ends the program.
+/// Runs the trials that `trials` returns for the name of the adapter, and ends the program.
 pub(crate) fn run(program: &'static str, trials: impl FnOnce(&str) -> Vec<Trial>) -> ! {
     let arguments = Arguments::from_args();
     let all = match label() {
@@ -19,76 +19,75 @@ pub(crate) fn run(program: &'static str, trials: impl FnOnce(&str) -> Vec<Trial>
     libtest_mimic::run(&arguments, all).exit()
 }
 
-/// A trial of the adapter of that name.
+/// Returns a trial on the adapter with the name `label`.
 pub(crate) fn trial(label: &str, what: &str, run: impl FnOnce() -> Result<(), Failed> + Send + 'static) -> Trial {
     Trial::test(format!("[wgpu, {label}] {what}"), run)
 }
 
-/// What the adapter is called in the names of tests; none if there is no adapter, and none was asked for.
+/// Returns the adapter's name for the names of tests; `None` if there is no adapter and none is required.
 pub(crate) fn label() -> Option<String> {
     expected().or_else(|| WgpuBackend::open_with(config()).ok().map(|backend| backend.info().name.clone()))
 }
 
-/// The trial that stands for a program that cannot run.
+/// Returns the ignored trial of a program that has no adapter.
 pub(crate) fn skipped(program: &'static str) -> Trial {
     Trial::test(format!("[wgpu] {program}: skipped, no adapter"), || Err("there is no adapter".into())).with_ignored_flag(true)
 }
 
-/// The trial that the adapter is what its name says.
+/// Returns the trial that checks the adapter: its name, its lanes and its driver.
 pub(crate) fn adapter(label: &str) -> Trial {
-    trial(label, "the adapter is the one that was asked for", || Ok(check_adapter()?))
+    trial(label, "the adapter is the required one", || Ok(check_adapter()?))
 }
 
-/// The usual device; one that runs on the CPU if the environment variable `POLYSORT_SOFTWARE_GPU` allows that, by kernels in its own
-/// language if `POLYSORT_TEST_NATIVE` says so.
+/// Returns the default configuration of tests. `POLYSORT_SOFTWARE_GPU=1` allows an adapter that runs on the CPU; `POLYSORT_TEST_NATIVE=1`
+/// allows native kernels.
 pub(crate) fn config() -> Config {
     let mut config = Config::from_env();
     config.native = std::env::var_os("POLYSORT_TEST_NATIVE").is_some_and(|value| value == "1");
     config
 }
 
-/// The usual device without subgroup operations.
+/// Returns the default configuration of tests, without subgroup operations.
 pub(crate) fn config_without_subgroups() -> Config {
     let mut config = config();
     config.subgroups = false;
     config
 }
 
-/// Whether a backend runs on the CPU, so that less must do.
+/// Whether a backend runs on the CPU. Tests then run fewer cases.
 pub(crate) fn is_software(backend: &WgpuBackend) -> bool {
     backend.info().device_type == wgpu::DeviceType::Cpu
 }
 
-/// Whether it is so slow that far less must do.
+/// Whether a backend sorts so slowly that tests run only a few cases.
 pub(crate) fn is_slow(backend: &WgpuBackend) -> bool {
     backend.info().name.contains("SwiftShader")
 }
 
-/// Whether its driver takes many seconds for a kernel: Mesa's, the more the wider the vectors of the CPU that it uses. With vectors of 4
-/// lanes it takes the least.
+/// Whether the driver of a backend takes many seconds to compile a kernel. Mesa's software driver does if its vectors have more than 4 lanes.
 pub(crate) fn compiles_slowly(backend: &WgpuBackend) -> bool {
-    // The adapter's lanes, which are its vectors' also where a backend is told not to use subgroups.
+    // The adapter reports the lanes of its vectors also if the backend does not use subgroups.
     backend.info().name.contains("llvmpipe") && backend.info().subgroup_max_size > 4
 }
 
-/// Whether the kernels that rank without subgroups can be compiled in reasonable time for such keys: Mesa's software driver takes ten
-/// seconds for each of them, so that there a few stand for all. SwiftShader, which compiles at once, gets all of them.
+/// Whether the kernels that rank with counters compile in reasonable time for these keys. Mesa's software driver takes ten seconds for each,
+/// so tests run a few of them there. SwiftShader compiles fast, so tests run all of them there.
 pub(crate) fn is_cheap(backend: &WgpuBackend, key_bits: u32, payload: Payload) -> bool {
     let common = matches!((key_bits, payload), (32, Payload::None | Payload::Indices) | (64, Payload::None));
     common || !backend.info().name.contains("llvmpipe")
 }
 
-/// An error as a failure.
+/// Returns the failure of a test for an error of the backend.
 pub(crate) fn failed(error: Error) -> Failed {
     format!("the backend failed: {error}").into()
 }
 
-/// Fails with `what` unless that holds.
+/// Returns the failure `what` unless `holds` is true.
 pub(crate) fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), Failed> {
     if holds { Ok(()) } else { Err(what().into()) }
 }
 
-/// Numbers that look random: the same ones for the same seed (SplitMix64).
+/// Returns a generator of pseudo-random numbers (SplitMix64), which `seed` determines.
 pub(crate) fn random(seed: u64) -> impl FnMut() -> u64 {
     let mut state = seed;
     move || {
@@ -111,7 +110,7 @@ fn check_adapter() -> Result<(), String> {
     let (name, expected_lanes) = match expected.split_once('-') {
         Some(("lavapipe", lanes)) => ("llvmpipe", lanes.parse().map_err(|_| format!("{lanes} lanes"))?),
         None if expected == "swiftshader" => ("SwiftShader", 4),
-        _ => return Err(format!("{expected} is no device that is known here")),
+        _ => return Err(format!("POLYSORT_TEST_DEVICE names an unknown device: {expected}")),
     };
     if !info.name.contains(name) {
         return Err(format!("the adapter is {}, not {expected}", info.name));
@@ -119,7 +118,7 @@ fn check_adapter() -> Result<(), String> {
     if lanes != Some((expected_lanes, expected_lanes)) {
         return Err(format!("subgroups of {lanes:?} lanes instead of {expected_lanes}"));
     }
-    // Older versions end loops early, without a word.
+    // Older versions end some loops early, without an error.
     let mesa = info.driver_info.strip_prefix("Mesa ").and_then(|version| version.split('.').next()?.parse::<u32>().ok());
     if name == "llvmpipe" && mesa.is_none_or(|version| version < 25) {
         return Err(format!("the driver is {}, not Mesa 25 or later", info.driver_info));
@@ -127,6 +126,6 @@ fn check_adapter() -> Result<(), String> {
     let portable = WgpuBackend::open_with(config_without_subgroups()).map_err(|error| error.to_string())?;
     match portable.facts().subgroups {
         None => Ok(()),
-        some => Err(format!("subgroups of {some:?} lanes where none were wanted")),
+        some => Err(format!("subgroups of {some:?} lanes in a configuration without subgroups")),
     }
 }

@@ -1,2 +1,2 @@
-// <simd/simd.h>: all that our kernels need of it is in <metal_stdlib>.
+// <simd/simd.h>: <metal_stdlib> has everything that the kernels need of it.
 #pragma once

@@ -1,6 +1,6 @@
-//! Tests by the kernels of each source.
+//! Runs tests with the kernels of each source.
 
-/// A test of each function, by naga's kernels and by our own.
+/// Defines two tests for each function: with naga's kernels and with the native ones.
 #[macro_export]
 macro_rules! each_source {
     ($($test:ident)*) => {

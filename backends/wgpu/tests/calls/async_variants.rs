@@ -1,4 +1,4 @@
-//! Calls that do not block.
+//! Async variants of calls.
 
 use crate::{keys, open, support};
 use core::pin::pin;
@@ -8,10 +8,10 @@ use polysort_core::{Options, Sort, SortAsync};
 use polysort_wgpu::{Ask, Count, DeviceSorter, SortBuffer};
 use support::{ensure, failed};
 
-/// Enough keys to go up in chunks.
+/// Enough keys that uploads use chunks.
 const LONG: usize = 200_000;
 
-pub(crate) fn same_answers() -> Result<(), Failed> {
+pub(crate) fn same_results() -> Result<(), Failed> {
     let backend = open()?;
     let answers = async {
         for len in [0, 5, 3000, LONG] {
@@ -37,7 +37,7 @@ pub(crate) fn same_answers() -> Result<(), Failed> {
                 assert_eq!(ours.0, theirs.0);
                 let order = backend.argsort_segments_async(&input, &offsets, options).await?;
                 assert_eq!(order, backend.argsort_segments_with(&input, &offsets, options)?);
-                // A key that is mapped on the host, and elements that only it knows how to sort.
+                // Keys that the host maps to words, and elements that the host moves by an argsort.
                 let mut flags: Vec<bool> = input.iter().map(|&key| key > 0.0).collect();
                 backend.sort_async(&mut flags, options).await?;
                 assert_eq!(flags.iter().filter(|&&flag| flag).count(), input.iter().filter(|&&key| key > 0.0).count());
@@ -70,13 +70,13 @@ pub(crate) fn same_answers() -> Result<(), Failed> {
     on_any_thread(answers).map_err(failed)
 }
 
-/// Runs a future that could go from thread to thread.
+/// Runs a future that is `Send`, so that any executor can run it.
 fn on_any_thread<T>(future: impl Future<Output = T> + Send) -> T {
     pollster::block_on(future)
 }
 
-/// While one call waits for the device, others begin; they end in some order.
-pub(crate) fn go_on() -> Result<(), Failed> {
+/// While one call waits for the device, another one begins. They may end in any order.
+pub(crate) fn side_by_side() -> Result<(), Failed> {
     let backend = open()?;
     backend.sort(&mut keys(LONG)).map_err(failed)?;
     let (mut one, mut two) = (keys(LONG), keys(LONG / 2));
@@ -100,11 +100,11 @@ pub(crate) fn go_on() -> Result<(), Failed> {
         Poll::Pending
     }));
     drop((first, second));
-    ensure(waits > 0, || "it never waited".into())?;
+    ensure(waits > 0, || "no call waited".into())?;
     ensure(one.is_sorted() && two.is_sorted(), || "not sorted".into())
 }
 
-pub(crate) fn given_up() -> Result<(), Failed> {
+pub(crate) fn dropped() -> Result<(), Failed> {
     let backend = open()?;
     backend.sort(&mut keys(LONG)).map_err(failed)?;
     for polls in 1..6 {
@@ -119,10 +119,10 @@ pub(crate) fn given_up() -> Result<(), Failed> {
                 std::thread::sleep(std::time::Duration::from_millis(polls));
             }
         }
-        ensure(unsorted == input || unsorted.is_sorted(), || "half sorted".into())?;
+        ensure(unsorted == input || unsorted.is_sorted(), || "the slice is half sorted".into())?;
         let mut next = input.clone();
         backend.sort(&mut next).map_err(failed)?;
-        ensure(next.is_sorted(), || format!("the call after one that was given up at poll {polls}"))?;
+        ensure(next.is_sorted(), || format!("wrong keys after a call that was dropped at poll {polls}"))?;
     }
     Ok(())
 }
