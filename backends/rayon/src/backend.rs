@@ -1,7 +1,7 @@
 //! [`RayonBackend`]: which threads a call gets.
 
 use crate::scratch;
-use crate::threads::Threads;
+use crate::threads::{Threads, within};
 use polysort_core::{AnyOperation, Backend, Error, Limits, Spec, sorts_by_run, with_word};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;
@@ -89,9 +89,9 @@ impl RayonBackend {
         let threads = Threads::worth(nanoseconds, || self.threads());
         match &self.place {
             _ if threads.is_one() => work(threads),
-            Place::Pool(pool) => pool.install(|| work(threads)),
+            Place::Pool(pool) => within(Some(pool), || work(threads)),
             // In a thread of the pool, so that the steps need not enter it one by one.
-            Place::Current => rayon::scope(|_| work(threads)),
+            Place::Current => within(None, || work(threads)),
             Place::Caller => work(Threads::ONE),
         }
     }

@@ -2,6 +2,7 @@
 //! respected by every step, and a call on one thread never meets a pool.
 
 use crate::tuning::{ENTER_NS, THREAD_NS};
+use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
@@ -37,16 +38,24 @@ impl Threads {
 
     /// The results of `work(0)`, `work(1)` and so on, `count` of them.
     pub(crate) fn map<R: Send>(self, count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
+        let work: &(dyn Fn(usize) -> R + Sync) = &work;
         if self.is_one() || count == 1 {
             return (0..count).map(work).collect();
         }
-        (0..count).into_par_iter().with_max_len(1).map(&work).collect()
+        let results: Vec<Mutex<Option<R>>> = (0..count).map(|_| Mutex::new(None)).collect();
+        side_by_side(count, &|index| {
+            let result = work(index);
+            *results[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        });
+        let result = |slot: Mutex<Option<R>>| slot.into_inner().unwrap_or_else(PoisonError::into_inner);
+        results.into_iter().map(|slot| result(slot).expect("each index has run, or its panic goes on")).collect()
     }
 
     /// Does `work` for each of `tasks`: each thread takes the next one when it is done with the last. `state` makes what a thread uses for
     /// all its tasks.
     pub(crate) fn for_each<T: Send, S>(self, tasks: Vec<T>, state: impl Fn() -> S + Sync, work: impl Fn(&mut S, T) + Sync) {
         let workers = self.0.min(tasks.len());
+        let work: &(dyn Fn(&mut S, T) + Sync) = &work;
         if workers <= 1 {
             let mut state = state();
             return tasks.into_iter().for_each(|task| work(&mut state, task));
@@ -54,7 +63,7 @@ impl Threads {
         let tasks = Mutex::new(tasks.into_iter());
         // A panic in `work` does not happen while the lock is held.
         let next = || tasks.lock().unwrap_or_else(PoisonError::into_inner).next();
-        (0..workers).into_par_iter().with_max_len(1).for_each(|_| {
+        side_by_side(workers, &|_| {
             let mut state = state();
             while let Some(task) = next() {
                 work(&mut state, task);
@@ -64,6 +73,58 @@ impl Threads {
 
     /// Does both, `left` on the calling thread.
     pub(crate) fn join<A: Send, B: Send>(self, left: impl FnOnce() -> A + Send, right: impl FnOnce() -> B + Send) -> (A, B) {
-        if self.is_one() { (left(), right()) } else { rayon::join(left, right) }
+        let (mut left, mut right) = (Once::new(left), Once::new(right));
+        if self.is_one() {
+            left.run();
+            right.run();
+        } else {
+            both(&mut || left.run(), &mut || right.run());
+        }
+        (left.result(), right.result())
     }
+}
+
+/// Work that runs once, and its result.
+struct Once<F, R> {
+    work: Option<F>,
+    result: Option<R>,
+}
+
+impl<R, F: FnOnce() -> R> Once<F, R> {
+    fn new(work: F) -> Self {
+        Self { work: Some(work), result: None }
+    }
+
+    fn run(&mut self) {
+        self.result = self.work.take().map(|work| work());
+    }
+
+    fn result(self) -> R {
+        self.result.expect("it has run, or its panic goes on")
+    }
+}
+
+// Rayon's own functions are compiled for each closure that they get, which made up more than half of this crate's code. So they get one
+// closure each.
+
+/// Does `work(0)`, `work(1)` and so on, `count` of them, on as many threads as are free.
+fn side_by_side(count: usize, work: &(dyn Fn(usize) + Sync)) {
+    (0..count).into_par_iter().with_max_len(1).for_each(work);
+}
+
+/// Does both, `left` on the calling thread.
+fn both(left: &mut (dyn FnMut() + Send), right: &mut (dyn FnMut() + Send)) {
+    rayon::join(left, right);
+}
+
+/// Does `work` on a thread of `pool`, or of the pool that the calling thread belongs to.
+pub(crate) fn within(pool: Option<&ThreadPool>, work: impl FnOnce() + Send) {
+    fn within(pool: Option<&ThreadPool>, work: &mut (dyn FnMut() + Send)) {
+        match pool {
+            Some(pool) => pool.install(work),
+            None => rayon::scope(|_| work()),
+        }
+    }
+    let mut work = Once::new(work);
+    within(pool, &mut || work.run());
 }
