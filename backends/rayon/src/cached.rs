@@ -3,7 +3,7 @@
 //! ```text
 //! choose a digit       from a sample                                  digit.rs
 //! count, scatter       into scratch, stably                           scatter.rs
-//! for each bucket      a network, written where it belongs            columns.rs, simd/
+//! for each bucket      a network, written where it belongs            few.rs, simd/
 //! ```
 //!
 //! Stable sorts of fewer records take two passes instead ([`passes`]).
@@ -11,17 +11,18 @@
 //! What makes it fast: a pass costs about as much as two levels of a quicksort and does the work of six to eleven; networks cost little
 //! for few keys, and nothing depends on what the keys are like. A bucket that came out large is sorted in the same way.
 
-use crate::columns::{Columns, Key, Network, Source};
 use crate::digit::{Classify, Digit, DigitBits};
+use crate::few::{Network, SortFew};
 use crate::passes;
 use crate::scatter::{Counters, MAX_DIGITS, count, place};
 use crate::scratch::Scratch;
+use crate::source::{Key, Source};
 use crate::threads::Threads;
 use crate::tuning::{BUCKETS_OF_FEW, PASS_BITS};
 use crate::window::Window;
 
 /// Sorts `columns`, stably by `window`, with as much scratch. `even` as in [`Digit::choose`].
-pub(crate) fn sort<C: Columns>(network: Network, mut columns: C, scratch: &mut [C::Record], window: Window, even: bool) {
+pub(crate) fn sort<C: SortFew>(network: Network, mut columns: C, scratch: &mut [C::Record], window: Window, even: bool) {
     if columns.len() <= C::few(network) {
         return columns.sort_few(network, window);
     }
@@ -39,7 +40,7 @@ pub(crate) fn sort<C: Columns>(network: Network, mut columns: C, scratch: &mut [
 }
 
 /// As [`sort`], but of `records`, which are written to `columns`.
-pub(crate) fn sort_into<C: Columns>(
+pub(crate) fn sort_into<C: SortFew>(
     network: Network,
     records: &[C::Record],
     mut columns: C,
@@ -62,13 +63,13 @@ pub(crate) fn sort_into<C: Columns>(
 }
 
 /// Whether two passes are faster than a partition and tickets for so many records.
-fn suits_passes<C: Columns>(network: Network, len: usize) -> bool {
+fn suits_passes<C: SortFew>(network: Network, len: usize) -> bool {
     C::has_tickets(network) && len <= passes::MAX
 }
 
 /// Bits of a digit that leaves as few records of `len` in a bucket as networks sort best; of uneven records, as many as counters cost little
 /// beside the records.
-fn pass_bits<C: Columns>(network: Network, len: usize) -> DigitBits {
+fn pass_bits<C: SortFew>(network: Network, len: usize) -> DigitBits {
     let bucket = (C::few(network) / BUCKETS_OF_FEW).max(1);
     let bits = |buckets: usize| buckets.next_power_of_two().ilog2().clamp(1, PASS_BITS);
     DigitBits { few: bits(len.div_ceil(bucket)), many: bits(len / 2) }
@@ -108,7 +109,7 @@ fn partition_by<S: Source + ?Sized>(
 }
 
 /// Sorts each bucket of a partition into its part of `columns`.
-fn finish<C: Columns>(network: Network, columns: C, records: &mut [C::Record], digit: Digit<Key<C>>, ends: &Counters) {
+fn finish<C: SortFew>(network: Network, columns: C, records: &mut [C::Record], digit: Digit<Key<C>>, ends: &Counters) {
     let (few, len) = (C::few(network), records.len());
     let (mut columns, mut records, mut start) = (columns, records, 0);
     for (at, &end) in ends[..digit.count].iter().enumerate() {

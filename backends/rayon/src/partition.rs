@@ -10,9 +10,9 @@
 //! buckets  |---0--| |1| |2| |------3------|       left to sort: two bits more, none, none, …
 //! ```
 
-use crate::columns::{Key, Source};
 use crate::digit::{Bits, Clamped, Classify, Digit, DigitBits};
 use crate::scatter::{Counters, MAX_DIGITS, Places, block, count, scatter_chunk, stream_chunk};
+use crate::source::{Key, Source};
 use crate::threads::Threads;
 use crate::tuning::{BUCKETS_A_THREAD, COUNTED_BITS, MAX_BUCKETS, SHARE_BYTES, STREAM_BLOCKS, tuning};
 use crate::window::Window;

@@ -5,10 +5,13 @@ use polysort_rayon::RayonBackend;
 
 const LEN: u32 = 300_000;
 
+/// A key of an index, and of the index's bits in disorder.
+type Key = fn(u32, u32) -> u32;
+
 /// Keys that each take another way through the sorts.
 fn patterns() -> Vec<(&'static str, Vec<u32>)> {
     let spread = |i: u32| i.wrapping_mul(0x9e37_79b9).rotate_left(13).wrapping_mul(0x85eb_ca6b);
-    let patterns: [(&str, fn(u32, u32) -> u32); 8] = [
+    let patterns: [(&str, Key); 8] = [
         ("even", |_, spread| spread),
         ("ascending", |i, _| i),
         ("descending in pairs", |i, _| (LEN - i) / 2),
