@@ -16,6 +16,8 @@ mod columns;
 mod counting;
 mod digit;
 mod few;
+#[cfg(test)]
+mod fuzz;
 mod machine;
 mod merge;
 mod msd;

@@ -19,14 +19,12 @@ use crate::threads::Threads;
 use crate::window::Window;
 use num_traits::Zero;
 
-/// Bits of a digit, at most.
+/// Bits of a digit of even keys, at most.
 const DIGIT_BITS: u32 = 10;
 
-/// A counter for each digit.
-type Counters = [u32; 1 << DIGIT_BITS];
-
-/// Passes over uneven keys, at most.
-const MOST_PASSES: u32 = 4;
+/// Bits of a digit of uneven keys, at most, and the most passes over them.
+const UNEVEN_DIGIT_BITS: u32 = 11;
+const UNEVEN_PASSES: u32 = 4;
 
 /// Bits beyond the logarithm of the length that two passes sort by: one record in `2^SLACK_BITS` of even keys is left to insertions.
 const SLACK_BITS: u32 = 5;
@@ -34,14 +32,17 @@ const SLACK_BITS: u32 = 5;
 /// The longest slice that two digits suffice for.
 pub(crate) const MAX: usize = 1 << (2 * DIGIT_BITS - SLACK_BITS);
 
-/// A digit may have this many times the pairs of equal records that even keys have.
-const UNEVEN: u64 = 4;
+/// Bits that a digit may lose before its keys count as uneven.
+const LOST_BITS: u32 = 2;
+
+/// Bits that passes make up for, at most. Keys that lose more are nearly all alike in the digit, and a partition by the bits below is faster.
+const MOST_LOST_BITS: u32 = 5;
 
 /// A run of equal records is sorted by insertion up to this length.
 const INSERTION: usize = 24;
 
 /// Sorts the records of `source`, at most [`MAX`], stably by `window` into `sorted`, by way of `room`; both are as long. Returns false, and
-/// leaves both as they were, if so few bits differ that one pass is enough.
+/// leaves both as they were, if so few bits differ that one pass is enough, or if nearly all keys share their top bits.
 pub(crate) fn sort_into<S: Source + ?Sized>(
     source: &S,
     window: Window,
@@ -56,15 +57,19 @@ pub(crate) fn sort_into<S: Source + ?Sized>(
     let mut top = window.top((len_bits + SLACK_BITS).min(2 * DIGIT_BITS));
     let high = top.top(top.width() / 2);
     let digits = [Bits::of(top.below(high)), Bits::of(high)];
-    let mut counters: [Counters; 2] = [[0; 1 << DIGIT_BITS]; 2];
+    let mut counters = [[0; 1 << DIGIT_BITS]; 2];
     source.read_keys(0..source.len(), |keys| {
         for (counters, digit) in counters.iter_mut().zip(digits) {
             count(keys, digit, counters);
         }
     });
     let [lows, highs] = &mut counters;
-    if top != window && is_uneven(&highs[..digits[1].count()], source.len()) {
-        top = window.top(MOST_PASSES * DIGIT_BITS);
+    let lost_bits = lost_bits(&highs[..digits[1].count()], source.len());
+    if top != window && lost_bits > MOST_LOST_BITS {
+        return false;
+    }
+    if top != window && lost_bits > 0 {
+        top = window.top((top.width() + lost_bits).min(UNEVEN_PASSES * UNEVEN_DIGIT_BITS));
         sort_by(source, top, room, sorted);
     } else {
         to_starts(&mut lows[..digits[0].count()]);
@@ -78,7 +83,7 @@ pub(crate) fn sort_into<S: Source + ?Sized>(
 
 /// Sorts the records of `source` stably by `window` into `sorted`, by way of `room`, with as many passes as it takes.
 fn sort_by<S: Source + ?Sized>(source: &S, window: Window, room: &mut [S::Record], sorted: &mut [S::Record]) {
-    let passes = window.width().div_ceil(DIGIT_BITS);
+    let passes = window.width().div_ceil(UNEVEN_DIGIT_BITS);
     let bound = |pass: u32| window.low + window.width() * pass / passes;
     let digit = |pass: u32| Bits::of(Window { low: bound(pass), high: bound(pass + 1) });
     // The last pass ends in `sorted`.
@@ -92,17 +97,17 @@ fn sort_by<S: Source + ?Sized>(source: &S, window: Window, room: &mut [S::Record
 
 /// Moves each record of `source` behind those of a smaller digit and those of the same digit before it.
 fn pass<S: Source + ?Sized>(source: &S, digit: Bits, to: &mut [S::Record]) {
-    let mut counters: Counters = [0; 1 << DIGIT_BITS];
+    let mut counters = [0; 1 << UNEVEN_DIGIT_BITS];
     source.read_keys(0..source.len(), |keys| count(keys, digit, &mut counters));
     to_starts(&mut counters[..digit.count()]);
     source.read(0..source.len(), |records| place(records, digit, &mut counters, to));
 }
 
-/// Whether records crowd few of the digits that `counts` counts.
-fn is_uneven(counts: &[u32], len: usize) -> bool {
+/// By how many bits more than [`LOST_BITS`] the digit that `counts` counts tells less than one of even keys does (its Rényi entropy of order 2).
+fn lost_bits(counts: &[u32], len: usize) -> u32 {
     let pairs: u64 = counts.iter().map(|&count| u64::from(count) * u64::from(count)).sum();
-    let len = len as u64;
-    pairs > len + UNEVEN * len * len / counts.len() as u64
+    let told = (len as u64 * len as u64 / pairs).ilog2();
+    counts.len().min(len).ilog2().saturating_sub(told + LOST_BITS)
 }
 
 /// Turns counts into their exclusive sums.
