@@ -6,7 +6,7 @@
 # Two programs at a time, each in a process of its own with a limit of time: a kernel that hangs cannot be stopped otherwise.
 # The time goes into compiling kernels; Mesa keeps them for the next run. lavapipe-4, where that takes the least, runs the conformance suite
 # of all keys, lavapipe-8 and lavapipe-16 that of some. With --quick, lavapipe-4 leaves out keys whose kernels others have as well, lavapipe-8
-# the calls and what is without look-back, lavapipe-16 all but the sorts of the look-back's test and of faults, and
+# the calls, calls side by side and what is without look-back, lavapipe-16 all but the sorts of the look-back's test and of faults, and
 # SwiftShader, which compiles at once, runs what is without subgroups and each kernel by itself; vector search runs on lavapipe-8 and, in
 # pages, on SwiftShader.
 set -euo pipefail
@@ -33,6 +33,7 @@ run_program() {
     log=$logs/$device-$name.log
     case $quick$device$name in
     yeslavapipe-*wgpu_kernels | yeslavapipe-4wgpu_vectors) return ;;
+    yeslavapipe-8wgpu_side_by_side | yeslavapipe-16wgpu_side_by_side) return ;;
     yeslavapipe-8wgpu_calls | yeslavapipe-16wgpu_vectors | yeslavapipe-16wgpu_calls | yeslavapipe-16wgpu_conformance) return ;;
     # Keys whose kernels others have as well; and what SwiftShader or lavapipe-8 does.
     yeslavapipe-4wgpu_conformance)

@@ -1,7 +1,13 @@
 #!/usr/bin/env bash
-# Everything that must hold, on a bare Debian or Ubuntu machine with cargo of rustup: sets up what it needs, then checks and tests.
+# Checks and tests on a bare Debian or Ubuntu machine with cargo of rustup. Installs what it needs first.
+#
+#   scripts/test.sh           all, but for what --full adds
+#   scripts/test.sh --cpu     what needs no GPU and no wgpu
+#   scripts/test.sh --full    also every GPU test on every software GPU, and WebGPU in a browser
 set -euo pipefail
 cd "$(dirname "$0")/.."
+mode=${1-}
+case $mode in "" | --cpu | --full) ;; *) echo "usage: scripts/test.sh [--cpu | --full]" >&2; exit 2 ;; esac
 
 step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
 
@@ -11,6 +17,19 @@ command -v cargo >/dev/null || { echo "no cargo: get Rust from https://rustup.rs
 scripts/apt.sh g++ libc6-dev clang binutils
 cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
+
+if [ "$mode" = --cpu ]; then
+    cpu=(-p polysort-core -p polysort-rayon -p polysort-vector -p polysort-shaders -p polysort-kit)
+    facade=(-p polysort --no-default-features --features rayon,vector,calibration)
+    step "format and lints"
+    cargo fmt --all --check
+    cargo clippy "${cpu[@]}" --all-targets --quiet -- -D warnings
+    step "tests"
+    cargo test "${cpu[@]}" --quiet
+    cargo test "${facade[@]}" --lib --tests --quiet
+    printf '\nnot run: the GPU backend, Metal kernels on the CPU, the command line, models, other systems. All else passed in %s s\n' "$SECONDS"
+    exit
+fi
 tests=$(mktemp) sanitized=$(mktemp) gpu=$(mktemp)
 trap 'rm -f "$tests" "$sanitized" "$gpu"' EXIT
 
@@ -32,7 +51,7 @@ fi
 cargo test --workspace --doc --quiet 2>&1 | tee -a "$tests"
 
 step "GPU tests on software Vulkan"
-scripts/test-gpu.sh --quick 2>&1 | tee -a "$gpu"
+if [ "$mode" = --full ]; then scripts/test-gpu.sh; else scripts/test-gpu.sh --quick; fi 2>&1 | tee -a "$gpu"
 
 step "type check for macOS"
 scripts/check-mac.sh
@@ -58,6 +77,11 @@ RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 step "packages"
 cargo package --workspace --exclude polysort-benches --exclude polysort-msl --exclude polysort-web --allow-dirty --quiet --no-verify
 
+if [ "$mode" = --full ]; then
+    step "WebGPU in a browser"
+    scripts/test-web.sh
+fi
+
 step "the demo"
 # As the tests were built: what is for release differs in speed.
 target/debug/polysort demo --quick
@@ -73,4 +97,7 @@ printf 'tests: %s; under the address sanitizer: %s\n' "$(count "$tests")" "$(cou
 printf 'on GPUs:\n%s\n' "$(tail -n 8 "$gpu")"
 printf 'backends that opened on this machine:\n'
 target/debug/polysort devices
+printf 'not run:\n'
+[ "$mode" = --full ] || printf '  what --full adds: the longer GPU tests, WebGPU in a browser (scripts/test-web.sh)\n'
+printf '  real GPUs: scripts/test-gpu.sh tests software Vulkan; MetalBackend on a Mac: scripts/test-metal.sh; Windows\n'
 printf '\nall of it passed in %s s\n' "$SECONDS"

@@ -1,11 +1,12 @@
-// Counts, for the buckets of a batch and each digit but the highest, how many keys have a smaller one, in one read.
+// Counts the lower digits of the buckets of a batch, bucket by bucket, with one read of the keys.
 //
-// in       batch; sort; state: the schedule; keys_from: what the partition wrote
-// in, out  table: the tiles, and the counts, which grow from zero
-// out      status: zero for the tiles of the batch, counted from its first
-// launch   any number of groups of RADIX threads, which share out the tiles
-// does     nothing if no passes follow the partition. Each tile adds its sums over smaller digits: the sum of all such sums is that of the
-//          bucket.
+// in       batch: the number of the batch; sort; state: the schedule; keys_from: what the partition wrote
+// in, out  table: the batch and its tiles; word smaller_at(bucket, d) + v, from 0 on, grows by the bucket's keys whose
+//          digit `d` is below `v`
+// out      status: RADIX words for each tile of the batch, all 0
+// launch   any number of threadgroups of RADIX threads, which share the tiles
+// does     Returns if no pass follows the partition. Each tile adds its own prefix sums over the values of a digit: the
+//          sum of those of all tiles is that of the bucket.
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void bucket_histogram(
     constant Number& batch [[buffer(0)]],
@@ -38,7 +39,7 @@
         const uint present = load(found + 1u);
         for (uint start = 0u; start < present; start += GROUP * BATCH) {
             Key keys[BATCH];
-            // All loads at once: none waits for another.
+            // The thread loads all keys before it counts them: the loads do not wait for each other.
 #pragma unroll
             for (uint k = 0u; k < BATCH; k++) {
                 keys[k] = keys_from[first + min(start + k * GROUP + index, present - 1u)];

@@ -1,11 +1,17 @@
-// One pass over the buckets of a batch by one of the lower digits, each bucket by itself, in one read and one write of the keys.
+// Sorts each bucket of a batch by one of the lower digits, stably. It reads and writes each key once.
 //
-// in       slot: which pass this is, 1 the first; batch; sort; state: the schedule; keys_from, values_from: a pass never writes them
-// in, out  table: tiles and counts, and the tickets; status: all zero for the tiles of the batch before
-// out      keys_to, values_to; status_next: all zero for these tiles, for the next pass
-// launch   any number of groups: they take tiles until none of the batch is left; those of passes that are not scheduled leave at once
-// does     Tiles are taken by ticket, so that the tiles before one's own have started, and swept: see the part of that name. A bucket is a
-//          chain of its own. Tiles are counted from the first of the batch, so that all batches use the same status words.
+// in       slot: the number of the pass (the hybrid's partition is pass 0); batch: the number of the batch; sort;
+//          state: the schedule; table: tiles and counts; keys_from, values_from: the keys and values, which nothing
+//          writes during the pass
+// in, out  table: the ticket of this pass in the batch's record, from 0 on; status: RADIX words for each tile of the
+//          batch, all 0 before; state: STATE_RECOUNTS grows by the tiles that were counted on behalf of others
+// out      keys_to, values_to: the keys and values of the batch; status_next: RADIX words for each tile of the batch,
+//          all 0, for the next pass
+// launch   any number of threadgroups; they take tiles of the batch until none is left. If the pass is not scheduled,
+//          they return
+// does     A threadgroup takes the next tile by a ticket, and moves it: see parts/sweep.metal. So the tiles before it
+//          have been taken. Each bucket is a chain. The number of a tile counts from the first of the batch: all
+//          batches use the same status words.
 // needs    simdgroups of 32 lanes; fewer than 2^30 keys
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void bucket_sweep(
@@ -28,7 +34,7 @@
     threadgroup atomic_uint board[BOARD];
     threadgroup atomic_uint offsets[RADIX];
     threadgroup uint sums[ROW_SUMS];
-    // The tile, counted from the first of the batch, and what the table says of it.
+    // The number of the tile, from the first of the batch, and the tile's record in the table.
     threadgroup uint ticket;
     threadgroup uint4 row;
     threadgroup atomic_uint missing;
@@ -41,8 +47,9 @@
     const Shared shared = Shared{board, offsets, sums, &missing};
     const uint digit_index = scheduled(slot.value - 1u, state);
     const Digit digit = digit_at(digit_index, sort);
-    // The sort ends in one buffer. In the other, what is there after the partition is read once, and then a batch needs room for itself
-    // alone: at the start, where no key is that has not been read, and no other batch's result.
+    // The last pass writes its result to one buffer. In the other one, the first pass over a batch reads what the
+    // partition has left; after that, the batch only needs room for itself, and takes it at the start of the buffer.
+    // All keys that lay there have been read, and no result of another batch lies there.
     const bool is_odd = (slot.value & 1u) != 0u;
     const bool ends_here = (sort_passes - 1u - slot.value) % 2u == 0u;
     device atomic_uint* batch_row = table + batch_at(batch.value);

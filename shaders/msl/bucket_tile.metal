@@ -1,11 +1,14 @@
-// Sorts the buckets that are small by all of the lower digits, each in one group, in one read and one write of the keys.
+// Sorts the small buckets by all of their lower digits, with one read and one write of each key. One threadgroup sorts
+// one bucket.
 //
-// in       sort; state: count, schedule, and the histogram of the digit that keys are partitioned by; keys_scratch, values_scratch: what
-//          the partition wrote
-// out      keys_home, values_home; or the scratch, if the sort ends there
-// launch   one group for each bucket; those of buckets of more than SMALL_BUCKET keys leave at once, all if no passes follow the partition
-// does     As single_tile: each thread holds as many keys as it takes for all to be held.
-// needs    that nothing has been written where buckets lie in the scratch since the partition; simdgroups of 32 lanes
+// in       sort; state: the number of keys, the schedule, and the scanned histogram of the partition's digit;
+//          keys_scratch, values_scratch: what the partition wrote
+// out      keys_home, values_home: the sorted buckets, if the sort has an even number of passes; else keys_scratch,
+//          values_scratch
+// launch   RADIX threadgroups. Threadgroup `b` sorts bucket `b`, and returns if that has more than SMALL_BUCKET keys,
+//          or if no pass follows the partition
+// does     see single_tile: each thread holds as many keys as it takes to hold all
+// needs    the buckets in the scratch as the partition left them; simdgroups of 32 lanes
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void bucket_tile(
     constant Sort& sort [[buffer(0)]],
@@ -39,7 +42,7 @@
 #if VALUES
     uint positions[KEYS];
 #endif
-    // The last key stands for those that are absent: no load waits for a branch.
+    // Items past the last key repeat that key: no load waits for a branch.
 #pragma unroll
     for (uint item = 0u; item < KEYS; item++) {
         if (item < me.held) {
@@ -69,7 +72,7 @@
     }
     device Value* values_to = (ends_home ? values_home + sort.values_home : values_scratch) + first;
 #endif
-    // All is read before any is written.
+    // The threadgroup reads everything before it writes anything.
     threadgroup_barrier(mem_flags::mem_device);
     device Key* keys_to = (ends_home ? keys_home + sort.keys_home : keys_scratch) + first;
 #pragma unroll

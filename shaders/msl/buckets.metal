@@ -1,13 +1,14 @@
-// Cuts the buckets of a partition into tiles, and puts buckets that start close together into one batch.
+// Cuts the buckets of a partition into tiles, and collects neighboring buckets in batches.
 //
-// in       sort; state: count, schedule, and the histogram of the digit that keys are partitioned by
-// out      table: tiles and batches; tickets and counts zero
-// launch   any number of groups of RADIX threads, which share out the table
-// does     nothing if no passes follow the partition. Buckets of up to SMALL_BUCKET keys have no tiles. A bucket belongs to the batch of number
-//          start / BATCH_KEYS: as none starts after the end of all keys, there are as many batches as that leaves, some of them empty. A batch
-//          is no larger than BATCH_KEYS and its last bucket.
+// in       sort; state: the number of keys, the schedule, and the scanned histogram of the partition's digit
+// out      table: all of it (see parts/bucket_table.metal); counts and tickets are 0
+// launch   any number of threadgroups of RADIX threads, which share the table
+// does     Returns if no pass follows the partition. Buckets of up to SMALL_BUCKET keys get no tiles: bucket_tile has
+//          sorted them. A bucket that starts at key `s` belongs to batch s / BATCH_KEYS. So there are at most keys /
+//          BATCH_KEYS batches, rounded up, and some may be empty. Only its last bucket can make a batch larger than
+//          BATCH_KEYS.
 
-// The first of `count` rising numbers that is not below `bound`, or `count`.
+// Returns the index of the first of `count` ascending numbers that is not below `bound`, or `count`.
 inline uint first_from(const threadgroup uint* numbers, uint count, uint bound) {
     uint low = 0u;
     uint high = count;
@@ -31,7 +32,7 @@ inline uint first_from(const threadgroup uint* numbers, uint count, uint bound) 
     uint simdgroup [[simdgroup_index_in_threadgroup]],
     uint3 group_id [[threadgroup_position_in_grid]],
     uint3 groups [[threadgroups_per_grid]]) {
-    // Where each bucket starts, and the tiles before it; then the ends of both.
+    // Where each bucket starts, and the tiles before it. The last words are the ends of both.
     threadgroup uint starts[RADIX + 1u];
     threadgroup uint tiles[RADIX + 1u];
     threadgroup uint sums[SIMDGROUPS];
@@ -43,7 +44,7 @@ inline uint first_from(const threadgroup uint* numbers, uint count, uint bound) 
     const uint keys = load(state + STATE_COUNT);
     const uint start = load(histogram + index);
     const uint end = index == RADIX - 1u ? keys : load(histogram + index + 1u);
-    // One group has sorted a small bucket: there are no tiles of it.
+    // bucket_tile has sorted the small buckets: they have no tiles.
     const uint own = end - start <= SMALL_BUCKET ? 0u : (end - start + TILE - 1u) / TILE;
     const uint before = sums_before(simdgroup, lane, own, sums).x;
     starts[index] = start;
@@ -60,7 +61,7 @@ inline uint first_from(const threadgroup uint* numbers, uint count, uint bound) 
         table[i] = 0u;
     }
     for (uint i = first; i < tiles[RADIX]; i += threads) {
-        // The last bucket whose tiles start there, or before: those without any come first.
+        // The last bucket whose tiles start at tile `i` or before. Buckets without tiles come before it.
         const uint bucket = first_from(tiles, RADIX + 1u, i + 1u) - 1u;
         const uint key = starts[bucket] + (i - tiles[bucket]) * TILE;
         const uint at = tile_at(i, sort);

@@ -1,9 +1,10 @@
-// Copies words, if the schedule asks for it.
+// Copies elements, if the copy is scheduled.
 //
-// in       when: COPY_ODD after an odd number of passes, COPY_EVEN after an even one, COPY_ALWAYS; width: words of an element;
-//          from_first, to_first: where the elements start, in words; state: count and schedule; words_from
-// out      words_to
-// launch   any groups: they take turns at COPY_TILE words
+// in       when: COPY_ODD (copy after an odd number of passes), COPY_EVEN (after an even one) or COPY_ALWAYS; width:
+//          words of an element; from_first, to_first: the first words; state: the number of elements and the schedule;
+//          words_from
+// out      words_to: elements * width words from to_first on
+// launch   any number of threadgroups, which share the words by COPY_TILE
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void copy(
     constant Number& when [[buffer(0)]],

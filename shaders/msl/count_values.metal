@@ -1,21 +1,22 @@
-// Counts how many keys of 8 or 16 bits there are of each value.
+// Counts how many keys of 8 or 16 bits have each value.
 //
-// in       sort; keys_from: packed
-// in, out  state: the numbers of keys of each value grow
-// launch   teams of SPANS groups, one or more
-// does     A team reads a share of the keys, and each of its groups counts the values of one span, as they lie. Of 8 bits, each has COLUMNS
-//          counters, so that lanes that count side by side do not wait for each other. Of 16 bits, two share a word: whoever finds a half of
-//          it half full moves that to the state, long before it overflows.
+// in       sort; state: the number of keys; keys_from: packed keys, from key sort.packed_first on
+// in, out  state: word STATE_VALUES + v grows by the keys with value `v`, the values in the sort's order
+// launch   one or more teams of SPANS threadgroups
+// does     The teams share the keys. A team has a threadgroup for each span of values: it reads all keys of the team
+//          and counts those of its span. For 8 bits, each value has COLUMNS counters, so that neighboring lanes do not
+//          wait for each other. For 16 bits, two counters share a word. A thread that finds a counter half full adds
+//          both to the state and clears them, long before one overflows.
 
-// Words of the keys that a group reads at a time.
+// The words of keys that a threadgroup reads at a time.
 #define SHARE (GROUP * BATCH)
 
 #if HALVES
-// Values of a span.
+// The values of a span.
 #define SPAN (2u * COUNTERS)
 #define BOTH_HALF_FULL 0x80008000u
 #else
-// Counters of each value.
+// The counters of each value.
 #define COLUMNS (COUNTERS / RADIX)
 #endif
 
@@ -25,7 +26,7 @@ inline void add(uint raw, uint found, device atomic_uint* state, constant Sort& 
     }
 }
 
-// Adds the halves of a word of counters to the state.
+// Adds the two counts of a word of counters to the state.
 inline void add_halves(uint raw, uint found, device atomic_uint* state, constant Sort& sort) {
     add(raw, found & 0xffffu, state, sort);
     add(raw + 1u, found >> 16u, state, sort);
@@ -60,7 +61,7 @@ inline void add_halves(uint raw, uint found, device atomic_uint* state, constant
     for (uint first = team * SHARE; first <= end; first += teams * SHARE) {
         for (uint k = 0u; k < BATCH; k++) {
             const uint i = first + k * GROUP + index;
-            // The last word may not be full.
+            // The last word may be full only in part.
             const uint present = i < end ? KEYS_PER_WORD : i == end && team < teams ? keys % KEYS_PER_WORD : 0u;
             const uint word = present > 0u ? source[i] : 0u;
             for (uint j = 0u; j < present; j++) {
@@ -70,7 +71,7 @@ inline void add_halves(uint raw, uint found, device atomic_uint* state, constant
                 if (place < SPAN) {
                     threadgroup atomic_uint* at = counts + place / 2u;
                     const uint before = atomic_fetch_add_explicit(at, 1u << (16u * (place % 2u)), memory_order_relaxed);
-                    // Of all that find halves that are half full, the first moves them.
+                    // Several threads may find the counters half full: the first one moves them.
                     if ((before & BOTH_HALF_FULL) != 0u) {
                         const uint full = atomic_fetch_and_explicit(at, ~BOTH_HALF_FULL, memory_order_relaxed);
                         add_halves(least + place / 2u * 2u, full & BOTH_HALF_FULL, state, sort);

@@ -1,12 +1,14 @@
-// Writes keys of 8 or 16 bits in order, from how many there are of each value. Bytes past the last key stay as they are.
+// Writes keys of 8 or 16 bits in order, from the counts of their values.
 //
-// in       sort; state: count, the numbers of keys in blocks, and in a block below each value
-// out      keys_to: packed
-// launch   groups of COPY_TILE words each, at least as many as that takes, of VALUE_BLOCK threads
+// in       sort; state: the number of keys, the number of keys of each block, and for each value the number of keys
+//          with smaller values of its block
+// out      keys_to: packed keys, from key sort.packed_first on. Bytes past the last key stay as they are
+// launch   at least packed words / COPY_TILE threadgroups of VALUE_BLOCK threads, rounded up; each writes COPY_TILE
+//          packed words
 
 constant uint IN_ALL_PLACES = 0xffffffffu / VALUE_MASK;
 
-// Where the keys of a value start.
+// Returns where the keys with a value start.
 inline uint start_of(uint value, const device uint* state, threadgroup uint* block_starts) {
     return block_starts[value / VALUE_BLOCK] + state[STATE_VALUES + value];
 }
@@ -15,8 +17,8 @@ inline bool starts_by(uint position, uint value, const device uint* state, threa
     return value < RADIX && start_of(value, state, block_starts) <= position;
 }
 
-// The value of the key at a position, the last one that starts there or before, if it is `least` or larger: by steps that double until they
-// go too far, and then halve. The next one mostly is not far.
+// Returns the value of the key at a position, which must be `least` or larger: the last value whose keys start there or
+// before. The next value is mostly near: the steps double until they go too far, and then halve.
 inline uint value_at(uint position, uint least, const device uint* state, threadgroup uint* block_starts) {
     uint value = least;
     uint step = 1u;
@@ -50,7 +52,7 @@ inline uint value_at(uint position, uint least, const device uint* state, thread
     const uint keys = state[STATE_COUNT];
     const uint words = (keys + KEYS_PER_WORD - 1u) / KEYS_PER_WORD;
     const uint first = group_index(group_id, groups) * COPY_TILE;
-    // The value that the thread is at, its key in all places of a word, and where those of it end.
+    // The value that the thread has come to, and a word full of its key. `end` is where the keys with this value end.
     uint value = 0u;
     uint alike = 0u;
     uint end = 0u;
@@ -58,7 +60,7 @@ inline uint value_at(uint position, uint least, const device uint* state, thread
         const uint position = i * KEYS_PER_WORD;
         const uint at = sort.packed_first / KEYS_PER_WORD + i;
         uint packed = alike;
-        // Else the whole word is of this value.
+        // Otherwise all keys of the word have this value.
         if (end < position + KEYS_PER_WORD) {
             const uint present = min(keys - position, KEYS_PER_WORD);
             packed = 0u;

@@ -1,11 +1,12 @@
-// Counts the keys of each value of every digit, in one read, and finds out whether they are in order already.
+// Counts the values of every digit, with one read of the keys. Finds out whether the keys are in order already.
 //
-// in       sort; keys_from: the source
-// in, out  state: its histogram grows, DESCENTS is set if any key is smaller than the one before it
-// out      status: zero, for the first pass
-// launch   groups of HISTOGRAM_TILE keys each, at least as many as that takes
+// in       sort; state: word STATE_COUNT, the number of keys; keys_from: the source
+// in, out  state: word STATE_HISTOGRAM + d * RADIX + v grows by the keys whose digit `d` is `v`; word STATE_DESCENTS
+//          becomes 1 if any key is smaller than the key before it
+// out      status: RADIX words for each tile of the first pass, all 0 (with STATUS)
+// launch   at least keys / HISTOGRAM_TILE threadgroups, rounded up; each counts HISTOGRAM_TILE keys
 
-// Whether one key sorts before another.
+// Returns whether `one` goes before `other` in the sort's order.
 inline bool is_before(Key one, Key other, constant Sort& sort) {
     bool before = false;
 #pragma unroll
@@ -29,7 +30,7 @@ inline bool is_before(Key one, Key other, constant Sort& sort) {
     uint3 groups [[threadgroups_per_grid]]) {
     threadgroup atomic_uint counts[SLOTS];
     threadgroup atomic_uint descents;
-    // Keys, and whether descents were found already: the same for all threads.
+    // The number of keys, and whether a descent has been found already: the same for all threads.
     threadgroup uint2 work;
 
     const uint group = group_index(group_id, groups);
@@ -49,7 +50,7 @@ inline bool is_before(Key one, Key other, constant Sort& sort) {
         return;
     }
 #if STATUS
-    // The groups share out the tiles.
+    // The threadgroups share the tiles.
     const uint tiles = (keys + TILE - 1u) / TILE;
     const uint sharers = (keys + HISTOGRAM_TILE - 1u) / HISTOGRAM_TILE;
     for (uint i = group * GROUP + index; i < tiles * RADIX; i += sharers * GROUP) {
@@ -61,7 +62,7 @@ inline bool is_before(Key one, Key other, constant Sort& sort) {
     bool descends = known_descents;
     for (uint start = 0u; start < present; start += GROUP * BATCH) {
         Key batch[BATCH];
-        // All loads at once: none waits for another.
+        // The thread loads all keys before it counts them: the loads do not wait for each other.
 #pragma unroll
         for (uint k = 0u; k < BATCH; k++) {
             batch[k] = source_key(keys_from, first + min(start + k * GROUP + index, present - 1u), sort);
@@ -72,7 +73,7 @@ inline bool is_before(Key one, Key other, constant Sort& sort) {
                 count_digits(batch[k], sort.digit_count, counts, sort);
             }
         }
-        // One descent is enough.
+        // One descent is enough: a thread stops looking once it knows of one.
         if (!descends) {
 #pragma unroll
             for (uint k = 0u; k < BATCH; k++) {

@@ -1,8 +1,8 @@
-// Writes 0, 1, 2, …: the permutation of keys that need no pass.
+// Writes the permutation 0, 1, 2, … if the sort needs no pass.
 //
-// in       sort; state: count and schedule
-// out      indices_to
-// launch   groups of COPY_TILE indices each, at least as many as that takes
+// in       sort; state: the number of keys and the schedule
+// out      indices_to: a word for each key, from sort.values_home on
+// launch   at least keys / COPY_TILE threadgroups, rounded up; each writes COPY_TILE indices
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void identity(
     constant Sort& sort [[buffer(0)]],

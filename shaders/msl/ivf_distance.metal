@@ -1,19 +1,20 @@
-// How far each candidate is from its query, and in which slot it lies.
+// Computes the distance of each candidate from its query, and looks up its slot.
 //
-// in       search; queries; vectors: a page of slots; entries: the slot of each; candidates: the entries of all queries, and where those
-//          of each query begin, and end, in offsets
-// in, out  faults: grows by the candidates that are no entry, or whose slot is not there
-// out      distances, slots: of the candidates whose slots lie in the page; the first page's launch gives infinity and NOTHING to the
-//          faulty
-// launch   groups of TILE candidates each, at least as many as that takes; for each page
-// does     TEAM threads share a vector, RUN candidates at a time, so that its parts are read side by side. They add up by halves, from
-//          lane to lane: a team lies in one simdgroup. A cosine whose sums of squares single precision does not hold is computed again, of
-//          numbers that are scaled first.
+// in       search; queries: search.queries vectors; vectors: the search.page_slots vectors of one page; entries: the
+//          slot of each entry; candidates: the entry of each candidate; offsets: search.queries + 1 words: where the
+//          candidates of each query begin, and end
+// in, out  faults: one word, which grows by the candidates without an entry or a slot
+// out      distances, slots: a word for each candidate whose slot lies in the page. The launch for the first page also
+//          writes infinity and NOTHING for the candidates without a slot
+// launch   for each page, at least candidates / TILE threadgroups, rounded up; each computes TILE distances
+// does     A team of TEAM threads computes RUN distances at a time: the threads read neighboring parts of a vector, and
+//          add up their sums by halves, from lane to lane: a team lies in one simdgroup. If single precision cannot
+//          hold the sums of squares of a cosine, one thread computes it again from scaled numbers.
 // needs    offsets that ascend from 0 to search.candidates; simdgroups of 32 lanes
 
 static_assert(TEAM <= 32u, "a team lies in one simdgroup");
 
-// Numbers of a vector that are read at a time.
+// The numbers of a vector that a thread reads at a time.
 #if QUADS
 #define PART 4u
 
@@ -24,7 +25,7 @@ typedef float4 Part;
 typedef float Part;
 #endif
 
-// As the store keeps them. A word holds two halves.
+// The numbers as the store keeps them. Two halves are packed in a word.
 #if HALF
 #if QUADS
 typedef uint2 Kept;
@@ -35,7 +36,7 @@ typedef uint Kept;
 typedef Part Kept;
 #endif
 
-// The query of a candidate, if it is one: the first whose candidates end after it.
+// Returns the query of a candidate: the first whose candidates end after it.
 inline uint query_of(uint candidate, const device uint* offsets, constant Search& search) {
     uint low = 0u;
     uint high = search.queries - 1u;
@@ -50,7 +51,7 @@ inline uint query_of(uint candidate, const device uint* offsets, constant Search
     return low;
 }
 
-// The slot of a candidate; NOTHING if it has none.
+// Returns the slot of a candidate; NOTHING if its entry or the slot does not exist.
 inline uint slot_of(
     uint candidate, const device uint* candidates, const device uint* entries, constant Search& search) {
     const uint entry = candidates[candidate];
@@ -89,7 +90,7 @@ inline float sum_of(Part part) {
 }
 #endif
 
-// What a part adds to the sums that make a distance.
+// Adds the terms of two parts to the sums that make a distance.
 inline void add_terms(Part mine, Part other, thread float* sums) {
 #if COSINE
     sums[0] += sum_of(mine * other);
@@ -105,7 +106,7 @@ inline void add_terms(Part mine, Part other, thread float* sums) {
 #endif
 }
 
-// The bits of the sum of a team's values, for all of the team.
+// Returns the bits of the sum of a team's values, to all threads of the team.
 inline uint team_sum(float sum, uint lane) {
 #pragma unroll
     for (uint reach = TEAM / 2u; reach > 0u; reach /= 2u) {
@@ -118,11 +119,12 @@ inline bool is_number(uint bits) {
     return (bits & 0x7fffffffu) <= INFINITY_BITS;
 }
 
-// The bits of a distance. Metal's compiler may take it for granted that what it computes with is a number, and finite: so that is
-// told by the bits of the sums, which came from other lanes as whole numbers. What is no number has no sign, so that it comes last.
+// Returns the bits of a distance. Metal's compiler may assume that it computes with finite numbers. So the function
+// looks at the bits of the sums, which came from other lanes as integers. A result that is not a number loses its sign,
+// so that it sorts last.
 inline uint distance_of(const thread uint* sums) {
 #if L2
-    // A sum of squares of finite numbers may be infinite, but is a number.
+    // A sum of squares of finite numbers may be infinite, but is always a number.
     return sums[0];
 #endif
 #if INNER
@@ -135,40 +137,46 @@ inline uint distance_of(const thread uint* sums) {
 }
 
 #if COSINE
-// Whether single precision holds these sums of squares, and the product of their roots. All numbers are finite, so their bits tell.
+// Returns whether single precision holds these sums of squares, and the product of their roots. The numbers of the
+// vectors are finite, so that their sums compare by their bits.
 inline bool are_plain(uint query, uint vector) {
     return min(query, vector) >= LEAST_SQUARES && max(query, vector) <= MOST_SQUARES;
 }
 
 #if QUADS
 inline float largest_of(Part part) {
-    const float4 numbers = abs(part);
+    const float4 numbers = fabs(part);
     return max(max(numbers.x, numbers.y), max(numbers.z, numbers.w));
 }
 #else
 inline float largest_of(Part part) {
-    return abs(part);
+    return fabs(part);
 }
 #endif
 
-// The power of two that brings the largest number of a vector to at least 1 and below 4; 0 if the vector counts as zero.
+// Returns the power of two that scales the largest number of a vector to at least 1 and below 4; 0 if the vector counts
+// as zero.
 inline float scale_of(float largest) {
     const uint exponent = as_type<uint>(largest) >> 23u;
     return exponent == 0u ? 0.0f : as_type<float>(max(254u - exponent, 1u) << 23u);
 }
 
-// The bits of one minus the cosine of vectors of any size. One thread reads both of them twice: such vectors are rare.
+// Returns the bits of one minus the cosine of vectors of any size. One thread reads both of them twice; such vectors
+// are rare.
 inline uint scaled_cosine(const device Part* query, const device Kept* vectors, uint start, uint parts) {
-    float2 largest = 0.0f;
+    float largest_of_query = 0.0f;
+    float largest_of_vector = 0.0f;
     for (uint part = 0u; part < parts; part++) {
-        largest = max(largest, float2(largest_of(query[part]), largest_of(vector_part(vectors, start + part))));
+        largest_of_query = max(largest_of_query, largest_of(query[part]));
+        largest_of_vector = max(largest_of_vector, largest_of(vector_part(vectors, start + part)));
     }
-    const float2 scale = float2(scale_of(largest.x), scale_of(largest.y));
+    const float query_scale = scale_of(largest_of_query);
+    const float vector_scale = scale_of(largest_of_vector);
     float sums[SUMS] = {0.0f, 1.0f, 1.0f};
-    if (scale.x > 0.0f && scale.y > 0.0f) {
+    if (query_scale > 0.0f && vector_scale > 0.0f) {
         sums[1] = sums[2] = 0.0f;
         for (uint part = 0u; part < parts; part++) {
-            add_terms(query[part] * scale.x, vector_part(vectors, start + part) * scale.y, sums);
+            add_terms(query[part] * query_scale, vector_part(vectors, start + part) * vector_scale, sums);
         }
     }
     const uint bits[SUMS] = {as_type<uint>(sums[0]), as_type<uint>(sums[1]), as_type<uint>(sums[2])};
@@ -194,7 +202,7 @@ inline uint scaled_cosine(const device Part* query, const device Kept* vectors, 
     const uint first = group_index(group_id, groups) * TILE + index / TEAM * RUN;
     const uint parts = search.dimension / PART;
 
-    // What is not computed here reads the first vector, and is not written.
+    // For candidates that this launch does not compute, the thread reads the first vector, and writes nothing.
     uint slot[RUN];
     uint query[RUN];
     uint start[RUN];
@@ -233,7 +241,7 @@ inline uint scaled_cosine(const device Part* query, const device Kept* vectors, 
         for (uint s = 0u; s < SUMS; s++) {
             totals[s] = team_sum(sums[r][s], lane);
         }
-        // Each of the team's first threads writes one, as far as there are enough of them.
+        // The first threads of the team write a result each; if there are fewer than RUN, they write several.
         const uint candidate = first + r;
         if (place == r % TEAM && candidate < search.candidates) {
             if (slot[r] == NOTHING && search.page_first == 0u) {

@@ -1,8 +1,9 @@
-// The distances and slots of what was selected.
+// Writes the distances and slots of the selected candidates.
 //
-// in       search: how many were selected; positions: of candidates, filled up with NOTHING; distances, slots: of all candidates
-// out      near_distances, near_slots: in the order of the positions, filled up with infinity and NOTHING
-// launch   groups of GROUP positions each, at least as many as that takes
+// in       search; positions: search.selected positions of candidates, or NOTHING; distances, slots: of all candidates
+// out      near_distances, near_slots: for each position its distance and slot; infinity and NOTHING where there is no
+//          candidate
+// launch   at least search.selected / GROUP threadgroups, rounded up; each thread writes one result
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void nearest(
     constant Search& search [[buffer(0)]],

@@ -1,11 +1,16 @@
-// One pass of a least-significant-digit radix sort, in one read and one write of the keys.
+// Sorts all keys by one digit, stably: one pass of a least-significant-digit radix sort. It reads and writes each key
+// once.
 //
-// in       slot: which pass this is; sort; keys_from, values_from: a pass never writes them
-// in, out  state: the schedule, and the tickets; status: all zero before
-// out      keys_to, values_to; status_next: all zero, for the next pass
-// launch   any groups; those of passes that are not scheduled leave at once
-// does     Tiles are taken by ticket until there are none left, so that whoever has the tiles before one's own is at work on them, and swept: see
-//          the part of that name.
+// in       slot: the number of the pass; sort; state: the number of keys, the schedule and the scanned histogram;
+//          keys_from, values_from: the keys and values, which nothing writes during the pass
+// in, out  state: STATE_TICKETS + slot, from 0 on, counts the tiles that are taken; STATE_RECOUNTS grows by the tiles
+//          that were counted on behalf of others; status: RADIX words for each tile, all 0 before
+// out      keys_to, values_to: the keys and values in the order of the digit; status_next: RADIX words for each tile,
+//          all 0, for the next pass
+// launch   any number of threadgroups; they take tiles until none is left. If the pass is not scheduled, they return
+// does     A threadgroup takes the next tile by a ticket, and moves it: see parts/sweep.metal. So each earlier tile
+//          belongs to a threadgroup that has started, and that works on it or has finished it. The digit is that of the
+//          schedule; with PARTITIONS, it is the highest that varies.
 // needs    simdgroups of 32 lanes; fewer than 2^30 keys
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void onesweep(
@@ -25,7 +30,7 @@
     uint lane [[thread_index_in_simdgroup]]) {
     threadgroup atomic_uint board[BOARD];
 #if WIDE
-    // Behind the slice on the board.
+    // The offsets lie in `board`, behind the slice.
     threadgroup atomic_uint* offsets = board + (BOARD - RADIX);
 #else
     threadgroup atomic_uint offsets[RADIX];
@@ -46,7 +51,8 @@
 #endif
     const Digit digit = digit_at(digit_index, sort);
     const bool is_odd = (slot.value & 1u) != 0u;
-    // All tiles are one chain. The first pass reads the source and writes the scratch, the others go to and fro between scratch and home.
+    // All tiles are one chain. Pass 0 reads the source and writes the scratch. Odd passes read the scratch and write
+    // home, even ones read home and write the scratch.
     Chain chain;
     chain.first_tile = 0u;
     chain.keys_from = keys_from + (slot.value == 0u ? sort.keys_source : is_odd ? 0u : sort.keys_home);

@@ -1,8 +1,9 @@
-// Turns the numbers of keys of each value into those of smaller values of the same block.
+// Replaces each value's count by the number of keys with smaller values of the same block.
 //
-// in, out  state: the numbers of keys of each value
-// out      state: those of blocks
-// launch   one group for each block, of a thread for each value
+// in       sort
+// in, out  state: the RADIX words from STATE_VALUES on
+// out      state: word STATE_BLOCKS + b is the number of keys of block `b`
+// launch   one threadgroup of VALUE_BLOCK threads for each block of VALUE_BLOCK values
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void scan_values(
     constant Sort& sort [[buffer(0)]],

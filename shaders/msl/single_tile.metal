@@ -1,14 +1,16 @@
-// Sorts everything, if it fits one tile, in one launch.
+// Sorts all keys in one launch, if they fit one tile.
 //
-// in       count_low, count_middle, count_high, count: as for begin; sort
-// in, out  keys_from, values_to: sorted in place; of an argsort the keys stay, and values_to are the indices
-// launch   one group
-// does     Each thread holds as many keys as it takes for all to be held, with their positions if values move as well. Digit by digit
-//          they take their new order through the board, word by word; in the end they are written, and the values moved.
+// in       count_low, count_middle, count_high, count: the number of keys, as for begin; sort
+// in, out  keys_from, values_to: the keys and values, sorted in place. An argsort only reads the keys, and writes the
+//          indices to values_to
+// launch   one threadgroup
+// does     Each thread holds as many keys in registers as it takes to hold all; if values move, also the index of each.
+//          Digit by digit, the keys take their new order in `board`, one word of all keys at a time. At the end, the
+//          threadgroup writes the keys and moves the values.
 // needs    at most TILE keys; simdgroups of 32 lanes
 
 #if PACKED
-// A word of keys that are on the board in their new order. Bytes past the last key, those of `before`, stay as they are.
+// Packs the keys of one word from `board`. If the word has room behind the last key, the bytes of `before` stay there.
 inline uint packed_word(const threadgroup atomic_uint* board, uint index, uint present, uint before) {
     const uint first = index * KEYS_PER_WORD;
     const uint full = min(present - first, KEYS_PER_WORD);
@@ -48,7 +50,7 @@ inline uint packed_word(const threadgroup atomic_uint* board, uint index, uint p
 #if VALUES
     uint positions[KEYS];
 #endif
-    // The last key stands for those that are absent: no load waits for a branch. They stay behind the others.
+    // Items past the last key repeat that key: no load waits for a branch. They stay behind the keys.
 #pragma unroll
     for (uint item = 0u; item < KEYS; item++) {
         if (item < me.held) {
@@ -87,7 +89,7 @@ inline uint packed_word(const threadgroup atomic_uint* board, uint index, uint p
         }
     }
 #endif
-    // All is read before any is written.
+    // The threadgroup reads everything before it writes anything.
     threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
 #if PACKED
 #pragma unroll

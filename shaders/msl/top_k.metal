@@ -1,20 +1,24 @@
-// Selects the first k keys of each segment, equal ones by their position, and sorts what it selects.
+// Selects the first sort.k keys of each segment, and sorts them. Of equal keys, those with lower positions come first.
 //
-// in       count_low, count_middle, count_high, count: as for begin, the number of keys, or of segments; level: how often it was
-//          selected before, and LAST_LEVEL if not again; sort; keys_from; segments: where each begins and ends; candidates: the
-//          positions to select from
-// out      indices_to: positions of keys, k for each segment; at the last level sorted, and filled up with NOTHING
-// launch   a group for each segment: those that are told, or each SELECT_SEGMENT keys, or candidates, of one array
-// does     Radix select (Alabi et al., "Fast k-selection algorithms for graphics processing units", 2012): digit by digit from the
-//          top, counts the keys that share the digits above with the last one to be selected, until all of those are; then takes
-//          the keys in order of position, and sorts the positions.
-// needs    k at most TILE, and not 0; segments within the keys; simdgroups of 32 lanes
+// in       count_low, count_middle, count_high, count: the number of keys, or of segments, as for begin; level: how
+//          often the keys have been selected from, plus LAST_LEVEL if this is the last time; sort; keys_from: the
+//          source; segments: the first key of each segment, and the end of its keys; candidates: the positions to
+//          select from (from level 1 on)
+// out      indices_to: sort.k positions for each segment. At the last level they are sorted, start at sort.values_home,
+//          and are filled up with NOTHING
+// launch   a threadgroup for each of the caller's segments; or for each SELECT_SEGMENT keys, or candidates, of one
+//          array
+// does     Radix select (Alabi et al., "Fast k-selection algorithms for graphics processing units", 2012). From the
+//          most significant digit on, the threadgroup counts the keys that equal the threshold so far, and finds its
+//          next digit. It stops when all of these keys are selected. It then collects the selected positions in their
+//          order, and sorts them by their keys.
+// needs    sort.k of 1 to TILE; segments within the keys; simdgroups of 32 lanes
 
 #define BELOW 0u
 #define SAME 1u
 #define ABOVE 2u
 
-// What is selected from.
+// What the threadgroup selects from.
 struct Source {
     const device Key* keys;
 #if NESTED
@@ -22,7 +26,7 @@ struct Source {
 #endif
 };
 
-// The position of a key among all.
+// Returns the position in the source of a key of the segment.
 inline uint position_of(uint index, const thread Source& source) {
 #if NESTED
     return source.candidates[index];
@@ -31,7 +35,7 @@ inline uint position_of(uint index, const thread Source& source) {
 #endif
 }
 
-// How a key compares with the bar in the bits that are known.
+// Compares a key with the threshold (`bar`) in the known bits.
 inline uint compared(Key key, uint4 bar, uint4 known, constant Sort& sort) {
     uint order = SAME;
 #pragma unroll
@@ -44,7 +48,8 @@ inline uint compared(Key key, uint4 bar, uint4 known, constant Sort& sort) {
     return order;
 }
 
-// The digit that the `wanted`-th key has by the counts on the board, how many keys have smaller ones, and how many have it.
+// Returns the digit of the `wanted`-th key, by the counts in `board`. Also returns how many keys have a smaller digit,
+// and how many have this one.
 inline uint3 find_digit(
     const thread Thread& me,
     uint wanted,
@@ -61,7 +66,7 @@ inline uint3 find_digit(
     uint below = sums_before(me.simdgroup, me.lane, sum, sums).x;
 #pragma unroll
     for (uint i = 0u; i < DIGITS; i++) {
-        // True of one digit of one thread.
+        // The condition holds for one digit of one thread.
         if (below < wanted && wanted <= below + counts[i]) {
             found = uint3(me.index * DIGITS + i, below, counts[i]);
         }
@@ -71,7 +76,8 @@ inline uint3 find_digit(
     return found;
 }
 
-// Puts the positions of the first k of the `length` keys from `begin` on, more than k, in the order of their positions.
+// Collects the positions of the first sort.k of the `length` keys from `begin` on, in the order of the positions.
+// `length` must be more than sort.k.
 inline void take_first(
     const thread Thread& me,
     const thread Source& source,
@@ -82,7 +88,7 @@ inline void take_first(
     threadgroup uint3& found,
     threadgroup uint* positions,
     constant Sort& sort) {
-    // What is known of the ordered bits of the last key to be selected, and which bits these are.
+    // The threshold: the known ordered bits of the last key to be selected, and the mask of these bits.
     uint4 bar = uint4(0u, 0u, 0u, 0u);
     uint4 known = uint4(0u, 0u, 0u, 0u);
     uint wanted = sort.k;
@@ -108,11 +114,12 @@ inline void take_first(
         }
     }
 
-    // Of those that are the same as far as is known, the first are taken.
+    // All keys below the threshold are selected, and of those that equal it the first ones.
     uint taken = 0u;
     uint same_taken = 0u;
     for (uint start = 0u; start < length; start += LANES * GROUP) {
-        // A simdgroup takes 32 neighbours at a time, lane by lane; what is found of them is kept by the lane of that step's number.
+        // A simdgroup looks at 32 neighboring keys in each step, one for each lane. The lane with the number of the
+        // step keeps what they are.
         uint below = 0u;
         uint same = 0u;
         const uint first = start + me.simdgroup * LANES * LANES;
@@ -129,7 +136,7 @@ inline void take_first(
                 same = are_same;
             }
         }
-        // Two counts in one sum: neither passes 32 * GROUP.
+        // One sum carries both counts: neither exceeds 32 * GROUP.
         const uint2 counts = sums_before(me.simdgroup, me.lane, popcount(below) | (popcount(same) << 16u), sums);
         uint below_before = taken + (counts.x & 0xffffu);
         uint same_before = same_taken + (counts.x >> 16u);
@@ -149,7 +156,8 @@ inline void take_first(
     }
 }
 
-// The segment of a group: where it begins, how many keys it has, and whether there is one. The same for all threads.
+// Returns the segment of a threadgroup: its first key, its number of keys, and 1 if there is one. The result is the
+// same for all threads.
 #if SEGMENTED
 inline uint3 job_of(uint group, uint there, const device uint2* segments) {
     if (group >= there) {
@@ -220,7 +228,7 @@ inline uint3 job_of(uint group, uint there, uint level, constant Sort& sort) {
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     const bool is_last = level.value >= LAST_LEVEL;
-    // What is selected from again need not be sorted.
+    // The next level selects from these positions: only those of the last level are sorted.
     if (is_last) {
         sort_positions(me, keys_from, selected, board, sums, positions, sort);
     }

@@ -1,8 +1,8 @@
-// Makes a word of each key of 8 or 16 bits: the key in the top bits, zeros below.
+// Unpacks keys of 8 or 16 bits: each becomes the top bits of a word, with zeros below.
 //
-// in       sort; state: count; keys_from: packed
-// out      keys_to
-// launch   groups of COPY_TILE keys each, at least as many as that takes
+// in       sort; state: the number of keys; keys_from: packed keys, from key sort.packed_first on
+// out      keys_to: a word for each key
+// launch   at least keys / COPY_TILE threadgroups, rounded up; each unpacks COPY_TILE keys
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void widen(
     constant Sort& sort [[buffer(0)]],

@@ -1,43 +1,45 @@
-//! What the host and the kernels must agree on: constants that go into the prelude, and structures that lie in buffers.
+//! What the host and the kernels must agree on: constants that the prelude writes, and structures that lie in buffers.
 
 use crate::plan::{MAX_DIGITS, Number, Payload, STATE_HEADER, SortPlan, count_digit};
 use bytemuck::{Pod, Zeroable};
 use polysort_core::vector::NO_SLOT;
 
-/// The word of the state that holds the number of keys.
+/// The word of the state with the number of keys.
 pub const STATE_COUNT: u32 = 0;
 
-/// The word of the state that is 1 if any key is smaller than the one before it.
+/// The word of the state that becomes 1 if any key is smaller than the key before it.
 pub const STATE_DESCENTS: u32 = 1;
 
-/// The word of the state with a bit for each digit in which keys differ.
+/// The word of the state with a bit for each digit. A digit's bit is set if not all keys share it.
 pub const STATE_VARIES: u32 = 2;
 
-/// The word of the state that counts the tiles that were counted on behalf of others.
+/// The word of the state that counts the tiles that one workgroup has counted on behalf of another.
 pub const STATE_RECOUNTS: u32 = 3;
 
-/// The first of the words of the state that hand out tiles, one for each pass.
+/// The first ticket in the state. There is one for each pass: it hands out the pass's tiles.
 pub const STATE_TICKETS: u32 = 4;
 
-/// The first of the words of the state that hold the histogram: for each digit, how many keys have each value of it, or a smaller one.
+/// The first word of the histogram in the state. It has a row for each digit, with a word for each value: first how
+/// many keys have the value, after the scan how many have a smaller one.
 pub const STATE_HISTOGRAM: u32 = STATE_HEADER;
 
-/// Added to the number of a pass: the word of a batch that hands out its tiles. Pass 0 has none.
+/// The first ticket in a batch's record, if the number of a pass is added. Pass 0 has none.
 pub const BATCH_TICKETS: u32 = 1;
 
-/// Numbers that a recorded launch can be given: an entry each of a table that is bound by dynamic offsets.
+/// The entries of the table of numbers. A recorded launch gets a number by binding an entry with a dynamic offset.
 pub const NUMBERS: u32 = 1025;
 
-/// Bytes from one entry of the table of numbers to the next: any device's alignment of dynamic offsets.
+/// Bytes from one entry of the table of numbers to the next: the largest alignment that a device may ask for.
 pub const NUMBER_STRIDE: u32 = 256;
 
-/// What fills up the positions that a selection has too few keys for.
+/// What a selection writes for positions that it has no keys for.
 pub const NOTHING: u32 = NO_SLOT;
 
-/// The highest digit of a number of keys that says that it lies in a buffer.
+/// The highest digit of a recorded number of keys, if the number lies in a buffer instead.
 pub const COUNT_ON_DEVICE: u32 = 1024;
 
-/// What a number of a command is in a sort of so many keys; of none, if a buffer says how many: an entry of the table.
+/// Returns the value of a command's number, in a sort of `keys` keys: an index in the table of numbers. `keys` is
+/// `None` if the number of keys lies in a buffer.
 pub fn value(number: Number, keys: Option<u32>) -> u32 {
     match (number, keys) {
         (Number::Is(number), _) => number,
@@ -47,74 +49,76 @@ pub fn value(number: Number, keys: Option<u32>) -> u32 {
     }
 }
 
-/// The bits of infinity: how far what is not there is.
+/// The bits of infinity: the distance of a candidate without a vector.
 pub const INFINITY_BITS: u32 = f32::INFINITY.to_bits();
 
 /// The bits of a distance that is not a number.
 pub const NOT_A_NUMBER: u32 = 0x7fc0_0000;
 
-/// The bits of the least and of the largest sum of squares, 2⁻⁶⁰ and 2¹²⁶, of which a cosine is computed as it is. Of a smaller sum, single precision
-/// may have lost terms; a larger one may be infinite, or the product of two norms. The kernels scale such vectors first.
+/// The bits of 2⁻⁶⁰ and 2¹²⁶: the smallest and the largest sum of squares from which the kernels compute a cosine
+/// directly. With a smaller sum, single precision may have lost terms. A larger sum, or the product of two norms, may
+/// be infinite. The kernels scale such vectors first.
 pub const PLAIN_SQUARES: [u32; 2] = [(127 - 60) << 23, (127 + 126) << 23];
 
-/// What a search for vectors is: the uniform that its kernels read.
+/// What a search for vectors is: the uniform of its kernels.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct Search {
-    /// Queries.
+    /// Number of queries.
     pub queries: u32,
-    /// Numbers of a vector.
+    /// Numbers per vector.
     pub dimension: u32,
     /// Candidates of all queries.
     pub candidates: u32,
-    /// Entries.
+    /// Entries of the store.
     pub entries: u32,
     /// Slots of all pages.
     pub capacity: u32,
-    /// Slots of this page.
+    /// Slots of the page that is bound.
     pub page_slots: u32,
-    /// Slots before this page.
+    /// Slots of the pages before it.
     pub page_first: u32,
-    /// From one vector of the page to the next, in parts: four numbers, if the dimension is a multiple of that, or one.
+    /// The distance from one vector of the page to the next, in parts. A part is four numbers if the dimension is a
+    /// multiple of four, else one.
     pub stride: u32,
-    /// How many candidates are selected in all, places that stay empty included.
+    /// The number of results of all queries, empty ones included.
     pub selected: u32,
 }
 
-/// What a sort is: the uniform that all its kernels read.
+/// What a sort is: the uniform of its kernels.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct Sort {
-    /// Per word of the key, least significant first: what to flip.
+    /// An XOR mask for each word of the key, least significant first. It always applies.
     pub clear: [u32; 4],
-    /// What to flip besides if the sign is set.
+    /// An XOR mask for each word that also applies if the sign bit is set.
     pub flip: [u32; 4],
-    /// The bits of each word that are sorted by.
+    /// The bits of each word that the order goes by.
     pub window: [u32; 4],
-    /// Word, shift and mask of each digit, and whether keys that agree in all digits are the same: 1 or 0.
+    /// For each digit: its word, its shift, its mask, and 1 if keys that agree in all digits are identical, else 0.
     pub digits: [[u32; 4]; MAX_DIGITS as usize],
-    /// How many there are.
+    /// Number of digits.
     pub digit_count: u32,
-    /// The most keys that the buffers hold.
+    /// The largest number of keys that the buffers hold.
     pub max: u32,
-    /// Where the number of keys lies in the count buffer, in words.
+    /// The index of the word of the count buffer with the number of keys.
     pub count_index: u32,
-    /// Where keys of 8 or 16 bits start in their binding, in keys.
+    /// The first of the packed keys of 8 or 16 bits in their binding, in keys.
     pub packed_first: u32,
-    /// Where the keys start that the first pass reads, in keys.
+    /// The first key that the first pass reads, in keys from the start of its binding.
     pub keys_source: u32,
-    /// Where the keys start that an even number of passes leaves, in keys.
+    /// The first key that an even number of passes leaves, in keys from the start of its binding.
     pub keys_home: u32,
-    /// Where the values start, in values.
+    /// The first value that an even number of passes leaves, in values from the start of its binding.
     pub values_home: u32,
-    /// How many keys to select, where not all are sorted; the most segments, where these are; else 0.
+    /// The number of keys to select, or the largest number of segments; 0 if the sort has neither.
     pub k: u32,
     /// The tiles that publish nothing: from, until, every, phase.
     pub blocked: [u32; 4],
 }
 
 impl Sort {
-    /// The uniform of a plan.
+    /// Returns the uniform of a plan.
     pub fn of(plan: &SortPlan) -> Self {
         let request = &plan.request;
         let (key_words, value_words) = (request.key_words(), request.payload.words().max(1));

@@ -1,8 +1,9 @@
-//! The GPU kernels of [polysort](https://docs.rs/polysort), and what the host must know of them.
+//! The GPU kernels of [polysort](https://docs.rs/polysort), and everything that the host must know of them.
 //!
-//! A kernel is a file of `wgsl/`; its name is that of the entry point and the label. [`prelude::wgsl`] makes the text of a
-//! [`Variant`](polysort_shaders::plan::Variant): constants from [`abi`] and the plan, parts that kernels share, the file. Tests prove, without a
-//! GPU, that every text is valid, and that bindings, structures and workgroup memory are what Rust says.
+//! A kernel is a file of `wgsl/`. Its name is also that of the entry point and of the label. [`prelude::wgsl`] makes
+//! the text of a [`Variant`](plan::Variant): constants from [`abi`] and the plan, parts that kernels
+//! share, and the kernel's file. Tests without a GPU prove that every text is valid, and that its bindings, structures
+//! and workgroup memory match what Rust says of them.
 #![forbid(unsafe_code)]
 
 pub mod abi;

@@ -1,7 +1,7 @@
-//! The text of a kernel: constants of its variant, the parts that it needs, and its file.
+//! Makes the text of a kernel: the constants of its variant, the parts that it needs, and its file.
 //!
-//! WGSL has neither includes nor conditions, so that lines `#if FLAG`, `#else` and `#endif` are taken out here, with what they exclude; in Metal
-//! Shading Language they mean the same, so that its texts are as plain.
+//! WGSL has neither includes nor conditions. So this module evaluates lines `#if FLAG`, `#else` and `#endif`, and drops
+//! the lines that they exclude. The texts in Metal Shading Language use the same lines in the same way.
 
 use crate::abi;
 use crate::plan::{
@@ -11,7 +11,7 @@ use crate::plan::{
 use core::fmt::Write;
 use polysort_core::vector::{Metric, Precision};
 
-/// The WGSL of a kernel.
+/// Returns the WGSL of a kernel.
 pub fn wgsl(variant: &Variant) -> String {
     let mut text = String::new();
     for (name, value) in constants(variant) {
@@ -24,21 +24,22 @@ pub fn wgsl(variant: &Variant) -> String {
     text
 }
 
-/// A file of `wgsl/`.
+/// The text of a file of `wgsl/parts`.
 macro_rules! part {
     ($name:literal) => {
         include_str!(concat!("../wgsl/parts/", $name, ".wgsl"))
     };
 }
 
-/// The Metal Shading Language of a kernel, written by hand, for devices with simdgroups of 32 lanes; none where there is only WGSL.
+/// Returns the hand-written Metal Shading Language of a kernel. It is for devices with simdgroups of 32 lanes. `None`
+/// if the kernel is written in WGSL only.
 pub fn msl(variant: &Variant) -> Option<String> {
     macro_rules! metal {
         ($name:literal) => {
             include_str!(concat!("../msl/", $name, ".metal"))
         };
     }
-    // Segments are sorted by kernels in WGSL alone.
+    // The kernels that sort segments are in WGSL only.
     if variant.network_keys > 0 || matches!(variant.ranking, Some(Ranking::Counters | Ranking::Ballot { wide: true, .. })) {
         return None;
     }
@@ -73,7 +74,7 @@ pub fn msl(variant: &Variant) -> Option<String> {
         Kernel::PickCount | Kernel::PickDigit | Kernel::PickTally | Kernel::PickSpine | Kernel::Pick => return None,
     }
     let mut text = String::from("#include <metal_stdlib>\n\nusing namespace metal;\n\n");
-    // Rows have no gaps in that language.
+    // The rows of the MSL kernels have no gaps.
     let variant = &Variant { runs: false, ..*variant };
     for (name, value) in constants(variant).into_iter().chain([("LOOK", tuning::LOOK)]) {
         writeln!(text, "#define {name} {value}u").expect("a string takes all");
@@ -85,7 +86,7 @@ pub fn msl(variant: &Variant) -> Option<String> {
     Some(text)
 }
 
-/// The file of a kernel.
+/// Returns the text of a kernel's WGSL file.
 pub fn file(kernel: Kernel) -> &'static str {
     match kernel {
         Kernel::Begin => include_str!("../wgsl/begin.wgsl"),
@@ -171,7 +172,7 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
         Kernel::TopK => {
             let known = [key, sort, part!("call"), part!("source"), part!("board"), part!("bar")];
             parts.extend(known.into_iter().chain(ranking));
-            // Ranking by counters sums over the threads as well.
+            // The ranking by counters brings the sums along.
             if variant.ranking != Some(Ranking::Counters) {
                 parts.push(part!("sums"));
             }
@@ -188,7 +189,7 @@ fn parts(variant: &Variant) -> Vec<&'static str> {
     parts
 }
 
-/// How often `#repeat` repeats; none for a loop.
+/// Returns how often `#repeat` repeats its lines; `None` if they become a loop.
 fn times(variant: &Variant, count: &str) -> Option<u32> {
     match count {
         "KEYS" => variant.unrolled.then_some(variant.keys),
@@ -207,7 +208,7 @@ fn times(variant: &Variant, count: &str) -> Option<u32> {
     }
 }
 
-/// What `#if` asks for.
+/// Returns whether the flag of an `#if` is set.
 fn is_set(variant: &Variant, flag: &str) -> bool {
     match flag {
         "KEY_1" => variant.key_words() == 1,
@@ -241,7 +242,7 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "HALVES" => variant.packs_counts(),
         "ARRIVALS" => is_set(variant, "BALLOT_1") && !variant.has_wide_digits(),
         "RUNS" => variant.runs,
-        // Only where a pass moves nothing but keys do equal ones not differ.
+        // Only a pass without values may swap equal keys: nobody can tell them apart.
         "REORDERS" => matches!(variant.kernel, Kernel::Onesweep | Kernel::BucketSweep) && variant.value_words == 0,
         "SUBGROUPS" => matches!(variant.ranking, Some(Ranking::Ballot { .. })),
         "BALLOT_1" => matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })),
@@ -249,7 +250,7 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
     }
 }
 
-/// Digits of a key that are counted: those of a bucket share the highest, but not those of a segment.
+/// The digits that a kernel counts. The keys of a bucket share the highest digit, those of a segment do not.
 fn counted(variant: &Variant) -> u32 {
     variant.key_digits() - u32::from(variant.kernel == Kernel::BucketHistogram && variant.network_keys == 0)
 }
@@ -262,17 +263,17 @@ fn rows(variant: &Variant) -> u32 {
     }
 }
 
-/// Digits that a thread owns, at most.
+/// The largest number of digits that a thread owns.
 fn digits(variant: &Variant) -> u32 {
     variant.radix().div_ceil(variant.group.clamp(1, variant.radix()))
 }
 
-/// Subgroups whose threads own digits, at most.
+/// The largest number of subgroups whose threads own digits.
 fn owners(variant: &Variant) -> u32 {
     (rows(variant) * RADIX).div_ceil(variant.group.max(RADIX))
 }
 
-/// What the kernels of both languages are told, by name.
+/// Returns the constants of a kernel, with their names. They are the same in both languages.
 fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)> {
     let Variant { group, keys, tile, batch, .. } = *variant;
     let counts = matches!(variant.kernel, Kernel::Histogram | Kernel::BucketHistogram).then(|| ("COUNTED", counted(variant)));
@@ -351,7 +352,8 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
     .chain(lists.into_iter().flatten())
 }
 
-/// The lines that the conditions let through, with repeated ones written out: `@` is the number of the repetition there.
+/// Returns the lines that the conditions let through. Repeated lines are written out: `@` becomes the number of the
+/// repetition.
 fn chosen(text: &str, is_set: &dyn Fn(&str) -> bool, times: &dyn Fn(&str) -> Option<u32>) -> String {
     let mut open: Vec<bool> = vec![];
     let mut chosen = String::with_capacity(text.len());
@@ -387,7 +389,7 @@ fn chosen(text: &str, is_set: &dyn Fn(&str) -> bool, times: &dyn Fn(&str) -> Opt
     chosen
 }
 
-/// A repeated text with its number: a block of its own, unless it names things by it.
+/// Returns repeated lines with their number. They become a block, unless they declare names with `@`.
 fn numbered(body: &str, name: &str, number: u32) -> String {
     if !body.contains('@') {
         return format!("    {{\n        const {name} = {number}u;\n{body}    }}\n");
@@ -402,7 +404,7 @@ fn numbered(body: &str, name: &str, number: u32) -> String {
     text
 }
 
-/// Whether a kernel may write what is bound at `binding`: it is a storage buffer that can be written.
+/// Returns whether a kernel may write to `binding`: then it is a writable storage buffer.
 pub fn writes(variant: &Variant, binding: usize) -> bool {
     let written: &[usize] = match variant.kernel {
         Kernel::Pick if variant.aliased => &[1, 3, 4, 5],

@@ -1,11 +1,15 @@
-// Counts, for the buckets of a batch and each digit but the highest, how many keys have a smaller one, in one read; for long segments each digit.
+// Counts the lower digits of the buckets of a batch, bucket by bucket, with one read of the keys. Of long segments it
+// counts all digits.
 //
-// in       batch; sort; state: the schedule; keys_from: what the partition wrote; of long segments all keys, and values_from
-// in, out  table: the tiles, and the counts, which grow from zero
-// out      status: zero for the tiles of the batch, counted from its first; keys_to, values_to: copies, where the first pass reads these
-// launch   any number of groups, which share out the tiles
-// does     nothing if no passes follow the partition. Each tile adds its sums over smaller digits: the sum of all such sums is that of the
-//          bucket.
+// in       batch: the number of the batch; sort; state: the schedule; keys_from: what the partition wrote; with LISTS
+//          all keys and, in values_from, their values
+// in, out  table: the batch and its tiles; word smaller_at(bucket, d) + v, from 0 on, grows by the bucket's keys whose
+//          digit `d` is below `v`
+// out      status: RADIX words for each tile of the batch, all 0; keys_to, values_to: copies of the keys and values of
+//          the tiles (with COPIES: where the first pass reads these)
+// launch   any number of workgroups of RADIX threads, which share the tiles
+// does     Returns if no pass follows the partition. Each tile adds its own prefix sums over the values of a digit: the
+//          sum of those of all tiles is that of the bucket.
 
 @group(0) @binding(0) var<uniform> batch: Number;
 @group(0) @binding(1) var<uniform> sort: Sort;

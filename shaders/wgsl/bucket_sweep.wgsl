@@ -1,11 +1,18 @@
-// One pass over the buckets of a batch by one of the lower digits, each bucket by itself, in one read and one write of the keys.
+// Sorts each bucket of a batch by one of the lower digits. It reads and writes each key once. With LISTS, the buckets
+// are long segments.
 //
-// in       slot: which pass this is, 1 the first of the hybrid's; batch; sort; state: the schedule; keys_from, values_from: a pass never writes them
-// in, out  table: tiles and counts, and the tickets; status: all zero for the tiles of the batch before
-// out      keys_to, values_to; status_next: all zero for these tiles, for the next pass
-// launch   any number of groups: they take tiles until none of the batch is left; those of passes that are not scheduled leave at once
-// does     Tiles are taken by ticket, so that the tiles before one's own have started, and swept: see the part of that name. A bucket is a
-//          chain of its own. Tiles are counted from the first of the batch, so that all batches use the same status words.
+// in       slot: the number of the pass (the hybrid's partition is pass 0); batch: the number of the batch; sort;
+//          state: the schedule; table: tiles and counts; keys_from, values_from: the keys and values, which nothing
+//          writes during the pass
+// in, out  table: the ticket of this pass in the batch's record, from 0 on; status: RADIX words for each tile of the
+//          batch, all 0 before; state: STATE_RECOUNTS grows by the tiles that were counted on behalf of others
+// out      keys_to, values_to: the keys and values of the batch; status_next: RADIX words for each tile of the batch,
+//          all 0, for the next pass
+// launch   any number of workgroups; they take tiles of the batch until none is left. If the pass is not scheduled,
+//          they return
+// does     A workgroup takes the next tile by a ticket, and moves it: see parts/sweep.wgsl. So the tiles before it have
+//          been taken. Each bucket is a chain. The number of a tile counts from the first of the batch: all batches use
+//          the same status words.
 // needs    fewer than 2^30 keys
 
 @group(0) @binding(0) var<uniform> slot: Number;
@@ -23,17 +30,17 @@
 #endif
 
 struct Ticket {
-    // The tile, and the first of its bucket, counted from the first of the batch.
+    // The tile, and the first tile of its bucket. Both count from the first tile of the batch.
     tile: u32,
     first_tile: u32,
-    // The first key of the tile, and its keys; none if there is no tile left.
+    // The first key of the tile, and its number of keys: 0 if there is no tile left.
     first: u32,
     present: u32,
     bucket: u32,
     digit: u32,
     // The first key of the batch.
     batch_start: u32,
-    // The passes that follow this one.
+    // How many passes follow this one.
     left: u32,
 }
 
@@ -75,20 +82,22 @@ fn bucket_sweep(
 #if LISTS
         let is_first = slot.value == first_slot();
 #else
-        // The sort ends in one buffer. In the other, what is there after the partition is read once, and then a batch needs room for itself
-        // alone: at the start, where no key is that has not been read, and no other batch's result.
+        // The last pass writes its result to one buffer. In the other one, the first pass over a batch reads what the
+        // partition has left; after that, the batch only needs room for itself, and takes it at the start of the
+        // buffer. All keys that lay there have been read, and no result of another batch lies there.
         let ends_here = taken.left % 2u == 0u;
         to_shift = select(taken.batch_start, 0u, ends_here);
         from_shift = select(0u, taken.batch_start, ends_here && slot.value > 1u);
         let is_first = slot.value == 1u;
 #endif
-        // The first pass over a bucket may put it in any order where keys that agree in all digits are equal.
+        // In the first pass over a bucket, keys with the same digit may change their order. That needs keys that are
+        // identical if they agree in all digits.
         sweep(taken.present, !is_first || sort.digits[0].w == 0u || taken.present < TILE);
     }
 }
 #if LISTS
 
-// The first pass: those of odd number read the scratch, and the last one writes home.
+// Returns the number of the first pass. Odd passes read the scratch and write home, and the last pass writes home.
 fn first_slot() -> u32 {
     return 2u - sort.digit_count % 2u;
 }
@@ -137,12 +146,13 @@ fn take_ticket() -> Ticket {
     );
 }
 
-// Where a tile's keys start, before keys are read from elsewhere.
+// Returns where a tile's keys start, before from_shift is subtracted.
 fn tile_start(of_tile: u32) -> u32 {
     return bucket_start + (of_tile - first_tile) * TILE;
 }
 
-// How many keys go before all of this digit in the bucket: those of earlier buckets, and those of smaller digits.
+// Returns where the bucket's keys with this digit start: behind the earlier buckets, and behind the bucket's keys with
+// smaller digits.
 fn smaller_keys(digit: u32) -> u32 {
     return bucket_start + atomicLoad(&table[smaller_at(bucket, digit_index) + digit]);
 }

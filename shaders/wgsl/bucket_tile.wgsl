@@ -1,11 +1,14 @@
-// Sorts the buckets that are small by all of the lower digits, each in one group, in one read and one write of the keys.
+// Sorts the small buckets by all of their lower digits, with one read and one write of each key. One workgroup sorts
+// one bucket.
 //
-// in       sort; state: count, schedule, and the histogram of the digit that keys are partitioned by; keys_scratch, values_scratch: what
-//          the partition wrote
-// out      keys_home, values_home; or the scratch, if the sort ends there
-// launch   one group for each bucket; those of buckets of more than SMALL_BUCKET keys leave at once, all if no passes follow the partition
-// does     As single_tile: each thread holds as many keys as it takes for all to be held.
-// needs    that nothing has been written where buckets lie in the scratch since the partition
+// in       sort; state: the number of keys, the schedule, and the scanned histogram of the partition's digit;
+//          keys_scratch, values_scratch: what the partition wrote
+// out      keys_home, values_home: the sorted buckets, if the sort has an even number of passes; else keys_scratch,
+//          values_scratch
+// launch   RADIX workgroups. Workgroup `b` sorts bucket `b`, and returns if that has more than SMALL_BUCKET keys, or if
+//          no pass follows the partition
+// does     see single_tile: each thread holds as many keys as it takes to hold all
+// needs    the buckets in the scratch as the partition left them
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
@@ -16,7 +19,7 @@
 @group(0) @binding(5) var<storage, read_write> values_home: array<Value>;
 #endif
 
-// The first key of the bucket, its keys if it is small, and the passes of the sort.
+// The first key of the bucket, its number of keys (0 if it is not small), and the passes of the sort.
 var<workgroup> work: vec4<u32>;
 
 var<private> first: u32;

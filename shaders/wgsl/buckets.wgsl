@@ -1,17 +1,18 @@
-// Cuts the buckets of a partition into tiles, and puts buckets that start close together into one batch.
+// Cuts the buckets of a partition into tiles, and collects neighboring buckets in batches.
 //
-// in       sort; state: count, schedule, and the histogram of the digit that keys are partitioned by
-// out      table: tiles and batches; tickets and counts zero
-// launch   any number of groups, which share out the table
-// does     nothing if no passes follow the partition. Buckets of up to SMALL_BUCKET keys have no tiles. A bucket belongs to the batch of
-//          number start / BATCH_KEYS: as none starts after the end of all keys, there are as many batches as that leaves, some of them
-//          empty. A batch is no larger than BATCH_KEYS and its last bucket.
+// in       sort; state: the number of keys, the schedule, and the scanned histogram of the partition's digit
+// out      table: all of it (see parts/bucket_table.wgsl); counts and tickets are 0
+// launch   any number of workgroups of RADIX threads, which share the table
+// does     Returns if no pass follows the partition. Buckets of up to SMALL_BUCKET keys get no tiles: bucket_tile has
+//          sorted them. A bucket that starts at key `s` belongs to batch s / BATCH_KEYS. So there are at most keys /
+//          BATCH_KEYS batches, rounded up, and some may be empty. Only its last bucket can make a batch larger than
+//          BATCH_KEYS.
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
 @group(0) @binding(2) var<storage, read_write> table: array<u32>;
 
-// Where each bucket starts, and the last ends. The sums are the tiles up to the end of each.
+// Where each bucket starts, and where the last one ends. `sums` holds, for each bucket, the tiles up to its end.
 var<workgroup> starts: array<u32, RADIX + 1u>;
 
 @compute @workgroup_size(GROUP)
@@ -30,7 +31,7 @@ fn buckets(
     if (thread == RADIX - 1u) {
         starts[RADIX] = keys;
     }
-    // One group has sorted a small bucket: there are no tiles of it.
+    // bucket_tile has sorted the small buckets: they have no tiles.
     sum_up(thread, select((end - start + TILE - 1u) / TILE, 0u, end - start <= SMALL_BUCKET));
     if (!follow) {
         return;
@@ -65,7 +66,7 @@ fn tiles_before(bucket: u32) -> u32 {
     return select(0u, sums[max(bucket, 1u) - 1u], bucket > 0u);
 }
 
-// The bucket of a tile.
+// Returns the bucket of a tile.
 fn bucket_of(of_tile: u32) -> u32 {
     var low = 0u;
     var high = RADIX - 1u;
@@ -80,7 +81,7 @@ fn bucket_of(of_tile: u32) -> u32 {
     return low;
 }
 
-// The first bucket that starts at a key or after it.
+// Returns the first bucket that starts at this key or after it; RADIX if there is none.
 fn bucket_from(key: u32) -> u32 {
     var low = 0u;
     var high = RADIX;

@@ -1,9 +1,10 @@
-// Copies words, if the schedule asks for it.
+// Copies elements, if the copy is scheduled.
 //
-// in       when: COPY_ODD after an odd number of passes, COPY_EVEN after an even one, COPY_ALWAYS; width: words of an element;
-//          from_first, to_first: where the elements start, in words; state: count and schedule; words_from
-// out      words_to
-// launch   any groups: they take turns at COPY_TILE words
+// in       when: COPY_ODD (copy after an odd number of passes), COPY_EVEN (after an even one) or COPY_ALWAYS; width:
+//          words of an element; from_first, to_first: the first words; state: the number of elements and the schedule;
+//          words_from
+// out      words_to: elements * width words from to_first on
+// launch   any number of workgroups, which share the words by COPY_TILE
 
 @group(0) @binding(0) var<uniform> when: Number;
 @group(0) @binding(1) var<uniform> width: Number;
@@ -26,7 +27,7 @@ fn copy(
     for (var first = (group_id.y * groups.x + group_id.x) * COPY_TILE; first < words; first += groups.x * groups.y * COPY_TILE) {
         let end = min(words, first + COPY_TILE);
         var i = first + thread;
-        // Some at a time: the reads do not wait for each other.
+        // The thread reads BATCH words before it writes them: the reads do not wait for each other.
         for (; i + (BATCH - 1u) * GROUP < end; i += BATCH * GROUP) {
             var held: array<u32, BATCH>;
 #repeat k BATCH

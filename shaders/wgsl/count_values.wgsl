@@ -1,21 +1,22 @@
-// Counts how many keys of 8 or 16 bits there are of each value.
+// Counts how many keys of 8 or 16 bits have each value.
 //
-// in       sort; keys_from: packed
-// in, out  state: the numbers of keys of each value grow
-// launch   teams of SPANS groups, one or more
-// does     A team reads a share of the keys, and each of its groups counts the values of one span, as they lie. Of 8 bits, each has COLUMNS
-//          counters, so that lanes that count side by side do not wait for each other. Of 16 bits, two share a word: whoever finds a half of
-//          it half full moves that to the state, long before it overflows.
+// in       sort; state: the number of keys; keys_from: packed keys, from key sort.packed_first on
+// in, out  state: word STATE_VALUES + v grows by the keys with value `v`, the values in the sort's order
+// launch   one or more teams of SPANS workgroups
+// does     The teams share the keys. A team has a workgroup for each span of values: it reads all keys of the team and
+//          counts those of its span. For 8 bits, each value has COLUMNS counters, so that neighboring lanes do not wait
+//          for each other. For 16 bits, two counters share a word. A thread that finds a counter half full adds both to
+//          the state and clears them, long before one overflows.
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
 @group(0) @binding(2) var<storage, read> keys_from: array<u32>;
 
-// Words of the keys that a group reads at a time.
+// The words of keys that a workgroup reads at a time.
 const SHARE: u32 = GROUP * BATCH;
 
 #if HALVES
-// Values of a span, and counters of each.
+// The values of a span, and the counters of each value.
 const SPAN: u32 = 2u * COUNTERS;
 const COLUMNS: u32 = 1u;
 #else
@@ -25,7 +26,7 @@ const COLUMNS: u32 = COUNTERS / RADIX;
 
 var<workgroup> counts: array<atomic<u32>, COUNTERS>;
 
-// The least value of the span, and the column that the thread counts in.
+// The smallest raw value of the span, and which of a value's counters this thread uses.
 var<private> least: u32;
 var<private> column: u32;
 
@@ -64,7 +65,7 @@ fn count_values(
             }
         }
     }
-    // The last word, if it is not full.
+    // The keys of the last word, if it is not full.
     if (team == 0u && thread < keys % KEYS_PER_WORD) {
         count((keys_from[at + words] >> (thread * KEY_BITS)) & VALUE_MASK);
     }
@@ -98,7 +99,7 @@ fn count(value: u32) {
     }
 }
 
-// Moves halves that are half full to the state. Of all that find one so, the first moves it.
+// Moves the half-full counters of a word to the state. Several threads may find them so: the first one moves them.
 fn relieve(at: u32) {
     add_halves(at, atomicAnd(&counts[at], ~BOTH_HALF_FULL) & BOTH_HALF_FULL);
 }

@@ -1,8 +1,9 @@
-// Moves the keys of each tile to their places.
+// Moves each tile's keys and values to their places in the order of the digit, stably.
 //
-// in       slot: which pass this is; sort; state: the schedule; status: where each tile's keys of each digit go; keys_from, values_from
-// out      keys_to, values_to
-// launch   at least as many groups as tiles; groups of passes that are not scheduled, and of tiles beyond the last, leave at once
+// in       slot: the number of the pass; sort; state: the number of keys and the schedule; status: where each tile's
+//          keys with each digit start in the output; keys_from, values_from
+// out      keys_to, values_to: the keys and values in the order of the digit
+// launch   at least one workgroup for each tile; those without a tile return, and all if the pass is not scheduled
 // does     The third step of a pass: see upsweep.
 
 @group(0) @binding(0) var<uniform> slot: Number;
@@ -16,7 +17,7 @@
 @group(0) @binding(7) var<storage, read_write> values_to: array<Value>;
 #endif
 
-// Keys, digit, whether there is anything to do.
+// The number of keys, the index of the digit, and 1 if there is anything to do.
 var<workgroup> work: vec3<u32>;
 
 var<private> tile: u32;

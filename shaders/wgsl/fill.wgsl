@@ -1,8 +1,10 @@
-// Writes keys of 8 or 16 bits in order, from how many there are of each value. Bytes past the last key stay as they are.
+// Writes keys of 8 or 16 bits in order, from the counts of their values.
 //
-// in       sort; state: count, the numbers of keys in blocks, and in a block below each value
-// out      keys_to: packed
-// launch   groups of COPY_TILE words each, at least as many as that takes, of VALUE_BLOCK threads
+// in       sort; state: the number of keys, the number of keys of each block, and for each value the number of keys
+//          with smaller values of its block
+// out      keys_to: packed keys, from key sort.packed_first on. Bytes past the last key stay as they are
+// launch   at least packed words / COPY_TILE workgroups of VALUE_BLOCK threads, rounded up; each writes COPY_TILE
+//          packed words
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read> state: array<u32>;
@@ -31,7 +33,7 @@ fn fill(
     keys = state[STATE_COUNT];
     let words = (keys + KEYS_PER_WORD - 1u) / KEYS_PER_WORD;
     let first = (group_id.y * groups.x + group_id.x) * COPY_TILE;
-    // The value that the thread is at, its key in all places of a word, and where those of it end.
+    // The value that the thread has come to, and a word full of its key. `end` is where the keys with this value end.
     var value = 0u;
     var alike = 0u;
     var end = 0u;
@@ -39,7 +41,7 @@ fn fill(
         let position = i * KEYS_PER_WORD;
         let at = sort.packed_first / KEYS_PER_WORD + i;
         var packed = alike;
-        // Else the whole word is of this value.
+        // Otherwise all keys of the word have this value.
         if (end < position + KEYS_PER_WORD) {
             let present = min(keys - position, KEYS_PER_WORD);
             packed = 0u;
@@ -59,7 +61,7 @@ fn fill(
     }
 }
 
-// Where the keys of a value start.
+// Returns where the keys with a value start.
 fn start_of(value: u32) -> u32 {
     return block_starts[value / VALUE_BLOCK] + state[STATE_VALUES + value];
 }
@@ -71,8 +73,8 @@ fn end_of(value: u32) -> u32 {
     return start_of(value + 1u);
 }
 
-// The value of the key at a position, the last one that starts there or before, if it is `least` or larger: by steps that double until they
-// go too far, and then halve. The next one mostly is not far.
+// Returns the value of the key at a position, which must be `least` or larger: the last value whose keys start there or
+// before. The next value is mostly near: the steps double until they go too far, and then halve.
 fn value_at(position: u32, least: u32) -> u32 {
     var value = least;
     var step = 1u;

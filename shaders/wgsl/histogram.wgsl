@@ -1,9 +1,10 @@
-// Counts the keys of each value of every digit, in one read, and finds out whether they are in order already.
+// Counts the values of every digit, with one read of the keys. Finds out whether the keys are in order already.
 //
-// in       sort; keys_from: the source
-// in, out  state: its histogram grows, DESCENTS is set if any key is smaller than the one before it
-// out      status: zero, for the first pass
-// launch   groups of HISTOGRAM_TILE keys each, at least as many as that takes
+// in       sort; state: word STATE_COUNT, the number of keys; keys_from: the source
+// in, out  state: word STATE_HISTOGRAM + d * RADIX + v grows by the keys whose digit `d` is `v`; word STATE_DESCENTS
+//          becomes 1 if any key is smaller than the key before it
+// out      status: RADIX words for each tile of the first pass, all 0 (with STATUS)
+// launch   at least keys / HISTOGRAM_TILE workgroups, rounded up; each counts HISTOGRAM_TILE keys
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
@@ -17,7 +18,7 @@
 #endif
 
 var<workgroup> descents: atomic<u32>;
-// Keys, and whether descents were found already.
+// The number of keys, and whether a descent has been found already.
 var<workgroup> work: vec2<u32>;
 
 @compute @workgroup_size(GROUP)
@@ -42,7 +43,7 @@ fn histogram(
         return;
     }
 #if STATUS
-    // The groups share out the tiles.
+    // The workgroups share the tiles.
     let tiles = (keys + TILE - 1u) / TILE;
     let sharers = (keys + HISTOGRAM_TILE - 1u) / HISTOGRAM_TILE;
     for (var i = group * GROUP + thread; i < tiles * RADIX; i += sharers * GROUP) {
@@ -69,7 +70,7 @@ fn histogram(
             }
 #end
         }
-        // One descent is enough.
+        // One descent is enough: a thread stops looking once it knows of one.
         if (!descends) {
 #repeat k BATCH
             let index_@ = first + min(start + k * GROUP + thread, present - 1u);
@@ -92,7 +93,7 @@ fn histogram(
     }
 }
 
-// Whether one key sorts before another.
+// Returns whether `one` goes before `other` in the sort's order.
 fn is_before(one: Key, other: Key) -> bool {
     var before = false;
     for (var word = 0u; word < KEY_WORDS; word++) {

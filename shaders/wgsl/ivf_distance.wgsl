@@ -1,12 +1,15 @@
-// How far each candidate is from its query, and in which slot it lies.
+// Computes the distance of each candidate from its query, and looks up its slot.
 //
-// in       search; queries; vectors: a page of slots; entries: the slot of each; candidates: the entries of all queries, and where those of
-//          each query begin, and end, in offsets
-// in, out  faults: grows by the candidates that are no entry, or whose slot is not there
-// out      distances, slots: of the candidates whose slots lie in the page; the first page's launch gives infinity and NOTHING to the faulty
-// launch   groups of TILE candidates each, at least as many as that takes; for each page
-// does     TEAM threads share a vector, RUN candidates at a time, so that its parts are read side by side. They add up by halves.
-//          A cosine whose sums of squares single precision does not hold is computed again, of numbers that are scaled first.
+// in       search; queries: search.queries vectors; vectors: the search.page_slots vectors of one page; entries: the
+//          slot of each entry; candidates: the entry of each candidate; offsets: search.queries + 1 words: where the
+//          candidates of each query begin, and end
+// in, out  faults: one word, which grows by the candidates without an entry or a slot
+// out      distances, slots: a word for each candidate whose slot lies in the page. The launch for the first page also
+//          writes infinity and NOTHING for the candidates without a slot
+// launch   for each page, at least candidates / TILE workgroups, rounded up; each computes TILE distances
+// does     A team of TEAM threads computes RUN distances at a time: the threads read neighboring parts of a vector, and
+//          add up their sums by halves. If single precision cannot hold the sums of squares of a cosine, one thread
+//          computes it again from scaled numbers.
 // needs    offsets that ascend from 0 to search.candidates
 
 @group(0) @binding(0) var<uniform> search: Search;
@@ -41,7 +44,7 @@ alias Part = vec4<f32>;
 alias Part = f32;
 #endif
 
-// What a thread has added up for each of its team's candidates.
+// The sums of each thread, for each candidate of its team.
 var<workgroup> partials: array<f32, RUN * SUMS * GROUP>;
 
 @compute @workgroup_size(GROUP)
@@ -59,7 +62,7 @@ fn ivf_distance(
     let parts = search.dimension;
 #endif
 
-    // What is not computed here reads the first vector, and is not written.
+    // For candidates that this launch does not compute, the thread reads the first vector, and writes nothing.
     var slot: array<u32, RUN>;
     var query: array<u32, RUN>;
     var owner = query_of(first);
@@ -94,7 +97,7 @@ fn ivf_distance(
         }
         workgroupBarrier();
     }
-    // Each of the team's first threads writes one, as far as there are enough of them.
+    // The first threads of the team write a result each; if there are fewer than RUN, they write several.
     for (var r = lane; r < RUN; r += TEAM) {
         let candidate = first + r;
         if (candidate < search.candidates) {
@@ -103,7 +106,7 @@ fn ivf_distance(
     }
 }
 
-// The query of a candidate, if it is one: the first whose candidates end after it.
+// Returns the query of a candidate: the first whose candidates end after it.
 fn query_of(candidate: u32) -> u32 {
     var low = 0u;
     var high = search.queries - 1u;
@@ -118,7 +121,7 @@ fn query_of(candidate: u32) -> u32 {
     return low;
 }
 
-// The slot of a candidate; NOTHING if it has none.
+// Returns the slot of a candidate; NOTHING if its entry or the slot does not exist.
 fn slot_of(candidate: u32) -> u32 {
     let entry = candidates[candidate];
     if (entry >= search.entries) {
@@ -185,7 +188,7 @@ fn put_sums(at: u32, sums: vec3<f32>) {
 #endif
 }
 
-// The distance that partials hold; that of a cosine, only if the squares are plain.
+// Returns the distance that the sums at `at` make. A cosine is right only if are_plain().
 fn distance_at(at: u32) -> f32 {
 #if L2
     return partials[at];
@@ -199,7 +202,7 @@ fn distance_at(at: u32) -> f32 {
 }
 
 #if COSINE
-// Whether single precision holds these sums of squares, and the product of their roots.
+// Returns whether single precision holds these sums of squares, and the product of their roots.
 fn are_plain(query: f32, vector: f32) -> bool {
     let squares = vec2(bitcast<u32>(query), bitcast<u32>(vector));
     return all(squares >= vec2(LEAST_SQUARES)) && all(squares <= vec2(MOST_SQUARES));
@@ -214,13 +217,14 @@ fn largest_of(part: Part) -> f32 {
 #endif
 }
 
-// The power of two that brings the largest number of a vector to at least 1 and below 4; 0 if the vector counts as zero.
+// Returns the power of two that scales the largest number of a vector to at least 1 and below 4; 0 if the vector counts
+// as zero.
 fn scale_of(largest: f32) -> f32 {
     let exponent = bitcast<u32>(largest) >> 23u;
     return select(bitcast<f32>(max(254u - exponent, 1u) << 23u), 0.0, exponent == 0u);
 }
 
-// One minus the cosine of vectors of any size. One thread reads both of them twice: such vectors are rare.
+// Returns one minus the cosine of vectors of any size. One thread reads both of them twice; such vectors are rare.
 fn scaled_cosine(query: u32, vector: u32) -> f32 {
 #if QUADS
     let parts = search.dimension / 4u;
@@ -256,7 +260,7 @@ fn write_result(candidate: u32, slot: u32, at: u32) {
         }
 #endif
         let bits = bitcast<u32>(distance);
-        // What is no number has no sign, so that it comes last.
+        // A result that is not a number loses its sign, so that it sorts last.
         distances[candidate] = select(bits, NOT_A_NUMBER, (bits & 0x7fffffffu) > INFINITY_BITS);
         slots[candidate] = slot;
     }

@@ -1,9 +1,10 @@
-// Cuts long segments into tiles: makes the table of buckets of them, in one batch.
+// Cuts the long segments into tiles. They are the buckets of the table, in one batch.
 //
-// in       sort; state: how many long segments there are, and their tiles; lists
-// out      table: tiles and the batch; counts and tickets zero
-// launch   any number of groups, which share the segments out
-// does     nothing for segments that overlap so much that their tiles do not fit the table.
+// in       sort; state: the number of long segments, and of their tiles; lists
+// out      table: the batch, and a record for each tile (see parts/bucket_table.wgsl); counts and tickets are 0
+// launch   any number of workgroups, which share the segments
+// does     If segments overlap so much that their tiles do not fit the table, the batch gets no tiles: the segments
+//          stay unsorted.
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
@@ -20,7 +21,7 @@ fn long_segments(
     let is_counted = atomicLoad(&state[STATE_OVERFLOWS]) == 0u && atomicLoad(&state[STATE_LISTED + LONG_CLASS]) <= capacity(LONG_CLASS);
     let fit = is_counted && all_tiles <= most_tiles();
     if (group_id.x == 0u && thread < 2u * BATCH_WORDS) {
-        // The end of the tiles is the start of those of the batch that there is not.
+        // The second record is that of no batch. Its first tile is the end of the batch's tiles.
         table[batch_at(0u) + thread] = select(0u, all_tiles, fit && thread == BATCH_WORDS);
     }
     if (!fit) {
@@ -45,7 +46,7 @@ fn long_segments(
     }
 }
 
-// As many as the table holds.
+// Returns how many tiles the table holds.
 fn most_tiles() -> u32 {
     return (sort.max + TILE - 1u) / TILE + max(capacity(LONG_CLASS), 1u) - 1u;
 }

@@ -1,8 +1,9 @@
-// Packs keys of 8 or 16 bits again, from the top bits of a word each. Bytes past the last key stay as they are.
+// Packs keys of 8 or 16 bits again, each from the top bits of a word.
 //
-// in       sort; state: count and schedule; even: the keys after an even number of passes; odd: after an odd one
-// out      keys_to: packed
-// launch   groups of COPY_TILE words each, at least as many as that takes
+// in       sort; state: the number of keys and the schedule; even, odd: the keys after an even and after an odd number
+//          of passes, a word each
+// out      keys_to: packed keys, from key sort.packed_first on. Bytes past the last key stay as they are
+// launch   at least packed words / COPY_TILE workgroups, rounded up; each writes COPY_TILE packed words
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;

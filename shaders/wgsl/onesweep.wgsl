@@ -1,11 +1,16 @@
-// One pass of a least-significant-digit radix sort, in one read and one write of the keys.
+// Sorts all keys by one digit: one pass of a least-significant-digit radix sort. It reads and writes each key once.
 //
-// in       slot: which pass this is; sort; keys_from, values_from: a pass never writes them
-// in, out  state: the schedule, and the tickets; status: all zero before
-// out      keys_to, values_to; status_next: all zero, for the next pass
-// launch   any groups; those of passes that are not scheduled leave at once
-// does     Tiles are taken by ticket until there are none left, so that whoever has the tiles before one's own is at work on them or on earlier
-//          ones, and swept: see the part of that name.
+// in       slot: the number of the pass; sort; state: the number of keys, the schedule and the scanned histogram;
+//          keys_from, values_from: the keys and values, which nothing writes during the pass
+// in, out  state: STATE_TICKETS + slot, from 0 on, counts the tiles that are taken; STATE_RECOUNTS grows by the tiles
+//          that were counted on behalf of others; status: RADIX words for each tile, all 0 before
+// out      keys_to, values_to: the keys and values in the order of the digit; status_next: RADIX words for each tile,
+//          all 0, for the next pass
+// launch   any number of workgroups; they take tiles until none is left. If the pass is not scheduled, they return
+// does     A workgroup takes the next tile by a ticket, and moves it: see parts/sweep.wgsl. So each earlier tile
+//          belongs to a workgroup that has started, and that works on it or on a tile before it. The digit is that of
+//          the schedule; with PARTITIONS, it is the highest that varies. The order is stable, but for equal keys of
+//          which nobody can tell the order.
 // needs    subgroups; fewer than 2^30 keys
 
 @group(0) @binding(0) var<uniform> slot: Number;
@@ -20,7 +25,7 @@
 @group(0) @binding(8) var<storage, read_write> values_to: array<Value>;
 #endif
 
-// Tile, keys, digit, whether there is anything to do.
+// The tile, the number of keys, the index of the digit, and 1 if there is a tile to move.
 var<workgroup> ticket: vec4<u32>;
 var<private> next_tile: u32;
 
@@ -50,7 +55,9 @@ fn onesweep(
         tile = taken.x;
         digit_index = taken.z;
         let present = min(taken.y - taken.x * TILE, TILE);
-        // The first pass may put keys that are equal in any order, but none before one that is there.
+        // In the first pass, keys with the same digit may change their order. That needs keys that are identical if
+        // they agree in all digits. A tile that is not full needs the stable order: it keeps the missing items behind
+        // the keys.
         sweep(present, slot.value > 0u || sort.digits[0].w == 0u || present < TILE);
         if (thread == 0u) {
             ticket.x = next_tile;
@@ -60,7 +67,7 @@ fn onesweep(
     }
 }
 
-// All at once: nothing of it waits for the rest.
+// Takes a tile, and reads what the pass must know. These reads do not wait for each other.
 fn first_ticket() -> vec4<u32> {
     let taken = take_tile();
     let keys = atomicLoad(&state[STATE_COUNT]);
@@ -77,7 +84,8 @@ fn take_tile() -> u32 {
     return atomicAdd(&state[STATE_TICKETS + slot.value], 1u);
 }
 
-// The next tile is taken early, so that nothing waits for it, but not before this one's counts are published: others wait for those of the next.
+// Takes the next tile while this one is being written, so that its number is there in time. Not earlier: once a tile is
+// taken, others wait for its counts, and this workgroup must have published those of its present tile.
 fn placed() {
     if (thread == 0u) {
         next_tile = take_tile();
@@ -88,12 +96,12 @@ fn tiles_of(count: u32) -> u32 {
     return (count + TILE - 1u) / TILE;
 }
 
-// Where a tile's keys start in the source.
+// Returns where a tile's keys start in the source.
 fn tile_start(of_tile: u32) -> u32 {
     return of_tile * TILE;
 }
 
-// How many keys have a smaller digit: they go before all of this one.
+// Returns how many keys have a smaller digit. They go before all keys with this one.
 fn smaller_keys(digit: u32) -> u32 {
     return atomicLoad(&state[STATE_HISTOGRAM + digit_index * RADIX + digit]);
 }

@@ -1,16 +1,17 @@
-// Puts the positions of the keys that are selected, and the keys, in the order of the positions.
+// Writes the selected keys and their positions, in the order of the positions.
 //
-// in       sort; state: count, bar, and how many of the keys that are the same are selected; keys_from; status: for each tile, how many keys of the
-//          tiles before are below the bar, and how many are the same
-// out      indices_to, picked: a place for each that is selected
-// launch   groups of PICK_TILE keys each, at least as many as that takes
-// does     Marks what is below, and what is the same, with a bit each; then each thread owns a word of marks.
+// in       sort; state: the number of keys, the threshold, and how many keys that equal it are selected; keys_from: the
+//          source; status: for each tile, how many keys of earlier tiles lie below the threshold, and how many equal it
+// out      indices_to, from sort.values_home on, and picked: a position and a key for each selected key
+// launch   at least keys / PICK_TILE workgroups, rounded up; each looks at PICK_TILE keys
+// does     The workgroup marks the keys below the threshold, and those that equal it, with a bit each. Then each thread
+//          writes the keys of one word of marks.
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
 @group(0) @binding(2) var<storage, read> status: array<u32>;
 #if ALIASED
-// A part of the buffer that the positions go to.
+// keys_from and indices_to are parts of one buffer: both bindings must be writable.
 #if PACKED
 @group(0) @binding(3) var<storage, read_write> keys_from: array<u32>;
 #else
@@ -59,7 +60,7 @@ fn pick(
     workgroupBarrier();
     let below = atomicLoad(&marks[thread]);
     let same = atomicLoad(&marks[GROUP + thread]);
-    // Two counts in one sum: neither passes PICK_TILE.
+    // One sum carries both counts: neither exceeds PICK_TILE.
     let counts = countOneBits(below) | (countOneBits(same) << 16u);
     let before = sum_up(thread, counts) - counts;
     if (present == 0u) {

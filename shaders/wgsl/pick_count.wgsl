@@ -1,9 +1,12 @@
-// Counts the values that a digit has in the keys that are the same as the bar in all digits above.
+// Counts the values of one digit in the keys that equal the threshold in all digits above it.
 //
-// in       level: which digit, 0 the most significant; sort; keys_from
-// in, out  state: count and bar; the counts of the digit, from zero on
-// launch   groups of HISTOGRAM_TILE keys each, at least as many as that takes; all leave at once if the bar is settled
-// does     Radix select (Alabi et al., "Fast k-selection algorithms for graphics processing units", 2012), by all groups together.
+// in       level: which digit, 0 the most significant; sort; state: the number of keys and the threshold; keys_from:
+//          the source
+// in, out  state: word STATE_HISTOGRAM + d * RADIX + v, from 0 on, grows by such keys whose digit `d` is `v`
+// launch   at least keys / HISTOGRAM_TILE workgroups, rounded up; each counts HISTOGRAM_TILE keys. All return if the
+//          threshold is settled
+// does     Radix select (Alabi et al., "Fast k-selection algorithms for graphics processing units", 2012), by all
+//          workgroups together.
 
 @group(0) @binding(0) var<uniform> level: Number;
 @group(0) @binding(1) var<uniform> sort: Sort;
@@ -15,7 +18,7 @@
 #endif
 
 var<workgroup> counts: array<atomic<u32>, RADIX>;
-// Keys, of which there are none if nothing is to be done.
+// The number of keys; 0 if the threshold is settled.
 var<workgroup> work: u32;
 
 @compute @workgroup_size(GROUP)

@@ -1,9 +1,10 @@
-// Finds the digit of the last key to be selected.
+// Finds one digit of the threshold, which is the last key to be selected.
 //
-// in       level: which digit, 0 the most significant; sort; state: its counts
-// in, out  state: the bar, and how many are still to be selected
-// out      at level 0: picked_count: how many keys are selected; indices_to: NOTHING behind so many
-// launch   one group of RADIX threads
+// in       level: which digit, 0 the most significant; sort; state: the number of keys, and the counts of this digit
+// in, out  state: the threshold, and what parts/pick.wgsl says of it
+// out      at level 0: picked_count: one word, the number of selected keys; indices_to: NOTHING from that number to
+//          sort.k
+// launch   one workgroup of RADIX threads
 
 @group(0) @binding(0) var<uniform> level: Number;
 @group(0) @binding(1) var<uniform> sort: Sort;
@@ -11,7 +12,7 @@
 @group(0) @binding(3) var<storage, read_write> indices_to: array<u32>;
 @group(0) @binding(4) var<storage, read_write> picked_count: array<u32>;
 
-// How many are to be selected; none if the bar is settled.
+// How many of the counted keys are to be selected; 0 if the threshold is settled.
 var<workgroup> work: u32;
 
 @compute @workgroup_size(GROUP)
@@ -35,7 +36,7 @@ fn pick_digit(@builtin(local_invocation_index) thread: u32) {
         return;
     }
     if (sort.digit_count == 0u) {
-        // All keys are equal: the first are selected.
+        // All keys are equal: the first ones are selected.
         if (thread == 0u) {
             atomicStore(&state[STATE_LEFT], wanted);
         }

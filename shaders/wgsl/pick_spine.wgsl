@@ -1,8 +1,8 @@
-// Turns each tile's counts into those of all tiles before.
+// Replaces the two counts of each tile by their sums over all tiles before it.
 //
-// in       state: count
-// in, out  status: for each tile two counts
-// launch   one group, of which each thread owns a run of tiles
+// in       state: the number of keys
+// in, out  status: two words for each tile
+// launch   one workgroup; each thread owns a run of neighboring tiles
 
 @group(0) @binding(0) var<storage, read_write> state: array<atomic<u32>>;
 @group(0) @binding(1) var<storage, read_write> status: array<u32>;

@@ -1,8 +1,8 @@
-// Counts the keys of each tile that are below the bar, and those that are the same.
+// Counts, for each tile, the keys below the threshold, and the keys that equal it.
 //
-// in       sort; state: count and bar; keys_from
-// out      status: for each tile, these two counts
-// launch   groups of PICK_TILE keys each, at least as many as that takes
+// in       sort; state: the number of keys and the threshold; keys_from: the source
+// out      status: two words for each tile: its keys below the threshold, and those that equal it
+// launch   at least keys / PICK_TILE workgroups, rounded up; each counts PICK_TILE keys
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;

@@ -1,9 +1,11 @@
-// Turns the counts of each digit into the number of keys with a smaller one, and finds the digits in which keys differ.
+// Replaces each count of the histogram by the number of keys with a smaller digit. Finds the digits in which keys
+// differ.
 //
 // in       sort
-// in, out  state: its histogram; VARIES gets a bit for each digit of which not all keys have the same value
-// launch   one group for each digit
-// does     Each thread sums up the counts of DIGITS neighbouring values, the group over the threads.
+// in, out  state: the RADIX words of each digit of the histogram; STATE_VARIES gets bit `d` if not all keys have the
+//          same digit `d`
+// launch   one workgroup for each digit of the sort
+// does     Each thread sums up the counts of DIGITS neighboring values. The workgroup then sums up these sums.
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;

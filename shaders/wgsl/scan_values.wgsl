@@ -1,9 +1,9 @@
-// Turns the numbers of keys of each value into those of smaller values of the same block.
+// Replaces each value's count by the number of keys with smaller values of the same block.
 //
 // in       sort
-// in, out  state: the numbers of keys of each value
-// out      state: those of blocks
-// launch   one group for each block, of a thread for each value
+// in, out  state: the RADIX words from STATE_VALUES on
+// out      state: word STATE_BLOCKS + b is the number of keys of block `b`
+// launch   one workgroup of VALUE_BLOCK threads for each block of VALUE_BLOCK values
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<u32>;

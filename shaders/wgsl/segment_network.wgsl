@@ -1,12 +1,14 @@
-// Sorts short segments, each by a team of threads, by a bitonic network (Batcher, "Sorting networks and their applications", 1968).
+// Sorts short segments with a bitonic network (Batcher, "Sorting networks and their applications", 1968). A team of
+// threads sorts one segment.
 //
-// in       sort; state: how many segments of each class there are; lists
-// in, out  keys_home, values_home
-// launch   any number of groups, which share the segments out
-// does     A team is of 1, 2, 4, … threads, by the class of its segment; each holds KEYS ordered keys, if values move or some bits do not count
-//          with their positions, so that equal ones keep their order. Runs are merged in pairs: first each key is compared with the one that lies
-//          as far from the other end of the pair, then with those at half the distance, and so on. Those of the same thread are compared where
-//          they are, others through the board.
+// in       sort; state: the number of segments of each class; lists
+// in, out  keys_home, values_home: the segments, sorted in place
+// launch   any number of workgroups, which share the segments
+// does     A team has 1, 2, 4, … threads, by the class of its segment. Each thread holds KEYS keys as ordered bits. It
+//          also holds their positions if values move, or if keys with equal ordered bits can differ: equal keys then
+//          keep their order. The network merges sorted runs in pairs. Its first step compares each key with the one
+//          that mirrors it in the other run; further steps compare keys at half the distance, a quarter, and so on. A
+//          thread compares its own keys in registers; keys of different threads go through `board`.
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
@@ -16,7 +18,8 @@
 @group(0) @binding(4) var<storage, read_write> values_home: array<Value>;
 #endif
 
-// Words of each key, with its position if that is held; after the network a gap for each thread's, so that threads write to different banks.
+// The words of the keys, and of their positions if threads hold them. After the network, a gap follows the keys of each
+// thread, so that threads write to different banks.
 const BOARD_KEYS: u32 = GROUP * (KEYS + 1u);
 
 #if CARRIES
@@ -25,7 +28,8 @@ var<workgroup> board: array<u32, (KEY_WORDS + 1u) * BOARD_KEYS>;
 var<workgroup> board: array<u32, KEY_WORDS * BOARD_KEYS>;
 #endif
 
-// The class of the segments, the first of them on its list, and how many of its list are left; none if all are done.
+// The class of the segments, the first of them on its list, and how many of its list are left: 0 if there is no more
+// work.
 var<workgroup> work: vec3<u32>;
 
 var<private> thread: u32;
@@ -58,7 +62,7 @@ fn segment_network(
     }
 }
 
-// A group takes as many segments of a class as it has teams.
+// Returns the work of a unit. A unit is as many segments of a class as a workgroup has teams for.
 fn work_of(unit: u32) -> vec3<u32> {
     var before = 0u;
     for (var kind = 0u; kind < SMALL_CLASS; kind++) {
@@ -78,7 +82,7 @@ fn sort_segment(begin: u32, present: u32, team: u32) {
     let member = thread & (team - 1u);
     var keys: array<Key, KEYS>;
     var positions: array<u32, KEYS>;
-    // What is absent is no less than any key, and comes later.
+    // Items past the segment's end are not smaller than any key, and have later positions.
 #repeat item KEYS
         let index = item * team + member;
         keys[item] = greatest_key();
@@ -95,7 +99,7 @@ fn sort_segment(begin: u32, present: u32, team: u32) {
         }
         merge_own(&keys, &positions);
     }
-    // Each thread holds neighbours, but neighbours are to be written by neighbours.
+    // Each thread holds neighboring keys. They go through `board`, so that neighboring threads write neighboring words.
     let first = (thread - member) * KEYS;
 #if CARRIES
 #repeat item KEYS
@@ -115,7 +119,7 @@ fn sort_segment(begin: u32, present: u32, team: u32) {
 #endif
         }
 #end
-    // All is read before any is written.
+    // The workgroup reads all keys and values before it writes any.
     storageBarrier();
 #repeat item KEYS
         let index = item * team + member;
@@ -158,7 +162,7 @@ fn on_board(at: u32) -> Key {
     return key;
 }
 
-// The bits of a key that count, in their order.
+// Returns the bits of a key that the order goes by, as ordered words.
 fn counting_bits(key: Key) -> Key {
     var bits = key;
     for (var word = 0u; word < KEY_WORDS; word++) {
@@ -169,7 +173,7 @@ fn counting_bits(key: Key) -> Key {
 #if CARRIES
 #else
 
-// The key with these ordered bits. Its sign is flipped with or without.
+// Returns the key with these ordered bits. `flip` has no sign bit, so that `clear` alone gives back the sign.
 fn key_of(bits: Key) -> Key {
     let sign = 0u - ((top_word(bits) ^ sort.clear[KEY_WORDS - 1u]) >> 31u);
     var key = bits;
@@ -180,14 +184,15 @@ fn key_of(bits: Key) -> Key {
 }
 #endif
 
-// Whether `a` goes before `b`; of the same keys the one whose position is less, if positions are held.
+// Returns whether key `a` goes before key `b`. Of equal keys, the one with the lower position does, if threads hold
+// positions.
 fn goes_first(a: Key, a_position: u32, b: Key, b_position: u32) -> bool {
 #if CARRIES
     var first = a_position < b_position;
 #else
     var first = false;
 #endif
-    // From the least significant word on: a later one decides, unless it is the same.
+    // From the least significant word on: a higher word decides, unless it is equal in both.
     for (var word = 0u; word < KEY_WORDS; word++) {
         let a_word = key_word(a, word);
         let b_word = key_word(b, word);
@@ -207,7 +212,7 @@ fn order_two(keys: ptr<function, array<Key, KEYS>>, positions: ptr<function, arr
     }
 }
 
-// Puts what a thread holds in order.
+// Sorts the keys that a thread holds.
 fn order_own(keys: ptr<function, array<Key, KEYS>>, positions: ptr<function, array<u32, KEYS>>) {
 #repeat pair PAIRS
         order_two(keys, positions, 2u * pair, 2u * pair + 1u);
@@ -231,7 +236,7 @@ fn order_own(keys: ptr<function, array<Key, KEYS>>, positions: ptr<function, arr
 #endif
 }
 
-// The last steps of a merge: those in which a thread's keys are compared with each other.
+// The last steps of a merge, in which each thread compares its own keys with each other.
 fn merge_own(keys: ptr<function, array<Key, KEYS>>, positions: ptr<function, array<u32, KEYS>>) {
 #if EIGHT
 #repeat pair PAIRS
@@ -246,7 +251,8 @@ fn merge_own(keys: ptr<function, array<Key, KEYS>>, positions: ptr<function, arr
 #end
 }
 
-// Compares each key with that of another thread, the one whose number differs in the bits `other`: the lower one keeps the lesser key.
+// Compares each key with one of another thread, whose number differs in the bits `other`. The thread with the lower
+// number keeps the smaller key. If `mirrored`, the other thread's items count from its last one.
 fn exchange(keys: ptr<function, array<Key, KEYS>>, positions: ptr<function, array<u32, KEYS>>, other: u32, mirrored: bool) {
 #repeat item KEYS
         put_on_board(item * GROUP + thread, (*keys)[item]);

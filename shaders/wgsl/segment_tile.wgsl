@@ -1,9 +1,9 @@
-// Sorts the segments that a group holds, each in one group, in one read and one write of the keys.
+// Sorts segments of medium length, with one read and one write of each key. One workgroup sorts one segment at a time.
 //
-// in       sort; state: how many such segments there are; lists
-// in, out  keys_home, values_home
-// launch   any number of groups, which share the segments out
-// does     As single_tile: each thread holds as many keys as it takes for all to be held.
+// in       sort; state: the number of such segments; lists
+// in, out  keys_home, values_home: the segments, sorted in place
+// launch   any number of workgroups, which share the segments
+// does     see single_tile: each thread holds as many keys as it takes to hold all
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
@@ -13,7 +13,7 @@
 @group(0) @binding(4) var<storage, read_write> values_home: array<Value>;
 #endif
 
-// The first key of the segment, and its keys; none if there is no segment left.
+// The first key of the segment, and its number of keys: 0 if there is no segment left.
 var<workgroup> work: vec2<u32>;
 
 var<private> first: u32;

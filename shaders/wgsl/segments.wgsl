@@ -1,11 +1,13 @@
-// Puts each segment of at least two keys on the list of its class, by its length.
+// Puts each segment of at least two keys on the list of its class. The length of a segment decides its class.
 //
-// in       count_low, count_middle, count_high, count: the number of segments, as for begin; begins_first, ends_first: where the numbers of
-//          the segments start; sort; begins, ends: the first key of each segment, and the end of its keys
-// in, out  state: how many are on each list, the tiles of long ones, and whether these are more than a word counts; from zero on
-// out      lists, in any order
-// launch   any number of groups, which share the segments out
-// does     What lies beyond all keys does not count.
+// in       count_low, count_middle, count_high, count: the number of segments, as for begin; begins_first, ends_first:
+//          the first words of the segments' bounds; sort; begins, ends: for each segment, its first key and the end of
+//          its keys
+// in, out  state, from 0 on: STATE_LISTED + class counts the segments of each class, STATE_TILES the tiles of long
+//          segments; STATE_OVERFLOWS becomes 1 if one of these counts exceeds a word
+// out      lists: the lists of all classes, each in any order (see parts/lists.wgsl)
+// launch   any number of workgroups, which share the segments
+// does     Bounds beyond the last key count as its end.
 
 @group(0) @binding(0) var<uniform> count_low: Number;
 @group(0) @binding(1) var<uniform> count_middle: Number;
@@ -19,7 +21,8 @@
 @group(0) @binding(9) var<storage, read> ends: array<u32>;
 @group(0) @binding(10) var<storage, read_write> lists: array<u32>;
 
-// Of the segments that the group looks at: how many are of each class, and the tiles of long ones; where these start among all.
+// Of the segments that the workgroup looks at: how many belong to each class, and the tiles of the long ones. `firsts`
+// says where these start on the lists, and among all tiles.
 var<workgroup> found: array<atomic<u32>, CLASSES + 1u>;
 var<workgroup> firsts: array<u32, CLASSES + 1u>;
 var<workgroup> segments_there: u32;
@@ -84,6 +87,6 @@ fn class_of(keys: u32) -> u32 {
     if (keys > NETWORK) {
         return select(LONG_CLASS, SMALL_CLASS, keys <= SMALL_BUCKET);
     }
-    // The teams of the network double from class to class.
+    // From class to class of the network, the team of a segment doubles.
     return 32u - countLeadingZeros((max(keys, 1u) - 1u) / NETWORK_KEYS);
 }

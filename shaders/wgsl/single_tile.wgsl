@@ -1,10 +1,12 @@
-// Sorts everything, if it fits one tile, in one launch.
+// Sorts all keys in one launch, if they fit one tile.
 //
-// in       count_low, count_middle, count_high, count: as for begin; sort
-// in, out  keys_from, values_to: sorted in place; of an argsort the keys stay, and values_to are the indices
-// launch   one group
-// does     Each thread holds as many keys as it takes for all to be held, with their positions if values move as well. Digit by digit
-//          they take their new order through the board, word by word; in the end they are written, and the values moved.
+// in       count_low, count_middle, count_high, count: the number of keys, as for begin; sort
+// in, out  keys_from, values_to: the keys and values, sorted in place. An argsort only reads the keys, and writes the
+//          indices to values_to
+// launch   one workgroup
+// does     Each thread holds as many keys in registers as it takes to hold all; if values move, also the index of each.
+//          Digit by digit, the keys take their new order in `board`, one word of all keys at a time. At the end, the
+//          workgroup writes the keys and moves the values.
 // needs    at most TILE keys
 
 @group(0) @binding(0) var<uniform> count_low: Number;
@@ -66,7 +68,7 @@ fn held_key(index: u32) -> Key {
     return source_key(index);
 }
 
-// The keys of an argsort stay; packed ones come together on the board.
+// An argsort leaves the keys as they are. Packed keys are collected in `board`, one in each word.
 fn put_key_home(index: u32, key: Key) {
 #if INDEXED
 #else
@@ -93,7 +95,8 @@ fn put_value_home(index: u32, value: Value) {
 #endif
 #if PACKED
 
-// A word of keys that are on the board in their new order. Bytes past the last key stay as they are.
+// Packs the keys of one word from `board`. If the last word has room behind the last key, the caller's bytes stay
+// there.
 fn packed_word(index: u32, present: u32) -> u32 {
     let first = index * KEYS_PER_WORD;
     let full = min(present - first, KEYS_PER_WORD);

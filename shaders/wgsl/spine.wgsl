@@ -1,15 +1,15 @@
-// Turns each tile's count of a digit into the place of its first key of that digit in the output.
+// Replaces each tile's count of a digit by where the tile's keys with that digit start in the output.
 //
-// in       slot: which pass this is; state: the schedule, and where each digit starts
-// in, out  status: for each digit, the counts of all tiles
-// launch   one group for each of the RADIX values of a digit
+// in       slot: the number of the pass; state: the number of keys, the schedule and the scanned histogram
+// in, out  status: for each of RADIX values of the digit a word for each tile
+// launch   RADIX workgroups; workgroup `v` scans the words of value `v`. All return if the pass is not scheduled
 // does     The second step of a pass: see upsweep.
 
 @group(0) @binding(0) var<uniform> slot: Number;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
 @group(0) @binding(2) var<storage, read_write> status: array<u32>;
 
-// Keys, digit, whether there is anything to do.
+// The number of keys, the index of the digit, and 1 if there is anything to do.
 var<workgroup> work: vec3<u32>;
 
 @compute @workgroup_size(GROUP)

@@ -1,13 +1,17 @@
-// Selects the first k keys of each segment, equal ones by their position, and sorts what it selects.
+// Selects the first sort.k keys of each segment, and sorts them. Of equal keys, those with lower positions come first.
 //
-// in       count_low, count_middle, count_high, count: as for begin, the number of keys, or of segments; level: how often it was
-//          selected before, and LAST_LEVEL if not again; sort; keys_from; segments: where each begins and ends; candidates: the positions to select from
-// out      indices_to: positions of keys, k for each segment; at the last level sorted, and filled up with NOTHING
-// launch   a group for each segment: those that are told, or each SELECT_SEGMENT keys, or candidates, of one array
-// does     Radix select (Alabi et al., "Fast k-selection algorithms for graphics processing units", 2012): digit by digit from the top, counts
-//          the keys that share the digits above with the last one to be selected, until all of those are; then takes the keys in order of
-//          position, and sorts the positions.
-// needs    k at most TILE; segments within the keys
+// in       count_low, count_middle, count_high, count: the number of keys, or of segments, as for begin; level: how
+//          often the keys have been selected from, plus LAST_LEVEL if this is the last time; sort; keys_from: the
+//          source; segments: the first key of each segment, and the end of its keys; candidates: the positions to
+//          select from (from level 1 on)
+// out      indices_to: sort.k positions for each segment. At the last level they are sorted, start at sort.values_home,
+//          and are filled up with NOTHING
+// launch   a workgroup for each of the caller's segments; or for each SELECT_SEGMENT keys, or candidates, of one array
+// does     Radix select (Alabi et al., "Fast k-selection algorithms for graphics processing units", 2012). From the
+//          most significant digit on, the workgroup counts the keys that equal the threshold so far, and finds its next
+//          digit. It stops when all of these keys are selected. It then collects the selected positions in their order,
+//          and sorts them by their keys.
+// needs    sort.k of at most TILE; segments within the keys
 
 @group(0) @binding(0) var<uniform> count_low: Number;
 @group(0) @binding(1) var<uniform> count_middle: Number;
@@ -16,7 +20,7 @@
 @group(0) @binding(4) var<uniform> sort: Sort;
 @group(0) @binding(5) var<storage, read> count: array<u32>;
 #if ALIASED
-// A part of the buffer that the positions go to.
+// keys_from and indices_to are parts of one buffer: both bindings must be writable.
 #if PACKED
 @group(0) @binding(6) var<storage, read_write> keys_from: array<u32>;
 #else
@@ -37,9 +41,9 @@
 @group(0) @binding(8) var<storage, read> candidates: array<u32>;
 #endif
 
-// The segment: where it begins, how many keys it has, whether there is one.
+// The segment: its first key, its number of keys, and 1 if there is one.
 var<workgroup> job: vec3<u32>;
-// The digit of the last key to be selected, how many keys have smaller ones, and how many have it.
+// The digit of the last key to be selected, how many keys have a smaller one, and how many have this one.
 var<workgroup> found: vec3<u32>;
 
 @compute @workgroup_size(GROUP)
@@ -76,7 +80,7 @@ fn top_k(
         take_first(todo.x, todo.y);
     }
     workgroupBarrier();
-    // What is selected from again need not be sorted.
+    // The next level selects from these positions: only those of the last level are sorted.
     if (level.value >= LAST_LEVEL) {
         sort_positions(selected);
     }
@@ -95,7 +99,7 @@ fn top_k(
     }
 }
 
-// The position of a key among all.
+// Returns the position in the source of a key of the segment.
 fn position_of(index: u32) -> u32 {
 #if NESTED
     return candidates[index];
@@ -122,9 +126,10 @@ fn job_of(group: u32) -> vec3<u32> {
 #endif
 }
 
-// Puts the positions of the first k of `length` keys, more than k, in the order of their positions.
+// Collects the positions of the first sort.k of `length` keys, in the order of the positions. `length` must be more
+// than sort.k.
 fn take_first(begin: u32, length: u32) {
-    // What is known of the ordered bits of the last key to be selected, and which bits these are.
+    // The threshold: the known ordered bits of the last key to be selected, and the mask of these bits.
     var bar = vec4(0u);
     var known = vec4(0u);
     var wanted = sort.k;
@@ -155,7 +160,7 @@ fn take_first(begin: u32, length: u32) {
         }
     }
 
-    // Of those that are the same as far as is known, the first are taken.
+    // All keys below the threshold are selected, and of those that equal it the first ones.
     var taken = 0u;
     var same_taken = 0u;
     for (var start = 0u; start < length; start += 32u * GROUP) {
@@ -179,7 +184,7 @@ fn take_first(begin: u32, length: u32) {
         workgroupBarrier();
         let below = word_at(thread);
         let same = word_at(GROUP + thread);
-        // Two counts in one sum: neither passes 32 * GROUP.
+        // One sum carries both counts: neither exceeds 32 * GROUP.
         let counts = countOneBits(below) | (countOneBits(same) << 16u);
         let before = sum_up(thread, counts) - counts;
         let total = sums[GROUP - 1u];
@@ -200,7 +205,8 @@ fn take_first(begin: u32, length: u32) {
     }
 }
 
-// The digit that the `wanted`-th key has, by the counts on the board.
+// Returns the digit of the `wanted`-th key, by the counts in `board`. Also returns how many keys have a smaller digit,
+// and how many have this one.
 fn find_digit(wanted: u32) -> vec3<u32> {
     if (thread < RADIX / DIGIT_RUN) {
         var sum = 0u;

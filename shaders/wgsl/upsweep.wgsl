@@ -1,10 +1,10 @@
-// Counts the digits of each tile, for a pass of the reduce-then-scan sort.
+// Counts the values of one digit in each tile, for a pass of the reduce-then-scan sort.
 //
-// in       slot: which pass this is; sort; state: the schedule; keys_from
-// out      status: the counts, for each digit those of all tiles
-// launch   at least as many groups as tiles; groups of passes that are not scheduled, and of tiles beyond the last, leave at once
-// does     The first of the three steps of a pass that waits for no other group: upsweep, spine, downsweep (Merrill and Grimshaw, "High
-//          Performance and Scalable Radix Sorting", 2011).
+// in       slot: the number of the pass; sort; state: the number of keys and the schedule; keys_from
+// out      status: word v * tiles + t counts the keys of tile `t` whose digit is `v`
+// launch   at least one workgroup for each tile; those without a tile return, and all if the pass is not scheduled
+// does     The first of the three steps of a pass: upsweep, spine, downsweep. In none of them does a workgroup wait for
+//          another (Merrill and Grimshaw, "High Performance and Scalable Radix Sorting", 2011).
 
 @group(0) @binding(0) var<uniform> slot: Number;
 @group(0) @binding(1) var<uniform> sort: Sort;
@@ -13,7 +13,7 @@
 @group(0) @binding(4) var<storage, read> keys_from: array<Key>;
 
 var<workgroup> counts: array<atomic<u32>, RADIX>;
-// Keys, digit, whether there is anything to do.
+// The number of keys, the index of the digit, and 1 if there is anything to do.
 var<workgroup> work: vec3<u32>;
 
 @compute @workgroup_size(GROUP)

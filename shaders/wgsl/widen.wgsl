@@ -1,8 +1,8 @@
-// Makes a word of each key of 8 or 16 bits: the key in the top bits, zeros below.
+// Unpacks keys of 8 or 16 bits: each becomes the top bits of a word, with zeros below.
 //
-// in       sort; state: count; keys_from: packed
-// out      keys_to
-// launch   groups of COPY_TILE keys each, at least as many as that takes
+// in       sort; state: the number of keys; keys_from: packed keys, from key sort.packed_first on
+// out      keys_to: a word for each key
+// launch   at least keys / COPY_TILE workgroups, rounded up; each unpacks COPY_TILE keys
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;

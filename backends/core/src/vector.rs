@@ -78,7 +78,7 @@ impl Precision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Shape {
-    /// Numbers of a vector: 1 or more, fewer than 2³².
+    /// Numbers of a vector: 1 or more, at most 2³² − 2.
     pub dimension: usize,
     /// Slots, fewer than 2³².
     pub capacity: usize,
@@ -112,14 +112,16 @@ impl Shape {
     /// Checks that a store can have this shape.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a dimension of 0, [`Error::TooLong`] for a dimension or capacity of 2³² or more, [`Error::OutOfMemory`] for
-    /// more bytes than memory can have.
+    /// [`Error::Unsupported`] for a dimension of 0, [`Error::TooLong`] for a dimension above 2³² − 2 or a capacity above 2³² − 1,
+    /// [`Error::OutOfMemory`] for more bytes than memory can have.
     pub fn check(&self) -> Result<(), Error> {
         if self.dimension == 0 {
             return Err(Error::Unsupported { what: "vectors of dimension 0".into() });
         }
-        for (what, asked) in [("a vector, in numbers", self.dimension), ("a store, in slots", self.capacity)] {
-            let (asked, limit) = (asked as u64, u64::from(u32::MAX));
+        // Kernels round the dimension up to an even number.
+        let limits = [("a vector, in numbers", self.dimension, u32::MAX - 1), ("a store, in slots", self.capacity, u32::MAX)];
+        for (what, asked, limit) in limits {
+            let (asked, limit) = (asked as u64, u64::from(limit));
             if asked > limit {
                 return Err(Error::TooLong { what: what.into(), asked, limit });
             }

@@ -5,13 +5,10 @@ use polysort_rayon::RayonBackend;
 
 const LEN: u32 = 300_000;
 
-/// A key of an index, and of the index's bits in disorder.
-type Key = fn(u32, u32) -> u32;
-
 /// Keys that each take another way through the sorts.
 fn patterns() -> Vec<(&'static str, Vec<u32>)> {
     let spread = |i: u32| i.wrapping_mul(0x9e37_79b9).rotate_left(13).wrapping_mul(0x85eb_ca6b);
-    let patterns: [(&str, Key); 8] = [
+    let patterns: [(&str, Pattern); 8] = [
         ("even", |_, spread| spread),
         ("ascending", |i, _| i),
         ("descending in pairs", |i, _| (LEN - i) / 2),
@@ -23,6 +20,9 @@ fn patterns() -> Vec<(&'static str, Vec<u32>)> {
     ];
     patterns.map(|(name, key)| (name, (0..LEN).map(|i| key(i, spread(i))).collect())).into()
 }
+
+/// Returns a key, of its index and of a number that looks random.
+type Pattern = fn(u32, u32) -> u32;
 
 #[test]
 fn one_thread_starts_no_other() {

@@ -1,11 +1,11 @@
-//! The adapters of this machine, and what a device of one is opened with.
+//! The adapters of this machine, and the features and facts of their devices.
 
 use crate::way::takes_native;
 use polysort_shaders::plan::{Class, Facts, Tuned};
 use std::sync::OnceLock;
 use wgpu::{Adapter, AdapterInfo, Backend, Backends, Device, DeviceType, Features, Instance, InstanceDescriptor, InstanceFlags};
 
-/// The features that a device of such an adapter should have. A device with fewer sorts more slowly.
+/// Returns the features that a device of this adapter should have. A device with fewer sorts more slowly.
 pub(crate) fn wanted(info: &AdapterInfo, features: Features) -> Features {
     let mut wanted = Features::SUBGROUP | Features::SUBGROUP_BARRIER | Features::TIMESTAMP_QUERY;
     if shares_memory(info.device_type) {
@@ -17,16 +17,16 @@ pub(crate) fn wanted(info: &AdapterInfo, features: Features) -> Features {
     wanted & features
 }
 
-/// The adapters that may be opened.
+/// Which adapters may be opened, and what their devices may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Allowed {
-    /// Those of these interfaces.
+    /// The interfaces of the adapters.
     pub(crate) backends: Backends,
-    /// Those that run on the CPU as well.
+    /// Whether adapters that run on the CPU are allowed.
     pub(crate) software: bool,
-    /// Subgroup operations.
+    /// Whether subgroup operations are allowed.
     pub(crate) subgroups: bool,
-    /// Kernels in the device's own language.
+    /// Whether kernels in the device's own language are allowed.
     pub(crate) native: bool,
 }
 
@@ -34,16 +34,16 @@ pub(crate) struct Allowed {
 pub(crate) const BACKENDS: Backends =
     Backends::VULKAN.union(Backends::METAL).union(Backends::DX12).union(Backends::BROWSER_WEBGPU);
 
-/// What leads to the drivers. One for all: NVIDIA's driver finds no adapter any more after some dozens of them.
+/// The wgpu instance. All devices share one: after some dozens of instances, NVIDIA's driver finds no adapter any more.
 static INSTANCE: OnceLock<Instance> = OnceLock::new();
 
-/// All adapters of this machine, the most capable kinds first.
+/// Returns all adapters of this machine, the most capable kinds first.
 pub(crate) async fn adapters(backends: Backends) -> Vec<Adapter> {
     if Instance::enabled_backend_features().is_empty() {
         return vec![];
     }
     let instance = INSTANCE.get_or_init(|| {
-        // No checks of indirect launches, which there are none of: they cost a limit of 4 GiB a buffer.
+        // polysort makes no indirect launches. Their checks would limit a buffer to 4 GiB.
         let flags = InstanceFlags::empty();
         let descriptor = InstanceDescriptor { backends: BACKENDS, flags, ..InstanceDescriptor::new_without_display_handle() };
         Instance::new(descriptor)
@@ -58,13 +58,13 @@ pub(crate) async fn adapters(backends: Backends) -> Vec<Adapter> {
             DeviceType::Other => 3,
             DeviceType::Cpu => 4,
         };
-        // Where two drivers reach the same device, Vulkan's compiler and Metal's are the better ones.
+        // Where two drivers reach the same device, the compilers of Vulkan and Metal are better than that of DX12.
         (kind, info.backend == Backend::Dx12)
     });
     adapters
 }
 
-/// Whether such a device works in the memory of the host.
+/// Returns whether devices of this kind work in the memory of the host.
 pub(crate) fn shares_memory(kind: DeviceType) -> bool {
     matches!(kind, DeviceType::IntegratedGpu | DeviceType::Cpu)
 }
@@ -72,7 +72,7 @@ pub(crate) fn shares_memory(kind: DeviceType) -> bool {
 pub(crate) fn facts(device: &Device, info: &AdapterInfo) -> Facts {
     let (limits, features) = (device.limits(), device.features());
     let has_subgroups = features.contains(Features::SUBGROUP | Features::SUBGROUP_BARRIER);
-    // What wgpu says of Metal is a guess; Apple's own GPUs have 32 lanes.
+    // For Metal, wgpu can only guess the subgroup sizes. Apple's own GPUs have 32 lanes.
     let apple = info.backend == Backend::Metal && info.name.starts_with("Apple");
     let sizes = if apple { (32, 32) } else { (info.subgroup_min_size, info.subgroup_max_size) };
     Facts {

@@ -1,11 +1,11 @@
-//! What a caller asks of a `DeviceSorter`.
+//! What a caller asks of a [`DeviceSorter`](crate::DeviceSorter).
 
 use crate::bind::Part;
 use polysort_core::Options;
 use polysort_shaders::plan::Algorithm;
 use wgpu::Buffer;
 
-/// What a prepared sort is to do.
+/// What a prepared sort has to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask<'a> {
     pub(crate) max: u32,
@@ -16,51 +16,55 @@ pub struct Ask<'a> {
 }
 
 impl<'a> Ask<'a> {
-    /// To sort up to `max` keys, ascending, by all bits.
+    /// Asks to sort up to `max` keys, in ascending order, by all bits.
     pub fn up_to(max: u32) -> Self {
         Self { max, options: Options::ascending(), algorithm: None, count: None, segments: None }
     }
 
-    /// In this order, by these bits.
+    /// Asks for this order, and this window of bits.
     #[must_use]
     pub fn options(self, options: Options) -> Self {
         Self { options, ..self }
     }
 
-    /// By this algorithm, whatever the number of keys.
+    /// Asks for this algorithm, whatever the number of keys.
     #[must_use]
     pub fn algorithm(self, algorithm: Algorithm) -> Self {
         Self { algorithm: Some(algorithm), ..self }
     }
 
-    /// Sorts each of up to `max` segments by itself. Segment `i` is the keys from `offsets[i]` to before `offsets[i + 1]`, where `offsets` is an
-    /// array of `max + 1` numbers of type `u32`.
+    /// Sorts each of up to `max` segments by itself. Segment `i` is the keys from `offsets[i]` to before `offsets[i +
+    /// 1]`, where `offsets` is an array of `max + 1` numbers of type `u32`.
     ///
-    /// The device reads the offsets when the sort runs. The sort's [`Count`](crate::Count) is then the number of segments. Keys that lie in no segment
-    /// stay where they are. The part of a segment that lies beyond the `max` keys of [`up_to`](Ask::up_to) is left out.
+    /// The device reads the offsets when the sort runs. The sort's [`Count`](crate::Count) is then the number of
+    /// segments. Keys that lie in no segment stay where they are. The part of a segment that lies beyond the `max` keys
+    /// of [`up_to`](Ask::up_to) is left out.
     ///
-    /// Segments must not overlap. If they do, any key of the buffer may change its place or its value, also keys of no segment; nothing outside the
-    /// keys is touched.
+    /// Segments must not overlap. If they do, any key of the buffer may change its place or its value, also keys of no
+    /// segment; nothing outside the keys is touched.
     ///
-    /// The offsets need the usage `STORAGE` and a buffer in which nothing is sorted. Selections ([`prepare_top_k`](crate::DeviceSorter::prepare_top_k))
-    /// take no segments. Each offset buffer must fit in one storage binding. Otherwise the call returns [`Error::TooLong`](polysort_core::Error::TooLong),
-    /// whose `limit` is the largest supported number of segments.
+    /// The offsets need the usage `STORAGE` and a buffer in which nothing is sorted. Selections
+    /// ([`prepare_top_k`](crate::DeviceSorter::prepare_top_k)) take no segments. Each offset buffer must fit in one
+    /// storage binding. Otherwise the call returns [`Error::TooLong`](polysort_core::Error::TooLong), whose `limit` is
+    /// the largest supported number of segments.
     #[must_use]
     pub fn segments(self, offsets: impl Into<Part<'a>>, max: u32) -> Self {
         let begins: Part<'a> = offsets.into();
-        // An offset at the end of the number range lies in no buffer: it is refused when the sort is prepared.
+        // An offset that saturates lies in no buffer: preparing the sort then fails.
         self.segments_between(begins, Part { offset: begins.offset.saturating_add(4), ..begins }, max)
     }
 
-    /// Sorts each of up to `max` segments by itself, with gaps between them: segment `i` is the keys from `begins[i]` to before `ends[i]`. Both arrays have
-    /// `max` numbers of type `u32`. Otherwise as [`segments`](Ask::segments).
+    /// Sorts each of up to `max` segments by itself, with gaps between them. Segment `i` is the keys from `begins[i]`
+    /// to before `ends[i]`. Both arrays have `max` numbers of type `u32`. Everything else is as for
+    /// [`segments`](Ask::segments).
     #[must_use]
     pub fn segments_between(self, begins: impl Into<Part<'a>>, ends: impl Into<Part<'a>>, max: u32) -> Self {
         Self { segments: Some((begins.into(), ends.into(), max)), ..self }
     }
 
-    /// Takes the number of keys, or of segments, from word `index` of `buffer` when the sort runs, if the sort is recorded with
-    /// [`Count::OnDevice`](crate::Count::OnDevice). The buffer needs the usage `STORAGE`; nothing in it is sorted.
+    /// Takes the number of keys, or of segments, from word `index` of `buffer` when the sort runs. The sort does so if
+    /// it is recorded with [`Count::OnDevice`](crate::Count::OnDevice). The buffer needs the usage `STORAGE`; nothing
+    /// in it is sorted.
     #[must_use]
     pub fn counted_by(self, buffer: &'a Buffer, index: u32) -> Self {
         Self { count: Some((buffer, index)), ..self }

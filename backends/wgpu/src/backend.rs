@@ -1,4 +1,4 @@
-//! `WgpuBackend`: the engine behind the contract of all backends.
+//! `WgpuBackend`: the engine, as a [`Backend`].
 
 use crate::adapters::{Allowed, BACKENDS};
 use crate::copy::Copiers;
@@ -14,45 +14,47 @@ use wgpu::Backends;
 
 /// Sorts on a GPU.
 ///
-/// Keys of 8 to 128 bits, and payloads of 4, 8, 12 and 16 bytes, move on the device; other payloads by an argsort there and a gather
-/// here.
+/// The device moves keys of 8 to 128 bits, and payloads of 4, 8, 12 and 16 bytes. For other payloads it computes an
+/// argsort, and the host gathers them.
 ///
-/// Calls may be made from any number of threads, rayon tasks and async tasks at the same time. Each takes memory of its own, as [`Memory`]
-/// says; no lock is held while one of them waits for the device. [`release`](WgpuBackend::release) gives back the memory that is kept for later
-/// calls.
+/// Calls may be made from any number of threads, rayon tasks and async tasks at the same time. Each call takes memory
+/// of its own, within the limits of [`Memory`]. No call holds a lock while it waits for the device.
+/// [`release`](WgpuBackend::release) gives back the memory that is kept for later calls.
 #[derive(Clone)]
 pub struct WgpuBackend {
     gpu: Arc<Gpu>,
     engine: Arc<Engine>,
 }
 
-/// How to open a [`WgpuBackend`]. The default takes the best real GPU, and all that it can do.
+/// How to open a [`WgpuBackend`]. The default opens the best real GPU and uses everything that it can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
-    /// The interfaces whose adapters will do.
+    /// The interfaces to look for adapters in.
     pub backends: Backends,
-    /// Whether an adapter that runs on the CPU will do: for tests.
+    /// For tests: whether an adapter that runs on the CPU may be opened.
     pub software: bool,
     /// Whether subgroup operations may be used.
     pub subgroups: bool,
-    /// Whether kernels in the device's own language may be used: Metal's, on Apple's GPUs. `MetalBackend` asks for them.
+    /// Whether kernels in the device's own language may be used: Metal's, on Apple's GPUs. `MetalBackend` sets this.
     pub native: bool,
-    /// The way to sort, where not the planner is to choose: what it cannot sort at all is left to the planner.
+    /// The algorithm to use instead of the planner's choice. If it does not support a request, the planner chooses one
+    /// that does.
     pub algorithm: Option<Algorithm>,
-    /// Shapes of passes that were found on this device, where they are to take the place of the built-in ones.
+    /// Shapes of passes that were measured on this device. They replace the built-in ones.
     pub tuned: Tuned,
-    /// Tiles that are made to starve: for tests of what then happens.
+    /// For tests: tiles that publish nothing, so that other workgroups have to count them.
     pub blocked: Blocked,
-    /// Keys in which the buckets of a batch start, where not the planner is to choose: for tests of several batches.
+    /// For tests of several batches: the keys of a batch, instead of the planner's choice.
     pub batch: Option<u32>,
-    /// Keys of a bucket, at most, that one group sorts, where not the planner is to choose: for tests of others.
+    /// For tests: the most keys of a bucket that one workgroup sorts, instead of the planner's choice.
     pub small_bucket: Option<u32>,
-    /// Bytes of a binding, if fewer than the device allows: for tests of what does not fit one.
+    /// For tests: the most bytes of a binding, if fewer than the device allows.
     pub max_binding: Option<u64>,
     /// How much memory calls may take, and how much is kept between them.
     pub memory: Memory,
-    /// Threads that copy between the host's slices and the device, the caller's included. `None` is one for each core, up to eight.
+    /// Threads that copy between the host's slices and the device, with the calling thread. `None` means one for each
+    /// core, up to eight.
     pub copy_threads: Option<usize>,
 }
 
@@ -76,7 +78,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The default; with the environment variable `POLYSORT_SOFTWARE_GPU=1`, an adapter that runs on the CPU will do as well.
+    /// Returns the default. With the environment variable `POLYSORT_SOFTWARE_GPU=1`, an adapter that runs on the CPU
+    /// may be opened too.
     pub fn from_env() -> Self {
         let software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some_and(|value| value == "1");
         Self { software, ..Self::default() }
@@ -84,18 +87,18 @@ impl Config {
 }
 
 impl WgpuBackend {
-    /// Opens a device of its own.
+    /// Opens a device for this backend alone.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if there is no such adapter.
+    /// [`Error::Unavailable`] if there is no adapter that `config` allows, or if it does not open.
     pub fn open_with(config: Config) -> Result<Self, Error> {
         blocking(Self::open_async(config))
     }
 
-    /// As [`open_with`](WgpuBackend::open_with), without blocking.
+    /// Async variant of [`open_with`](WgpuBackend::open_with).
     ///
     /// # Errors
-    /// As [`open_with`](WgpuBackend::open_with).
+    /// The same as those of [`open_with`](WgpuBackend::open_with).
     pub async fn open_async(config: Config) -> Result<Self, Error> {
         let Config { backends, software, subgroups, native, .. } = config;
         let mut gpu = Gpu::open(Allowed { backends, software, subgroups, native }).await?;
@@ -109,7 +112,8 @@ impl WgpuBackend {
         Ok(Self { gpu, engine: Arc::new(engine) })
     }
 
-    /// Bytes of device memory, and of host memory that the device sees, that are kept for later calls. Calls in flight do not count.
+    /// Returns the bytes of memory that are kept for later calls: on the device, and on the host where the device sees
+    /// them. Calls in flight do not count.
     ///
     /// # Errors
     /// None yet.
@@ -117,7 +121,8 @@ impl WgpuBackend {
         Ok(self.engine.bytes())
     }
 
-    /// Gives back the memory that is kept for later calls. Calls in flight go on; what they took is kept again when they end.
+    /// Gives back the memory that is kept for later calls. Calls in flight are not affected; their memory is kept again
+    /// when they end.
     ///
     /// # Errors
     /// None yet.
@@ -126,15 +131,16 @@ impl WgpuBackend {
         Ok(())
     }
 
-    /// How many tiles the last sort of more than one tile counted on behalf of groups that had not come so far.
+    /// Returns how many tiles workgroups have counted on behalf of slower ones. This is for the last sort of more than
+    /// one tile.
     ///
     /// # Errors
-    /// If the device is lost.
+    /// [`Error::DeviceLost`] if the device is lost, or another failure of the device.
     pub fn recounts(&self) -> Result<u32, Error> {
         blocking(self.engine.recounts(Waiting::Here))
     }
 
-    /// What the device is, as wgpu knows it.
+    /// What wgpu knows of the device.
     pub fn info(&self) -> &wgpu::AdapterInfo {
         &self.gpu.info
     }
@@ -144,7 +150,7 @@ impl WgpuBackend {
         &self.gpu.device
     }
 
-    /// Its queue.
+    /// The queue of the device.
     pub fn queue(&self) -> &wgpu::Queue {
         &self.gpu.queue
     }
@@ -153,12 +159,12 @@ impl WgpuBackend {
         &self.gpu
     }
 
-    /// Whether both are handles to one device.
+    /// Returns whether both are handles to one device.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.gpu, &other.gpu)
     }
 
-    /// What sorts are planned for.
+    /// What plans know of the device.
     pub fn facts(&self) -> &Facts {
         &self.gpu.facts
     }
@@ -176,7 +182,7 @@ impl WgpuBackend {
         self.run::<W>(waiting, keys.len(), Payload::None, Data::Keys(bytemuck::cast_slice_mut(keys)), spec).await
     }
 
-    /// Sorts words in place, and moves values along.
+    /// Sorts words in place, and moves each value with its word.
     pub(crate) async fn sort_word_pairs<W: Word, V: Pod>(
         &self,
         waiting: Waiting,
@@ -198,7 +204,7 @@ impl WgpuBackend {
         self.run::<W>(waiting, count, payload, data, spec).await
     }
 
-    /// The permutation that sorts words.
+    /// Returns the permutation that sorts the words.
     pub(crate) async fn argsort_words<W: Word>(&self, waiting: Waiting, keys: &[W], spec: Spec) -> Result<Vec<u32>, Error> {
         spec.check::<W>()?;
         if keys.len() < 2 || spec.width() == 0 {
@@ -218,7 +224,7 @@ impl WgpuBackend {
         data: Data<'_>,
         spec: Spec,
     ) -> Result<(), Error> {
-        // Shorter keys take a word each while they are sorted.
+        // A shorter key takes a word while it is sorted.
         self.gpu.facts.limits(payload.words()).check("the GPU", count, size_of::<W>().max(4))?;
         let request = Request { payload, ..Request::keys(W::BITS, spec, count as u64) };
         self.engine.sort(waiting, request, data, None).await
@@ -232,7 +238,8 @@ impl core::fmt::Debug for WgpuBackend {
 }
 
 impl Backend for WgpuBackend {
-    /// The best real GPU; with the environment variable `POLYSORT_SOFTWARE_GPU=1`, one that runs on the CPU as well.
+    /// Opens the best real GPU. With the environment variable `POLYSORT_SOFTWARE_GPU=1`, it may be an adapter that runs
+    /// on the CPU.
     fn open() -> Result<Self, Error> {
         Self::open_with(Config::from_env())
     }
@@ -246,7 +253,7 @@ impl Backend for WgpuBackend {
     }
 
     fn is_lost(&self) -> bool {
-        // A driver tells it when it is asked.
+        // A driver reports a lost device only when it is polled.
         let polled = self.gpu.device.poll(wgpu::PollType::Poll);
         polled.is_err() || self.gpu.lost().is_some()
     }

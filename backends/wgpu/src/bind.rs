@@ -1,17 +1,17 @@
-//! Bindings: the one way to hand a buffer to a kernel.
+//! Bindings: the only way to hand a buffer to a kernel.
 //!
-//! Kernels run without wgpu's bounds checks. So a [`Bound`] is made by one constructor, which compares the bytes that a plan touches with the buffer,
-//! and nothing else makes an entry of a bind group.
+//! Kernels run without wgpu's bounds checks. So one constructor makes a [`Bound`]: it compares the bytes that a plan
+//! touches with the buffer. Every entry of a bind group comes from a [`Bound`].
 
 use crate::gpu::Gpu;
 use polysort_core::Error;
 use polysort_shaders::plan::{Buffer as Role, Place};
 use wgpu::{BindingResource, Buffer, BufferBinding, BufferSize, BufferUsages};
 
-/// A part of a buffer, from a byte offset on. A buffer is the part that starts at 0.
+/// A part of a buffer, from a byte offset on. A whole buffer is the part that starts at 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
-    /// The buffer; it needs the usage `STORAGE`.
+    /// The buffer. It needs the usage `STORAGE`.
     pub buffer: &'a Buffer,
     /// Where the first element starts, in bytes: a multiple of 4.
     pub offset: u64,
@@ -24,10 +24,11 @@ impl<'a> From<&'a Buffer> for Part<'a> {
 }
 
 impl Part<'_> {
-    /// Where the elements start in a binding that covers this part: bindings start at multiples of a number of the device.
+    /// Returns where the elements start in a binding that covers this part. The device allows bindings to start at
+    /// multiples of its alignment only.
     ///
     /// # Errors
-    /// [`Error::InvalidBuffer`] for an offset that is no multiple of 4.
+    /// [`Error::InvalidBuffer`] if the offset is not a multiple of 4.
     pub(crate) fn place(&self, gpu: &Gpu, role: Role) -> Result<Place, Error> {
         if !self.offset.is_multiple_of(4) {
             return Err(invalid(format!("{} start at byte {}, which is no multiple of 4", name(role), self.offset)));
@@ -35,7 +36,7 @@ impl Part<'_> {
         Ok(Place { first: (self.offset % alignment(gpu, role) / 4) as u32 })
     }
 
-    /// Whether this part and another one, of so many bytes, share any.
+    /// Returns whether this part of `bytes` bytes and another one of `other_bytes` bytes overlap.
     pub(crate) fn overlaps(&self, bytes: u64, other: &Part<'_>, other_bytes: u64) -> bool {
         let before = |one: &Part<'_>, bytes: u64, other: &Part<'_>| one.offset.saturating_add(bytes) <= other.offset;
         self.buffer == other.buffer && !before(self, bytes, other) && !before(other, other_bytes, self)
@@ -51,11 +52,13 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// Binds what a plan touches of `part`: `bytes` bytes from the last aligned byte on that is not after the offset of `part`. Without `bytes`, all that
-    /// follows, up to the largest binding: then something else limits what kernels touch.
+    /// Binds `bytes` bytes of a buffer: those that a plan touches of `part`. They start at the last aligned byte that
+    /// is not behind the offset of `part`. Without `bytes`, this binds the rest of the buffer, up to the largest
+    /// binding: then the caller has to limit what kernels touch.
     ///
     /// # Errors
-    /// [`Error::InvalidBuffer`] if the buffer lacks the usage, ends before these bytes do, or a binding cannot hold them.
+    /// [`Error::InvalidBuffer`] if the buffer lacks the usage, if it ends before these bytes do, or if a binding cannot
+    /// hold them.
     pub(crate) fn new(gpu: &Gpu, role: Role, part: Part<'_>, bytes: impl Into<Option<u64>>) -> Result<Self, Error> {
         let (usage, usage_name) =
             if is_uniform(role) { (BufferUsages::UNIFORM, "UNIFORM") } else { (BufferUsages::STORAGE, "STORAGE") };
@@ -76,7 +79,7 @@ impl Bound {
         Ok(Self { buffer: part.buffer.clone(), offset, size: bytes })
     }
 
-    /// What goes into a bind group.
+    /// Returns the resource for a bind group.
     pub(crate) fn resource(&self) -> BindingResource<'_> {
         BindingResource::Buffer(BufferBinding { buffer: &self.buffer, offset: self.offset, size: BufferSize::new(self.size) })
     }
@@ -90,7 +93,7 @@ fn is_uniform(role: Role) -> bool {
     matches!(role, Role::Number | Role::Sort | Role::Search)
 }
 
-/// Bindings of a buffer in this role start at multiples of so many bytes.
+/// Returns the alignment of the bindings of a buffer in this role, in bytes.
 fn alignment(gpu: &Gpu, role: Role) -> u64 {
     let limits = gpu.device.limits();
     u64::from(if is_uniform(role) {
@@ -100,7 +103,7 @@ fn alignment(gpu: &Gpu, role: Role) -> u64 {
     })
 }
 
-/// What errors call a buffer in this role.
+/// Returns what errors call a buffer in this role.
 fn name(role: Role) -> String {
     format!("the {}", format!("{role:?}").to_lowercase())
 }

@@ -1,14 +1,18 @@
 //! The memory that calls in flight may take together.
 //!
-//! A call takes a permit for its bytes before it allocates, and gives the permit back when it ends. A call that finds no room waits in a queue,
-//! first come, first served. It never waits for ever: if no permit comes back for as long as its patience lasts, the call is refused. So a caller that
-//! leaves a call half done, and then makes another one, gets an error and not a hang.
+//! A call takes a permit for its bytes before it allocates, and returns the permit when it ends. A call that finds no
+//! room waits in a queue: first come, first served. It does not wait for ever: if no permit is returned for as long as
+//! its patience lasts, the call is refused. So a caller that leaves one call half done and makes another one gets an
+//! error, and does not hang.
 
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Bytes that calls in flight may take together.
+/// How often the call that is next in the queue looks around: whether the device has ended something, and whether anybody still wants the call.
+const STEP: Duration = Duration::from_millis(5);
+
+/// The bytes that calls in flight may take together.
 #[derive(Debug)]
 pub(crate) struct Budget {
     /// The most bytes. A call that is alone may take more.
@@ -22,15 +26,15 @@ pub(crate) struct Budget {
 struct State {
     /// Bytes of all permits.
     in_flight: u64,
-    /// How many permits came back, ever.
+    /// How many permits have been returned so far.
     returned: u64,
-    /// The tickets of the calls that wait, in order.
+    /// The tickets of the waiting calls, in order.
     queue: VecDeque<u64>,
     /// The next ticket.
     next: u64,
 }
 
-/// Bytes that one call has taken. They come back when this is dropped.
+/// Bytes that one call has taken. Dropping the permit returns them.
 #[derive(Debug)]
 pub(crate) struct Permit {
     budget: Arc<Budget>,
@@ -62,12 +66,23 @@ impl Budget {
         Some(self.taken(&mut state, bytes))
     }
 
-    /// Takes `bytes`, and waits for them if there is no room.
+    /// Takes `bytes`, and waits if there is no room. While this call is the next one, it asks `is_wanted` every few
+    /// milliseconds.
     ///
     /// # Errors
-    /// [`Refused`] if no permit came back for as long as `patience`.
-    pub(crate) fn take(self: &Arc<Self>, bytes: u64, patience: Duration) -> Result<Permit, Refused> {
+    /// [`Refused`] if no permit was returned for as long as `patience`, or if the permit is not wanted any more.
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        bytes: u64,
+        patience: Duration,
+        mut is_wanted: impl FnMut() -> bool,
+    ) -> Result<Permit, Refused> {
+        if patience.is_zero() {
+            // Where there is no clock, nobody may wait.
+            return self.try_take(bytes).ok_or_else(|| Refused { in_flight: self.state().in_flight });
+        }
         let mut state = self.state();
+        let (mut returned, mut since) = (state.returned, Instant::now());
         let ticket = state.next;
         state.next += 1;
         state.queue.push_back(ticket);
@@ -75,17 +90,28 @@ impl Budget {
             if state.queue.front() == Some(&ticket) && self.has_room(&state, bytes) {
                 state.queue.pop_front();
                 let permit = self.taken(&mut state, bytes);
-                // The next in the queue may fit as well.
+                // There may also be room for the next call in the queue.
                 self.changed.notify_all();
                 return Ok(permit);
             }
-            let returned = state.returned;
-            let waited = self.changed.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner);
-            state = waited.0;
-            if waited.1.timed_out() && state.returned == returned {
+            if state.returned != returned {
+                (returned, since) = (state.returned, Instant::now());
+            }
+            // The device may give permits back while it is asked, so nothing is locked.
+            let is_next = state.queue.front() == Some(&ticket);
+            drop(state);
+            let is_unwanted = is_next && !is_wanted();
+            state = self.state();
+            let waited = since.elapsed();
+            if is_unwanted || (waited >= patience && state.returned == returned) {
                 state.queue.retain(|&waiting| waiting != ticket);
                 self.changed.notify_all();
                 return Err(Refused { in_flight: state.in_flight });
+            }
+            if state.returned == returned && is_next == (state.queue.front() == Some(&ticket)) {
+                let left = patience.saturating_sub(waited);
+                let step = if is_next { STEP.min(left) } else { left };
+                state = self.changed.wait_timeout(state, step).unwrap_or_else(PoisonError::into_inner).0;
             }
         }
     }

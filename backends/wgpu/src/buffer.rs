@@ -3,7 +3,7 @@
 use crate::backend::WgpuBackend;
 use crate::call::Call;
 use crate::gpu::{Gpu, STORAGE};
-use crate::readers::{Map, Readers, Reading};
+use crate::readers::{Map, Readers, Reading, unless_read};
 use crate::wait::{Waiting, blocking, polled};
 use bytemuck::Pod;
 use core::marker::PhantomData;
@@ -20,8 +20,8 @@ fn usage(gpu: &Gpu) -> BufferUsages {
 
 /// Elements on the device of a [`WgpuBackend`].
 ///
-/// Where the device works in the memory of the host, [`from_slice`](SortBuffer::from_slice) and [`read`](SortBuffer::read) make no
-/// copy beside the buffer itself.
+/// Where the device works in the memory of the host, [`from_slice`](SortBuffer::from_slice) fills the buffer directly,
+/// and [`read`](SortBuffer::read) makes no copy of it.
 ///
 /// ```no_run
 /// use polysort_core::{Backend, Options};
@@ -44,14 +44,14 @@ pub struct SortBuffer<T> {
 }
 
 impl<T: Pod> SortBuffer<T> {
-    /// Room for `capacity` elements, of which there are none yet.
+    /// Makes a buffer with room for `capacity` elements. It has no elements yet.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], or if the device is lost.
+    /// [`Error::OutOfMemory`], or [`Error::DeviceLost`] if the device is lost.
     pub fn with_capacity(backend: &WgpuBackend, capacity: usize) -> Result<Self, Error> {
         let gpu = backend.gpu();
         let bytes = (capacity as u64).checked_mul(size_of::<T>() as u64);
-        // The most bytes that a number says are more than any device has.
+        // If the bytes overflow a `u64`, this asks for more than any device has: an error.
         let buffer = gpu.buffer(LABEL, bytes.unwrap_or(u64::MAX), usage(gpu))?;
         Ok(Self::of(backend, buffer, capacity))
     }
@@ -60,19 +60,19 @@ impl<T: Pod> SortBuffer<T> {
         Self { backend: backend.clone(), buffer, len: 0, capacity, readers: Arc::default(), element: PhantomData }
     }
 
-    /// A copy of a slice.
+    /// Makes a buffer with a copy of a slice.
     ///
     /// # Errors
-    /// As [`with_capacity`](SortBuffer::with_capacity).
+    /// The same as those of [`with_capacity`](SortBuffer::with_capacity).
     pub fn from_slice(backend: &WgpuBackend, elements: &[T]) -> Result<Self, Error> {
         let gpu = backend.gpu();
         if gpu.is_shared && size_of_val(elements) > 0 {
             let buffer = gpu.buffer_of(LABEL, bytemuck::cast_slice(elements), usage(gpu))?;
             return Ok(Self { len: elements.len(), ..Self::of(backend, buffer, elements.len()) });
         }
-        let mut buffer = Self::with_capacity(backend, elements.len())?;
-        buffer.copy_from_slice(elements)?;
-        Ok(buffer)
+        let buffer = Self::with_capacity(backend, elements.len())?;
+        blocking(Call::fill(backend.engine(), Waiting::Here, bytemuck::cast_slice(elements), &buffer.buffer))?;
+        Ok(Self { len: elements.len(), ..buffer })
     }
 
     /// The number of elements.
@@ -80,7 +80,7 @@ impl<T: Pod> SortBuffer<T> {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -90,17 +90,18 @@ impl<T: Pod> SortBuffer<T> {
         self.capacity
     }
 
-    /// Changes the number of elements: to fewer, or to more that a kernel of yours has written to [`raw`](SortBuffer::raw).
+    /// Sets the number of elements. More elements are those that a kernel of yours has written to
+    /// [`raw`](SortBuffer::raw).
     ///
     /// # Errors
-    /// [`Error::TooLong`] for more than there is room for.
+    /// [`Error::TooLong`] if there is no room for so many.
     pub fn set_len(&mut self, len: usize) -> Result<(), Error> {
         self.check_room(len)?;
         self.len = len;
         Ok(())
     }
 
-    /// Whether there is room for `len` elements.
+    /// Fails if there is no room for `len` elements.
     pub(crate) fn check_room(&self, len: usize) -> Result<(), Error> {
         if len <= self.capacity {
             return Ok(());
@@ -111,25 +112,26 @@ impl<T: Pod> SortBuffer<T> {
     /// Replaces all elements by a copy of a slice.
     ///
     /// # Errors
-    /// [`Error::TooLong`] for more than there is room for, or if the device fails: the number of elements stays then.
+    /// [`Error::TooLong`] if there is no room for so many, [`Error::InvalidBuffer`] while the buffer is
+    /// [read](SortBuffer::read), or a failure of the device. After an error, the number of elements is as before.
     pub fn copy_from_slice(&mut self, elements: &[T]) -> Result<(), Error> {
         blocking(self.upload(Waiting::Here, elements))
     }
 
-    /// [`copy_from_slice`](SortBuffer::copy_from_slice) without blocking.
+    /// Async variant of [`copy_from_slice`](SortBuffer::copy_from_slice).
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`copy_from_slice`](SortBuffer::copy_from_slice).
     pub async fn copy_from_slice_async(&mut self, elements: &[T]) -> Result<(), Error> {
         self.upload(Waiting::Elsewhere, elements).await
     }
 
     async fn upload(&mut self, waiting: Waiting, elements: &[T]) -> Result<(), Error> {
         self.check_room(elements.len())?;
-        self.readers.unless_read(|| ())?;
+        // An `Elements` that was forgotten is a reader as well.
+        unless_read(&[&self.readers], || ())?;
         let bytes = bytemuck::cast_slice(elements);
-        let mut call = Call::begin(self.backend.engine(), waiting, None, &[], bytes.len() as u64).await?;
-        call.upload_all(bytes, &[(&self.buffer, 0, bytes.len() as u64)]).await?;
+        Call::replace(self.backend.engine(), waiting, bytes, &[(&self.buffer, 0, bytes.len() as u64)]).await?;
         self.len = elements.len();
         Ok(())
     }
@@ -137,39 +139,40 @@ impl<T: Pod> SortBuffer<T> {
     /// Copies all elements to a slice.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] for a slice of another length, or if the device fails: the slice stays as it is then.
+    /// [`Error::LengthMismatch`] for a slice of another length, [`Error::InvalidBuffer`] while the buffer is
+    /// [read](SortBuffer::read) in memory that host and device share, or a failure of the device. After an error, the
+    /// slice is as before.
     pub fn copy_to_slice(&self, elements: &mut [T]) -> Result<(), Error> {
         blocking(self.download(Waiting::Here, elements))
     }
 
-    /// [`copy_to_slice`](SortBuffer::copy_to_slice) without blocking.
+    /// Async variant of [`copy_to_slice`](SortBuffer::copy_to_slice).
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`copy_to_slice`](SortBuffer::copy_to_slice).
     pub async fn copy_to_slice_async(&self, elements: &mut [T]) -> Result<(), Error> {
         self.download(Waiting::Elsewhere, elements).await
     }
 
     async fn download(&self, waiting: Waiting, elements: &mut [T]) -> Result<(), Error> {
         Error::check_lengths("buffer", self.len, "slice", elements.len())?;
-        self.readers.unless_read(|| ())?;
         let bytes = bytemuck::cast_slice_mut(elements);
-        let mut call = Call::begin(self.backend.engine(), waiting, None, &[], bytes.len() as u64).await?;
-        call.download(&self.buffer, bytes).await
+        Call::download(self.backend.engine(), waiting, &self.buffer, &[&self.readers], bytes).await
     }
 
-    /// The elements, as they are now. While they are read, the device cannot have them.
+    /// Returns the elements as they are now. While the result exists, the device cannot use the buffer.
     ///
     /// # Errors
-    /// If the device fails.
+    /// [`Error::InvalidBuffer`] if the caller has mapped or destroyed the buffer by [`raw`](SortBuffer::raw), or a
+    /// failure of the device.
     pub fn read(&self) -> Result<Elements<'_, T>, Error> {
         blocking(self.elements(Waiting::Here))
     }
 
-    /// [`read`](SortBuffer::read) without blocking.
+    /// Async variant of [`read`](SortBuffer::read).
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`read`](SortBuffer::read).
     pub async fn read_async(&self) -> Result<Elements<'_, T>, Error> {
         self.elements(Waiting::Elsewhere).await
     }
@@ -183,10 +186,12 @@ impl<T: Pod> SortBuffer<T> {
         }
         let reading = Reading::begin(&self.readers, InPlace { gpu: gpu.clone(), buffer: self.buffer.clone() });
         polled(gpu, waiting).await?;
-        reading.ready().await.map_err(|why| gpu.give_up(&why))?;
+        // A buffer that the caller has mapped or destroyed by `raw` says nothing of the device.
+        let failed = |why: String| gpu.lost_or(Error::InvalidBuffer { why: format!("the device cannot map it: {why}") });
+        reading.ready().await.map_err(failed)?;
         let len = self.len * size_of::<T>();
         let view = self.buffer.get_mapped_range(0..(len as u64).next_multiple_of(4));
-        let view = view.map_err(|error| gpu.give_up(&error.to_string()))?;
+        let view = view.map_err(|error| failed(error.to_string()))?;
         let bytes = match bytemuck::try_cast_slice::<u8, T>(&view[..len]) {
             Ok(_) => Bytes::Shared(Shared { view, len, _reading: reading }),
             Err(_) => Bytes::Copied(bytemuck::pod_collect_to_vec(&view[..len])),
@@ -194,10 +199,10 @@ impl<T: Pod> SortBuffer<T> {
         Ok(Elements { bytes, buffer: PhantomData })
     }
 
-    /// Replaces all elements by `len` ones that `write` fills in; they are zeroed before.
+    /// Replaces all elements by `len` elements that `write` fills in. They are zero when `write` gets them.
     ///
     /// # Errors
-    /// As [`copy_from_slice`](SortBuffer::copy_from_slice).
+    /// The same as those of [`copy_from_slice`](SortBuffer::copy_from_slice).
     pub fn write_with(&mut self, len: usize, write: impl FnOnce(&mut [T])) -> Result<(), Error> {
         self.check_room(len)?;
         let mut elements = vec![T::zeroed(); len];
@@ -205,7 +210,7 @@ impl<T: Pod> SortBuffer<T> {
         self.copy_from_slice(&elements)
     }
 
-    /// The buffer behind, for kernels of your own: usages `STORAGE`, `COPY_SRC` and `COPY_DST`.
+    /// The wgpu buffer of the elements, for kernels of your own. Its usages are `STORAGE`, `COPY_SRC` and `COPY_DST`.
     pub fn raw(&self) -> &Buffer {
         &self.buffer
     }
@@ -222,11 +227,11 @@ enum Bytes<T> {
     Shared(Shared),
 }
 
-/// A buffer that is read where it lies.
+/// A buffer that the host reads in place.
 struct Shared {
-    /// Dropped before the reader: the last one of them unmaps the buffer.
+    /// Dropped before the reader: the last reader unmaps the buffer.
     view: BufferView,
-    /// Bytes of elements.
+    /// Bytes of the elements.
     len: usize,
     _reading: Reading<InPlace>,
 }

@@ -1,64 +1,71 @@
-//! One call on the device: how it waits, the memory that it has taken, and what it does with it.
+//! A call on the device: how it waits, the memory that it has taken, and its copies and submissions.
 
 use crate::budget::Permit;
 use crate::engine::Engine;
 use crate::gpu::Gpu;
 use crate::pool::Taken;
+use crate::readers::{Readers, unless_read};
 use crate::up;
 use crate::wait::Waiting;
-use crate::workspace::{Bindable, Workspace, needs};
+use crate::workspace::{Bindable, Staging, Workspace, needs};
 use polysort_core::Error;
 use polysort_shaders::plan::{Buffer as Role, SortPlan};
 use std::sync::Arc;
 use wgpu::{Buffer, CommandEncoder};
 
-/// A call that has taken a workspace. The workspace goes back to the pool when the call ends, also when its future is dropped half-way: what was
-/// submitted runs before anything that a later call submits. A workspace of a call that panics is not used again.
+/// A call that has taken a workspace. The workspace goes back to the pool when the call ends, also if its future is
+/// dropped half-way: what the call has submitted runs before the commands of later calls. The workspace of a call that
+/// panics is not used again.
 pub(crate) struct Call {
     engine: Arc<Engine>,
     waiting: Waiting,
-    /// There until the call ends.
+    /// `Some` until the call ends.
     taken: Option<Taken<Workspace>>,
     /// Bytes that the call needs.
     used: u64,
     permit: Option<Permit>,
+    /// Whether the device may still work on what the call submitted.
+    is_running: bool,
 }
 
 impl Call {
-    /// Begins a call that needs these buffers and so many bytes of staging; and what `sort` needs, if it is one. Takes the workspace that suits
-    /// it best.
+    /// Starts a call. Reserves memory for the buffers of `others`, for `staging`, and for the buffers of `sort`, if the
+    /// call is a sort. Takes the workspace that suits it best.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if calls in flight have taken too much and none of them ends; else as [`SortPlan::new`].
+    /// [`Error::OutOfMemory`] if calls in flight have taken too much memory and none of them ends; or the errors of
+    /// [`SortPlan::new`].
     pub(crate) async fn begin(
         engine: &Arc<Engine>,
         waiting: Waiting,
         sort: Option<Bindable>,
         others: &[(Role, u64)],
-        staging: u64,
+        staging: Staging<'_>,
     ) -> Result<Self, Error> {
+        let results: usize = staging.down.iter().sum();
         let bound_bytes = |workspace: &Workspace| sort.and_then(|sort| workspace.bound_bytes(&sort));
         let mut wanted = others.to_vec();
         let mut bound = engine.pool.find(bound_bytes);
         let mut permit: Option<Permit> = None;
         loop {
             if let (Some((request, _)), None) = (sort, bound) {
-                // Nothing is known of it yet.
+                // No workspace is bound to this sort: the plan says what it needs.
                 let plan = SortPlan::new(request, &engine.gpu().facts)?;
                 wanted = others.iter().copied().chain(needs(&plan)).collect();
                 bound = Some(0);
             }
-            // The one that is bound already, else the one that has to grow the least, and of these the smallest.
+            // First a workspace that is bound to the sort; then the one that has to grow the least, and of these the
+            // smallest.
             let rank = |workspace: &Workspace| {
                 let bytes = workspace.bytes();
                 (bound_bytes(workspace).is_some(), core::cmp::Reverse((workspace.bytes_with(&wanted, staging) - bytes, bytes)))
             };
             let taken = engine.pool.take(rank).unwrap_or_else(|| Taken::new(Workspace::default()));
             let bytes = taken.item.bytes_with(&wanted, staging);
-            let used = bound_bytes(&taken.item).unwrap_or_else(|| wanted.iter().map(|(_, bytes)| bytes).sum()) + staging;
-            let mut call = Self { engine: engine.clone(), waiting, taken: Some(taken), used, permit: None };
+            let used = bound_bytes(&taken.item).unwrap_or_else(|| wanted.iter().map(|(_, bytes)| bytes).sum()) + results as u64;
+            let mut call = Self { engine: engine.clone(), waiting, taken: Some(taken), used, permit: None, is_running: false };
             if bound.is_some_and(|bytes| bytes > 0) && bound_bytes(call.workspace()).is_none() {
-                // Another call has taken the one that was bound.
+                // Another call has taken the workspace that was bound.
                 bound = None;
                 continue;
             }
@@ -66,7 +73,7 @@ impl Call {
             if call.permit.is_some() {
                 return Ok(call);
             }
-            // Others may use the workspace while this call waits.
+            // Other calls may use the workspace while this call waits.
             drop(call);
             permit = Some(engine.wait_for_room(waiting, bytes).await?);
         }
@@ -84,7 +91,8 @@ impl Call {
         &mut self.taken.as_mut().expect("there until the call ends").item
     }
 
-    /// Copies `bytes` to a buffer of the workspace. They are there when the commands of the next [`run`](Call::run) are.
+    /// Copies `bytes` to a buffer of the workspace. They arrive before the commands of the next [`run`](Call::run)
+    /// start.
     pub(crate) async fn upload(&mut self, bytes: &[u8], role: Role) -> Result<(), Error> {
         let buffer = self.workspace().buffer(role).clone();
         self.upload_to(bytes, &buffer, 0).await
@@ -100,18 +108,36 @@ impl Call {
         if is_alone { up.flush(&gpu) } else { Ok(()) }
     }
 
-    /// Copies `bytes` to places in the caller's buffers: for each a buffer, its first byte there, and how many bytes. All of them are
-    /// copied, or, if the call fails or its future is dropped, none.
-    pub(crate) async fn upload_all(&mut self, bytes: &[u8], places: &[(&Buffer, u64, u64)]) -> Result<(), Error> {
+    /// Copies `bytes` to the start of a buffer that nobody has seen yet.
+    pub(crate) async fn fill(engine: &Arc<Engine>, waiting: Waiting, bytes: &[u8], buffer: &Buffer) -> Result<(), Error> {
+        let staging = Staging { up: &[bytes.len()], down: &[] };
+        let mut call = Self::begin(engine, waiting, None, &[], staging).await?;
+        call.upload_to(bytes, buffer, 0).await?;
+        call.run(|_| Ok(()), &[], &mut []).await
+    }
+
+    /// Copies `bytes` to places in buffers: for each a buffer, its first byte there, and how many bytes. All of them are copied, or, if the call
+    /// fails or its future is dropped, none.
+    pub(crate) async fn replace(
+        engine: &Arc<Engine>,
+        waiting: Waiting,
+        bytes: &[u8],
+        places: &[(&Buffer, u64, u64)],
+    ) -> Result<(), Error> {
+        let staging = Staging { up: &[bytes.len()], down: &[] };
         if let (&[(buffer, start, _)], true) = (places, bytes.len() as u64 <= up::CHUNK) {
-            // One submission.
-            self.upload_to(bytes, buffer, start).await?;
-            return self.run(|_| Ok(()), &[], &mut []).await;
+            // One submission copies it, so it needs no buffer in between.
+            let mut call = Self::begin(engine, waiting, None, &[], staging).await?;
+            let gpu = call.gpu().clone();
+            call.workspace_mut().up.copy(&gpu, waiting, bytes, (buffer, start)).await?;
+            return call.run(|_| Ok(()), &[], &mut []).await;
         }
-        let gpu = self.gpu().clone();
-        gpu.watched(|| self.workspace_mut().grow(&gpu, Role::Keys, bytes.len() as u64)).await?;
-        self.upload(bytes, Role::Keys).await?;
-        let source = self.workspace().buffer(Role::Keys).clone();
+        let whole = [(Role::Keys, bytes.len() as u64)];
+        let mut call = Self::begin(engine, waiting, None, &whole, staging).await?;
+        let gpu = call.gpu().clone();
+        engine.allocating(waiting, || call.workspace_mut().grow(&gpu, Role::Keys, bytes.len() as u64)).await?;
+        call.upload(bytes, Role::Keys).await?;
+        let source = call.workspace().buffer(Role::Keys).clone();
         let copies = |encoder: &mut CommandEncoder| {
             let mut from = 0;
             for &(buffer, start, len) in places {
@@ -120,17 +146,30 @@ impl Call {
             }
             Ok(())
         };
-        self.run(copies, &[], &mut []).await
+        call.run(copies, &[], &mut []).await
     }
 
-    /// Submits what was uploaded, then the commands that `record` records, and copies the first bytes of `sources`, as many as go with each, to `targets`: all of them
-    /// or nothing. Without targets the device is not waited for.
+    /// Submits the uploads and then the commands that `record` records. Then copies the first bytes of each of
+    /// `sources` to its slice of `targets`: to all of them, or, on an error, to none. Without targets, the call does
+    /// not wait for the device.
     pub(crate) async fn run(
         &mut self,
         record: impl FnOnce(&mut CommandEncoder) -> Result<(), Error>,
         sources: &[Buffer],
         targets: &mut [&mut [u8]],
     ) -> Result<(), Error> {
+        self.run_unless_read(&[], record, sources, targets).await
+    }
+
+    /// As [`run`](Call::run), unless somebody reads one of the buffers of these readers.
+    async fn run_unless_read(
+        &mut self,
+        readers: &[&Readers],
+        record: impl FnOnce(&mut CommandEncoder) -> Result<(), Error>,
+        sources: &[Buffer],
+        targets: &mut [&mut [u8]],
+    ) -> Result<(), Error> {
+        self.is_running = true;
         let (gpu, waiting) = (self.gpu().clone(), self.waiting);
         let Workspace { up, down, .. } = self.workspace_mut();
         let sources: Vec<_> = sources.iter().cloned().zip(targets.iter().map(|target| target.len())).collect();
@@ -142,7 +181,8 @@ impl Call {
                 let chunks = up.record(&mut encoder);
                 record(&mut encoder)?;
                 pieces.record(&mut encoder);
-                let submission = gpu.queue.submit([encoder.finish()]);
+                let commands = encoder.finish();
+                let submission = unless_read(readers, || gpu.queue.submit([commands]))?;
                 up.submitted(chunks, &submission);
                 Ok(pieces.submitted(submission))
             })?
@@ -151,12 +191,26 @@ impl Call {
         if targets.is_empty() {
             return Ok(());
         }
-        down.finish(&gpu, waiting, coming, targets).await
+        down.finish(&gpu, waiting, coming, targets).await?;
+        self.is_running = false;
+        Ok(())
     }
 
-    /// Copies the start of a buffer to `bytes`.
-    pub(crate) async fn download(&mut self, buffer: &Buffer, bytes: &mut [u8]) -> Result<(), Error> {
-        self.run(|_| Ok(()), core::slice::from_ref(buffer), &mut [bytes]).await
+    /// Notes that the device works on something that the call does not wait for.
+    pub(crate) fn submitted(&mut self) {
+        self.is_running = true;
+    }
+
+    /// Copies the start of a buffer to `bytes`, unless one of its `readers` reads it.
+    pub(crate) async fn download(
+        engine: &Arc<Engine>,
+        waiting: Waiting,
+        buffer: &Buffer,
+        readers: &[&Readers],
+        bytes: &mut [u8],
+    ) -> Result<(), Error> {
+        let mut call = Self::begin(engine, waiting, None, &[], Staging { up: &[], down: &[bytes.len()] }).await?;
+        call.run_unless_read(readers, |_| Ok(()), core::slice::from_ref(buffer), &mut [bytes]).await
     }
 }
 
@@ -169,7 +223,12 @@ impl Drop for Call {
         taken.item.up.give_up();
         // The ring of chunks for uploads has one size for all calls, so each call needs all of it.
         let (bytes, used) = (taken.item.bytes(), self.used + taken.item.up.bytes());
-        // What is not kept is dropped here, where nothing is locked.
-        drop(self.engine.pool.put(taken, bytes, used));
+        let permit = self.permit.take();
+        debug_assert!(permit.as_ref().is_none_or(|permit| bytes <= permit.bytes()), "{bytes} bytes, and a permit for {permit:?}");
+        let given_up = self.engine.pool.put(taken, bytes, used);
+        if self.is_running && permit.is_some() {
+            // The device keeps the memory until it is done with it.
+            self.gpu().queue.on_submitted_work_done(move || drop((given_up, permit)));
+        }
     }
 }

@@ -19,31 +19,33 @@ pub(crate) struct Pipeline {
     pub(crate) layout: BindGroupLayout,
 }
 
-/// How a binding is declared.
+/// How a kernel declares a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
-    /// A uniform at a dynamic offset.
+    /// A uniform with a dynamic offset.
     Number,
     /// A uniform of so many bytes.
     Uniform(u64),
-    /// A storage buffer that the kernel writes, or not.
+    /// A storage buffer.
     Storage {
-        /// Whether it does.
+        /// Whether the kernel writes it.
         writes: bool,
     },
 }
 
-/// The kernels that were compiled for a device.
+/// The compiled kernels of a device.
 ///
-/// Each has a lock of its own, which is held while it is compiled: two calls compile different kernels at the same time, and one kernel once.
+/// Each kernel has a lock, which a thread holds while it compiles the kernel. So two calls can compile different
+/// kernels at the same time, and no kernel is compiled twice.
 #[derive(Default)]
 pub(crate) struct Pipelines(Mutex<HashMap<(Variant, bool), Compiled>>);
 
-/// A kernel, if it is compiled.
+/// A kernel, once it is compiled.
 type Compiled = Arc<Mutex<Option<Arc<Pipeline>>>>;
 
 impl Gpu {
-    /// The kernel of a variant, compiled at the first call: in the device's own language, if `native` and there is one.
+    /// Returns the kernel of a variant. The first call compiles it: in the device's own language if `native` is set and
+    /// such a kernel exists, else from WGSL.
     pub(crate) fn pipeline(&self, variant: &Variant, native: bool, bindings: &[Slot]) -> Result<Arc<Pipeline>, Error> {
         let entry =
             self.pipelines.0.lock().unwrap_or_else(PoisonError::into_inner).entry((*variant, native)).or_default().clone();
@@ -93,37 +95,44 @@ fn compile(device: &Device, variant: &Variant, native: bool, bindings: &[Slot]) 
         layout: Some(&pipeline_layout),
         module: &module,
         entry_point: label,
-        // Every kernel clears what it reads.
+        // Every kernel clears the workgroup memory that it reads.
         compilation_options: PipelineCompilationOptions { constants: &[], zero_initialize_workgroup_memory: false },
         cache: None,
     });
     Pipeline { pipeline, layout }
 }
 
-/// A module without the run-time checks that wgpu would weave into it.
+/// Makes a module without the run-time checks that wgpu would add to it.
 #[allow(unsafe_code, reason = "unchecked modules are unsafe to make")]
 fn trusted(device: &Device, descriptor: ShaderModuleDescriptor<'_>) -> wgpu::ShaderModule {
     // SAFETY: unchecked code must not access memory out of bounds, and its loops must end.
-    // * Storage: a kernel indexes a binding below the numbers of its uniform: keys and segments that a plan was made for, words of scratch, entries and
-    //   slots of a store. `Bound::new` is the only way to bind a buffer, and checked that the binding holds the bytes that the plan touches for
-    //   these numbers (`SortPlan::touched_bytes`, `SearchPlan::touched_bytes`).
-    // * Data that kernels read as an index is limited before: a count on the device by the number of keys that the plan was made for; begins and ends of
-    //   segments by the number of keys; entries and slots by how many there are. Begins and ends of segments that are selected from come from
-    //   the host alone, which checked them against the keys that it uploaded. Lists of segments end where they are full; long segments are
-    //   left alone unless their tiles fit the table; where segments overlap, so that keys change while they are sorted, no offset passes the last key.
+    // * Storage: a kernel indexes a binding below the numbers of its uniform: keys and segments that a plan was made
+    //   for, words of scratch, entries and slots of a store. `Bound::new` is the only way to bind a buffer. It has
+    //   checked that the binding holds the bytes that the plan touches for these numbers (`SortPlan::touched_bytes`,
+    //   `SearchPlan::touched_bytes`).
+    // * Data that kernels use as an index is limited before: a count on the device by the number of keys that the plan
+    //   was made for; begins and ends of segments by the number of keys; entries and slots by how many there are.
+    //   Begins and ends of segments to select from come from the host alone, which has checked them against the number
+    //   of keys: of those that it uploaded, or of the candidates whose distances are the keys. The plan does not know
+    //   that number; `Engine::sort_untested` and `SearchCall::begin` make the buffer as long at least. Kernels write no more to a list of segments than it holds, and sort no long segments whose
+    //   tiles do not fit the table. Where segments overlap, keys can change during the sort: each offset is limited to
+    //   the last key.
     // * Workgroup memory: indices stay below the declared sizes, which are constants of the same text.
-    // * Loops are bounded by the tile, its lanes, or by SPIN_LIMIT and the number of tiles; or go through the keys in steps of all workgroups, of
-    //   which plans launch one or more; or step over values by doubles and halves.
+    // * Loops are bounded by the tile, by its lanes, or by SPIN_LIMIT and the number of tiles. Others go through the
+    //   keys in steps of all workgroups, of which plans launch at least one. Searches halve a range, or step over
+    //   values by doubles and halves. The distances of a search step over its offsets, which ascend to the number of
+    //   candidates: the host has checked that.
     unsafe { device.create_shader_module_trusted(descriptor, ShaderRuntimeChecks::unchecked()) }
 }
 
-/// A module in Metal Shading Language, which goes to the driver as it is.
+/// Makes a module in Metal Shading Language. wgpu passes its text to the driver unchanged.
 #[allow(unsafe_code, reason = "modules that wgpu does not look into are unsafe to make")]
 fn passed_through(device: &Device, variant: &Variant, text: String) -> wgpu::ShaderModule {
     let name = variant.kernel.name();
     let entry = PassthroughShaderEntryPoint { name: name.into(), workgroup_size: (variant.group, 1, 1) };
-    // SAFETY: the kernels are ours: the MSL versions of those in WGSL, with the same bindings in the same order. What `trusted` says of indices
-    // and loops holds for them. They run only on Apple's GPUs, and only after they have passed a self-test there.
+    // SAFETY: the kernels are ours: the MSL versions of those in WGSL, with the same bindings in the same order. What
+    // `trusted` says of indices and loops holds for them. They run only on Apple's GPUs, and they get a caller's data
+    // only after they have passed a self-test there.
     unsafe {
         device.create_shader_module_passthrough(ShaderModuleDescriptorPassthrough {
             label: Some(name),
@@ -134,7 +143,7 @@ fn passed_through(device: &Device, variant: &Variant, text: String) -> wgpu::Sha
     }
 }
 
-/// The declarations of a kernel's bindings.
+/// Returns the declarations of a kernel's bindings.
 pub(crate) fn slots(variant: &Variant, bindings: &[polysort_shaders::plan::Buffer]) -> Vec<Slot> {
     use polysort_shaders::plan::Buffer as Role;
     let slot = |(index, role): (usize, &Role)| match role {

@@ -1,29 +1,29 @@
-//! Copies between slices of the host, by several threads.
+//! Copies between slices of the host, with several threads.
 
 use crate::crew::Crew;
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes that one thread copies at least: waking a thread takes about as long as copying a tenth of this.
+/// The fewest bytes that a thread copies. Waking a thread takes about as long as copying a tenth of them.
 const PART: usize = 1 << 20;
 
-/// Threads that copy at most if the caller does not choose: a few saturate the memory.
+/// The most threads of a copy, if the caller does not choose: a few threads saturate the memory.
 const MOST_THREADS: usize = 8;
 
-/// Who copies for the calls on one device.
+/// The threads that copy for the calls on one device.
 pub(crate) struct Copiers {
-    /// Threads of one copy, the caller's included.
+    /// Threads of a copy, with the calling thread.
     threads: usize,
     crew: Crew,
 }
 
 impl Copiers {
-    /// So many threads, the caller's included; by default one for each core, up to eight.
+    /// Makes copiers with `threads` threads, the calling thread included. `None` means one for each core, up to eight.
     pub(crate) fn new(threads: Option<usize>) -> Self {
         let default = || std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
         Self { threads: threads.unwrap_or_else(default).max(1), crew: Crew::default() }
     }
 
-    /// Copies `from` to `to`, which is as long.
+    /// Copies `from` to `to`.
     ///
     /// # Panics
     /// If the slices differ in length.
@@ -33,12 +33,12 @@ impl Copiers {
         self.each(to.chunks_mut(part).zip(from.chunks(part)).collect(), |(to, from)| to.copy_from_slice(from));
     }
 
-    /// The length of the parts in which so many bytes are worked on.
+    /// Returns the length of the parts in which `bytes` bytes are copied.
     pub(crate) fn part(&self, bytes: usize) -> usize {
         bytes.div_ceil(self.threads).max(PART)
     }
 
-    /// Does `work` with each of `parts`, and returns when all of it is done.
+    /// Calls `work` for each of `parts`, in several threads, and returns when all calls have returned.
     pub(crate) fn each<T: Send>(&self, parts: Vec<T>, work: impl Fn(T) + Sync) {
         let others = if cfg!(target_arch = "wasm32") { 0 } else { parts.len().min(self.threads).saturating_sub(1) };
         let parts = Mutex::new(parts.into_iter());

@@ -1,8 +1,8 @@
 //! Threads that help calls with their copies.
 //!
-//! They are started when they are first needed, and end with their device. They run nothing but copies: so a call that waits for them waits for no other
-//! call. (The threads of a rayon pool would do, but one that waits for its part of a copy may run another task of the pool meanwhile, one that
-//! calls the backend.)
+//! They start when they are first needed, and end with their device. They run nothing but copies, so that a call that
+//! waits for them waits for no other call. The threads of a rayon pool would not do: a thread that waits for its part
+//! of a copy may run another task of the pool meanwhile, and that task may call the backend.
 
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, start_thread};
 use std::collections::VecDeque;
@@ -15,17 +15,17 @@ pub(crate) struct Crew(Arc<Team>);
 #[derive(Default)]
 struct Team {
     state: Mutex<State>,
-    /// Notified when there are jobs for threads that wait, and when the team ends.
+    /// Notified when there are jobs for waiting threads, and when the team ends.
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    /// Jobs that wait for a thread, in the order in which they came. A job for three threads is here three times.
+    /// Jobs that wait for a thread, in the order of their arrival. A job for three threads is here three times.
     jobs: VecDeque<Arc<Job>>,
-    /// Threads that were started.
+    /// Threads that have been started.
     threads: usize,
-    /// Threads that wait for a job and that nobody has woken yet.
+    /// Threads that wait for a job, and that no caller has woken yet.
     idle: usize,
     has_ended: bool,
 }
@@ -40,21 +40,21 @@ struct Job {
 
 #[derive(Default)]
 struct Progress {
-    /// Threads of the team that are at it.
+    /// Threads of the team that are working.
     at_work: usize,
-    /// Whether one of them panicked.
+    /// Whether one of them has panicked.
     has_panicked: bool,
 }
 
-/// A reference to the caller's work: to a `&(dyn Fn() + Sync)`, without its lifetimes.
+/// A pointer to a reference to the caller's work: to a `&(dyn Fn() + Sync)`, without its lifetimes.
 struct Work(*const ());
 
 #[allow(unsafe_code, reason = "threads that outlive a call do work that it lends them")]
-// SAFETY: the work is `Sync`, so any thread may call it through a reference.
+// SAFETY: the work is `Sync`, so that any thread may call it through a reference.
 unsafe impl Send for Work {}
 
 #[allow(unsafe_code, reason = "threads that outlive a call do work that it lends them")]
-// SAFETY: as for `Send`; what is done with it is to call it.
+// SAFETY: as for `Send`. Threads only call the work.
 unsafe impl Sync for Work {}
 
 impl Work {
@@ -73,17 +73,19 @@ impl Work {
 }
 
 impl Crew {
-    /// Calls `work` in this thread, and at the same time in up to `others` threads of the team, and returns when all of these calls have returned. Threads that
-    /// are at other jobs do not come: so `work` has to be such that one call does whatever is left to do.
+    /// Calls `work` in this thread, and at the same time in up to `others` threads of the team. Returns when all of
+    /// these calls have returned. Threads with other jobs do not come, so that one call of `work` must do everything
+    /// that is left to do.
     ///
     /// # Panics
-    /// If `work` does.
+    /// If a call of `work` panics.
     pub(crate) fn run(&self, others: usize, work: &(dyn Fn() + Sync)) {
         if others == 0 {
             return work();
         }
         let job = Arc::new(Job { work: Work::of(&work), progress: Mutex::default(), changed: Condvar::new() });
-        // From here on until it is dropped, threads of the team may call `work`. It is dropped before `work` is, also when this thread panics.
+        // Until `lent` is dropped, threads of the team may call `work`. `lent` is dropped before `work` is, also if
+        // this thread panics.
         let lent = Lent { team: &self.0, job };
         self.0.add(&lent.job, others);
         work();
@@ -99,14 +101,14 @@ impl Drop for Crew {
     }
 }
 
-/// A job that threads of the team may begin.
+/// A job that threads of the team may start.
 struct Lent<'a> {
     team: &'a Team,
     job: Arc<Job>,
 }
 
 impl Lent<'_> {
-    /// Lets no thread begin the job any more, and waits for those that are at it. Returns whether one of them panicked.
+    /// Prevents that threads start the job, and waits for those that have. Returns whether one of them has panicked.
     fn end(&self) -> bool {
         self.team.state().jobs.retain(|job| !Arc::ptr_eq(job, &self.job));
         let mut progress = self.job.progress();
@@ -124,7 +126,7 @@ impl Drop for Lent<'_> {
 }
 
 impl Team {
-    /// Hands the job to up to `others` threads that have none, and starts threads until there are `others`.
+    /// Gives the job to up to `others` threads that have none. Starts more threads if the team has fewer than `others`.
     fn add(self: &Arc<Self>, job: &Arc<Job>, others: usize) {
         let mut state = self.state();
         let woken = others.min(state.idle);
@@ -133,7 +135,7 @@ impl Team {
         while state.threads < others && woken + started < others {
             let team = self.clone();
             if !start_thread(move || team.work()) {
-                // The caller and the threads that there are do it.
+                // The caller and the existing threads do the work.
                 break;
             }
             state.threads += 1;
@@ -144,11 +146,12 @@ impl Team {
         (0..woken).for_each(|_| self.changed.notify_one());
     }
 
-    /// What a thread of the team does: job after job, until the team ends.
+    /// Runs in each thread of the team: does job after job, until the team ends.
     fn work(&self) {
         while let Some(job) = self.begin_next() {
-            // SAFETY: `Crew::run` made the work from references that live until its `Lent` is dropped. That waits until no thread is at the job; this thread has
-            // been since `begin_next`, where it took the job from the queue under the lock under which `Lent::end` would have removed it.
+            // SAFETY: `Crew::run` made the work from references that live until its `Lent` is dropped. That waits until
+            // no thread works on the job. This thread has counted as working on it since `begin_next`, which took the
+            // job from the queue under the lock under which `Lent::end` would have removed it.
             #[allow(unsafe_code, reason = "threads that outlive a call do work that it lends them")]
             let call = || unsafe { job.work.call() };
             let has_panicked = catch_unwind(AssertUnwindSafe(call)).is_err();
@@ -160,7 +163,7 @@ impl Team {
         }
     }
 
-    /// Waits for a job, and begins it; `None` when the team ends.
+    /// Waits for a job, and starts it. `None` when the team ends.
     fn begin_next(&self) -> Option<Arc<Job>> {
         let mut state = self.state();
         loop {

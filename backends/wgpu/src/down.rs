@@ -1,9 +1,9 @@
 //! Copies from the device to the host's slices.
 //!
-//! Everything waits in mapped memory until all of it is there, so that a device that fails half-way leaves the caller's slices as they were. Chunks of a call
-//! that was given up half-way are not used again.
+//! Everything arrives in mapped memory first. Only then is it copied to the caller's slices: if the device fails
+//! half-way, they are as before. The chunks of a call that was given up half-way are not used again.
 
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, allocated_bytes};
 use crate::wait::{Mapping, Waiting, done, map};
 use polysort_core::Error;
 use wgpu::{Buffer, BufferUsages, CommandEncoder, MapMode, SubmissionIndex};
@@ -16,26 +16,25 @@ pub(crate) struct Down {
     chunks: Vec<Buffer>,
 }
 
-/// What is to come down: for each piece the chunk, the buffer and the first byte that it comes from, and how many bytes.
+/// The copies to make. A piece has a chunk, the buffer to copy from, the first byte there, and a number of bytes.
 pub(crate) struct Pieces(Vec<(Buffer, Buffer, u64, u64)>);
 
-/// What is on its way down.
+/// Copies that have been submitted.
 pub(crate) struct Coming {
-    /// Chunks, and how many bytes of each.
+    /// Chunks, and the bytes of each that are used.
     chunks: Vec<(Buffer, u64)>,
     submission: SubmissionIndex,
     mappings: Vec<Mapping>,
 }
 
 impl Down {
-    /// Takes chunks for the first bytes of the `sources`, as many as go with each.
+    /// Takes chunks for the first bytes of the `sources`. Each source comes with the number of its bytes.
     pub(crate) fn prepare(&mut self, gpu: &Gpu, sources: &[(Buffer, usize)]) -> Result<Pieces, Error> {
         let mut free = std::mem::take(&mut self.chunks).into_iter();
         let mut pieces = vec![];
         for (source, bytes) in sources {
-            let bytes = *bytes as u64;
-            for at in (0..bytes).step_by(CHUNK as usize) {
-                let (piece, usage) = (CHUNK.min(bytes - at), BufferUsages::MAP_READ | BufferUsages::COPY_DST);
+            for (at, piece) in parts(*bytes) {
+                let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
                 let chunk = match free.next().filter(|chunk| chunk.size() >= piece) {
                     Some(chunk) => chunk,
                     None => gpu.buffer("polysort download", piece.next_power_of_two(), usage)?,
@@ -47,7 +46,8 @@ impl Down {
         Ok(Pieces(pieces))
     }
 
-    /// Waits for what comes, and copies it into the `targets`, which have the lengths that [`prepare`](Down::prepare) got: all of it or nothing.
+    /// Waits for the copies, and copies them to the `targets`: to all of them, or, on an error, to none. The targets
+    /// have the lengths that [`prepare`](Down::prepare) got.
     pub(crate) async fn finish(
         &mut self,
         gpu: &Gpu,
@@ -73,6 +73,25 @@ impl Down {
     pub(crate) fn bytes(&self) -> u64 {
         self.chunks.iter().map(Buffer::size).sum()
     }
+
+    /// The bytes that the chunks have after slices of these lengths have come down.
+    pub(crate) fn bytes_with(&self, lengths: &[usize]) -> u64 {
+        let mut free = self.chunks.iter().map(Buffer::size);
+        let pieces = lengths.iter().flat_map(|&bytes| parts(bytes));
+        let taken: u64 = pieces
+            .map(|(_, piece)| {
+                let is_large_enough = |&size: &u64| size >= piece;
+                free.next().filter(is_large_enough).unwrap_or_else(|| allocated_bytes(piece.next_power_of_two()))
+            })
+            .sum();
+        taken + free.sum::<u64>()
+    }
+}
+
+/// The parts of so many bytes that come down in a chunk each: where each starts, and its bytes.
+fn parts(bytes: usize) -> impl Iterator<Item = (u64, u64)> {
+    let bytes = bytes as u64;
+    (0..bytes).step_by(CHUNK as usize).map(move |at| (at, CHUNK.min(bytes - at)))
 }
 
 impl Pieces {
@@ -83,7 +102,7 @@ impl Pieces {
         }
     }
 
-    /// Asks for the chunks to be mapped, once `submission` is done. The caller guards this.
+    /// Asks the device to map the chunks once `submission` is done. The caller catches errors.
     pub(crate) fn submitted(self, submission: SubmissionIndex) -> Coming {
         let mappings = self.0.iter().map(|(chunk, ..)| map(chunk, MapMode::Read)).collect();
         let chunks = self.0.into_iter().map(|(chunk, _, _, bytes)| (chunk, bytes)).collect();

@@ -1,19 +1,21 @@
-//! Sorts on one device: of host slices, and of buffers that are there already.
+//! Sorts on one device: of slices of the host, and of buffers on the device.
 //!
-//! Nothing here is locked while anything waits. A call takes a workspace from a pool, submits, waits, and gives the workspace back, so that any number
-//! of calls are in flight at a time, blocking ones and async ones, from any thread.
+//! No lock is held while a call waits. A call takes a workspace from a pool, submits, waits, and returns the workspace.
+//! So any number of calls may be in flight at a time, blocking ones and async ones, from any thread.
 
-use crate::budget::{Budget, Permit};
+use crate::budget::{Budget, Permit, Refused};
 use crate::call::Call;
 use crate::gpu::Gpu;
 use crate::launch::Count;
 use crate::pool::Pool;
-use crate::readers::Readers;
+use crate::readers::unless_read;
 use crate::resident::Resident;
 use crate::self_test;
-use crate::wait::Waiting;
+use crate::sync::start_thread;
+use crate::wait::{Waiting, polled};
 use crate::way::{Way, Ways};
-use crate::workspace::{Bindable, Workspace};
+use crate::workspace::{Bindable, Staging, Workspace};
+use futures_channel::oneshot;
 use polysort_core::Error;
 use polysort_shaders::abi;
 use polysort_shaders::plan::{self, Algorithm, Buffer as Role, Payload, Request, Segmented, SortPlan, Top, Vectors};
@@ -25,19 +27,20 @@ use wgpu::{Buffer, CommandEncoder, ComputePassDescriptor};
 
 pub(crate) const PASS: ComputePassDescriptor<'_> = ComputePassDescriptor { label: Some("polysort"), timestamp_writes: None };
 
-/// What a host wants sorted, as bytes.
+/// Data of the host to sort, as bytes.
 pub(crate) enum Data<'a> {
-    /// Keys, in place.
+    /// Keys, sorted in place.
     Keys(&'a mut [u8]),
-    /// Keys and values, in place.
+    /// Keys and values, sorted in place.
     Pairs(&'a mut [u8], &'a mut [u8]),
-    /// Keys that stay, and where their indices go.
+    /// Keys that stay as they are, and the slice for their indices.
     Indices(&'a [u8], &'a mut [u8]),
-    /// Keys that stay, begin and end of each segment if there are any, and where the indices of what is selected go.
+    /// A selection: keys that stay as they are, bounds of segments, and the slice for the indices of the selected keys.
+    /// The bounds are the begin and end of each segment; they are empty without segments.
     Top(&'a [u8], &'a [u8], &'a mut [u8]),
 }
 
-/// Where segments that are sorted by themselves begin and end, as bytes.
+/// The begins and the ends of the segments to sort, as bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Lists<'a> {
     pub(crate) begins: &'a [u8],
@@ -46,14 +49,17 @@ pub(crate) struct Lists<'a> {
 
 /// How much memory calls may take, and how much is kept between them.
 ///
-/// A call takes what its sort needs: the keys and values, as much again, and some MiB. Calls in flight may take up to
-/// [`in_flight`](Memory::in_flight) bytes together; a call that is alone may take more. A call that finds no room waits for others to end. If none ends for as
-/// long as [`patience`](Memory::patience), the call is refused with [`Error::OutOfMemory`], which [`Fallback`](polysort_core::Fallback) answers on another
-/// backend. So a caller that leaves the future of one call half done, and then makes another call, gets an error and not a hang. In a browser the call is
-/// refused at once.
+/// A call takes about three times its data: the keys and values on the device, as much again to sort them, and memory
+/// that host and device both see for what comes back; and up to 24 MiB for what goes up. A call is in flight until the
+/// device has done what the call submitted, even if the call has returned. Calls in flight may take up to
+/// [`in_flight`](Memory::in_flight) bytes together; a call that is alone may take more. A call that finds no room waits
+/// for others to end. If none ends for as long as [`patience`](Memory::patience), the call fails with
+/// [`Error::OutOfMemory`]; [`Fallback`](polysort_core::Fallback) then asks another backend. So a caller that leaves the
+/// future of one call half done and makes another call gets an error, and does not hang. In a browser, the call fails
+/// at once.
 ///
-/// What a call took is kept for the next one, up to [`kept`](Memory::kept) bytes in all, or that of one call if that is more. Memory of a
-/// large call that none of the 32 calls after it needed half of is given back.
+/// The memory of a call is kept for the next one: up to [`kept`](Memory::kept) bytes in all, or the memory of one call
+/// if that is more. If none of 32 later calls needs half of it, it is given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Memory {
@@ -71,7 +77,7 @@ impl Default for Memory {
     }
 }
 
-/// What every sort of an engine is asked to do besides.
+/// What the engine adds to every request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Asked {
     pub(crate) algorithm: Option<Algorithm>,
@@ -80,24 +86,24 @@ pub(crate) struct Asked {
     pub(crate) small_bucket: Option<u32>,
 }
 
-/// Sorts that share a way: keys of so many bits, their payload, what is selected, whether each segment by itself, by which algorithm, and the
-/// fewest keys that have the same kernels.
+/// What decides the way of a sort: the bits of a key, the payload, the selection, whether there are segments, the
+/// algorithm that was asked for, and the smallest number of keys with the same kernels.
 type Kind = (u32, Payload, Option<Top>, bool, Option<Algorithm>, u64);
 
-/// One device, the memory that is kept on it, and what was found out about it.
+/// A device, the memory that is kept on it, and the results of its self-tests.
 pub(crate) struct Engine {
     gpu: Arc<Gpu>,
     asked: Asked,
     pub(crate) pool: Pool<Workspace>,
     pub(crate) budget: Arc<Budget>,
     patience: Duration,
-    /// The way that passed its test, for keys and payloads of a kind and the algorithm that was asked for.
+    /// The way that has passed its test, for each kind of sorts.
     tested: Known<Kind, Way>,
-    /// Distances that passed their test, and whether by native kernels.
+    /// The kinds of distances that have passed their test, and whether with native kernels.
     pub(crate) tested_distances: Known<Vectors, bool>,
 }
 
-/// What was found out, by what it was found out about.
+/// Results of self-tests.
 pub(crate) struct Known<K, V>(Mutex<HashMap<K, V>>);
 
 impl<K: Eq + Hash, V: Copy> Known<K, V> {
@@ -123,7 +129,7 @@ impl Engine {
             asked,
             pool: Pool::new(memory.kept),
             budget: Arc::new(Budget::new(memory.in_flight)),
-            // In a browser nobody may wait.
+            // In a browser, no call may wait.
             patience: if cfg!(target_arch = "wasm32") { Duration::ZERO } else { memory.patience },
             tested: Known::default(),
             tested_distances: Known::default(),
@@ -137,11 +143,40 @@ impl Engine {
     /// Waits until calls in flight leave room for `bytes`.
     pub(crate) async fn wait_for_room(&self, waiting: Waiting, bytes: u64) -> Result<Permit, Error> {
         let (budget, patience) = (self.budget.clone(), self.patience);
-        let refused = |_| Error::OutOfMemory { asked: bytes, limit: Some(self.budget.cap()) };
-        waiting.run(move || budget.take(bytes, patience)).await.map_err(refused)
+        let device = self.gpu.device.clone();
+        // What calls submitted without waiting for it comes back when the device is asked.
+        let ask = move || drop(device.poll(wgpu::PollType::Poll));
+        let taken = match waiting {
+            Waiting::Elsewhere if !patience.is_zero() => {
+                // In a thread of its own: the threads that wait for calls in flight to end must not be taken up by calls that wait for these.
+                let (sender, permit) = oneshot::channel();
+                let take = move || {
+                    let taken = budget.take(bytes, patience, || {
+                        ask();
+                        !sender.is_canceled()
+                    });
+                    // A future that was dropped wants it no more.
+                    drop(sender.send(taken));
+                };
+                let started = start_thread(take);
+                match permit.await {
+                    Ok(taken) if started => taken,
+                    _ => Err(Refused { in_flight: self.budget.cap() }),
+                }
+            }
+            _ => budget.take(bytes, patience, || {
+                ask();
+                true
+            }),
+        };
+        let refused = |Refused { in_flight }| {
+            let limit = Some(self.budget.cap().saturating_sub(in_flight));
+            Error::OutOfMemory { asked: bytes, limit }
+        };
+        taken.map_err(refused)
     }
 
-    /// The request whose buffers and launches requests of much the same lengths share.
+    /// Rounds up the numbers of keys and segments: requests of similar lengths share buffers and launches.
     fn shared(&self, request: Request) -> Request {
         let rounded = |count: u64| count.next_multiple_of((count / 8).next_power_of_two());
         let most = self.gpu.facts.limits(request.payload.words()).longest(request.unit_bytes());
@@ -149,7 +184,8 @@ impl Engine {
         Request { max: rounded(request.max).min(most).max(request.max), segments, ..request }
     }
 
-    /// Sorts the host's data by a way that has passed its test. The request's maximum is the number of keys.
+    /// Sorts data of the host, by a way that has passed its test. `request.max` is the number of keys, or of segments
+    /// to select from.
     pub(crate) async fn sort(
         self: &Arc<Self>,
         waiting: Waiting,
@@ -162,7 +198,8 @@ impl Engine {
         self.sort_untested(waiting, (request, native), data, lists).await
     }
 
-    /// Sorts the host's data, of the request's maximum or less, by native kernels or not; where there are lists, each of them by itself.
+    /// Sorts data of the host without a test. `request.max` is the number of keys or more. With `lists`, it sorts each
+    /// segment by itself.
     pub(crate) async fn sort_untested(
         self: &Arc<Self>,
         waiting: Waiting,
@@ -173,7 +210,7 @@ impl Engine {
         let keys_in = |bytes: &[u8]| 8 * bytes.len() as u64 / u64::from(request.key_bits);
         let count = match (&data, request.segments) {
             (_, Some(segments)) => segments.max.into(),
-            // The request has the number of segments.
+            // `max` of such a request is the number of keys, or of segments to select from.
             (Data::Top(..), None) => request.max,
             (Data::Keys(bytes) | Data::Pairs(bytes, _), None) => keys_in(bytes),
             (Data::Indices(bytes, _), None) => keys_in(bytes),
@@ -190,19 +227,21 @@ impl Engine {
         let uploads = [(Role::Keys, bytes)].into_iter().chain(others).chain(lists.into_iter().flatten());
         let uploads: Vec<(Role, &[u8])> = uploads.filter(|(_, bytes)| !bytes.is_empty()).collect();
         let results = match &data {
-            Data::Keys(bytes) => bytes.len(),
-            Data::Indices(_, indices) | Data::Top(_, _, indices) => indices.len(),
-            Data::Pairs(bytes, value_bytes) => bytes.len() + value_bytes.len(),
+            Data::Keys(bytes) => vec![bytes.len()],
+            Data::Indices(_, indices) | Data::Top(_, _, indices) => vec![indices.len()],
+            Data::Pairs(bytes, value_bytes) => vec![bytes.len(), value_bytes.len()],
         };
         // The plan of a selection from segments does not know how many keys there are.
-        let keys = if request.top.is_some() { vec![(Role::Keys, (bytes.len() as u64).next_power_of_two())] } else { vec![] };
-        let mut call = Call::begin(self, waiting, Some((request, native)), &keys, results as u64).await?;
+        let roomy = || (bytes.len() as u64).next_power_of_two().min(gpu.facts.max_binding).max(bytes.len() as u64);
+        let keys = if request.top.is_some_and(|top| top.segmented) { vec![(Role::Keys, roomy())] } else { vec![] };
+        let up: Vec<usize> = uploads.iter().map(|(_, bytes)| bytes.len()).collect();
+        let mut call = Call::begin(self, waiting, Some((request, native)), &keys, Staging { up: &up, down: &results }).await?;
         let bind = || {
             let workspace = call.workspace_mut();
             keys.iter().try_for_each(|&(role, bytes)| workspace.grow(&gpu, role, bytes))?;
             workspace.launches(&gpu, (request, native))
         };
-        let launches = gpu.watched(bind).await?;
+        let launches = self.allocating(waiting, bind).await?;
         for (role, bytes) in uploads {
             call.upload(bytes, role).await?;
         }
@@ -218,7 +257,7 @@ impl Engine {
         call.run(record, &sources, &mut targets).await
     }
 
-    /// Sorts what is on the device. The request's maximum is the number of keys. Returns when the commands are submitted.
+    /// Sorts buffers on the device. `request.max` is the number of keys. Returns when the commands are submitted.
     pub(crate) async fn sort_resident(
         self: &Arc<Self>,
         waiting: Waiting,
@@ -229,29 +268,44 @@ impl Engine {
         let (request, native) = self.tested(waiting, request).await?;
         let gpu = self.gpu.clone();
         let plan = SortPlan::new(request, &gpu.facts)?;
-        let mut call = Call::begin(self, waiting, None, &plan.scratch, 0).await?;
+        let mut call = Call::begin(self, waiting, None, &plan.scratch, Staging::default()).await?;
+        let given = |role| match role {
+            Role::Keys => Some(resident.keys),
+            Role::Values => resident.values,
+            _ => None,
+        };
+        let launches = self.allocating(waiting, || call.workspace_mut().bind(&gpu, &plan, native, given)).await?;
         let submit = || {
-            let launches = call.workspace_mut().bind(&gpu, plan, native, |role| match role {
-                Role::Keys => Some(resident.keys),
-                Role::Values => resident.values,
-                _ => None,
-            })?;
             gpu.guarded(|| {
                 let mut encoder = gpu.encoder();
                 for &(from, to, bytes) in resident.copies.iter().filter(|(.., bytes)| *bytes > 0) {
                     encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
                 }
-                let recorded = launches.record(&mut encoder.begin_compute_pass(&PASS), count);
-                gpu.queue.submit([encoder.finish()]);
-                recorded
+                launches.record(&mut encoder.begin_compute_pass(&PASS), count)?;
+                // Nobody may map a buffer between the check that nobody has and the submission.
+                unless_read(&resident.readers, || gpu.queue.submit([encoder.finish()]))
             })?
         };
-        // Nobody may map a buffer between the check that nobody has and the submission.
-        gpu.watched(|| unless_read(&resident.readers, submit)).await
+        call.submitted();
+        gpu.watched(submit).await.map(drop)
     }
 
-    /// The request as this engine is asked to do it, by a way that has passed its test on this device, which is there; and whether
-    /// by native kernels. Two calls of a new kind at the same time both test it: neither waits for the other.
+    /// Runs what allocates memory on the device. If the device has none left, gives back what is kept for later calls and tries once more.
+    pub(crate) async fn allocating<T>(&self, waiting: Waiting, mut work: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+        match self.gpu.watched(&mut work).await {
+            Err(Error::OutOfMemory { .. }) if self.bytes() > 0 => {
+                self.release();
+                // The device keeps what it works with.
+                polled(&self.gpu, waiting).await?;
+                self.gpu.watched(work).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Returns `request` as the engine executes it, with a way that has passed its test. The result has the engine's
+    /// settings, the algorithm of the way, and whether the way has native kernels. If no test was made for this kind of
+    /// sorts, this makes one. Two calls of a new kind at the same time both make the test: neither waits for the other.
     pub(crate) async fn tested(self: &Arc<Self>, waiting: Waiting, request: Request) -> Result<Bindable, Error> {
         if let Some(lost) = self.gpu.lost() {
             return Err(lost);
@@ -259,7 +313,7 @@ impl Engine {
         let Asked { blocked, batch, small_bucket, .. } = self.asked;
         let asked = self.asked.algorithm.filter(|algorithm| algorithm.sorts(&request)).or(request.algorithm);
         let request = Request { blocked, batch, small_bucket, ..request };
-        // Selections by the same kernel are of one kind: of all numbers of keys that it selects, this one is as good as any.
+        // Selections with the same kernel are of one kind. The test selects as many keys as the kernel's tile holds.
         let top = match request.top {
             None => None,
             Some(top) => {
@@ -282,30 +336,22 @@ impl Engine {
         Ok((Request { algorithm: way.algorithm, ..request }, way.native))
     }
 
-    /// Bytes that are kept for the next call, on the device and in memory that both see.
+    /// Bytes that are kept for later calls: on the device, and on the host where the device sees them.
     pub(crate) fn bytes(&self) -> u64 {
         self.pool.bytes()
     }
 
-    /// Gives that memory back.
+    /// Gives back the memory that is kept for later calls.
     pub(crate) fn release(&self) {
         drop(self.pool.clear());
     }
 
-    /// How many tiles the last sort of more than one tile counted on behalf of others.
+    /// Returns how many tiles workgroups have counted on behalf of others, in the last sort of more than one tile.
     pub(crate) async fn recounts(self: &Arc<Self>, waiting: Waiting) -> Result<u32, Error> {
         let Some(state) = self.pool.find(|workspace| workspace.find(Role::State).cloned()) else { return Ok(0) };
         let mut words = [0_u32; abi::STATE_HISTOGRAM as usize];
         let bytes = bytemuck::cast_slice_mut(&mut words);
-        Call::begin(self, waiting, None, &[], bytes.len() as u64).await?.download(&state, bytes).await?;
+        Call::download(self, waiting, &state, &[], bytes).await?;
         Ok(words[abi::STATE_RECOUNTS as usize])
-    }
-}
-
-/// Calls `work` unless one of these buffers is read, and keeps new readers out until it is done.
-fn unless_read<T>(readers: &[&Readers], work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    match readers {
-        [] => work(),
-        [first, rest @ ..] => first.unless_read(|| unless_read(rest, work))?,
     }
 }

@@ -15,27 +15,27 @@ use wgpu::{
     DeviceType, ErrorFilter, ErrorScopeGuard, Features, MapMode, MemoryHints, PollType, Queue,
 };
 
-/// The name by which errors call the backend.
+/// What errors call this backend.
 pub(crate) const NAME: &str = "wgpu";
 
-/// What storage of ours is for.
+/// The usages of the backend's own storage buffers.
 pub(crate) const STORAGE: BufferUsages = BufferUsages::STORAGE.union(BufferUsages::COPY_SRC).union(BufferUsages::COPY_DST);
 
-/// A device and what was made on it.
+/// A device, and what was made on it.
 pub(crate) struct Gpu {
     pub(crate) device: Device,
     pub(crate) queue: Queue,
     pub(crate) info: AdapterInfo,
     pub(crate) facts: Facts,
-    /// Whether kernels in its own language may be used.
+    /// Whether kernels in the device's own language may be used.
     pub(crate) is_native: bool,
-    /// Whether the device works in the memory of the host, and lets it map what it sorts.
+    /// Whether the device works in the memory of the host, and can map buffers that it sorts.
     pub(crate) is_shared: bool,
-    /// The table that numbers are bound from.
+    /// The table of numbers: launches bind an entry of it.
     pub(crate) numbers: Buffer,
     pub(crate) pipelines: Pipelines,
     lost: Lost,
-    /// What copies between the host's slices and memory that the device sees.
+    /// The threads that copy between the host's slices and memory that the device sees.
     pub(crate) copiers: Copiers,
     /// The threads that wait for the device.
     pub(crate) turns: Arc<Turns>,
@@ -73,12 +73,13 @@ impl Gpu {
         let lost = Lost::default();
         let noted = lost.clone();
         device.set_device_lost_callback(move |reason, message| drop(noted.note(&format!("{reason:?}: {message}"))));
-        // What no scope catches, such as the unmapping of a buffer whose device is gone, is no reason to panic.
+        // Some errors reach no scope, such as the unmapping of a buffer of a lost device. They are logged: they must
+        // not panic.
         device.on_uncaptured_error(Arc::new(|error| tracing::error!(%error, "outside every scope")));
         Self::on(device, queue, lost)
     }
 
-    /// Wraps a device that is open.
+    /// Wraps a device that is already open.
     pub(crate) fn on(device: Device, queue: Queue, lost: Lost) -> Result<Self, Error> {
         let info = device.adapter_info();
         let facts = facts(&device, &info);
@@ -113,7 +114,7 @@ impl Gpu {
         })
     }
 
-    /// What the device is called, for people.
+    /// The name of the device, for people.
     pub(crate) fn name(&self) -> String {
         let lanes = match self.facts.subgroups {
             None => "no subgroups".into(),
@@ -123,26 +124,32 @@ impl Gpu {
         format!("{} ({:?}, {lanes})", self.info.name, self.info.backend)
     }
 
-    /// The error of a device that is gone, if it is.
+    /// The error of a lost device; `None` if the device is not lost.
     pub(crate) fn lost(&self) -> Option<Error> {
         self.lost.error()
     }
 
-    /// Notes that the device does not answer any more.
+    /// Records that the device is lost, and returns the error.
     pub(crate) fn give_up(&self, why: &str) -> Error {
         self.lost.note(why)
+    }
+
+    /// The error of something that failed: that of a device that is gone, if it is, else `error`.
+    pub(crate) fn lost_or(&self, error: Error) -> Error {
+        probe(&self.device, &self.lost);
+        self.lost().unwrap_or(error)
     }
 
     /// Runs `work` on the device and returns its errors, none of which reaches the device's own handler. In a browser errors are known later
     /// only: there [`watched`](Gpu::watched) returns them.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`] if the device is gone, whatever it said of the work.
+    /// [`Error::DeviceLost`] if the device is lost, whatever it has reported for `work`.
     pub(crate) fn guarded<T>(&self, work: impl FnOnce() -> T) -> Result<T, Error> {
         guarded(&self.device, &self.lost, work)
     }
 
-    /// Runs `work` and tells its own errors and those of the device, for which a browser has to be waited.
+    /// Runs `work` and returns its errors and those of the device. In a browser, it waits for these.
     pub(crate) async fn watched<T>(&self, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         #[cfg(target_arch = "wasm32")]
         {
@@ -155,26 +162,26 @@ impl Gpu {
         work()
     }
 
-    /// An encoder of ours.
+    /// Returns a new encoder.
     pub(crate) fn encoder(&self) -> CommandEncoder {
         self.device.create_command_encoder(&CommandEncoderDescriptor { label: Some("polysort") })
     }
 
-    /// A buffer of `bytes` bytes, rounded up to whole words.
+    /// Returns a new buffer of `bytes` bytes, rounded up to a multiple of 16, and at least 16.
     pub(crate) fn buffer(&self, label: &str, bytes: u64, usage: BufferUsages) -> Result<Buffer, Error> {
-        let size = bytes.checked_next_multiple_of(16).unwrap_or(u64::MAX).max(16);
+        let size = allocated_bytes(bytes);
         self.allocated(size, || {
             self.device.create_buffer(&BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false })
         })
     }
 
-    /// A buffer that holds these bytes.
+    /// Returns a new buffer with these bytes.
     pub(crate) fn buffer_of(&self, label: &str, contents: &[u8], usage: BufferUsages) -> Result<Buffer, Error> {
         let descriptor = BufferInitDescriptor { label: Some(label), contents, usage };
         self.allocated(contents.len() as u64, || self.device.create_buffer_init(&descriptor))
     }
 
-    /// The buffer of `size` bytes that `create` makes.
+    /// Returns the buffer of `size` bytes that `create` makes.
     fn allocated(&self, size: u64, create: impl FnOnce() -> Buffer) -> Result<Buffer, Error> {
         let limit = self.device.limits().max_buffer_size;
         if size > limit {
@@ -185,6 +192,11 @@ impl Gpu {
             other => other,
         })
     }
+}
+
+/// Bytes of a buffer that has room for `bytes`.
+pub(crate) fn allocated_bytes(bytes: u64) -> u64 {
+    bytes.checked_next_multiple_of(16).unwrap_or(u64::MAX).max(16)
 }
 
 /// Why a device is gone, if it is.
@@ -211,7 +223,8 @@ fn guarded<T>(device: &Device, lost: &Lost, work: impl FnOnce() -> T) -> Result<
     lost.error().map_or(result, Err)
 }
 
-/// Notes that the device is gone if it cannot map a few bytes: a device that is gone calls its buffers invalid, and does not say why.
+/// Records that the device is lost if it cannot map a few bytes. A lost device reports that buffers are invalid, and
+/// not that it is lost.
 fn probe(device: &Device, lost: &Lost) {
     let mapped = Arc::new(Mutex::new(None));
     let noted = mapped.clone();
@@ -226,14 +239,14 @@ fn probe(device: &Device, lost: &Lost) {
     });
     let mapped = mapped.lock().unwrap_or_else(PoisonError::into_inner).take();
     match (probed, mapped) {
-        // There is no memory for the probe, or the device has not come to it.
+        // There is no memory for the probe, or the device has not yet handled it.
         (Err(Error::OutOfMemory { .. }), _) | (Ok(true), Some(Ok(())) | None) => {}
         (Err(error), _) => drop(lost.note(&error.to_string())),
         (Ok(_), _) => drop(lost.note("it cannot map memory any more")),
     }
 }
 
-/// Runs `work` and returns the errors of the device. In a browser they are not known yet.
+/// Runs `work` and returns the errors of the device. In a browser, they are not known yet.
 fn caught<T>(device: &Device, work: impl FnOnce() -> T) -> Result<T, Error> {
     #[cfg(target_arch = "wasm32")]
     {
@@ -249,7 +262,7 @@ fn caught<T>(device: &Device, work: impl FnOnce() -> T) -> Result<T, Error> {
     }
 }
 
-/// What catches every error of a device between its beginning and its end.
+/// Error scopes that catch every error of a device between `begin` and `end`.
 struct Scopes {
     memory: ErrorScopeGuard,
     internal: ErrorScopeGuard,
@@ -264,7 +277,7 @@ impl Scopes {
         Self { memory, internal, validation }
     }
 
-    /// Ends at once; tells what was caught when it is known.
+    /// Closes the scopes at once. The future returns what they have caught, as soon as that is known.
     fn end(self) -> impl Future<Output = Result<(), Error>> {
         let (validation, internal, memory) = (self.validation.pop(), self.internal.pop(), self.memory.pop());
         async {

@@ -1,4 +1,4 @@
-//! Encodes the commands of a plan: the executor of `polysort_shaders::plan` on wgpu.
+//! Encodes the commands of a plan: the executor of [`polysort_shaders::plan`] on wgpu.
 
 use crate::bind::{Bound, Part};
 use crate::compile::{Pipeline, slots};
@@ -12,14 +12,15 @@ use wgpu::{BindGroup, BindGroupDescriptor, BindGroupEntry, BufferUsages, Compute
 /// How many keys, or segments, a recorded sort sorts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// So many.
+    /// This many.
     Fixed(u32),
-    /// As many as the count buffer that the sort was prepared with says when it runs; at most as many as it was prepared for.
+    /// As many as the count buffer says when the sort runs. Keys or segments beyond what the sort was prepared for are
+    /// left out.
     OnDevice,
 }
 
 impl Count {
-    /// How many, if the host knows.
+    /// The number, if the host knows it.
     fn keys(self) -> Option<u32> {
         match self {
             Count::Fixed(keys) => Some(keys),
@@ -28,7 +29,7 @@ impl Count {
     }
 }
 
-/// What is done with a launch, its count and its grid.
+/// Receives a launch, its count and its grid.
 type Launched<'a> = dyn FnMut(&Launch, Count, (u32, u32)) + 'a;
 
 /// The launches of a plan, with everything bound.
@@ -38,11 +39,11 @@ pub(crate) struct Launches {
     long: Vec<Launch>,
     short: Vec<Launch>,
     is_counted: bool,
-    /// What the plan is followed by.
+    /// The launches of the plan that follows.
     then: Option<Box<Launches>>,
 }
 
-/// One launch, with everything bound.
+/// A launch, with everything bound.
 pub(crate) struct Launch {
     pipeline: Arc<Pipeline>,
     group: BindGroup,
@@ -52,11 +53,11 @@ pub(crate) struct Launch {
 }
 
 impl Launches {
-    /// Compiles and binds what the plan needs, native kernels or not. `counted` is the buffer that may have the number of keys, and the word of it
-    /// that does; `part` gives the caller's buffers and the scratch.
+    /// Compiles and binds what the plan needs, with native kernels if `native` is set. `counted` is the buffer that may
+    /// hold the number of keys, and the index of its word. `part` returns the caller's buffers and the scratch.
     ///
     /// # Errors
-    /// [`Error::InvalidBuffer`] for a buffer that is smaller than what the plan touches of it, or a failure of the device.
+    /// [`Error::InvalidBuffer`] if a buffer is smaller than what the plan touches of it, or a failure of the device.
     pub(crate) fn new<'a>(
         gpu: &'a Arc<Gpu>,
         plan: SortPlan,
@@ -64,7 +65,7 @@ impl Launches {
         counted: Option<(Part<'a>, u32)>,
         part: &dyn Fn(Role) -> Part<'a>,
     ) -> Result<Self, Error> {
-        // Without a count on the device: anything that can be read.
+        // Without a count on the device, any readable buffer.
         let (count, count_index) = counted.unwrap_or((Part::from(&gpu.numbers), 0));
         let sort = abi::Sort { count_index, ..abi::Sort::of(&plan) };
         let size = size_of::<abi::Sort>() as u64;
@@ -92,7 +93,7 @@ impl Launches {
         Ok(Self { gpu: gpu.clone(), is_counted: counted.is_some(), plan, long, short, then })
     }
 
-    /// How many launches one recording makes, at most.
+    /// The most launches of one recording.
     pub(crate) fn most(&self) -> usize {
         self.long.len().max(self.short.len()) + self.then.as_ref().map_or(0, |then| then.most())
     }
@@ -101,17 +102,17 @@ impl Launches {
         &self.plan
     }
 
-    /// Whether there is a buffer that says how many keys there are.
+    /// Returns whether a buffer may hold the number of keys.
     pub(crate) fn is_counted(&self) -> bool {
         self.is_counted
     }
 
-    /// Records the sort of `count` keys. Makes no object of wgpu, and submits nothing.
+    /// Records the sort of `count` keys. Makes no wgpu object, and submits nothing.
     pub(crate) fn record(&self, pass: &mut ComputePass<'_>, count: Count) -> Result<(), Error> {
         self.each(count, &mut |launch, count, grid| launch.record(pass, count, grid))
     }
 
-    /// Hands each launch of a sort of `count` keys, with its count and its grid, to `launched`.
+    /// Calls `launched` for each launch of a sort of `count` keys, with the count and the grid.
     fn each(&self, count: Count, launched: &mut Launched<'_>) -> Result<(), Error> {
         let keys = count.keys().map(u64::from);
         let limit = self.plan.request.segments.map_or(self.plan.request.max, |segments| segments.max.into());
@@ -132,7 +133,7 @@ impl Launches {
         then.each(count, launched)
     }
 
-    /// Records each launch in a pass of its own, which `begin` makes for the kernel of that name.
+    /// Records each launch in a pass of its own. `begin` makes the pass, and gets the name of the kernel.
     pub(crate) fn record_apart<'a>(
         &self,
         count: Count,
@@ -143,7 +144,7 @@ impl Launches {
 }
 
 impl Launch {
-    /// Compiles a command and binds what `bound` gives in each role.
+    /// Compiles a command, and binds the buffer that `bound` returns for each role.
     pub(crate) fn new(
         gpu: &Gpu,
         command: &Command,

@@ -10,7 +10,8 @@
 //! # Ok::<(), polysort_core::Error>(())
 //! ```
 //!
-//! A sort is planned by [`polysort_shaders::plan`], without a GPU; this crate encodes the plan's commands, and moves the data.
+//! [`polysort_shaders::plan`] plans a sort, without a GPU. This crate encodes the commands of the plan, and moves the
+//! data.
 #![deny(unsafe_code)]
 
 mod adapters;

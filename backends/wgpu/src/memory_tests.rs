@@ -1,4 +1,5 @@
-//! What `Memory` promises of calls in flight and of memory that is kept. `tests/models` runs the same files in every order of a few threads.
+//! Tests what `Memory` promises of calls in flight and of memory that is kept. `tests/models` runs the same files in
+//! every order of a few threads.
 
 use crate::budget::{Budget, Refused};
 use crate::pool::{Pool, Taken};
@@ -22,13 +23,13 @@ fn a_call_that_finds_no_room_is_refused_and_leaves_no_trace() {
     let budget = Arc::new(Budget::new(100));
     let permit = budget.try_take(60).expect("it is alone");
     let started = Instant::now();
-    let refused = budget.take(60, Duration::from_millis(50)).expect_err("there is no room");
+    let refused = budget.take(60, Duration::from_millis(50), || true).expect_err("there is no room");
     assert_eq!(refused, Refused { in_flight: 60 });
     assert!(started.elapsed() >= Duration::from_millis(50), "it did not wait");
-    // It is not in the queue any more, and what is left is there.
+    // The refused call has left the queue, and the rest of the cap is free.
     assert!(budget.try_take(40).is_some());
     drop(permit);
-    assert!(budget.take(100, LONG).is_ok());
+    assert!(budget.take(100, LONG, || true).is_ok());
 }
 
 #[test]
@@ -37,9 +38,9 @@ fn a_call_that_waits_is_served_before_later_ones() {
     let permit = budget.try_take(60).expect("it is alone");
     let waiting = {
         let budget = budget.clone();
-        std::thread::spawn(move || budget.take(100, LONG).map(|permit| permit.bytes()))
+        std::thread::spawn(move || budget.take(100, LONG, || true).map(|permit| permit.bytes()))
     };
-    // As soon as the other call waits, a small one that would fit has to wait as well.
+    // As soon as the other call waits, a small one that would fit has to wait too.
     let started = Instant::now();
     while budget.try_take(10).is_some() {
         assert!(started.elapsed() < LONG, "the small call overtakes the large one");
@@ -49,7 +50,8 @@ fn a_call_that_waits_is_served_before_later_ones() {
     assert_eq!(waiting.join().expect("it does not panic"), Ok(100));
 }
 
-/// Makes a call that needs `used` bytes, on an item that grows to that; returns the bytes that the pool keeps then.
+/// Makes a call that needs `used` bytes, on an item that grows to that size. Returns the bytes that the pool then
+/// keeps.
 fn call(pool: &Pool<u64>, used: u64) -> u64 {
     let mut taken = pool.take(|&bytes| core::cmp::Reverse(bytes.max(used))).unwrap_or_else(|| Taken::new(0));
     taken.item = taken.item.max(used);

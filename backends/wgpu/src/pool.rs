@@ -1,23 +1,24 @@
-//! What calls use one after another, and do not want to make anew each time.
+//! Items that calls use one after another, instead of making new ones.
 //!
-//! A call takes an item out and puts it back when it ends. If there is none, the call makes one: no call waits for another.
+//! A call takes an item from the pool and returns it at the end. If the pool is empty, the call makes a new item: no
+//! call waits for another.
 
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Calls after which an item that was larger than any of them needed is given up.
+/// If none of so many calls has needed half of an item's bytes, the pool gives the item up.
 const PATIENCE: u64 = 32;
 
 /// Items that no call uses at the moment.
 #[derive(Debug)]
 pub(crate) struct Pool<T> {
-    /// Bytes that idle items may have together, if they are more than one.
+    /// The most bytes of idle items together. A single item may have more.
     keep: u64,
     state: Mutex<State<T>>,
 }
 
 #[derive(Debug)]
 struct State<T> {
-    /// The one that came back last is the last.
+    /// Idle items. The one that came back last is the last.
     idle: Vec<Taken<T>>,
     /// How many calls have ended.
     calls: u64,
@@ -28,36 +29,37 @@ struct State<T> {
 pub(crate) struct Taken<T> {
     pub(crate) item: T,
     bytes: u64,
-    /// How many calls had ended when the last one did that needed half of the bytes or more.
+    /// How many calls had ended when a call last needed half of the bytes or more.
     needed: u64,
 }
 
 impl<T> Taken<T> {
-    /// An item that is new.
+    /// A new item.
     pub(crate) fn new(item: T) -> Self {
         Self { item, bytes: 0, needed: 0 }
     }
 }
 
 impl<T> Pool<T> {
-    /// An empty pool, which keeps `keep` bytes, or one item of any size.
+    /// An empty pool. It keeps up to `keep` bytes, or one item of any size.
     pub(crate) fn new(keep: u64) -> Self {
         Self { keep, state: Mutex::new(State { idle: vec![], calls: 0 }) }
     }
 
-    /// Takes the idle item that `rank` ranks highest; of equal ones that which came back last.
+    /// Takes the idle item with the highest rank. Of equal ones, it takes the one that came back last.
     pub(crate) fn take<R: Ord>(&self, rank: impl Fn(&T) -> R) -> Option<Taken<T>> {
         let mut state = self.state();
         let (best, _) = state.idle.iter().enumerate().max_by_key(|(_, idle)| rank(&idle.item))?;
         Some(state.idle.remove(best))
     }
 
-    /// What `find` finds in the idle items, the one that came back last first.
+    /// Returns what `find` finds in the idle items. It starts with the one that came back last.
     pub(crate) fn find<R>(&self, find: impl FnMut(&T) -> Option<R>) -> Option<R> {
         self.state().idle.iter().rev().map(|idle| &idle.item).find_map(find)
     }
 
-    /// Puts an item of `bytes` bytes back, of which the call needed `used`. Returns the items that are not kept any longer.
+    /// Returns an item of `bytes` bytes to the pool; the call has needed `used` of them. The result is the items that
+    /// the pool gives up.
     #[must_use = "they are dropped when the pool is not locked"]
     pub(crate) fn put(&self, taken: Taken<T>, bytes: u64, used: u64) -> Vec<Taken<T>> {
         let mut state = self.state();

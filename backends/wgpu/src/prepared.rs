@@ -10,8 +10,8 @@ use wgpu::{CommandEncoder, ComputePass, ComputePassDescriptor};
 
 /// A sort with everything compiled, bound and allocated.
 ///
-/// Recording makes no object of wgpu and submits nothing. The same sort may be recorded any number of times, with different counts, in
-/// one encoder as well: what is recorded runs in its order. It must not run on two queues at a time.
+/// Recording makes no wgpu object and submits nothing. The same sort may be recorded any number of times, with
+/// different counts, also in one encoder: the recordings run in order. It must not run on two queues at a time.
 pub struct Prepared {
     gpu: Arc<Gpu>,
     launches: Launches,
@@ -22,11 +22,13 @@ impl Prepared {
         Self { gpu, launches }
     }
 
-    /// Records the sort into a pass of the caller's.
+    /// Records the sort into a pass of the caller.
     ///
     /// # Errors
-    /// [`Error::TooLong`] for more keys, or segments, than it was prepared for, [`Error::Unsupported`] for [`Count::OnDevice`] if it was not prepared with
-    /// a count buffer. Nothing is recorded then.
+    /// - [`Error::TooLong`] for more keys, or segments, than the sort was prepared for.
+    /// - [`Error::Unsupported`] for [`Count::OnDevice`] if the sort was prepared without a count buffer.
+    ///
+    /// After an error, nothing is recorded.
     pub fn record(&self, pass: &mut ComputePass<'_>, count: Count) -> Result<(), Error> {
         if count == Count::OnDevice && !self.launches.is_counted() {
             let what = "a count on the device by a sort that was prepared without one; use `Ask::counted_by`".into();
@@ -38,22 +40,22 @@ impl Prepared {
     /// Records the sort into an encoder, in a pass of its own.
     ///
     /// # Errors
-    /// As [`record`](Prepared::record).
+    /// The same as those of [`record`](Prepared::record).
     pub fn record_in(&self, encoder: &mut CommandEncoder, count: Count) -> Result<(), Error> {
         let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor { label: Some("polysort"), timestamp_writes: None });
         self.record(&mut pass, count)
     }
 
-    /// What it does, launch by launch.
+    /// The plan of the sort: its launches, one by one.
     pub fn plan(&self) -> &SortPlan {
         self.launches.plan()
     }
 
-    /// Runs the sort `trials` times, after `restore` has recorded what makes its input, and tells how long it and each of its launches
-    /// took. The device is waited for.
+    /// Runs the sort `trials` times and returns how long it took, and each of its launches. Before each run, `restore`
+    /// records commands that restore the input. Waits for the device.
     ///
     /// # Errors
-    /// As [`record`](Prepared::record), or if the device fails.
+    /// Those of [`record`](Prepared::record), or a failure of the device.
     pub fn profile(&self, count: Count, trials: usize, restore: impl Fn(&mut CommandEncoder)) -> Result<Profile, Error> {
         profile::profile(&self.gpu, &(&self.launches, count), trials, restore)
     }

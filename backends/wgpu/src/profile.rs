@@ -1,4 +1,4 @@
-//! How long a sort takes on the device, and where the time goes.
+//! How long a sort takes on the device, and how the time splits up into launches.
 
 use crate::down::Down;
 use crate::gpu::Gpu;
@@ -11,7 +11,7 @@ use wgpu::{
     QuerySetDescriptor, QueryType,
 };
 
-/// The times of a series of runs, ascending.
+/// The times of several runs, in ascending order.
 #[derive(Clone, Debug, Default)]
 pub struct Times(Vec<Duration>);
 
@@ -24,12 +24,12 @@ impl FromIterator<Duration> for Times {
 }
 
 impl Times {
-    /// All of them, ascending.
+    /// All times, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = Duration> {
         self.0.iter().copied()
     }
 
-    /// The time that `percent` of the runs did not exceed; zero if there were none.
+    /// The time that `percent` % of the runs did not exceed; zero without runs.
     pub fn percentile(&self, percent: usize) -> Duration {
         let rank = (self.0.len() * percent).div_ceil(100).max(1);
         self.0.get(rank - 1).copied().unwrap_or_default()
@@ -40,32 +40,34 @@ impl Times {
         self.percentile(50)
     }
 
-    /// How many bytes a second it is, in units of 10⁹, if each run touches `bytes`.
+    /// Returns the throughput at the median time in GB/s, if each run touches `bytes` bytes.
     pub fn gigabytes_per_second(&self, bytes: u64) -> f64 {
         bytes as f64 / self.median().as_nanos().max(1) as f64
     }
 }
 
-/// What [`Prepared::profile`](crate::Prepared::profile), or [`WgpuBackend::profile_search`](crate::WgpuBackend::profile_search), found.
+/// The result of [`Prepared::profile`](crate::Prepared::profile) or
+/// [`WgpuBackend::profile_search`](crate::WgpuBackend::profile_search).
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// The whole sort, or search, on the device, in one pass; empty if the device has no timestamps.
+    /// The time of the whole sort, or search, on the device, in one pass. Empty if the device has no timestamps.
     pub device: Times,
-    /// Each launch in a pass of its own, by the name of its kernel; empty likewise.
+    /// The time of each launch in a pass of its own, with the name of its kernel. Empty if the device has no
+    /// timestamps.
     pub launches: Vec<(&'static str, Times)>,
-    /// From submission to completion, as the host sees it.
+    /// The time from submission to completion on the host's clock, with the commands that restore the input.
     pub wall: Times,
 }
 
-/// Launches whose time can be taken.
+/// Launches that can be profiled.
 pub(crate) trait Profiled {
-    /// How many there are, at most.
+    /// The most launches of one recording.
     fn most(&self) -> usize;
 
-    /// Records all of them.
+    /// Records all launches in one pass.
     fn record_whole(&self, pass: &mut ComputePass<'_>) -> Result<(), Error>;
 
-    /// Records each in a pass of its own, which `begin` makes for the kernel of that name.
+    /// Records each launch in a pass of its own. `begin` makes the pass, and gets the name of the kernel.
     fn record_apart<'a>(&self, begin: &mut dyn FnMut(&'static str) -> ComputePass<'a>) -> Result<(), Error>;
 }
 
@@ -101,7 +103,7 @@ pub(crate) fn profile(
     let (mut down, mut wall, mut device) = (Down::default(), vec![], vec![]);
     let mut each: Vec<(&'static str, Vec<Duration>)> = vec![];
     for _ in 0..trials {
-        // Whole, for the time of it all; then launch by launch.
+        // First the whole, then launch by launch.
         for apart in [false, true] {
             let mut names = vec![];
             let mut commands = gpu.encoder();

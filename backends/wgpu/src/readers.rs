@@ -1,20 +1,21 @@
-//! Who reads a buffer in place: the first reader maps the buffer, the last one unmaps it.
+//! The readers of a buffer in place: the first reader maps the buffer, the last one unmaps it.
 //!
 //! ```text
 //! readers   0 ──begin──▶ 1 ──begin──▶ 2 ──drop──▶ 1 ──drop──▶ 0
 //! buffer    unmapped     mapping …    mapped      mapped      unmapped
 //! ```
 //!
-//! One lock covers each step of that diagram, so that no reader can come between the last one's drop and the unmapping. No lock is held while
-//! anything waits: a reader waits for the mapping alone, which the device ends.
+//! One lock covers each step of that diagram: no reader can come between the drop of the last reader and the unmapping.
+//! No lock is held while a reader waits. A reader only waits for the mapping, which the device ends.
 
 use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use core::task::{Poll, Waker};
 use polysort_core::Error;
 
-/// A buffer that can be mapped for reading.
+/// A buffer that the host can map for reading.
 pub(crate) trait Map {
-    /// Asks for the buffer to be mapped. `done` is called when that has happened, or with what the device said of its failure; from any thread.
+    /// Asks the device to map the buffer. When the device has done so or failed, it calls `done` with the result, from
+    /// any thread.
     fn map(&self, done: impl FnOnce(Result<(), String>) + Send + 'static);
 
     /// Unmaps the buffer. A mapping that is not done yet fails.
@@ -30,7 +31,7 @@ pub(crate) struct Readers {
 #[derive(Debug, Default)]
 struct State {
     count: usize,
-    /// There while there are readers.
+    /// `Some` while there are readers.
     mapping: Option<Arc<Mapping>>,
 }
 
@@ -40,13 +41,13 @@ struct Mapping(Mutex<Progress>);
 
 #[derive(Debug, Default)]
 struct Progress {
-    /// What came of it, once that is known.
+    /// The result of the mapping, once it is known.
     result: Option<Result<(), String>>,
-    /// The tasks that wait for that.
+    /// The tasks that wait for the result.
     wakers: Vec<Waker>,
 }
 
-/// One reader. The buffer stays mapped while it is there, once [`ready`](Reading::ready) has said so.
+/// A reader. Once [`ready`](Reading::ready) has returned, the buffer stays mapped until the reader is dropped.
 #[derive(Debug)]
 pub(crate) struct Reading<M: Map> {
     readers: Arc<Readers>,
@@ -55,25 +56,29 @@ pub(crate) struct Reading<M: Map> {
 }
 
 impl Readers {
-    /// Calls `work` unless there are readers, which keep out until it is done.
-    ///
-    /// # Errors
-    /// [`Error::InvalidBuffer`] if there are readers.
-    pub(crate) fn unless_read<T>(&self, work: impl FnOnce() -> T) -> Result<T, Error> {
-        let state = self.state();
-        if state.count > 0 {
-            return Err(Error::InvalidBuffer { why: "it is being read; drop what `read` returned before".into() });
-        }
-        Ok(work())
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+/// Calls `work` if nobody reads any of these buffers. New readers block until `work` returns, which must not wait for anything.
+///
+/// # Errors
+/// [`Error::InvalidBuffer`] if one of them has a reader.
+pub(crate) fn unless_read<T>(readers: &[&Readers], work: impl FnOnce() -> T) -> Result<T, Error> {
+    // Every thread locks in one order, and each buffer once, also one that is named twice.
+    let mut readers = readers.to_vec();
+    readers.sort_unstable_by_key(|readers| core::ptr::from_ref(*readers));
+    readers.dedup_by(|a, b| core::ptr::eq(*a, *b));
+    let states: Vec<_> = readers.iter().map(|readers| readers.state()).collect();
+    if states.iter().any(|state| state.count > 0) {
+        return Err(Error::InvalidBuffer { why: "it is being read; drop what `read` returned before".into() });
+    }
+    Ok(work())
+}
+
 impl<M: Map> Reading<M> {
-    /// A reader more; the first asks for `buffer` to be mapped.
+    /// Adds a reader. The first reader asks for `buffer` to be mapped.
     pub(crate) fn begin(readers: &Arc<Readers>, buffer: M) -> Self {
         let mut state = readers.state();
         state.count += 1;
@@ -94,7 +99,7 @@ impl<M: Map> Reading<M> {
     /// Waits until the buffer is mapped.
     ///
     /// # Errors
-    /// What the device said, if it cannot map the buffer.
+    /// What the device reported, if it cannot map the buffer.
     pub(crate) async fn ready(&self) -> Result<(), String> {
         core::future::poll_fn(|context| {
             let mut progress = self.mapping.progress();

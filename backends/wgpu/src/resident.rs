@@ -1,9 +1,9 @@
-//! Sorts of keys and values that are on the device: in place, or into other buffers.
+//! Sorts of keys and values on the device: in place, or into other buffers.
 
 use crate::backend::WgpuBackend;
 use crate::bind::invalid;
 use crate::buffer::SortBuffer;
-use crate::readers::Readers;
+use crate::readers::{Readers, unless_read};
 use crate::sorter::payload;
 use crate::wait::{Waiting, blocking};
 use bytemuck::Pod;
@@ -11,12 +11,12 @@ use polysort_core::{Error, MaskKey, Options, Spec};
 use polysort_shaders::plan::{Payload, Request};
 use wgpu::Buffer;
 
-/// What is sorted on the device.
+/// What to sort on the device.
 pub(crate) struct Resident<'a> {
     pub(crate) keys: &'a Buffer,
-    /// The values, or where the indices go.
+    /// The values, or the buffer for the indices.
     pub(crate) values: Option<&'a Buffer>,
-    /// Bytes that are copied before: from where, to where, and how many.
+    /// The copies to make before the sort: from a buffer, to a buffer, and a number of bytes.
     pub(crate) copies: Vec<(&'a Buffer, &'a Buffer, u64)>,
     /// The readers of all of these buffers.
     pub(crate) readers: Vec<&'a Readers>,
@@ -32,7 +32,7 @@ impl<'a> Resident<'a> {
         Self { values: Some(&values.buffer), ..self }
     }
 
-    /// Copies all elements of `from` to `to` before the sort.
+    /// Adds a copy of all elements of `from` to `to`.
     fn copying<T: Pod>(mut self, from: &'a SortBuffer<T>, to: &'a SortBuffer<T>) -> Self {
         self.readers.push(&from.readers);
         let bytes = (from.len() * size_of::<T>()) as u64;
@@ -42,28 +42,30 @@ impl<'a> Resident<'a> {
 }
 
 impl WgpuBackend {
-    /// Sorts keys on the device, in place.
+    /// Sorts keys on the device, in place. Returns when the commands are submitted.
     ///
     /// # Errors
-    /// [`Error::InvalidBuffer`] for a buffer of another device or one that is being read, [`Error::InvalidRange`] for a range of bits
-    /// that the key has not, or a failure of the device.
+    /// - [`Error::InvalidBuffer`] if a buffer lies on another device, or is being read.
+    /// - [`Error::InvalidRange`] if the key does not have the asked range of bits.
+    /// - A failure of the device.
     pub fn sort_buffer<K: MaskKey>(&self, keys: &mut SortBuffer<K>, options: Options) -> Result<(), Error> {
         blocking(self.sort_in_place(Waiting::Here, keys, options))
     }
 
-    /// [`sort_buffer`](WgpuBackend::sort_buffer) without blocking.
+    /// Async variant of [`sort_buffer`](WgpuBackend::sort_buffer).
     ///
     /// # Errors
-    /// As [`sort_buffer`](WgpuBackend::sort_buffer).
+    /// The same as those of [`sort_buffer`](WgpuBackend::sort_buffer).
     pub async fn sort_buffer_async<K: MaskKey>(&self, keys: &mut SortBuffer<K>, options: Options) -> Result<(), Error> {
         self.sort_in_place(Waiting::Elsewhere, keys, options).await
     }
 
-    /// Writes keys in sorted order to `sorted`, whose elements are replaced. The keys stay as they are. Takes as long as a copy on the device and a
-    /// sort in place.
+    /// Writes the sorted keys to `sorted`, and leaves `keys` as they are. `sorted` loses its old elements. Takes as
+    /// long as a copy on the device and a sort in place.
     ///
     /// # Errors
-    /// [`Error::TooLong`] if there is no room in `sorted`; else as [`sort_buffer`](WgpuBackend::sort_buffer).
+    /// [`Error::TooLong`] if `sorted` has no room for the keys; else those of
+    /// [`sort_buffer`](WgpuBackend::sort_buffer).
     pub fn sort_buffer_into<K: MaskKey>(
         &self,
         keys: &SortBuffer<K>,
@@ -73,10 +75,10 @@ impl WgpuBackend {
         blocking(self.sort_into(Waiting::Here, keys, sorted, options))
     }
 
-    /// [`sort_buffer_into`](WgpuBackend::sort_buffer_into) without blocking.
+    /// Async variant of [`sort_buffer_into`](WgpuBackend::sort_buffer_into).
     ///
     /// # Errors
-    /// As [`sort_buffer_into`](WgpuBackend::sort_buffer_into).
+    /// The same as those of [`sort_buffer_into`](WgpuBackend::sort_buffer_into).
     pub async fn sort_buffer_into_async<K: MaskKey>(
         &self,
         keys: &SortBuffer<K>,
@@ -86,10 +88,11 @@ impl WgpuBackend {
         self.sort_into(Waiting::Elsewhere, keys, sorted, options).await
     }
 
-    /// Sorts keys on the device, in place, and moves each value with its key: 4, 8, 12 or 16 bytes each.
+    /// Sorts keys on the device, in place, and moves each value with its key. A value has 4, 8, 12 or 16 bytes.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::Unsupported`] for values of other sizes; else as [`sort_buffer`](WgpuBackend::sort_buffer).
+    /// [`Error::LengthMismatch`], or [`Error::Unsupported`] for values of another size; else those of
+    /// [`sort_buffer`](WgpuBackend::sort_buffer).
     pub fn sort_pairs_buffer<K: MaskKey, V: Pod>(
         &self,
         keys: &mut SortBuffer<K>,
@@ -99,10 +102,10 @@ impl WgpuBackend {
         blocking(self.sort_pairs_in_place(Waiting::Here, keys, values, options))
     }
 
-    /// [`sort_pairs_buffer`](WgpuBackend::sort_pairs_buffer) without blocking.
+    /// Async variant of [`sort_pairs_buffer`](WgpuBackend::sort_pairs_buffer).
     ///
     /// # Errors
-    /// As [`sort_pairs_buffer`](WgpuBackend::sort_pairs_buffer).
+    /// The same as those of [`sort_pairs_buffer`](WgpuBackend::sort_pairs_buffer).
     pub async fn sort_pairs_buffer_async<K: MaskKey, V: Pod>(
         &self,
         keys: &mut SortBuffer<K>,
@@ -112,11 +115,12 @@ impl WgpuBackend {
         self.sort_pairs_in_place(Waiting::Elsewhere, keys, values, options).await
     }
 
-    /// Writes keys in sorted order to `sorted.0`, and the value of each to `sorted.1`. The elements of both are replaced; `keys` and `values` stay as
-    /// they are.
+    /// Writes the sorted keys to `sorted.0`, and the value of each to `sorted.1`. Both lose their old elements; `keys`
+    /// and `values` stay as they are.
     ///
     /// # Errors
-    /// [`Error::TooLong`] if there is no room; else as [`sort_pairs_buffer`](WgpuBackend::sort_pairs_buffer).
+    /// [`Error::TooLong`] if one of `sorted` has no room; else those of
+    /// [`sort_pairs_buffer`](WgpuBackend::sort_pairs_buffer).
     pub fn sort_pairs_buffer_into<K: MaskKey, V: Pod>(
         &self,
         keys: &SortBuffer<K>,
@@ -127,10 +131,10 @@ impl WgpuBackend {
         blocking(self.sort_pairs_into(Waiting::Here, keys, values, sorted, options))
     }
 
-    /// [`sort_pairs_buffer_into`](WgpuBackend::sort_pairs_buffer_into) without blocking.
+    /// Async variant of [`sort_pairs_buffer_into`](WgpuBackend::sort_pairs_buffer_into).
     ///
     /// # Errors
-    /// As [`sort_pairs_buffer_into`](WgpuBackend::sort_pairs_buffer_into).
+    /// The same as those of [`sort_pairs_buffer_into`](WgpuBackend::sort_pairs_buffer_into).
     pub async fn sort_pairs_buffer_into_async<K: MaskKey, V: Pod>(
         &self,
         keys: &SortBuffer<K>,
@@ -141,10 +145,11 @@ impl WgpuBackend {
         self.sort_pairs_into(Waiting::Elsewhere, keys, values, sorted, options).await
     }
 
-    /// Writes the stable sorting permutation of keys to `indices`, whose elements are replaced. The keys stay as they are.
+    /// Writes the stable sorting permutation of `keys` to `indices`, which lose their old elements. The keys stay as
+    /// they are.
     ///
     /// # Errors
-    /// [`Error::TooLong`] if there is no room for the indices; else as [`sort_buffer`](WgpuBackend::sort_buffer).
+    /// [`Error::TooLong`] if there is no room for the indices; else those of [`sort_buffer`](WgpuBackend::sort_buffer).
     pub fn argsort_buffer<K: MaskKey>(
         &self,
         keys: &SortBuffer<K>,
@@ -154,10 +159,10 @@ impl WgpuBackend {
         blocking(self.argsort_resident(Waiting::Here, keys, indices, options))
     }
 
-    /// [`argsort_buffer`](WgpuBackend::argsort_buffer) without blocking.
+    /// Async variant of [`argsort_buffer`](WgpuBackend::argsort_buffer).
     ///
     /// # Errors
-    /// As [`argsort_buffer`](WgpuBackend::argsort_buffer).
+    /// The same as those of [`argsort_buffer`](WgpuBackend::argsort_buffer).
     pub async fn argsort_buffer_async<K: MaskKey>(
         &self,
         keys: &SortBuffer<K>,
@@ -251,11 +256,11 @@ impl WgpuBackend {
         self.engine().sort_resident(waiting, request, resident).await
     }
 
-    /// Whether a buffer lies on this device, and nobody reads it.
+    /// Fails if a buffer lies on another device, or is being read.
     fn check_own<T: Pod>(&self, buffer: &SortBuffer<T>) -> Result<(), Error> {
         if !self.is_same(&buffer.backend) {
             return Err(invalid("it lies on another device; make it with a clone of this backend".into()));
         }
-        buffer.readers.unless_read(|| ())
+        unless_read(&[&buffer.readers], || ())
     }
 }

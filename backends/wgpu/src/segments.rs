@@ -1,4 +1,4 @@
-//! Segments: each is sorted by itself, all in one call.
+//! Sorts of segments: each by itself, all of them in one call.
 
 use crate::backend::WgpuBackend;
 use crate::engine::{Data, Lists};
@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use polysort_core::{Error, Masks, Segments, Spec, Word, permutation};
 use polysort_shaders::plan::{Payload, Place, Request, Segmented};
 
-/// Where segments of at least two keys begin and end, and what sorts them.
+/// The begins and ends of the segments with at least two keys, and the request that sorts them.
 struct Work {
     begins: Vec<u32>,
     ends: Vec<u32>,
@@ -16,7 +16,7 @@ struct Work {
 }
 
 impl WgpuBackend {
-    /// The permutation that sorts each segment by itself.
+    /// Returns the permutation that sorts each segment by itself.
     pub(crate) async fn argsort_segment_words<W: Word>(
         &self,
         waiting: Waiting,
@@ -51,7 +51,7 @@ impl WgpuBackend {
         Ok(())
     }
 
-    /// Sorts each segment of words by itself, and moves values along.
+    /// Sorts each segment of words by itself, and moves each value with its word.
     pub(crate) async fn sort_segment_word_pairs<W: Word, V: Pod>(
         &self,
         waiting: Waiting,
@@ -73,7 +73,7 @@ impl WgpuBackend {
         Ok(())
     }
 
-    /// What is to be sorted, if anything is.
+    /// Returns the segments to sort; `None` if there is nothing to sort.
     fn work<W: Word>(&self, count: usize, payload: Payload, segments: Segments<'_>, spec: Spec) -> Result<Option<Work>, Error> {
         spec.check::<W>()?;
         segments.check(count)?;
@@ -82,7 +82,7 @@ impl WgpuBackend {
         if spec.width() == 0 || moving().next().is_none() {
             return Ok(None);
         }
-        // Shorter keys take a word each while they are sorted.
+        // A shorter key takes a word while it is sorted.
         self.gpu().facts.limits(payload.words()).check("the GPU", count, size_of::<W>().max(4))?;
         let begins: Vec<u32> = moving().map(|range| range.start as u32).collect();
         let ends = moving().map(|range| range.end as u32).collect();
@@ -91,21 +91,23 @@ impl WgpuBackend {
         Ok(Some(Work { begins, ends, request }))
     }
 
-    /// Sorts by lists that the device makes of segments, unless these do not fit a binding: then all is as it was.
+    /// Sorts with lists of segments that the device makes. Returns `false` if the lists do not fit a binding; then
+    /// nothing has changed.
     async fn is_sorted_by_lists(&self, waiting: Waiting, work: &Work, data: Data<'_>) -> Result<bool, Error> {
         let lists = Lists { begins: bytemuck::cast_slice(&work.begins), ends: bytemuck::cast_slice(&work.ends) };
         match self.engine().sort(waiting, work.request, data, Some(lists)).await {
             Ok(()) => Ok(true),
-            // That there are not too many keys is known.
+            // The number of keys has been checked before: there are too many segments.
             Err(Error::TooLong { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// The permutation that sorts each of so many segments that they do not fit: by the key, and then by where the segment begins.
+    /// Returns the permutation that sorts each segment, if lists cannot hold so many: it sorts by the key, and then
+    /// stably by the begin of the key's segment.
     async fn order_of_many<W: Word>(&self, waiting: Waiting, keys: &[W], work: &Work) -> Result<Vec<u32>, Error> {
         let mut order = self.argsort_words(waiting, keys, work.request.spec).await?;
-        // What lies in no segment is one by itself.
+        // A key outside all segments is a segment by itself.
         let mut owners = permutation::identity(keys.len())?;
         for (&begin, &end) in work.begins.iter().zip(&work.ends) {
             owners[begin as usize..end as usize].fill(begin);

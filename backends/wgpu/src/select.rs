@@ -1,4 +1,4 @@
-//! Selection: the first keys of an array, or of each of its segments, without sorting the rest.
+//! Selection: the first keys of an array, or of each of its segments, without a sort of the rest.
 
 use crate::backend::WgpuBackend;
 use crate::engine::Data;
@@ -6,14 +6,15 @@ use crate::wait::Waiting;
 use polysort_core::{Error, Segments, Spec, Word, permutation};
 use polysort_shaders::plan::{Request, Top};
 
-/// Keys of a segment from which on it is selected from by many groups: what one group reads in about the time that a call takes.
+/// From so many keys on, a segment is selected from by many workgroups. One workgroup reads so many in about the time
+/// that a call takes.
 const LONG: usize = 1 << 18;
 
-/// One of so many keys, at most, is selected by all groups: a selection of more reads nearly as much as a sort.
+/// All workgroups together select up to one of so many keys. A selection of more reads nearly as much as a sort.
 const SELECTED: usize = 8;
 
 impl WgpuBackend {
-    /// The positions of the first `k` words of the order.
+    /// Returns the positions of the first `k` words of the order.
     pub(crate) async fn top_k_words<W: Word>(
         &self,
         waiting: Waiting,
@@ -23,7 +24,7 @@ impl WgpuBackend {
     ) -> Result<Vec<u32>, Error> {
         spec.check::<W>()?;
         let k = k.min(keys.len());
-        // Many keys of an array are selected as well, but most of them are sorted.
+        // All workgroups together select many keys of an array. If `k` is a larger part of the keys, all keys are sorted.
         if !self.selects(k, keys.len(), spec) && (k == 0 || k > keys.len() / SELECTED || spec.width() == 0) {
             let mut order = self.argsort_words(waiting, keys, spec).await?;
             order.truncate(k);
@@ -38,7 +39,7 @@ impl WgpuBackend {
         Ok(indices)
     }
 
-    /// The same of each segment by itself, one after the other.
+    /// Returns the positions of the first `k` words of each segment, segment after segment.
     pub(crate) async fn top_k_segment_words<W: Word>(
         &self,
         waiting: Waiting,
@@ -50,7 +51,7 @@ impl WgpuBackend {
         spec.check::<W>()?;
         segments.check(keys.len())?;
         permutation::check_len(keys.len())?;
-        // Long segments, one by one; all others at once.
+        // Long segments, one by one; then all others at once.
         let mut selected = vec![vec![]; segments.len()];
         let (mut bounds, mut owners) = (vec![], vec![]);
         for (range, selected) in segments.ranges().zip(&mut selected) {
@@ -76,7 +77,7 @@ impl WgpuBackend {
         let top = Top { k: k as u32, segmented: true };
         let request = Request::keys(W::BITS, spec, bounds.len() as u64).select(top);
         let mut indices = vec![0_u32; k * bounds.len()];
-        // They fit: the keys fit a binding.
+        // The bounds fit 32 bits, since the keys fit a binding.
         let words: Vec<[u32; 2]> = bounds.iter().map(|ends| ends.map(|end| end as u32)).collect();
         let data = Data::Top(bytemuck::cast_slice(keys), bytemuck::cast_slice(&words), bytemuck::cast_slice_mut(&mut indices));
         self.engine().sort(waiting, request, data, None).await?;
@@ -86,7 +87,8 @@ impl WgpuBackend {
         Ok(selected.concat())
     }
 
-    /// Whether `k` of so many keys are selected; else they are sorted.
+    /// Returns whether one workgroup can select `k` of so many keys. Otherwise they are sorted, or all workgroups
+    /// together select them.
     fn selects(&self, k: usize, keys: usize, spec: Spec) -> bool {
         (1..=self.gpu().facts.most_selected() as usize).contains(&k) && keys > 1 && spec.width() > 0
     }

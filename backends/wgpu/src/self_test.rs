@@ -1,4 +1,4 @@
-//! Each way to sort is tried on each device before it gets a user's data.
+//! Tests of each way to sort, on each device, before the way gets a caller's data.
 
 use crate::engine::{Data, Engine, Lists};
 use crate::gpu::Gpu;
@@ -10,11 +10,11 @@ use polysort_shaders::plan::tuning::SELECT_SEGMENT;
 use polysort_shaders::plan::{Algorithm, Blocked, Facts, Payload, Place, Request, Segmented, SortPlan, Top};
 use std::sync::Arc;
 
-/// Where kernels are tried, and which.
+/// Where to test which kernels.
 struct Trial<'a> {
     engine: &'a Arc<Engine>,
     waiting: Waiting,
-    /// Whether native kernels are.
+    /// Whether to test native kernels.
     native: bool,
 }
 
@@ -28,7 +28,7 @@ impl Trial<'_> {
     }
 }
 
-/// Whether requests of this kind are sorted rightly in this way, by the kernels for `least` keys or more.
+/// Fails if this way sorts requests of this kind wrongly. It tests the kernels of requests with `least` keys or more.
 pub(crate) async fn check(engine: &Arc<Engine>, waiting: Waiting, request: Request, least: u64, way: Way) -> Result<(), Error> {
     let request =
         Request { algorithm: way.algorithm, keys: Place::default(), values: Place::default(), aliased: false, ..request };
@@ -42,7 +42,8 @@ pub(crate) async fn check(engine: &Arc<Engine>, waiting: Waiting, request: Reque
     }
 }
 
-/// What one launch sorts; and if there are passes, three tiles and a part of one, of few different keys, descending, with the second tile blocked.
+/// Sorts few different keys in descending order: as many as one launch sorts, and, if the kind has passes, three tiles
+/// and a part of one, of which the second tile is blocked.
 async fn check_words<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -> Result<(), Error> {
     let masks = Masks::float(W::BITS).reversed(W::BITS);
     let request = Request { spec: Spec::new::<W>(masks, 0, W::BITS)?, ..request };
@@ -51,7 +52,7 @@ async fn check_words<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -
         if SortPlan::new(request, &facts)?.then.is_none() {
             return check_top::<W>(trial, request, top).await;
         }
-        // Of whatever number of keys: so many that they are sorted in one launch, and not.
+        // Two numbers of selected keys: so few that one launch sorts them, and more.
         for k in [facts.most_selected() + 1, SELECT_SEGMENT + 17] {
             let top = Top { k, ..top };
             check_top::<W>(trial, Request { top: Some(top), ..request }, top).await?;
@@ -71,7 +72,7 @@ async fn check_words<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -
         cases.push((request, long.min(most as usize), blocked));
     }
     if plan.algorithm == Algorithm::MsdHybrid {
-        // Buckets of some tiles: there are four, since the highest digit has two bits.
+        // A highest digit of two bits makes four buckets, each of several tiles.
         let spec = Spec::new::<W>(masks, 0, W::BITS - 6)?;
         let count = (12 * plan.tile as usize + 17).min(most as usize);
         cases.push((Request { spec, small_bucket: Some(0), ..request }, count, Blocked::run(1, 2)));
@@ -84,8 +85,8 @@ async fn check_words<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -
     Ok(())
 }
 
-/// Numbers of keys by which the kernels for `least` or more are tried: so few that one launch sorts them, and so many that passes do, unless there
-/// are none of that kind.
+/// Returns the numbers of keys to test the kernels for `least` keys or more with: one that a single launch sorts, and
+/// one that passes sort, if the kind has passes.
 fn lengths(plan: &SortPlan, least: u64, facts: &Facts) -> (usize, Option<usize>) {
     let more = u64::from(plan.single_tile) + 1;
     let passes = least >= more || facts.least_alike(&Request { max: more, ..plan.request }) == least;
@@ -93,9 +94,9 @@ fn lengths(plan: &SortPlan, least: u64, facts: &Facts) -> (usize, Option<usize>)
     (single_tile / 2 + 3, passes.then_some(17 + single_tile.max(3 * tile)))
 }
 
-/// Segments of all classes, the longest of three tiles and a part of one, with the second tile blocked.
+/// Sorts segments of all classes. The longest has three tiles and a part of one, of which the second tile is blocked.
 async fn check_segments<W: Word>(trial: &Trial<'_>, request: Request) -> Result<(), Error> {
-    // As many keys as it takes for all kernels to be there, and their tiles to be those of many.
+    // So many keys that all kernels take part, with the tiles of long inputs.
     let facts = trial.gpu().facts;
     let most = facts.limits(request.payload.words()).longest(size_of::<W>().max(4)).min(1 << 20) as u32;
     let plan = SortPlan::new(Request { max: most.into(), ..request }, &facts)?;
@@ -114,7 +115,7 @@ async fn check_segments<W: Word>(trial: &Trial<'_>, request: Request) -> Result<
     check_sort::<W>(trial, request, "segments", count, &bounds).await
 }
 
-/// Whether so many keys come out in order, each of these stretches by itself.
+/// Sorts `count` keys, and fails if those of one of the segments in `bounds` come out wrong.
 async fn check_sort<W: Word>(
     trial: &Trial<'_>,
     request: Request,
@@ -161,12 +162,13 @@ async fn check_sort<W: Word>(
     })
 }
 
-/// Few values, in all bits.
+/// Returns one of few values, which differ in all bits.
 fn few<W: Word>(i: usize) -> W {
     W::truncate((i as u128 % 23).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
 }
 
-/// Segments of many lengths, and an array of two segments and a part of one. The last key selected is one of many that are equal.
+/// Selects from segments of many lengths, or from an array of two segments and a part of one. Many keys equal the last
+/// selected one.
 async fn check_top<W: Word>(trial: &Trial<'_>, request: Request, top: Top) -> Result<(), Error> {
     let (k, segment) = (top.k as usize, SELECT_SEGMENT as usize);
     let mut bounds: Vec<[u32; 2]> = vec![];
@@ -206,7 +208,7 @@ mod tests {
     use polysort_shaders::plan::tuning::PassShape;
     use polysort_shaders::plan::{Class, Kernel, Length, PassKind, Tuned, Variant};
 
-    /// What moves keys in a sort of so many.
+    /// Returns the kernels that move keys in a sort of `count` keys.
     fn moving(request: Request, facts: &Facts, count: u64) -> Vec<Variant> {
         let plan = SortPlan::new(Request { max: request.max.max(count), ..request }, facts).unwrap();
         let commands = match plan.length(Some(count)) {
@@ -218,7 +220,8 @@ mod tests {
         commands.iter().map(|command| command.variant).filter(|variant| kernels.contains(&variant.kernel)).collect()
     }
 
-    /// Whether all that moves keys of such a request, of so many keys or fewer, is tried before.
+    /// Fails if a kernel that moves keys is not tested before. It looks at sorts of `request.max` keys and of half of
+    /// them.
     fn is_tried(request: Request, facts: &Facts) {
         let least = facts.least_alike(&request);
         let least_request = Request { max: least, ..request };

@@ -1,4 +1,4 @@
-//! `DeviceSorter`: sorts what is on the caller's device already, recorded into the caller's own commands.
+//! `DeviceSorter`: sorts buffers on the caller's device, recorded into the caller's commands.
 
 use crate::adapters::wanted;
 use crate::ask::Ask;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use wgpu::{Adapter, Buffer, Device, Features, Queue};
 
-/// Makes sorts that are recorded into the caller's commands, on the caller's device.
+/// Prepares sorts of buffers on the caller's device. The caller records them into its own commands.
 ///
 /// ```no_run
 /// # fn frame(device: &wgpu::Device, queue: &wgpu::Queue, depths: &wgpu::Buffer, splats: &wgpu::Buffer) -> Result<(), polysort_core::Error> {
@@ -38,32 +38,33 @@ pub struct DeviceSorter {
     engine: Arc<Engine>,
 }
 
-/// What a prepared sort leaves.
+/// What a prepared sort writes.
 enum Wanted {
-    /// All keys, or their indices, in order.
+    /// All keys in order, or their indices.
     Sorted(Payload),
-    /// The positions of so many first keys.
+    /// The positions of so many keys, the first of the order.
     First(u32),
 }
 
 impl DeviceSorter {
-    /// The features that a device of this adapter should be opened with. It sorts without them, but slower, and cannot be profiled.
+    /// Returns the features that a device of this adapter should be opened with. Without them, sorts are slower and
+    /// cannot be profiled.
     pub fn wanted_features(adapter: &Adapter) -> Features {
         wanted(&adapter.get_info(), adapter.features())
     }
 
-    /// A sorter on `device`, whose queue is `queue`.
+    /// Makes a sorter on `device`, whose queue is `queue`.
     ///
     /// # Errors
-    /// If the device has no memory for a small table.
+    /// [`Error::OutOfMemory`] if the device has no memory for a small table, or another failure of the device.
     pub fn new(device: &Device, queue: &Queue) -> Result<Self, Error> {
         Self::with_tuned(device, queue, Tuned::NONE)
     }
 
-    /// The same, with passes of the shapes that were found on this device.
+    /// Makes a sorter whose passes have shapes that were measured on this device.
     ///
     /// # Errors
-    /// As [`new`](DeviceSorter::new).
+    /// The same as those of [`new`](DeviceSorter::new).
     pub fn with_tuned(device: &Device, queue: &Queue, tuned: Tuned) -> Result<Self, Error> {
         let mut gpu = Gpu::on(device.clone(), queue.clone(), Lost::default())?;
         gpu.facts.tuned = tuned;
@@ -71,11 +72,11 @@ impl DeviceSorter {
         Ok(Self { engine: Arc::new(Engine::new(gpu.clone(), Asked::default(), Memory::default())), gpu })
     }
 
-    /// Bytes of scratch that a sort of up to `max` keys of `K`, with values of `value_bytes` bytes (0 for none), takes; of other sorts,
-    /// [`Prepared::plan`] tells.
+    /// Returns the bytes of scratch of a sort of up to `max` keys of type `K`. `value_bytes` are the bytes of a value,
+    /// 0 for none. For other sorts, see [`Prepared::plan`].
     ///
     /// # Errors
-    /// As [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
+    /// The same as those of [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
     pub fn scratch_bytes<K: MaskKey>(&self, value_bytes: usize, max: u32) -> Result<u64, Error> {
         let payload = payload(value_bytes)?;
         let request = Request { payload, ..Request::keys(bits::<K>(), Spec::of_masks::<K>(Options::ascending())?, max.into()) };
@@ -84,28 +85,32 @@ impl DeviceSorter {
 
     /// Prepares to sort keys in place.
     ///
-    /// The first sort of a kind on a device compiles it and tries it on data of its own; that waits for the device.
+    /// The first sort of a kind on a device compiles its kernels and tests them on data of its own. That waits for the
+    /// device.
     ///
     /// # Errors
-    /// [`Error::InvalidBuffer`] for a buffer that is too small, lacks a usage or starts at an odd place, [`Error::TooLong`] for more
-    /// keys than a binding holds, [`Error::InvalidRange`], [`Error::OutOfMemory`], [`Error::SelfTest`] if the device sorts wrongly.
+    /// - [`Error::InvalidBuffer`] if a buffer is too small, lacks a usage, or does not start at a multiple of 4 bytes.
+    /// - [`Error::TooLong`] for more keys than a binding holds.
+    /// - [`Error::InvalidRange`] if the key does not have the asked range of bits.
+    /// - [`Error::OutOfMemory`], or another failure of the device.
+    /// - [`Error::SelfTest`] if the device sorts wrongly.
     pub fn prepare_sort<'a, K: MaskKey>(&self, keys: impl Into<Part<'a>>, ask: Ask<'_>) -> Result<Prepared, Error> {
         blocking(self.prepare::<K>(Waiting::Here, keys.into(), None, Wanted::Sorted(Payload::None), ask))
     }
 
-    /// [`prepare_sort`](DeviceSorter::prepare_sort) without blocking.
+    /// Async variant of [`prepare_sort`](DeviceSorter::prepare_sort).
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`prepare_sort`](DeviceSorter::prepare_sort).
     pub async fn prepare_sort_async<'a, K: MaskKey>(&self, keys: impl Into<Part<'a>>, ask: Ask<'_>) -> Result<Prepared, Error> {
         self.prepare::<K>(Waiting::Elsewhere, keys.into(), None, Wanted::Sorted(Payload::None), ask).await
     }
 
-    /// Prepares to sort keys in place, and to move the values of 4, 8, 12 or 16 bytes with them.
+    /// Prepares to sort keys in place, and to move each value with its key. A value has 4, 8, 12 or 16 bytes.
     ///
     /// # Errors
-    /// [`Error::InvalidBuffer`] also if keys and values overlap, [`Error::Unsupported`] for values of other sizes; else as
-    /// [`prepare_sort`](DeviceSorter::prepare_sort).
+    /// [`Error::InvalidBuffer`] also if keys and values overlap, [`Error::Unsupported`] for values of another size;
+    /// else those of [`prepare_sort`](DeviceSorter::prepare_sort).
     pub fn prepare_sort_pairs<'a, K: MaskKey, V: Pod>(
         &self,
         keys: impl Into<Part<'a>>,
@@ -116,10 +121,10 @@ impl DeviceSorter {
         blocking(self.prepare::<K>(Waiting::Here, keys.into(), Some(values.into()), Wanted::Sorted(payload), ask))
     }
 
-    /// [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs) without blocking.
+    /// Async variant of [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
     pub async fn prepare_sort_pairs_async<'a, K: MaskKey, V: Pod>(
         &self,
         keys: impl Into<Part<'a>>,
@@ -130,10 +135,10 @@ impl DeviceSorter {
         self.prepare::<K>(Waiting::Elsewhere, keys.into(), Some(values.into()), Wanted::Sorted(payload), ask).await
     }
 
-    /// Prepares to write the stable sorting permutation of keys, which stay as they are, to `indices`, `u32` each.
+    /// Prepares to write the stable sorting permutation of the keys to `indices`, as `u32`. The keys stay as they are.
     ///
     /// # Errors
-    /// As [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
+    /// The same as those of [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
     pub fn prepare_argsort<'a, K: MaskKey>(
         &self,
         keys: impl Into<Part<'a>>,
@@ -143,10 +148,10 @@ impl DeviceSorter {
         blocking(self.prepare::<K>(Waiting::Here, keys.into(), Some(indices.into()), Wanted::Sorted(Payload::Indices), ask))
     }
 
-    /// [`prepare_argsort`](DeviceSorter::prepare_argsort) without blocking.
+    /// Async variant of [`prepare_argsort`](DeviceSorter::prepare_argsort).
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`prepare_argsort`](DeviceSorter::prepare_argsort).
     pub async fn prepare_argsort_async<'a, K: MaskKey>(
         &self,
         keys: impl Into<Part<'a>>,
@@ -156,12 +161,14 @@ impl DeviceSorter {
         self.prepare::<K>(Waiting::Elsewhere, keys.into(), Some(indices.into()), Wanted::Sorted(Payload::Indices), ask).await
     }
 
-    /// Prepares to write the positions of the first `k` keys of the order, equal ones by their position, to `indices`: `k` numbers of type
-    /// `u32`, in order, the last ones [`u32::MAX`] if there are fewer keys. The keys stay as they are, and not all of them are sorted (Alabi et al.,
-    /// "Fast k-selection algorithms for graphics processing units", 2012). To select the last keys, ask for the descending order.
+    /// Prepares to write the positions of the first `k` keys of the order to `indices`: `k` numbers of type `u32`, in
+    /// the order of their keys. Equal keys are ordered by their positions. If there are fewer keys, the last numbers
+    /// are [`u32::MAX`]. The keys stay as they are, and not all of them are sorted (Alabi et al., "Fast k-selection
+    /// algorithms for graphics processing units", 2012). To select the last keys, ask for the descending order.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a `k` of 0, or of segments; else as [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
+    /// [`Error::Unsupported`] if `k` is 0, or if `ask` has segments; else those of
+    /// [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
     pub fn prepare_top_k<'a, K: MaskKey>(
         &self,
         keys: impl Into<Part<'a>>,
@@ -172,10 +179,10 @@ impl DeviceSorter {
         blocking(self.prepare::<K>(Waiting::Here, keys.into(), Some(indices.into()), Wanted::First(k), ask))
     }
 
-    /// [`prepare_top_k`](DeviceSorter::prepare_top_k) without blocking.
+    /// Async variant of [`prepare_top_k`](DeviceSorter::prepare_top_k).
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`prepare_top_k`](DeviceSorter::prepare_top_k).
     pub async fn prepare_top_k_async<'a, K: MaskKey>(
         &self,
         keys: impl Into<Part<'a>>,
@@ -223,7 +230,7 @@ impl DeviceSorter {
             Role::Ends => ask.segments.map(|(_, ends, _)| ends),
             _ => None,
         };
-        // What is wrong with the caller's buffers is known before anything is compiled.
+        // Errors in the caller's buffers are found before anything is compiled.
         let plan = SortPlan::new(request, &gpu.facts)?;
         for role in [Role::Keys, Role::Values, Role::Begins, Role::Ends] {
             if let Some(part) = callers(role) {
@@ -250,7 +257,7 @@ impl core::fmt::Debug for DeviceSorter {
     }
 }
 
-/// Whether what is sorted lies apart, and what tells how to sort it lies in other buffers.
+/// Fails if keys and values overlap, or if segments or the count lie in a buffer that is sorted.
 fn check_apart(request: &Request, keys: Part<'_>, values: Option<Part<'_>>, ask: &Ask<'_>) -> Result<(), Error> {
     let key_bytes = request.max * u64::from(request.key_bits) / 8;
     if values.is_some_and(|values| values.overlaps(request.value_bytes(), &keys, key_bytes)) {

@@ -4,7 +4,7 @@
 //! done for them: those that have what they need go on, and the next thread in order waits inside the driver. Two threads that wait inside one driver
 //! at the same time may stall each other for milliseconds.
 
-use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, ThreadId, this_thread};
 use std::collections::BTreeSet;
 
 /// The threads that wait for a device, in the order in which they came.
@@ -21,8 +21,8 @@ struct State {
     waiting: BTreeSet<u64>,
     /// The next ticket.
     next: u64,
-    /// Whether a thread waits inside the driver.
-    is_taken: bool,
+    /// The thread that waits inside the driver.
+    inside: Option<ThreadId>,
 }
 
 impl Turns {
@@ -32,8 +32,14 @@ impl Turns {
 
     /// Sleeps until `is_done`, or until it is this thread's turn; then returns what `wait` returns, which waits inside the driver. Returns `None`
     /// without a turn. `is_done` must become true, if ever, while another thread has its turn.
+    ///
+    /// A thread inside the driver may call this again, from a function that the driver calls back: it does not wait for its own turn to end.
     pub(crate) fn take<R>(&self, mut is_done: impl FnMut() -> bool, wait: impl FnOnce() -> R) -> Option<R> {
         let mut state = self.state();
+        if state.inside == Some(this_thread()) {
+            drop(state);
+            return Some(wait());
+        }
         let ticket = state.next;
         state.next += 1;
         state.waiting.insert(ticket);
@@ -44,8 +50,8 @@ impl Turns {
                 self.changed.notify_all();
                 return None;
             }
-            if !state.is_taken && state.waiting.first() == Some(&ticket) {
-                state.is_taken = true;
+            if state.inside.is_none() && state.waiting.first() == Some(&ticket) {
+                state.inside = Some(this_thread());
                 drop(state);
                 let _turn = Turn { turns: self, ticket };
                 return Some(wait());
@@ -68,7 +74,7 @@ struct Turn<'a> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut state = self.turns.state();
-        state.is_taken = false;
+        state.inside = None;
         state.waiting.remove(&self.ticket);
         drop(state);
         self.turns.changed.notify_all();

@@ -1,7 +1,7 @@
-//! The calls on host slices that do not block: the only ones in a browser.
+//! Async variants of the calls on slices of the host. In a browser, only they can wait for the device.
 //!
-//! While the device works, the caller's other tasks run. What goes to it and comes back is copied within the call, by all cores. A future
-//! that is dropped leaves the slices as they were.
+//! While the device works, the caller's other tasks run. The call itself copies the data to the device and back, with
+//! the backend's copy threads. If a future is dropped, the slices are as they were.
 
 use crate::backend::WgpuBackend;
 use crate::wait::Waiting;
@@ -9,10 +9,10 @@ use bytemuck::Pod;
 use polysort_core::{Error, Options, Pairs, Segments, Sortable, Spec, TopK, Words, permutation, shared_words};
 
 impl WgpuBackend {
-    /// [`Sort::sort_with`](polysort_core::Sort::sort_with) without blocking.
+    /// Async variant of [`Sort::sort_with`](polysort_core::Sort::sort_with).
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`Sort::sort_with`](polysort_core::Sort::sort_with).
     pub async fn sort_async<K: Sortable>(&self, keys: &mut [K], options: Options) -> Result<(), Error> {
         if !K::IS_REBUILT {
             permutation::gather_keys(keys, &self.argsort_async(keys, options).await?);
@@ -25,10 +25,10 @@ impl WgpuBackend {
         Ok(())
     }
 
-    /// [`Sort::sort_pairs_with`](polysort_core::Sort::sort_pairs_with) without blocking.
+    /// Async variant of [`Sort::sort_pairs_with`](polysort_core::Sort::sort_pairs_with).
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`Sort::sort_pairs_with`](polysort_core::Sort::sort_pairs_with).
     pub async fn sort_pairs_async<K: Sortable, V: Pod>(
         &self,
         keys: &mut [K],
@@ -48,19 +48,19 @@ impl WgpuBackend {
         Ok(())
     }
 
-    /// [`Sort::argsort_with`](polysort_core::Sort::argsort_with) without blocking.
+    /// Async variant of [`Sort::argsort_with`](polysort_core::Sort::argsort_with).
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`Sort::argsort_with`](polysort_core::Sort::argsort_with).
     pub async fn argsort_async<K: Sortable>(&self, keys: &[K], options: Options) -> Result<Vec<u32>, Error> {
         let spec = Spec::of::<K>(options)?;
         self.argsort_words(Waiting::Elsewhere, &shared_words(keys)?, spec).await
     }
 
-    /// [`Sort::sort_by_key_with`](polysort_core::Sort::sort_by_key_with) without blocking.
+    /// Async variant of [`Sort::sort_by_key_with`](polysort_core::Sort::sort_by_key_with).
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`Sort::sort_by_key_with`](polysort_core::Sort::sort_by_key_with).
     pub async fn sort_by_key_async<T, K: Sortable>(
         &self,
         items: &mut [T],
@@ -71,20 +71,20 @@ impl WgpuBackend {
         permutation::apply(items, &self.argsort_async(&keys, options).await?)
     }
 
-    /// [`Sort::top_k_with`](polysort_core::Sort::top_k_with) without blocking.
+    /// Async variant of [`Sort::top_k_with`](polysort_core::Sort::top_k_with).
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`Sort::top_k_with`](polysort_core::Sort::top_k_with).
     pub async fn top_k_async<K: Sortable>(&self, keys: &[K], k: usize, options: Options) -> Result<TopK<K>, Error> {
         let spec = Spec::of::<K>(options)?;
         let indices = self.top_k_words(Waiting::Elsewhere, &shared_words(keys)?, k, spec).await?;
         Ok(TopK { keys: permutation::gather(keys, &indices), indices })
     }
 
-    /// [`Sort::top_k_segments_with`](polysort_core::Sort::top_k_segments_with) without blocking.
+    /// Async variant of [`Sort::top_k_segments_with`](polysort_core::Sort::top_k_segments_with).
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`Sort::top_k_segments_with`](polysort_core::Sort::top_k_segments_with).
     pub async fn top_k_segments_async<'a, K: Sortable>(
         &self,
         keys: &[K],
@@ -97,10 +97,10 @@ impl WgpuBackend {
         Ok(TopK { keys: permutation::gather(keys, &indices), indices })
     }
 
-    /// [`Sort::sort_segments_with`](polysort_core::Sort::sort_segments_with) without blocking.
+    /// Async variant of [`Sort::sort_segments_with`](polysort_core::Sort::sort_segments_with).
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`Sort::sort_segments_with`](polysort_core::Sort::sort_segments_with).
     pub async fn sort_segments_async<'a, K: Sortable>(
         &self,
         keys: &mut [K],
@@ -118,10 +118,10 @@ impl WgpuBackend {
         Ok(())
     }
 
-    /// [`Sort::sort_pairs_segments_with`](polysort_core::Sort::sort_pairs_segments_with) without blocking.
+    /// Async variant of [`Sort::sort_pairs_segments_with`](polysort_core::Sort::sort_pairs_segments_with).
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`Sort::sort_pairs_segments_with`](polysort_core::Sort::sort_pairs_segments_with).
     pub async fn sort_pairs_segments_async<'a, K: Sortable, V: Pod>(
         &self,
         keys: &mut [K],
@@ -142,10 +142,10 @@ impl WgpuBackend {
         Ok(())
     }
 
-    /// [`Sort::argsort_segments_with`](polysort_core::Sort::argsort_segments_with) without blocking.
+    /// Async variant of [`Sort::argsort_segments_with`](polysort_core::Sort::argsort_segments_with).
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`Sort::argsort_segments_with`](polysort_core::Sort::argsort_segments_with).
     pub async fn argsort_segments_async<'a, K: Sortable>(
         &self,
         keys: &[K],

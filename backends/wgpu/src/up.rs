@@ -1,8 +1,9 @@
 //! Copies from the host's slices to the device.
 //!
-//! Long slices go up in a ring of chunks, buffers that both can see: while the device copies one, the host fills the next. The last chunk of a slice goes with
-//! the commands that need it, unless the call [flushes](Up::flush) it. A device that works in the host's memory has its buffers filled at once.
-//! Chunks of a call that was given up half-way are not used again.
+//! Long slices go up in a ring of chunks, which are buffers that host and device both see. While the device copies one
+//! chunk, the host fills the next. The last chunk of a slice is submitted with the commands that need it, unless
+//! the call [flushes](Up::flush) it. If the device works in the host's memory, the host fills the target directly. The chunks
+//! of a call that was given up half-way are not used again.
 
 use crate::gpu::Gpu;
 use crate::wait::{Asked, Waiting, done, map, mapped};
@@ -11,13 +12,14 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use wgpu::{Buffer, BufferUsages, CommandEncoder, MapMode, SubmissionIndex};
 
-/// Bytes of a chunk: large enough that a submission is small beside its copy.
+/// Bytes of a chunk: so many that a submission takes little time beside its copy.
 pub(crate) const CHUNK: u64 = 8 << 20;
 
-/// Chunks of the ring: the device copies one, the host fills one, and one is between.
+/// Chunks of the ring: the device copies one, the host fills one, and one lies between.
 const CHUNKS: usize = 3;
 
-/// Slices shorter than this go up by the queue's own staging; in a browser all of them, where mapped memory is a copy besides.
+/// Shorter slices go through the queue's own staging. In a browser all slices do: mapped memory would be a further copy
+/// there.
 const SHORT: usize = if cfg!(target_arch = "wasm32") { usize::MAX } else { 1 << 18 };
 
 #[derive(Default)]
@@ -43,8 +45,8 @@ struct Staged {
 }
 
 impl Up {
-    /// Copies `bytes` to `target`, from byte `start` on, a multiple of 4. What is on the way is there when the commands run that are recorded after
-    /// [`record`](Up::record). The last word is filled up with zeros.
+    /// Copies `bytes` to `target`, from byte `start` on, a multiple of 4. They arrive before commands that are recorded
+    /// after [`record`](Up::record) run. Zeros fill up the last word.
     pub(crate) async fn copy(
         &mut self,
         gpu: &Gpu,
@@ -73,7 +75,7 @@ impl Up {
         write(gpu, target, start + body.len() as u64, tail)
     }
 
-    /// Records the copies of all that is staged. The chunks come back with [`submitted`](Up::submitted).
+    /// Records the copies of all staged chunks, and returns these for [`submitted`](Up::submitted).
     pub(crate) fn record(&mut self, encoder: &mut CommandEncoder) -> Vec<Buffer> {
         let staged = self.staged.drain(..).map(|Staged { chunk, bytes, target, at }| {
             encoder.copy_buffer_to_buffer(&chunk, 0, &target, at, bytes);
@@ -82,7 +84,7 @@ impl Up {
         staged.collect()
     }
 
-    /// Asks for the recorded chunks to be mapped again, once `submission` is done. The caller guards this.
+    /// Asks the device to map the recorded chunks again, once `submission` is done. The caller catches errors.
     pub(crate) fn submitted(&mut self, chunks: Vec<Buffer>, submission: &SubmissionIndex) {
         let used = |chunk: Buffer| Used { mapping: map(&chunk, MapMode::Write).into(), submission: submission.clone(), chunk };
         self.ring.extend(chunks.into_iter().map(used));
@@ -101,7 +103,8 @@ impl Up {
         })
     }
 
-    /// A chunk that can be filled: the oldest one if the device is done with it, else a new one, until there are enough.
+    /// Returns a chunk that can be filled: the oldest one if the device is done with it, else a new one, until there are
+    /// enough.
     async fn free(&mut self, gpu: &Gpu, waiting: Waiting) -> Result<Buffer, Error> {
         let is_ready = self.ring.front_mut().is_some_and(|used| used.mapping.is_there());
         if !is_ready && self.ring.len() + self.staged.len() < CHUNKS {
@@ -118,7 +121,7 @@ impl Up {
         Ok(chunk)
     }
 
-    /// Forgets what a call staged that was given up.
+    /// Drops what a call has staged that was given up.
     pub(crate) fn give_up(&mut self) {
         self.staged.clear();
     }
@@ -126,9 +129,18 @@ impl Up {
     pub(crate) fn bytes(&self) -> u64 {
         CHUNK * (self.ring.len() + self.staged.len()) as u64
     }
+
+    /// The most bytes that the chunks have after slices of these lengths have gone up.
+    pub(crate) fn bytes_with(&self, lengths: &[usize]) -> u64 {
+        let long = lengths.iter().filter(|&&bytes| bytes >= SHORT);
+        let chunks = long.map(|&bytes| bytes.div_ceil(CHUNK as usize)).sum::<usize>().min(CHUNKS);
+        let there = self.ring.len() + self.staged.len();
+        // Chunks that the device still works with are not used again: there may be new ones besides.
+        CHUNK * (there + chunks).min(CHUNKS).max(there) as u64
+    }
 }
 
-/// Copies `bytes` to a mapped buffer, by several threads.
+/// Copies `bytes` to a mapped buffer, with several threads.
 fn fill(gpu: &Gpu, (mapped, start): (&Buffer, u64), bytes: &[u8]) -> Result<(), Error> {
     let _span = tracing::trace_span!("copy up").entered();
     // Mapped ranges start at multiples of 8.
@@ -144,7 +156,7 @@ fn fill(gpu: &Gpu, (mapped, start): (&Buffer, u64), bytes: &[u8]) -> Result<(), 
     failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
-/// Copies a few bytes by the queue's own staging. The last word is filled up with zeros.
+/// Copies a few bytes through the queue's own staging. Zeros fill up the last word.
 fn write(gpu: &Gpu, target: &Buffer, at: u64, bytes: &[u8]) -> Result<(), Error> {
     if bytes.is_empty() {
         return Ok(());

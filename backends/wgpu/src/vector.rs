@@ -1,6 +1,6 @@
-//! Vector search: stores on the device, and searches in them, each recorded as one sequence.
+//! Vector search: stores on the device, and searches in them. A search is recorded as one sequence of launches.
 //!
-//! A store that is larger than a binding lies in pages; the distances of a search are computed page by page.
+//! A store that is larger than a binding is split into pages. A search computes its distances page by page.
 
 use crate::backend::WgpuBackend;
 use crate::bind::{Bound, Part};
@@ -12,6 +12,7 @@ use crate::launch::{Count, Launch, Launches};
 use crate::profile::{self, Profile, Profiled};
 use crate::wait::{Waiting, blocking};
 use crate::way::Ways;
+use crate::workspace::Staging;
 use half::f16;
 use polysort_core::vector::{
     BY_DISTANCE, Distances, Metric, Nearest, Precision, Search, Shape, VectorSearch, VectorStore, nearest_of,
@@ -30,11 +31,11 @@ pub struct WgpuStore {
     memory: Memory,
 }
 
-/// Where the vectors of a store, and its entries, lie.
+/// The buffers of a store: its vectors and its entries.
 #[derive(Debug)]
 struct Memory {
     shape: Shape,
-    /// Slots of all pages but the last.
+    /// Slots of each page but the last.
     page_slots: usize,
     pages: Vec<Buffer>,
     entries: Buffer,
@@ -50,7 +51,7 @@ impl Memory {
             let what = "a binding of the GPU, in numbers of one vector".into();
             return Err(Error::TooLong { what, asked: shape.dimension as u64, limit: limit / 4 });
         }
-        // What is not there is read as well, if not looked at.
+        // A page has room for at least one vector: kernels read it in place of vectors that do not exist.
         let starts = (0..shape.capacity.max(1)).step_by(page_slots);
         let page = |start| {
             let slots = page_slots.min(shape.capacity.max(1) - start);
@@ -61,7 +62,7 @@ impl Memory {
         Ok(Self { shape, page_slots, pages, entries, entry_count: 0 })
     }
 
-    /// Writes all of `vectors`, or, if that fails or the future is dropped, none.
+    /// Writes all of `vectors`. If that fails or the future is dropped, it writes none.
     async fn write(&self, engine: &Arc<Engine>, waiting: Waiting, slot: u32, vectors: &[f32]) -> Result<(), Error> {
         self.shape.check_write(slot, vectors)?;
         let rows = self.rows(vectors, &engine.gpu().copiers);
@@ -73,11 +74,10 @@ impl Memory {
             places.push((&self.pages[page], first as u64 * stride, there as u64 * stride));
             (slot, count) = (slot + there, count - there);
         }
-        let mut call = Call::begin(engine, waiting, None, &[], rows.len() as u64).await?;
-        call.upload_all(&rows, &places).await
+        Call::replace(engine, waiting, &rows, &places).await
     }
 
-    /// Vectors as they lie in a page.
+    /// Returns the vectors in the format of a page.
     fn rows<'a>(&self, vectors: &'a [f32], copiers: &Copiers) -> Cow<'a, [u8]> {
         if self.shape.precision == Precision::F32 {
             return bytemuck::cast_slice(vectors).into();
@@ -95,33 +95,32 @@ impl Memory {
         bytemuck::pod_collect_to_vec(&halves).into()
     }
 
-    /// Replaces the entries, or, if that fails or the future is dropped, keeps those that there were.
+    /// Replaces the entries. If that fails or the future is dropped, the old ones stay.
     async fn set_entries(&mut self, engine: &Arc<Engine>, waiting: Waiting, slots: &[u32]) -> Result<(), Error> {
         self.shape.check_entries(slots)?;
         let gpu = engine.gpu();
         fits(gpu, "entries", slots.len(), 4)?;
         let bytes: &[u8] = bytemuck::cast_slice(slots);
-        let mut call = Call::begin(engine, waiting, None, &[], bytes.len() as u64).await?;
-        let entries = gpu.watched(|| gpu.buffer("polysort entries", bytes.len() as u64, STORAGE)).await?;
-        call.upload_all(bytes, &[(&entries, 0, bytes.len() as u64)]).await?;
+        let entries = engine.allocating(waiting, || gpu.buffer("polysort entries", bytes.len() as u64, STORAGE)).await?;
+        Call::fill(engine, waiting, bytes, &entries).await?;
         (self.entries, self.entry_count) = (entries, slots.len());
         Ok(())
     }
 }
 
 impl WgpuStore {
-    /// [`VectorStore::write`] without blocking.
+    /// Async variant of [`VectorStore::write`].
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`VectorStore::write`].
     pub async fn write_async(&mut self, slot: u32, vectors: &[f32]) -> Result<(), Error> {
         self.put(Waiting::Elsewhere, slot, vectors).await
     }
 
-    /// [`VectorStore::set_entries`] without blocking.
+    /// Async variant of [`VectorStore::set_entries`].
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`VectorStore::set_entries`].
     pub async fn set_entries_async(&mut self, slots: &[u32]) -> Result<(), Error> {
         self.name(Waiting::Elsewhere, slots).await
     }
@@ -170,35 +169,36 @@ impl VectorSearch for WgpuBackend {
 }
 
 impl WgpuBackend {
-    /// [`VectorSearch::distances`] without blocking.
+    /// Async variant of [`VectorSearch::distances`].
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`VectorSearch::distances`].
     pub async fn distances_async(&self, store: &WgpuStore, search: &Search<'_>) -> Result<Distances, Error> {
         self.all_distances(Waiting::Elsewhere, store, search).await
     }
 
-    /// [`VectorSearch::nearest`] without blocking.
+    /// Async variant of [`VectorSearch::nearest`].
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`VectorSearch::nearest`].
     pub async fn nearest_async(&self, store: &WgpuStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
         self.some_nearest(Waiting::Elsewhere, store, search, k).await
     }
 
-    /// Runs a search for the `k` nearest, or for all distances if `k` is 0, `trials` times, and tells how long it and each of its launches took
-    /// on the device, which is waited for; nothing if there are no candidates. Nothing is brought to the device but once, and candidates that
-    /// only the device checks are not told.
+    /// Runs a search `trials` times and returns how long it took on the device, and each of its launches. It searches
+    /// the `k` nearest; if `k` is 0, it computes all distances. The data is uploaded once, before the runs. Waits for
+    /// the device. The profile is empty if there are no candidates. Candidates that only the device checks are not
+    /// reported as errors.
     ///
     /// # Errors
-    /// As [`VectorSearch::nearest`]; [`Error::Unsupported`] in a browser, and for a `k` of more than
+    /// Those of [`VectorSearch::nearest`]; [`Error::Unsupported`] in a browser, and if `k` is more than
     /// [`Facts::most_selected`](polysort_shaders::plan::Facts::most_selected).
     pub fn profile_search(&self, store: &WgpuStore, search: &Search<'_>, k: u32, trials: usize) -> Result<Profile, Error> {
         blocking(async {
             let native = self.searching(Waiting::Here, store, search).await?;
             match SearchCall::begin(self.engine(), Waiting::Here, &store.memory, search, k, native).await? {
                 Some(mut search) => {
-                    // What was uploaded is submitted.
+                    // Submits the uploads.
                     search.call.run(|_| Ok(()), &[], &mut []).await?;
                     profile::profile(self.gpu(), &search.launches, trials, |_| {})
                 }
@@ -220,7 +220,7 @@ impl WgpuBackend {
     async fn some_nearest(&self, waiting: Waiting, store: &WgpuStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
         let k = k.min(longest(search));
         if k == 0 {
-            // None is near, but all may be wrong.
+            // No result is wanted, but faulty candidates are still reported.
             self.all_distances(waiting, store, search).await?;
             return Nearest::new(0, vec![], vec![]);
         }
@@ -240,8 +240,8 @@ impl WgpuBackend {
         Nearest::new(k, found.distances, found.slots)
     }
 
-    /// Checks a search, and tests distances of its kind if that was not done. Returns whether native kernels passed their test; else the
-    /// translated ones did.
+    /// Checks a search, and tests distances of its kind if no test was made. Returns whether native kernels are to be
+    /// used: those that have passed the test.
     async fn searching(&self, waiting: Waiting, store: &WgpuStore, search: &Search<'_>) -> Result<bool, Error> {
         let shape = store.memory.shape;
         if !self.is_same(&store.backend) {
@@ -268,7 +268,7 @@ fn longest(search: &Search<'_>) -> usize {
     search.candidate_offsets.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).max().unwrap_or(0) as usize
 }
 
-/// Whether `count` things of `bytes` bytes fit a binding.
+/// Fails if `count` elements of `bytes` bytes do not fit a binding.
 fn fits(gpu: &Gpu, what: &str, count: usize, bytes: u64) -> Result<(), Error> {
     let limit = gpu.facts.max_binding / bytes;
     if count as u64 <= limit {
@@ -277,12 +277,13 @@ fn fits(gpu: &Gpu, what: &str, count: usize, bytes: u64) -> Result<(), Error> {
     Err(Error::TooLong { what: format!("a binding of the GPU, in {what}"), asked: count as u64, limit })
 }
 
-/// What a search launches, with everything bound.
+/// The launches of a search, with everything bound.
 struct SearchLaunches {
     /// The distances to the vectors of each page.
     pages: Vec<Launch>,
     grid: (u32, u32),
-    /// What selects, for so many queries, and what tells the distances and slots of what was selected.
+    /// The selection and its number of queries; then the launch that writes the distances and slots of the selected
+    /// candidates, and its grid.
     nearest: Option<(Launches, Count, Launch, (u32, u32))>,
 }
 
@@ -310,15 +311,15 @@ impl Profiled for SearchLaunches {
     }
 }
 
-/// A search that is on the device, and bound.
+/// A search that is uploaded and bound.
 struct SearchCall {
     call: Call,
     launches: SearchLaunches,
 }
 
 impl SearchCall {
-    /// Brings what is searched for to the device, and binds what a search launches, if there are candidates: distances by native kernels or
-    /// not, and what selects the `k` nearest of each query, unless `k` is 0.
+    /// Uploads a search, and binds its launches: the distances, with native kernels if `native` is set, and the
+    /// selection of the `k` nearest of each query, unless `k` is 0. `None` if there are no candidates.
     async fn begin(
         engine: &Arc<Engine>,
         waiting: Waiting,
@@ -373,8 +374,11 @@ impl SearchCall {
             .map(|(role, bytes)| (role, roomy(bytes)))
             .chain(select.iter().flat_map(|(plan, _)| plan.scratch.iter().copied()))
             .collect();
-        let mut call = Call::begin(engine, waiting, None, &needs, 8 * selected.max(candidates as u64)).await?;
-        gpu.watched(|| needs.iter().try_for_each(|&(role, bytes)| call.workspace_mut().grow(&gpu, role, bytes))).await?;
+        let up = uploads.map(|(_, bytes)| bytes.len());
+        let one = 4 * if k == 0 { candidates } else { selected as usize };
+        let mut call = Call::begin(engine, waiting, None, &needs, Staging { up: &up, down: &[one, one, 4] }).await?;
+        let mut grow = || needs.iter().try_for_each(|&(role, bytes)| call.workspace_mut().grow(&gpu, role, bytes));
+        engine.allocating(waiting, &mut grow).await?;
         for (role, bytes) in uploads {
             call.upload(bytes, role).await?;
         }
@@ -431,8 +435,7 @@ impl SearchCall {
         Ok(Some(Self { call, launches }))
     }
 
-    /// Computes all distances, by native kernels or not; and selects the `k` nearest of each query, unless `k` is 0. The distances and slots
-    /// of all, or of the nearest, come back as bytes.
+    /// Runs a search. If `k` is 0, it writes all distances and slots; else those of the `k` nearest of each query.
     async fn run(
         engine: &Arc<Engine>,
         waiting: Waiting,
@@ -461,7 +464,8 @@ impl SearchCall {
     }
 }
 
-/// Whether distances in stores of this kind are right: of a few vectors of small whole numbers, which no order of adding up makes inexact.
+/// Fails if distances in stores of this kind are wrong. The test vectors are few and have small whole numbers, whose
+/// sums are exact in any order.
 async fn check(engine: &Arc<Engine>, waiting: Waiting, shape: Shape, metric: Metric, native: bool) -> Result<(), Error> {
     let (dimension, slots) = (shape.dimension, [3_u32, 0, 4]);
     let number = |vector: usize, d: usize| ((7 * vector + 3 * d + vector * d) % 5) as f32 - 1.0;
@@ -490,7 +494,7 @@ async fn check(engine: &Arc<Engine>, waiting: Waiting, shape: Shape, metric: Met
             other => return Err(Error::Unsupported { what: format!("distances by the metric {other:?}") }),
         };
         let allowed = if metric == Metric::Cosine { 1e-5 } else { 0.0 };
-        // Sums beyond 2^24 are not whole any more.
+        // Sums beyond 2^24 are not exact any more.
         let allowed = if expected.abs() < 1e7 { allowed } else { expected.abs() * 1e-3 };
         if found[i] != slot || (f64::from(distances[i]) - expected).abs() > allowed {
             return Err(Error::SelfTest {

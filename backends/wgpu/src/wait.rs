@@ -1,11 +1,11 @@
-//! Waiting for the device: in the calling thread, or while the caller's other tasks go on.
+//! Waiting for the device: in the calling thread, or while the caller's other tasks run.
 
 use crate::gpu::Gpu;
 use futures_channel::oneshot;
 use polysort_core::Error;
 use wgpu::{Buffer, BufferAsyncError, MapMode, SubmissionIndex};
 
-/// How a call waits. In a browser its events wake the caller either way.
+/// How a call waits. In a browser, its events wake the caller in both cases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Waiting {
     /// In the calling thread.
@@ -16,7 +16,7 @@ pub(crate) enum Waiting {
 }
 
 impl Waiting {
-    /// Runs what may wait for other calls: in this thread, or in another one while the caller's other tasks go on.
+    /// Runs work that may wait for other calls: in this thread, or in another one while the caller's other tasks run.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) async fn run<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> T {
         match self {
@@ -25,7 +25,7 @@ impl Waiting {
         }
     }
 
-    /// Runs what would wait for other calls elsewhere. In a browser it must not wait.
+    /// Runs work that elsewhere may wait for other calls. In a browser, it must not wait.
     #[cfg(target_arch = "wasm32")]
     #[allow(clippy::unused_async, reason = "elsewhere it waits")]
     pub(crate) async fn run<T>(self, work: impl FnOnce() -> T) -> T {
@@ -85,21 +85,22 @@ pub(crate) fn blocking<T>(call: impl Future<Output = Result<T, Error>>) -> Resul
     pollster::block_on(call)
 }
 
-/// Asks for all of a buffer to be mapped. The caller guards this.
+/// Asks the device to map all of a buffer. The caller catches errors.
 pub(crate) fn map(buffer: &Buffer, mode: MapMode) -> Mapping {
     let (sender, receiver) = oneshot::channel();
     buffer.map_async(mode, .., move |result| {
-        // Nobody waits any more if the receiver is gone.
+        // If the receiver is gone, nobody waits any more.
         sender.send(result).ok();
     });
     receiver
 }
 
-/// A mapping of a buffer that ends when this is dropped, unless it is [kept](Mapped::keep): nobody may wait for it any more.
+/// A mapped buffer. Dropping this unmaps the buffer, unless it is [kept](Mapped::keep); also if the mapping is not done
+/// yet.
 pub(crate) struct Mapped<'a>(Option<&'a Buffer>);
 
 impl Mapped<'_> {
-    /// Leaves it mapped.
+    /// Leaves the buffer mapped.
     pub(crate) fn keep(mut self) {
         self.0 = None;
     }
@@ -115,19 +116,19 @@ impl Drop for Mapped<'_> {
 
 /// Maps all of a buffer, once everything that was submitted before is done.
 pub(crate) async fn mapped<'a>(gpu: &Gpu, waiting: Waiting, buffer: &'a Buffer, mode: MapMode) -> Result<Mapped<'a>, Error> {
-    let mapped = Mapped(Some(buffer));
     let (mapping, submission) = gpu.guarded(|| (map(buffer, mode), gpu.queue.submit([])))?;
+    let mapped = Mapped(Some(buffer));
     done(gpu, waiting, submission, [mapping]).await?;
     Ok(mapped)
 }
 
-/// Waits until the device has done everything that was submitted before, so that what was asked for to be mapped is.
+/// Waits until the device has done everything that was submitted before. Mappings that were asked for are then done.
 pub(crate) async fn polled(gpu: &Gpu, waiting: Waiting) -> Result<(), Error> {
     let submission = gpu.guarded(|| gpu.queue.submit([]))?;
     poll(gpu, waiting, submission, vec![]).await.map(drop)
 }
 
-/// Waits until the device has done `submission`, and everything that was asked for is mapped.
+/// Waits until the device has done `submission`, and all of `mappings` are done.
 pub(crate) async fn done(
     gpu: &Gpu,
     waiting: Waiting,
@@ -150,8 +151,8 @@ pub(crate) async fn done(
 async fn poll(gpu: &Gpu, waiting: Waiting, submission: SubmissionIndex, mut asked: Vec<Asked>) -> Result<Vec<Asked>, Error> {
     use std::time::Duration;
     use wgpu::{PollError, PollType};
-    /// How long a device may work on one submission before it counts as lost: a software device takes minutes for what a GPU does
-    /// at once.
+    /// How long a device may work on one submission before it counts as lost. A software device takes minutes for what
+    /// a GPU does at once.
     const PATIENCE: Duration = Duration::from_secs(600);
     if are_there(&mut asked) {
         return Ok(asked);

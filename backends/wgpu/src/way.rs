@@ -1,4 +1,4 @@
-//! The ways to sort on a device: which algorithm, and kernels in which language.
+//! The ways to sort on a device. A way is an algorithm, and the language of the kernels.
 
 use polysort_core::Error;
 use polysort_shaders::plan::Algorithm;
@@ -8,19 +8,19 @@ use wgpu::{AdapterInfo, Backend, Features};
 /// How sorts of one kind are done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
-    /// Where not the planner is to choose.
+    /// The algorithm to use; `None` leaves the choice to the planner.
     pub(crate) algorithm: Option<Algorithm>,
-    /// Whether by the kernels that are written in the device's own language, as far as there are any.
+    /// Whether to use kernels in the device's own language, where there are any.
     pub(crate) native: bool,
 }
 
-/// Whether an adapter with these features takes our kernels in Metal Shading Language: they need Apple's 32 lanes.
+/// Returns whether this adapter takes our kernels in Metal Shading Language, which need Apple's 32 lanes.
 pub(crate) fn takes_native(info: &AdapterInfo, features: Features) -> bool {
     info.backend == Backend::Metal && info.name.starts_with("Apple") && features.contains(Features::PASSTHROUGH_SHADERS)
 }
 
-/// The ways to try, the fastest first: native kernels, then those that wgpu translates, then the algorithm that needs the least of a
-/// device. Only the algorithm that is asked for, if one is.
+/// The ways to try, the fastest first: native kernels; then kernels that wgpu translates; then the algorithm that needs
+/// the fewest features of a device. If the caller asks for an algorithm, all ways have that one.
 pub(crate) struct Ways(VecDeque<Way>);
 
 impl Ways {
@@ -36,7 +36,7 @@ impl Ways {
         Self(ways)
     }
 
-    /// The ways to do what there is only one algorithm for.
+    /// The ways for work that has only one algorithm.
     pub(crate) fn in_languages(native: bool) -> Self {
         let mut ways = Self::new(native, None);
         ways.0.retain(|way| way.algorithm.is_none());
@@ -48,11 +48,11 @@ impl Ways {
         self.0[0]
     }
 
-    /// Whether the current way is taken, its check having ended like this. One that sorts wrongly, or that the driver refuses, is
-    /// passed over with a warning.
+    /// Returns whether the current way is taken; `checked` is the result of its test. If the way sorts wrongly, or the
+    /// driver refuses it, this logs a warning and goes on to the next way.
     ///
     /// # Errors
-    /// What is wrong with the last way, or with the device.
+    /// The error of the last way, or a failure of the device.
     pub(crate) fn takes(&mut self, checked: Result<(), Error>) -> Result<bool, Error> {
         match checked {
             Ok(()) => Ok(true),
@@ -85,7 +85,7 @@ mod tests {
         assert!(!takes_native(&adapter(Backend::Vulkan, "Apple M1 (G13G B1)"), has));
     }
 
-    /// What is chosen, and what was tried, if the ways that `fails` names fail with that error.
+    /// Returns the way that is taken and how many were tried, if `fails` returns the errors of the ways.
     fn tried(native: bool, asked: Option<Algorithm>, fails: impl Fn(Way) -> Option<Error>) -> (Result<Way, Error>, usize) {
         let mut ways = Ways::new(native, asked);
         for tried in 1.. {

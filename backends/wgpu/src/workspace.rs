@@ -1,8 +1,8 @@
-//! What one call works with on the device: scratch, staging, and launches that are bound to them.
+//! What one call uses on the device: scratch, staging, and launches that are bound to them.
 
 use crate::bind::Part;
 use crate::down::Down;
-use crate::gpu::{Gpu, STORAGE};
+use crate::gpu::{Gpu, STORAGE, allocated_bytes};
 use crate::launch::Launches;
 use crate::up::Up;
 use polysort_core::Error;
@@ -11,64 +11,73 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use wgpu::{Buffer, BufferUsages};
 
-/// Sorts that stay bound for the next call of the same kind.
+/// How many sorts stay bound for later calls of the same kind.
 const KEPT: usize = 32;
 
-/// A sort, and whether native kernels do it.
+/// A sort, and whether it uses native kernels.
 pub(crate) type Bindable = (Request, bool);
+
+/// What a call copies: the lengths in bytes of the slices that go up, and of those that come down.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Staging<'a> {
+    pub(crate) up: &'a [usize],
+    pub(crate) down: &'a [usize],
+}
 
 struct BoundSort {
     sort: Bindable,
     launches: Arc<Launches>,
-    /// Bytes of the buffers that it is bound to.
+    /// Bytes of the buffers that the sort is bound to.
     bytes: u64,
 }
 
 #[derive(Default)]
 pub(crate) struct Workspace {
     buffers: BTreeMap<Role, Buffer>,
-    /// The one that was used last is the last.
+    /// Bound sorts. The one that was used last is the last.
     launches: Vec<BoundSort>,
     pub(crate) up: Up,
     pub(crate) down: Down,
 }
 
 impl Workspace {
-    /// Bytes on the device, and in memory that both see.
+    /// Bytes on the device, and on the host where the device sees them.
     pub(crate) fn bytes(&self) -> u64 {
         self.buffers.values().map(Buffer::size).sum::<u64>() + self.up.bytes() + self.down.bytes()
     }
 
-    /// Bytes of the buffers that this sort is bound to, if it is bound.
+    /// Bytes of the buffers that this sort is bound to; `None` if it is not bound.
     pub(crate) fn bound_bytes(&self, sort: &Bindable) -> Option<u64> {
         self.launches.iter().find(|bound| bound.sort == *sort).map(|bound| bound.bytes)
     }
 
-    /// Bytes that it will have when each of these buffers has as many as are needed, and staging has `staging`.
-    pub(crate) fn bytes_with(&self, needs: &[(Role, u64)], staging: u64) -> u64 {
-        let more = needs.iter().map(|(role, bytes)| bytes.saturating_sub(self.buffers.get(role).map_or(0, Buffer::size)));
-        self.bytes() + more.sum::<u64>() + staging.saturating_sub(self.up.bytes() + self.down.bytes())
+    /// The most bytes that it has after each of these buffers has grown to what is needed, and `staging` has been copied.
+    pub(crate) fn bytes_with(&self, needs: &[(Role, u64)], staging: Staging<'_>) -> u64 {
+        let size = |role| self.buffers.get(&role).map_or(0, Buffer::size);
+        let more = needs.iter().map(|&(role, bytes)| allocated_bytes(bytes).saturating_sub(size(role)));
+        let buffers = self.buffers.values().map(Buffer::size).sum::<u64>() + more.sum::<u64>();
+        buffers + self.up.bytes_with(staging.up) + self.down.bytes_with(staging.down)
     }
 
-    /// A buffer that was grown.
+    /// A buffer that has been grown.
     pub(crate) fn buffer(&self, role: Role) -> &Buffer {
         &self.buffers[&role]
     }
 
-    /// A buffer, if it was ever grown.
+    /// A buffer; `None` if it was never grown.
     pub(crate) fn find(&self, role: Role) -> Option<&Buffer> {
         self.buffers.get(&role)
     }
 
-    /// Makes sure that a buffer has `bytes` bytes. What is bound to one that had not is forgotten.
+    /// Makes sure that a buffer has `bytes` bytes. If it has to be replaced, all bound sorts are forgotten.
     pub(crate) fn grow(&mut self, gpu: &Gpu, role: Role, bytes: u64) -> Result<(), Error> {
         if self.buffers.get(&role).is_some_and(|buffer| buffer.size() >= bytes) {
             return Ok(());
         }
-        // The old one is given back first: both may not fit.
+        // The old buffer is dropped first: there may be no memory for both.
         self.buffers.remove(&role);
         self.launches.clear();
-        // In memory of the host, its data goes there without a detour.
+        // If the device works in the host's memory, the host fills these buffers directly.
         let is_filled = gpu.is_shared && matches!(role, Role::Keys | Role::Values | Role::Bounds | Role::Begins | Role::Ends);
         let usage = if is_filled { STORAGE | BufferUsages::MAP_WRITE } else { STORAGE };
         let buffer = gpu.buffer(&format!("polysort {role:?}"), bytes, usage)?;
@@ -76,7 +85,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// The launches of a sort, bound to buffers that are large enough.
+    /// Returns the launches of a sort, bound to buffers that are large enough.
     pub(crate) fn launches(&mut self, gpu: &Arc<Gpu>, sort: Bindable) -> Result<Arc<Launches>, Error> {
         if let Some(at) = self.launches.iter().position(|bound| bound.sort == sort) {
             self.launches[at..].rotate_left(1);
@@ -98,21 +107,21 @@ impl Workspace {
     }
 
     /// Binds a sort of the caller's buffers, which `given` gives, with scratch of this workspace.
-    pub(crate) fn bind<'a>(
-        &'a mut self,
+    pub(crate) fn bind<'b>(
+        &mut self,
         gpu: &Arc<Gpu>,
-        plan: SortPlan,
+        plan: &SortPlan,
         native: bool,
-        given: impl Fn(Role) -> Option<&'a Buffer>,
+        given: impl Fn(Role) -> Option<&'b Buffer>,
     ) -> Result<Launches, Error> {
         for &(role, bytes) in &plan.scratch {
             self.grow(gpu, role, bytes)?;
         }
-        Launches::new(gpu, plan, native, None, &|role| Part::from(given(role).unwrap_or_else(|| self.buffer(role))))
+        Launches::new(gpu, plan.clone(), native, None, &|role| Part::from(given(role).unwrap_or_else(|| self.buffer(role))))
     }
 }
 
-/// The buffers that a sort of the host's data needs, with the bytes of each.
+/// Returns the buffers that a sort of the host's data needs, with the bytes of each.
 pub(crate) fn needs(plan: &SortPlan) -> Vec<(Role, u64)> {
     let callers = [Role::Keys, Role::Values, Role::Bounds, Role::Begins, Role::Ends];
     let is_bound = |role: &Role| plan.all_commands().any(|command| command.bindings.contains(role));

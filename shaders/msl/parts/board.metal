@@ -1,6 +1,7 @@
-// The board: threadgroup memory that a tile is worked on. Counts first, then a slice of its keys in their new order, then of its values.
+// `board` is the threadgroup memory in which a tile is sorted. It holds, one after the other: the histograms of the
+// simdgroups, a slice of the tile's keys in their new order, and the values of that slice.
 //
-// Keys and values lie word by word: the first words of all of them, then the second ones.
+// Keys and values are stored word by word: word `w` of element `i` is board[w * SLICE + i].
 
 inline void put_key(threadgroup atomic_uint* place, Key key) {
 #pragma unroll

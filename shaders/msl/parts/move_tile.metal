@@ -1,18 +1,19 @@
-// Moves a ranked tile to its places in the output: through the board, where it takes its new order, so that neighbours are written together.
-// It goes in slices, since threadgroup memory is what limits how many groups a device works on at a time.
+// Writes a ranked tile to its places in the output. The keys take their new order in `board`, so that neighboring
+// threads write neighboring words. The tile is written in slices: the less threadgroup memory a threadgroup takes, the
+// more of them run at a time.
 
-// A pass over a chain of tiles, of which all but the last are whole.
+// A pass over a chain of tiles. All tiles but the last must be full.
 struct Chain {
-    // The first tile.
+    // The number of the chain's first tile.
     uint first_tile;
-    // Its keys, and where those of it and of what lies before go.
+    // Where the keys and values of the chain start in the source and in the output.
     const device Key* keys_from;
     device Key* keys_to;
 #if VALUES
     const device Value* values_from;
     device Value* values_to;
 #if INDEXED
-    // Whether the positions of the keys are their values, so that none are read.
+    // Whether the values are the positions of the keys: the pass then reads none.
     bool is_first;
 #endif
 #endif
@@ -21,14 +22,16 @@ struct Chain {
 // The threadgroup memory of a pass.
 struct Shared {
     threadgroup atomic_uint* board;
-    // Where each digit's keys go, less their position in the tile; counts of another tile before that.
+    // For each digit: where its keys go in the output, minus their start in the tile's new order. sweep() counts
+    // another tile here before.
     threadgroup atomic_uint* offsets;
     threadgroup uint* sums;
-    // The last tile that somebody waits for in vain, counted from 1.
+    // The last tile that a thread has waited for in vain, counted from 1; 0 if there is none.
     threadgroup atomic_uint* missing;
 };
 
-// Puts the keys of the slice that starts at `slice_first` on the board, `items` being the places of the tile's keys in it.
+// Puts the keys of the slice that starts at `slice_first` into `board`. `items` are the indices of the thread's keys in
+// the tile's new order.
 inline void put_keys(
     const thread Thread& me,
     const thread Key* own,
@@ -45,8 +48,8 @@ inline void put_keys(
     }
 }
 
-// Writes the keys of a tile of which the first slice is on the board, and the values of the same tile, which starts at `first`, once the
-// offsets hold. `present` of them are there.
+// Writes the keys of a tile, and their values. The first slice of the keys is in `board`, and the offsets are set. The
+// values start at index `first` of the chain; `present` keys of the tile exist.
 inline void move_tile(
     const thread Thread& me,
     const thread Key* own,
@@ -75,7 +78,7 @@ inline void move_tile(
             put_keys(me, own, items, slice_first, present, board);
             threadgroup_barrier(mem_flags::mem_threadgroup);
         }
-        // Those of the slice that are there.
+        // The keys of this slice that exist.
         const uint here = min(present - min(present, slice_first), SLICE);
 #if VALUES
         uint places[SLICE_KEYS];

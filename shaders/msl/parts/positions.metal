@@ -1,6 +1,7 @@
-// The positions of the keys of a tile, and their sort by the keys, which stay where they are.
+// Sorts positions of keys by these keys. The keys stay where they are.
 
-// Sorts the first `present` positions by their keys, digit by digit. What was written to them before is visible already.
+// Sorts the first `present` positions by their keys, digit by digit, stably. A barrier must have made them visible to
+// all threads.
 inline void sort_positions(
     const thread Thread& me,
     const device Key* keys_from,

@@ -1,8 +1,7 @@
-// Ranks the keys of a tile by one digit, stably, with ballots: warp-level multi-split (Ashkiani et al., "GPU Multisplit", PPoPP 2016).
-//
-// The board counts each simdgroup's digits in a row of its own.
+// Ranks the keys of a tile by one digit, stably, with ballots: warp-level multi-split (Ashkiani et al., "GPU
+// Multisplit", PPoPP 2016). Each simdgroup counts digits in a histogram of its own, a row of `board`.
 
-// Counts the digits of the items held below `present` on the board, and sums them up.
+// Counts the digits of the items below `present` in `board`, and sums up the counts.
 inline void count_tile(
     const thread Thread& me,
     const thread uint* items,
@@ -25,7 +24,7 @@ inline void count_tile(
     sum_up_rows(me, board, sums, ranked);
 }
 
-// The place of this lane's key: the next of its digit's in the row, which moves on.
+// Returns where this lane's key goes in the tile's new order, and advances the row's start of its digit.
 inline uint place_in_row(const thread Thread& me, uint digit, bool present, threadgroup atomic_uint* row) {
     uint peers = ballot(present);
 #pragma unroll
@@ -40,12 +39,12 @@ inline uint place_in_row(const thread Thread& me, uint digit, bool present, thre
         place = add_to_count(row, digit, popcount(peers));
     }
     place = simd_shuffle(place, static_cast<ushort>(present ? ctz(peers) : me.lane));
-    // The next step's places come after this one's.
+    // The lanes finish this item before any lane starts with the next one.
     simdgroup_barrier(mem_flags::mem_threadgroup);
     return place + before;
 }
 
-// Replaces the digit of each item below `present` by the item's position in the tile in order of the digits.
+// Replaces the digit of each item below `present` by the item's index in the tile's new order.
 inline void rank_tile(
     const thread Thread& me,
     thread uint* items,

@@ -1,11 +1,11 @@
-// The rows in which simdgroups count digits, on the board: a word for each count.
+// The rows of `board`: a histogram for each simdgroup, with a word for each digit.
 
 #define ROW RADIX
 #define ROW_SUMS ROWS
 
-// Where a digit's keys of the tile are.
+// The counts of a tile.
 struct Ranked {
-    // Of each digit that this thread owns: keys of it in the tile, and of those below it.
+    // For each digit that this thread owns: how many keys of the tile have it, and how many have a smaller one.
     uint totals[DIGITS];
     uint starts[DIGITS];
 };
@@ -18,12 +18,12 @@ inline uint owned_digit(const thread Thread& me, uint i) {
     return me.index * DIGITS + i;
 }
 
-// Gives what the count was before.
+// Adds to a count, and returns what it was before.
 inline uint add_to_count(threadgroup atomic_uint* row, uint digit, uint more) {
     return atomic_fetch_add_explicit(row + digit, more, memory_order_relaxed);
 }
 
-// A thread sums up its digits over the rows, the group over the digits.
+// Each thread sums up its digits over the rows. The threadgroup then sums up these sums over the digits.
 inline void sum_up_rows(
     const thread Thread& me,
     const threadgroup atomic_uint* board,
@@ -52,7 +52,7 @@ inline void sum_up_rows(
     }
 }
 
-// Replaces the counts by where each row's keys of each digit go in the tile.
+// Replaces each count by where that row's keys of that digit start in the tile's new order.
 inline void place_rows(const thread Thread& me, const thread Ranked& ranked, threadgroup atomic_uint* board) {
     if (owns_digits(me)) {
 #pragma unroll

@@ -1,17 +1,18 @@
-// What every kernel knows of a search.
+// What a vector search is: the uniform of its kernels.
 
 struct Search {
     uint queries;
-    // Numbers of a vector.
+    // Numbers per vector.
     uint dimension;
     uint candidates;
     uint entries;
-    // Slots of all pages, of this one, and before it.
+    // The slots of all pages, the slots of the page that is bound, and the slots of the pages before it.
     uint capacity;
     uint page_slots;
     uint page_first;
-    // From one vector of the page to the next, in parts: four numbers, if the dimension is a multiple of that, or one.
+    // The distance from one vector of the page to the next, in parts. A part is four numbers if the dimension is a
+    // multiple of four, else one.
     uint stride;
-    // How many candidates are selected in all, places that stay empty included.
+    // The number of results of all queries, empty ones included.
     uint selected;
 };

@@ -1,4 +1,4 @@
-// What the kernels share: the sort, its keys and values, and the schedule.
+// What a sort is: the uniform of its kernels, their keys and values, and the schedule.
 
 // A small number that the host chose when it recorded the launch.
 struct Number {
@@ -6,20 +6,21 @@ struct Number {
 };
 
 struct Sort {
-    // Per word of the key, least significant first: what to flip, and what to flip besides if the sign is set.
+    // XOR masks for each word of a key, least significant first. `clear` always applies; `flip` also applies if the
+    // sign bit is set.
     uint4 clear;
     uint4 flip;
-    // The bits of each word that are sorted by.
+    // The bits of each word that the order goes by.
     uint4 window;
-    // Per digit: word, shift, mask, whether keys that agree in all digits are the same.
+    // For each digit: its word, its shift, its mask, and 1 if keys that agree in all digits are identical, else 0.
     uint4 digits[MAX_DIGITS];
     uint digit_count;
-    // The most keys that the buffers hold.
+    // The largest number of keys that the buffers hold.
     uint max;
-    // Where the number of keys lies in the count buffer.
+    // The index of the word of `count` with the number of keys.
     uint count_index;
-    // Where the data starts in its binding, in elements: keys of 8 or 16 bits, those that the first pass reads, those that an even
-    // number of passes leaves, values.
+    // The first elements in their bindings, in elements: of packed keys of 8 or 16 bits, of the keys that the first
+    // pass reads, and of the keys and values that an even number of passes leaves.
     uint packed_first;
     uint keys_source;
     uint keys_home;
@@ -29,7 +30,7 @@ struct Sort {
     uint4 blocked;
 };
 
-// A key of KEY_WORDS words of 32 bits. A key of 8 or 16 bits is the top of one word.
+// A key is KEY_WORDS words of 32 bits, least significant first. A key of 8 or 16 bits is the top bits of one word.
 #if KEY_1
 typedef uint Key;
 
@@ -77,7 +78,7 @@ inline Key with_word(Key key, uint word, uint value) {
 }
 #endif
 
-// A value of VALUE_WORDS words of 32 bits.
+// A value is VALUE_WORDS words of 32 bits.
 #if VALUE_1
 typedef uint Value;
 #endif
@@ -107,7 +108,7 @@ inline void store_shared(threadgroup atomic_uint* word, uint value) {
     atomic_store_explicit(word, value, memory_order_relaxed);
 }
 
-// The ordered bits of one word of a key.
+// Returns one word of a key with the masks applied. Such words compare as unsigned numbers in the key's order.
 inline uint ordered_word(Key key, uint word, constant Sort& sort) {
     const uint sign = 0u - (top_word(key) >> 31u);
     return key_word(key, word) ^ sort.clear[word] ^ (sort.flip[word] & sign);
@@ -132,7 +133,9 @@ inline uint digit_of(Key key, const thread Digit& digit) {
     return ((key_word(key, digit.word) ^ digit.clear ^ (digit.flip & sign)) >> digit.shift) & digit.mask;
 }
 
-// The number of keys of this call: recorded as three digits of ten bits, or read from the caller's buffer.
+// Returns the number of keys, or of segments, of this call. The host records it as three digits of ten bits. If the
+// highest of them is COUNT_ON_DEVICE, the number is in the caller's buffer `count`; it is then limited to what the
+// sort's buffers hold.
 inline uint called_count(uint low, uint middle, uint high, const device uint* count, constant Sort& sort) {
     if (high == COUNT_ON_DEVICE) {
         return min(count[sort.count_index], sort.max);
@@ -140,12 +143,13 @@ inline uint called_count(uint low, uint middle, uint high, const device uint* co
     return low | (middle << COUNT_DIGIT_BITS) | (high << (2u * COUNT_DIGIT_BITS));
 }
 
-// The schedule: how many passes there are. Digits that all keys share are left out, and all of them if the keys are in order already.
+// Returns how many passes are scheduled. Digits that all keys share need no pass, and keys that are already in order
+// need none at all.
 inline uint passes(const device atomic_uint* state) {
     return popcount(load(state + STATE_VARIES)) * min(load(state + STATE_DESCENTS), 1u);
 }
 
-// The index of the digit that pass `slot` sorts by: the `slot`-th set bit of VARIES. There is one.
+// Returns the index of the digit that pass `slot` sorts by: of the `slot`-th set bit of VARIES, which must exist.
 inline uint scheduled(uint slot, const device atomic_uint* state) {
     uint digits = load(state + STATE_VARIES);
     for (uint i = 0u; i < slot; i++) {
@@ -155,14 +159,14 @@ inline uint scheduled(uint slot, const device atomic_uint* state) {
 }
 #if BUCKETS
 
-// The index of the most significant digit in which keys differ: that of the first pass, if it partitions. There is one.
+// Returns the index of the most significant digit in which keys differ. A pass that partitions sorts by it.
 inline uint top_scheduled(const device atomic_uint* state) {
     return 31u - clz(load(state + STATE_VARIES));
 }
 #endif
 
 #if PACKED
-// A key of the source, where keys of 8 or 16 bits lie packed in words.
+// Returns a key of the source. Keys of 8 or 16 bits are packed there, several in a word.
 inline Key source_key(const device uint* keys_from, uint index, constant Sort& sort) {
     const uint at = sort.packed_first + index;
     return (keys_from[at / KEYS_PER_WORD] >> (at % KEYS_PER_WORD * KEY_BITS)) << (32u - KEY_BITS);

@@ -1,5 +1,6 @@
-// Sorts the keys that a group holds, with their positions if values move as well, by one digit, stably: through the board, word by word.
-// Those from `present` on are absent, and stay where they are.
+// Sorts the keys that a threadgroup holds in registers by one digit, stably. If values move, the keys' positions move
+// with them. The new order goes through `board`, one word of all keys at a time. Items from `present` on stay where
+// they are.
 inline void sort_by_digit(
     const thread Thread& me,
     thread Key* keys,

@@ -1,8 +1,9 @@
-// Prefix sums over the threads of a group.
+// Prefix sums over the threads of a threadgroup.
 
 #define SIMDGROUPS (GROUP / 32u)
 
-// The sum of the values of the threads before this one, and of all. A barrier must follow before the next call.
+// Returns the sum of the values of the threads before this one, and the sum of all. The caller needs a barrier before
+// the next call.
 inline uint2 sums_before(uint simdgroup, uint lane, uint value, threadgroup uint* sums) {
     const uint before_lane = simd_prefix_exclusive_sum(value);
     if (lane == 31u) {

@@ -1,21 +1,32 @@
-// Moves a tile of keys by one digit, in one read and one write, to where the keys of all earlier tiles of a chain leave off.
+// Moves a tile of keys by one digit, with one read and one write of each key.
 //
-// A tile counts its digits, publishes the counts, and looks back over the counts of earlier tiles for where its keys go: decoupled look-back
-// (Merrill and Garland, 2016) in a radix sort (Adinets and Merrill, "Onesweep", 2022). A status word holds a count and a flag: empty, the
-// count of a tile, or of all tiles of the chain up to it. It only ever grows, by an atomic maximum, so it does not matter who publishes it, or
-// how often. Apple's GPUs do not promise that other groups make progress: who waits too long for a tile counts it itself, from the source, and
-// publishes that.
+// A chain is the tiles that are sorted together: all tiles, or those of one bucket. Each tile of a chain puts its keys
+// behind those of the tiles before it. A tile counts its digits, publishes the counts, and looks back over the counts
+// of earlier tiles to find where its keys go: decoupled look-back (Merrill and Garland, 2016) in a radix sort (Adinets
+// and Merrill, "Onesweep", 2022).
+//
+// `status` has a word for each tile and digit. Its two top bits are a flag, the rest is a count:
+//
+//   0           nothing is published yet
+//   AGGREGATE   how many keys of the tile have the digit
+//   INCLUSIVE   how many keys of the tile and of all earlier tiles of the chain have it
+//
+// During a pass, a word only changes by an atomic maximum, and never becomes smaller. So it does not matter which
+// threadgroup publishes it, or how often.
+//
+// Apple's GPUs do not promise that another threadgroup makes progress. A threadgroup that has waited too long for a
+// tile therefore counts that tile itself, from the source, and publishes the counts.
 
 #define AGGREGATE (1u << 30u)
 #define INCLUSIVE (2u << 30u)
 #define COUNT (AGGREGATE - 1u)
 
-// What the tiles of a pass tell each other.
+// What the tiles of a pass share in device memory.
 struct Tiles {
     device atomic_uint* status;
-    // That of the next pass, which this one clears.
+    // The status words of the next pass. This pass clears them.
     device uint* status_next;
-    // For each digit, how many keys of the chain have a smaller one.
+    // For each digit: how many keys of the chain have a smaller one.
     const device atomic_uint* smaller;
     // How many tiles were counted on behalf of others.
     device atomic_uint* recounts;
@@ -26,11 +37,12 @@ inline void publish(device atomic_uint* status, uint tile, uint digit, uint word
 }
 #if WIDE
 
-// Digits that are looked back for at a time.
+// The digits that a thread looks back for at a time.
 #define TOGETHER LOOK_DIGITS
 
-// Looks back for some of the thread's digits, from number `i` on, whose tiles up to `before` are left: adds the keys of those that it sees to
-// `earlier`. One word of each digit at once: a thread owns enough of them.
+// Looks back for TOGETHER digits of the thread, from number `i` on. Adds the keys of the tiles that it sees to
+// `earlier`, and lowers `before`, the end of the tiles that it has not seen. It reads one word for each digit at a
+// time: a thread owns enough digits.
 inline void look_back(
     const thread Thread& me,
     const device atomic_uint* status,
@@ -62,10 +74,11 @@ inline void look_back(
 }
 #else
 
-// Digits that are looked back for at a time.
+// The digits that a thread looks back for at a time.
 #define TOGETHER 1u
 
-// Looks back for the thread's digit of number `i`, whose tiles up to `before` are left: adds the keys of those that it sees to `earlier`.
+// Looks back for digit number `i` of the thread. Adds the keys of the tiles that it sees to `earlier`, and lowers
+// `before`, the end of the tiles that it has not seen.
 inline void look_back(
     const thread Thread& me,
     const device atomic_uint* status,
@@ -78,12 +91,13 @@ inline void look_back(
     uint sum = earlier[i];
     uint spins = 0u;
     while (left > first_tile && spins < SPIN_LIMIT) {
-        // Whoever waits looks at one word alone.
+        // While it waits, the thread reads one word alone.
         if (spins > 0u && load(column + (left - 1u) * RADIX) < AGGREGATE) {
             spins += 1u;
             continue;
         }
-        // Some at once: the reads do not wait for each other. Before the first tile there is nothing.
+        // Else the thread reads several words: the reads do not wait for each other. Before the first tile of the
+        // chain, the sum is 0.
         uint words[LOOK];
 #pragma unroll
         for (uint w = 0u; w < LOOK; w++) {
@@ -105,7 +119,7 @@ inline void look_back(
 }
 #endif
 
-// Moves the tile's keys, of which `present` are there, stably.
+// Moves the tile's keys, of which there are `present`, stably.
 inline void sweep(
     const thread Thread& me,
     uint tile,
@@ -127,7 +141,7 @@ inline void sweep(
     uint items[KEYS];
 #pragma unroll
     for (uint item = 0u; item < KEYS; item++) {
-        // The last key stands for those that are not there: no load waits for a branch.
+        // Items past the last key repeat that key: no load waits for a branch.
         own[item] = chain.keys_from[first + min(item_index(me, item), present - 1u)];
     }
 #pragma unroll
@@ -145,7 +159,8 @@ inline void sweep(
     rank_tile(me, items, present, ranked, shared.board);
     put_keys(me, own, items, 0u, present, shared.board);
 
-    // How many keys of each of the thread's digits lie in earlier tiles, the end of those that have not been seen, and where its keys go.
+    // For each of the thread's digits: its keys in earlier tiles, the end of the tiles that the thread has not seen,
+    // and where the tile's keys go.
     uint earlier[DIGITS];
     uint before[DIGITS];
     uint places[DIGITS];
@@ -179,7 +194,7 @@ inline void sweep(
         if (stuck == 0u) {
             break;
         }
-        // Counts that tile, a whole one, and publishes its counts.
+        // Counts that tile, which must be full, and publishes its counts.
         for (uint i = me.index; i < RADIX; i += GROUP) {
             store_shared(shared.offsets + i, 0u);
         }

@@ -1,18 +1,18 @@
-// The threads of a group: simdgroups of 32 lanes.
+// The threads of a threadgroup, in simdgroups of 32 lanes.
 
 #define LANES 32u
 
-// Which thread this is.
+// The numbers of this thread, of its simdgroup, and of its lane.
 struct Thread {
     uint index;
     uint simdgroup;
     uint lane;
-    // How many items it holds, as all do: at most KEYS.
+    // How many items each thread holds: at most KEYS.
     uint held;
 };
 
-// The position in the tile of a thread's item: a simdgroup owns a stretch of 32 times as many keys as each thread holds, and takes them lane
-// by lane, so that the order of (simdgroup, item, lane) is the order of the tile.
+// Returns the index in the tile of a thread's item. A simdgroup owns a chunk of `held` * 32 keys: its lanes take 32
+// neighboring keys for each of their items. So the order of (simdgroup, item, lane) is the order of the tile.
 inline uint item_index(const thread Thread& me, uint item) {
     return (me.simdgroup * me.held + item) * LANES + me.lane;
 }

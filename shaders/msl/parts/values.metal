@@ -1,12 +1,13 @@
-// The values of keys of 8 or 16 bits, and where the state has how many keys there are of each: first the numbers of keys in blocks of values,
-// then those of values, of which those of a block follow each other.
+// Counts of whole keys of 8 or 16 bits, in `state`: VALUE_BLOCK words for the numbers of keys in blocks of VALUE_BLOCK
+// values, then a word for each value, in the sort's order.
 
 #define BLOCKS (RADIX / VALUE_BLOCK)
 #define VALUE_MASK (RADIX - 1u)
 #define STATE_BLOCKS STATE_HISTOGRAM
 #define STATE_VALUES (STATE_HISTOGRAM + VALUE_BLOCK)
 
-// The bits between a key, as it lies, and its place in the order of all that there can be: the masks agree in the sign.
+// Returns a key's index in the order of all possible keys, or the key with this index: both apply the same masks.
+// `sign` is the key's sign bit.
 inline uint toggled(uint value, constant Sort& sort, uint sign) {
     return value ^ ((sort.clear.x ^ (sort.flip.x & (0u - sign))) >> (32u - KEY_BITS));
 }

@@ -1,16 +1,18 @@
-// The rows in which simdgroups count wide digits, on the board: two counts share a word, of digits that lie a half of RADIX apart. No count and
-// no place in the tile exceeds 16 bits, so that words are added up as they are, and nothing is carried from the lower half to the upper one.
+// The rows of `board` for wide digits: a histogram for each simdgroup. Two counts share a word: those of digits `d` and
+// `d + RADIX / 2`. No count and no index in the tile exceeds 16 bits, so that words can be added: nothing carries from
+// the lower half to the upper one.
 
 #define ROW (RADIX / 2u)
 #define HALF 0xffffu
 
-// Words of a row that a thread owns: every GROUP-th, so that neighbours work on neighbouring digits.
+// The words of a row that a thread owns: every GROUP-th, so that neighboring threads access neighboring words.
 #define WORDS (ROW / GROUP)
 #define ROW_SUMS (ROWS * WORDS)
 
-// Where a digit's keys of the tile are.
+// The counts of a tile.
 struct Ranked {
-    // Of each digit that this thread owns: keys of it in the tile, and of those below it. First those of the lower halves.
+    // For each digit that this thread owns: how many keys of the tile have it, and how many have a smaller one. The
+    // digits of the lower halves come first.
     uint totals[DIGITS];
     uint starts[DIGITS];
 };
@@ -23,13 +25,13 @@ inline uint owned_digit(const thread Thread& me, uint i) {
     return i * GROUP + me.index;
 }
 
-// Gives what the count was before. Another lane may add to the other half at the same time.
+// Adds to a count, and returns what it was before. Another lane may add to the other half at the same time.
 inline uint add_to_count(threadgroup atomic_uint* row, uint digit, uint more) {
     const uint shift = 16u * (digit / ROW);
     return (atomic_fetch_add_explicit(row + digit % ROW, more << shift, memory_order_relaxed) >> shift) & HALF;
 }
 
-// A thread sums up its words over the rows, the group over the words.
+// Each thread sums up its words over the rows. The threadgroup then sums up these sums over the words.
 inline void sum_up_rows(
     const thread Thread& me,
     const threadgroup atomic_uint* board,
@@ -62,7 +64,7 @@ inline void sum_up_rows(
             sum += row_sum;
         }
     }
-    // The keys of the upper halves come after all those of the lower ones.
+    // The keys of the upper halves come after all keys of the lower halves.
     const uint lower = sum & HALF;
 #pragma unroll
     for (uint i = 0u; i < WORDS; i++) {
@@ -73,7 +75,7 @@ inline void sum_up_rows(
     }
 }
 
-// Replaces the counts by where each row's keys of each digit go in the tile.
+// Replaces each count by where that row's keys of that digit start in the tile's new order.
 inline void place_rows(const thread Thread& me, const thread Ranked& ranked, threadgroup atomic_uint* board) {
 #pragma unroll
     for (uint i = 0u; i < WORDS; i++) {

@@ -1,4 +1,4 @@
-//! The command list of a plan: what an executor launches, in order.
+//! The commands of a plan: the launches that an executor makes, in order.
 
 use super::shape::{Kernel, Shapes, Variant};
 use super::tuning::{COPY_GROUPS, COPY_TILE, COUNT_TEAMS, PASS_GROUPS, team_keys};
@@ -8,72 +8,73 @@ use polysort_core::Error;
 /// Words of the state before the histogram.
 pub const STATE_HEADER: u32 = 32;
 
-/// Words of the state of a sort by digits of so many bits: the histogram has a row for each that a key can have.
+/// Returns the words of the state of a sort with digits of `radix_bits` bits. The histogram has a row for each digit
+/// that a key can have.
 pub const fn state_words(radix_bits: u32) -> u32 {
     let words = match radix_bits {
         RADIX_BITS => MAX_DIGITS << RADIX_BITS,
         WIDE_RADIX_BITS => MAX_WIDE_DIGITS << WIDE_RADIX_BITS,
-        // Whole keys are counted: their blocks, and their values.
+        // Counting sort: a word for each block of values, and one for each value.
         bits => VALUE_BLOCK + (1 << bits),
     };
     STATE_HEADER + words
 }
 
-/// Values whose counts are added up together, where whole keys are counted, and how many such blocks there are at most.
+/// The values of a block: a counting sort adds up the counts of a block together. Also the largest number of blocks.
 pub const VALUE_BLOCK: u32 = 256;
 
-/// The most wide digits of a key: three of each of two words.
+/// The most wide digits of a key: three in each of two words.
 const MAX_WIDE_DIGITS: u32 = 2 * 32_u32.div_ceil(WIDE_RADIX_BITS);
 
-/// Added to the number of a level of a selection that is the last.
+/// What the last level of a selection adds to its number.
 pub const LAST_LEVEL: u32 = 512;
 
-/// A buffer, by what it is for.
+/// A buffer, by its purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Buffer {
-    /// The table of numbers, as a uniform at the dynamic offset of the next of the command's numbers.
+    /// The table of numbers: a uniform, at the dynamic offset of the command's next number.
     Number,
-    /// What the sort is, as a uniform.
+    /// What the sort is: a uniform, [`abi::Sort`](crate::abi::Sort).
     Sort,
-    /// Where the number of keys lies, if it is on the device; else anything that can be read.
+    /// The buffer with the number of keys, if that lies on the device; else any readable buffer.
     Count,
-    /// Count, schedule, tickets and histogram of the sort.
+    /// The state of the sort: number of keys, schedule, tickets and histogram.
     State,
-    /// Counts of tiles, in passes of even number.
+    /// Status words of the tiles, in even passes.
     Status,
-    /// Counts of tiles, in passes of odd number.
+    /// Status words of the tiles, in odd passes.
     StatusOdd,
-    /// What is known of buckets, their tiles and batches: a [`BucketTable`](super::BucketTable).
+    /// The table of buckets, tiles and batches: a [`BucketTable`](super::BucketTable).
     Buckets,
     /// The caller's keys.
     Keys,
-    /// Keys after an odd number of passes.
+    /// The keys after an odd number of passes.
     Scratch,
-    /// Keys after an even number of passes, where these are not the caller's.
+    /// The keys after an even number of passes, if these do not stay in the caller's buffer.
     Spare,
-    /// The caller's values, or where the indices go.
+    /// The caller's values, or the result of an argsort or a selection.
     Values,
-    /// Values after an odd number of passes.
+    /// The values after an odd number of passes.
     ValuesScratch,
-    /// Values after an even number of passes, where these are not the caller's.
+    /// The values after an even number of passes, if these do not stay in the caller's buffer.
     ValuesSpare,
-    /// Begin and end of each segment that is selected from.
+    /// Begin and end of each segment to select from.
     Bounds,
-    /// Where each segment begins that is sorted by itself.
+    /// The begin of each segment to sort.
     Begins,
-    /// Where each ends.
+    /// The end of each segment to sort.
     Ends,
-    /// The segments of each class: [`SegmentLists`](super::SegmentLists).
+    /// The lists of the segments of each class: [`SegmentLists`](super::SegmentLists).
     Lists,
-    /// The keys that all groups together selected.
+    /// The keys that all workgroups together selected.
     Picked,
-    /// How many these are.
+    /// The number of these keys.
     PickedCount,
-    /// What a level of even number selected.
+    /// The positions that a level of even number selected.
     Candidates,
-    /// What a level of odd number selected.
+    /// The positions that a level of odd number selected.
     CandidatesOdd,
-    /// What a search for vectors is, as a uniform.
+    /// What a vector search is: a uniform, [`abi::Search`](crate::abi::Search).
     Search,
     /// The queries.
     Queries,
@@ -81,7 +82,7 @@ pub enum Buffer {
     Vectors,
     /// The slot of each entry.
     Entries,
-    /// The entries that are candidates.
+    /// The entry of each candidate.
     Listed,
     /// Where the candidates of each query begin, and end.
     Offsets,
@@ -89,61 +90,62 @@ pub enum Buffer {
     Distances,
     /// The slot of each candidate.
     Slots,
-    /// How many candidates are not there.
+    /// The number of candidates without an entry or a slot.
     Faults,
-    /// Where the nearest candidates of each query are among all.
+    /// The positions of the nearest candidates of each query, among all candidates.
     Positions,
-    /// Their distances.
+    /// The distances of the nearest candidates.
     NearDistances,
-    /// Their slots.
+    /// The slots of the nearest candidates.
     NearSlots,
 }
 
-/// A number that a command is given.
+/// A number that a command passes to its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Number {
-    /// This one.
+    /// This number.
     Is(u32),
-    /// A digit of ten bits of the number of keys, 0 the lowest; of a count on the device, the highest one says so.
+    /// A digit of ten bits of the number of keys, 0 the lowest. If that number lies on the device, the highest digit
+    /// says so.
     CountDigit(u32),
 }
 
-/// When a copy is due.
+/// When a copy is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum When {
     /// After an odd number of passes.
     Odd = 0,
-    /// After an even one, none included.
+    /// After an even number of passes, or none.
     Even = 1,
-    /// In any case.
+    /// Always.
     Always = 2,
 }
 
-/// How many groups a command launches.
+/// How many workgroups a command launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Groups {
-    /// So many.
+    /// This many.
     Fixed(u32),
-    /// One for each `of` units, rounded up, if a key has `units`.
+    /// One for every `of` units, rounded up. A key has `units` of them.
     Each {
         /// Units of a key.
         units: u32,
-        /// Units of a group.
+        /// Units of a workgroup.
         of: u32,
     },
-    /// A team for each `of` keys, rounded up, but no more than `most`: they take work until there is none left.
+    /// A team for every `of` keys, rounded up, but at most `most` teams: they take work until none is left.
     AtMost {
-        /// Teams, at most.
+        /// The largest number of teams.
         most: u32,
-        /// Keys of a team's work.
+        /// Keys of a team.
         of: u32,
-        /// Groups of a team.
+        /// Workgroups of a team.
         team: u32,
     },
 }
 
 impl Groups {
-    /// The number of groups for `count` keys.
+    /// Returns the number of workgroups for `count` keys.
     pub fn for_keys(self, count: u64) -> u64 {
         match self {
             Groups::Fixed(groups) => groups.into(),
@@ -152,10 +154,10 @@ impl Groups {
         }
     }
 
-    /// The groups for `count` keys, in the two dimensions of a launch.
+    /// Returns the workgroups for `count` keys, as the two dimensions of a launch.
     ///
     /// # Errors
-    /// [`Error::TooLong`] if they are more than `max_groups` in each dimension.
+    /// [`Error::TooLong`] if a dimension would have more than `max_groups`.
     pub fn grid(self, count: u64, max_groups: u32) -> Result<(u32, u32), Error> {
         let groups = self.for_keys(count);
         let rows = groups.div_ceil(max_groups.into()).max(1);
@@ -173,16 +175,16 @@ impl Groups {
     }
 }
 
-/// One launch.
+/// A launch of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     /// The kernel.
     pub variant: Variant,
-    /// What is bound, in the order of the bindings from 0 on.
+    /// The buffers, in the order of the bindings from 0 on.
     pub bindings: Vec<Buffer>,
-    /// The numbers, in the order of the bindings that are [`Buffer::Number`].
+    /// The numbers, in the order of the [`Buffer::Number`] bindings.
     pub numbers: Vec<Number>,
-    /// The groups.
+    /// The number of workgroups.
     pub groups: Groups,
 }
 
@@ -244,15 +246,15 @@ impl core::fmt::Display for SortPlan {
     }
 }
 
-/// What a builder returns: commands, and the scratch that they need.
+/// What a builder returns: the commands, and the scratch buffers that they need.
 type Built = (Vec<Command>, Vec<(Buffer, u64)>);
 
-/// Puts the commands of a plan together.
+/// Collects the commands of a plan.
 pub(super) struct Builder<'a> {
     pub(super) plan: &'a SortPlan,
     pub(super) shapes: &'a Shapes,
     commands: Vec<Command>,
-    /// Where the first pass reads keys, and where they are after an even number of passes.
+    /// Where the first pass reads keys, and where keys and values are after an even number of passes.
     source: Buffer,
     pub(super) home: Buffer,
     pub(super) values_home: Buffer,
@@ -267,7 +269,7 @@ impl<'a> Builder<'a> {
         Self { plan, shapes, commands: vec![], source, home, values_home }
     }
 
-    /// The commands of a sort of any length.
+    /// Adds the commands of a sort of any length.
     pub(super) fn long(&mut self) {
         let plan = self.plan;
         let indexed = plan.request.payload == Payload::Indices;
@@ -307,7 +309,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The commands of a sort that fits one tile.
+    /// Returns the commands of a sort that fits one tile.
     pub(super) fn short(mut self) -> Vec<Command> {
         let (plan, single) = (self.plan, self.shapes.single);
         let moves = plan.keys_move() || plan.values_move();
@@ -321,7 +323,7 @@ impl<'a> Builder<'a> {
             bindings.push(self.values_home);
         }
         self.push(single, bindings, COUNT_DIGITS, Groups::Fixed(1));
-        // An argsort leaves keys as they are, and writes its indices where they belong.
+        // An argsort only reads the keys, and writes the indices to the caller's buffer.
         if plan.request.payload != Payload::Indices {
             if plan.keys_move() {
                 self.copy(When::Always, plan.request.key_words(), (Buffer::Spare, 0), (Buffer::Keys, plan.request.keys.first));
@@ -334,7 +336,7 @@ impl<'a> Builder<'a> {
         self.commands
     }
 
-    /// The commands, and the scratch that they need.
+    /// Returns the commands, and the scratch buffers that they need, in bytes.
     pub(super) fn finish(self) -> Built {
         let (request, plan) = (&self.plan.request, self.plan);
         let (keys, values) = (4 * u64::from(request.key_words()), 4 * u64::from(request.payload.words()));
@@ -351,7 +353,7 @@ impl<'a> Builder<'a> {
             Buffer::Picked => keys * request.picked().max(1),
             Buffer::PickedCount => 4,
             Buffer::Candidates | Buffer::CandidatesOdd => 4 * self.candidates(buffer == Buffer::CandidatesOdd),
-            // The caller's, or the device's.
+            // The caller provides the others, or the device has them.
             _ => 0,
         };
         let mut used: Vec<Buffer> = self.commands.iter().flat_map(|command| command.bindings.iter().copied()).collect();
@@ -365,14 +367,14 @@ impl<'a> Builder<'a> {
         self.begin_with(COUNT_DIGITS);
     }
 
-    /// Begins with so many keys.
+    /// Adds the start of a sort with this number of keys.
     pub(super) fn begin_with(&mut self, count: [Number; 3]) {
         let bindings = [Buffer::Number, Buffer::Number, Buffer::Number, Buffer::Sort, Buffer::Count, Buffer::State];
         let begin = Variant { kernel: Kernel::Begin, radix_bits: self.plan.radix_bits, ..self.shapes.plain };
         self.push(begin, bindings, count, Groups::Fixed(1));
     }
 
-    /// Copies what no binding can address as it lies.
+    /// Adds copies of keys or values that lie where no binding can address them as elements.
     pub(super) fn move_in(&mut self) {
         let request = &self.plan.request;
         if self.plan.keys_move() {
@@ -400,7 +402,7 @@ impl<'a> Builder<'a> {
         self.push(scan, [Buffer::Sort, Buffer::State], [], Groups::Fixed(plan.digits.len() as u32));
     }
 
-    /// Counts whole keys, and writes them in order.
+    /// Adds the commands of a counting sort.
     fn count_values(&mut self, shape: Variant) {
         let bindings = [Buffer::Sort, Buffer::State, Buffer::Keys];
         let teams = Groups::AtMost { most: COUNT_TEAMS, of: team_keys(self.plan.request.max), team: shape.spans() };
@@ -411,12 +413,12 @@ impl<'a> Builder<'a> {
         self.push(fill, bindings, [], self.words_of_keys());
     }
 
-    /// The status words that a pass uses, and those that it clears for the next.
+    /// Returns the status words that a pass uses, and those that it clears for the next pass.
     pub(super) fn status(&self, slot: u32) -> [Buffer; 2] {
         if slot.is_multiple_of(2) { [Buffer::Status, Buffer::StatusOdd] } else { [Buffer::StatusOdd, Buffer::Status] }
     }
 
-    /// Where a pass reads keys, and where it writes them.
+    /// Returns where a pass reads keys, and where it writes them.
     pub(super) fn keys(&self, slot: u32) -> [Buffer; 2] {
         match slot {
             0 => [self.source, Buffer::Scratch],
@@ -425,7 +427,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Where a pass reads values, and where it writes them, if there are any.
+    /// Returns where a pass reads values, and where it writes them. Empty if there are no values.
     pub(super) fn values(&self, slot: u32) -> Vec<Buffer> {
         match slot % 2 {
             _ if self.plan.request.payload == Payload::None => vec![],
@@ -462,7 +464,8 @@ impl<'a> Builder<'a> {
         self.push(moving, bindings, number, tiles);
     }
 
-    /// Copies what an odd number of passes left in the scratch, and what is not where the caller wants it.
+    /// Adds the copies to the caller's buffer: of the result that an odd number of passes leaves in the scratch, and of
+    /// one that an even number leaves in another buffer.
     fn bring_home(&mut self, home: Buffer, scratch: Buffer, callers: Buffer, width: u32, first: u32) {
         let passes = !self.plan.digits.is_empty();
         if passes {
@@ -500,10 +503,10 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Bits of the digits that a number of keys is recorded as.
+/// Bits of the digits in which a number of keys is recorded.
 pub const COUNT_DIGIT_BITS: u32 = 10;
 
-/// Such a digit of a number of keys, 0 the lowest.
+/// Returns a digit of a number of keys, 0 the lowest.
 pub fn count_digit(keys: u32, digit: u32) -> u32 {
     keys >> (COUNT_DIGIT_BITS * digit) & ((1 << COUNT_DIGIT_BITS) - 1)
 }
@@ -515,30 +518,32 @@ pub(super) fn each(units: u32, of: u32) -> Groups {
 }
 
 impl SortPlan {
-    /// Whether the keys have to be copied, because no binding addresses them as they lie.
+    /// Returns whether the keys must be copied first: their first word is not a multiple of a key's words, so that no
+    /// binding addresses them as keys.
     pub fn keys_move(&self) -> bool {
         !self.request.is_packed() && !self.request.keys.first.is_multiple_of(self.request.key_words())
     }
 
-    /// Whether the values have to be copied, because no binding addresses them as they lie.
+    /// Returns whether the values must be copied first: their first word is not a multiple of a value's words, so that
+    /// no binding addresses them as values.
     pub fn values_move(&self) -> bool {
         let words = self.request.payload.words();
         words > 0 && !self.request.values.first.is_multiple_of(words)
     }
 
-    /// Bytes of the counts of all tiles of a pass.
+    /// Bytes of the status words of all tiles of a pass.
     pub(super) fn status_bytes(&self) -> u64 {
         let tiles = self.request.max.div_ceil(self.tile.max(1).into()).max(1);
         let most = if self.bucket_table().is_some() { self.bucket_tiles() } else { tiles };
         (4 * most) << self.radix_bits
     }
 
-    /// Groups for a count of keys, in the two dimensions of a launch.
+    /// Returns the workgroups for a count of keys, as the two dimensions of a launch.
     ///
     /// # Errors
-    /// [`Error::TooLong`] if they are more than `max_groups` in each dimension.
+    /// [`Error::TooLong`] if a dimension would have more than `max_groups`.
     pub fn grid(&self, groups: Groups, count: Option<u64>, max_groups: u32) -> Result<(u32, u32), Error> {
-        // Of a sort of segments, the count is one of these.
+        // In a sort of segments, `count` is the number of segments, and not of keys.
         let keys = if self.request.segments.is_some() { None } else { count };
         groups.grid(keys.unwrap_or(self.request.max), max_groups)
     }

@@ -1,21 +1,21 @@
-//! The MSD hybrid: one partition by the most significant digit, then each bucket by the rest, in batches that a cache holds.
+//! The MSD hybrid: a partition by the most significant digit, then a sort of each bucket, in batches that fit a cache.
 //!
 //! ```text
 //! histogram         keys     ────────────────────────────   all digits of all keys
 //! onesweep          scratch  ├──┼───┼─┼──┼────┼─┼──┼──┼─┤   a bucket for each value of the most significant digit that varies
-//! bucket_tile       home     ├──┤   ├─┤  ├────┤      ├──┤   buckets that one group holds, by all other digits
-//! buckets                    ╎ batch 0 ╎ batch 1 ╎ batch 2  where the others lie, their tiles and the batches of them
+//! bucket_tile       home     ├──┤   ├─┤  ├────┤      ├──┤   small buckets, one workgroup each, by all other digits
+//! buckets                    ╎ batch 0 ╎ batch 1 ╎ batch 2  the table of the other buckets, their tiles and batches
 //! bucket_histogram  scratch  ├──┼───┼─┤                     for each batch: the other digits, bucket by bucket,
 //! bucket_sweep      home     ├──┼───┼─┤                     and a pass for each of them, least significant first
 //! ```
 //!
-//! The passes are those of a sort by least significant digits in another order: pass 0 reads the source and writes the scratch, odd ones
-//! read that and write home, even ones the reverse. A batch takes all of its passes before the next one starts, so main memory is read
-//! by the first of them, and written by the last. Where the passes of a batch do not end it needs room for itself alone: all batches
-//! use the start of that buffer, which so stays in the cache.
+//! Passes use the same buffers as in OneSweep: pass 0 reads the source and writes the scratch, odd passes read the
+//! scratch and write home, even ones the reverse. All passes of a batch run before the next batch starts. So only the
+//! first of them reads main memory, and only the last one writes it. The buffer in which the last pass does not end
+//! needs room for one batch only: all batches use its start, which thus stays in the cache.
 //!
-//! For keys of 32 bits without payload, in bytes of main memory for each key: 4 of the histogram, 8 of the partition, 4 + 4 of all that
-//! follows, where a pass for each of four digits takes 4 + 32.
+//! Bytes of main memory for a key of 32 bits without payload: 4 for the histogram, 8 for the partition, and 4 + 4 for
+//! all passes over its batch. A sort with a pass for each of four digits takes 4 + 32.
 
 use super::command::{Buffer, Builder, Groups, Number};
 use super::shape::{Kernel, Variant};
@@ -25,45 +25,48 @@ use super::{Algorithm, Class, RADIX, RADIX_BITS, Request, SegmentLists, SortPlan
 /// Words of a batch in the table of buckets: its first tile, its first key, and a ticket for each pass from 1 on.
 pub const BATCH_WORDS: u32 = 20;
 
-/// Words of a tile in the table of buckets: its first key, its keys, the first tile of its bucket, its bucket.
+/// Words of a tile in the table of buckets: its first key, its number of keys, the first tile of its bucket, and its
+/// bucket.
 pub const TILE_WORDS: u32 = 4;
 
-/// Batches, at most: as many as there are buckets.
+/// The most batches: as many as there are buckets.
 const MAX_BATCHES: u64 = RADIX as u64;
 
-/// Where things lie in [`Buffer::Buckets`], in words from its start. At the start, for each bucket and each digit but the highest, is how
-/// many of the bucket's keys have a smaller digit, for each value of it.
+/// The layout of [`Buffer::Buckets`], in words from its start. At the start is, for each bucket and each digit but the
+/// highest, a word for each value: how many keys of the bucket have a smaller one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketTable {
-    /// Digits of a key, but for the highest.
+    /// Digits of a key without the highest.
     pub lower_digits: u32,
-    /// The launches that there are for batches. Bucket by bucket, those that start in the same [`SortPlan::batch`] keys are a batch: as none
-    /// starts at or after the last key's end, there are no more than keys divided by that, rounded up.
+    /// Batches that the host records launches for. A bucket belongs to the batch of its first key's index divided by
+    /// [`SortPlan::batch`]. No bucket starts behind the last key, so there are at most as many as the keys divided by that,
+    /// rounded up.
     pub batches: u32,
-    /// The first of the batches, of which there is one more, an empty one.
+    /// The record of the first batch. An empty one follows the last.
     pub first_batch: u32,
-    /// The first of the tiles.
+    /// The record of the first tile.
     pub first_tile: u32,
-    /// All.
+    /// Words of the table.
     pub words: u64,
 }
 
 impl BucketTable {
-    /// The first of the words of a digit of a bucket's keys.
+    /// Returns the first word of a digit of a bucket.
     pub fn smaller(&self, bucket: u32, digit: u32) -> u32 {
         (bucket * self.lower_digits + digit) * RADIX
     }
 }
 
 impl SortPlan {
-    /// The most tiles that buckets are cut into. Each has a last tile that may be a part of one: of `c` keys there are less than `c / T + 1` tiles
-    /// of `T`, so of all `n` keys less than `n / T + 256`; and so for long segments, as many as there can be.
+    /// Returns the most tiles that buckets can have. The last tile of a bucket may be partial: `c` keys have less than
+    /// `c / T + 1` tiles of `T` keys, so that all `n` keys have less than `n / T + 256`. The same holds for long
+    /// segments, with their largest number for 256.
     pub fn bucket_tiles(&self) -> u64 {
         let buckets = self.segment_lists().map_or(RADIX, |lists| lists.capacity(SegmentLists::LONG));
         self.request.max.div_ceil(self.tile.into()) + u64::from(buckets.max(1)) - 1
     }
 
-    /// The table of buckets of a sort that has one.
+    /// Returns the table of buckets, if the sort has one.
     pub fn bucket_table(&self) -> Option<BucketTable> {
         if let Some(lists) = self.segment_lists() {
             return Some(self.segment_table(lists));
@@ -79,7 +82,7 @@ impl SortPlan {
         Some(BucketTable { lower_digits, batches, first_batch, first_tile, words })
     }
 
-    /// Keys of a batch: as many as are wanted, but so many that there are no more batches than buckets.
+    /// Returns the keys of a batch: as many as wanted, or more, so that there are no more batches than buckets.
     pub(super) fn keys_of_batch(request: &Request, class: Class) -> u32 {
         let wanted = request.batch.unwrap_or_else(|| batch_keys(class, request.key_words(), request.payload.words()));
         let least = request.max.div_ceil(MAX_BATCHES).next_power_of_two();
@@ -88,7 +91,7 @@ impl SortPlan {
 }
 
 impl Builder<'_> {
-    /// The passes of the hybrid.
+    /// Adds the passes of the hybrid.
     pub(super) fn hybrid(&mut self) {
         self.pass(0);
         let slots = self.plan.digits.len() as u32;
@@ -105,7 +108,8 @@ impl Builder<'_> {
         }
         let buckets = Variant { kernel: Kernel::Buckets, small_bucket: self.plan.small_bucket, ..plain };
         self.push(buckets, [Buffer::Sort, Buffer::State, Buffer::Buckets], [], Groups::Fixed(TABLE_GROUPS));
-        // Twice the tiles of a batch suffice at once, unless its last bucket is longer than a batch; in any case groups take tile after tile.
+        // Workgroups take tile after tile, so that any number is enough. Twice the tiles of a batch is enough for all
+        // to run at once, unless its last bucket is longer than a batch.
         let tiles = u64::from(2 * self.plan.batch.div_ceil(self.plan.tile));
         let groups = Groups::Fixed(tiles.min(self.plan.bucket_tiles()) as u32);
         for batch in 0..table.batches {

@@ -1,12 +1,13 @@
 //! How a GPU sorts: planned here, without a GPU, and executed elsewhere.
 //!
 //! ```text
-//! Request + Facts ──SortPlan::new──▶ SortPlan ──commands──▶ [Command]   kernel, bindings, numbers, groups
+//! Request + Facts ──SortPlan::new──▶ SortPlan ──commands──▶ [Command]   kernel, bindings, numbers, workgroups
 //!                                                             │
 //!                            encoded by wgpu, or run by any other executor
 //! ```
 //!
-//! Both steps are pure; plans print, compare and are kept as snapshots. An executor decides nothing.
+//! Both steps are pure functions. Plans can be printed and compared, and tests keep them as snapshots. An executor
+//! decides nothing.
 
 mod command;
 mod hybrid;
@@ -38,40 +39,43 @@ use shape::Shapes;
 /// Bits of a digit.
 pub const RADIX_BITS: u32 = 8;
 
-/// Values of a digit.
+/// Number of values of a digit.
 pub const RADIX: u32 = 1 << RADIX_BITS;
 
-/// Bits of a wide digit: three make a word, of 11, 11 and 10 bits.
+/// Bits of a wide digit. A word has three, of 11, 11 and 10 bits.
 pub const WIDE_RADIX_BITS: u32 = 11;
 
-/// The most digits of a key: 128 bits of them.
+/// The most digits of a key, which has up to 128 bits.
 pub const MAX_DIGITS: u32 = 16;
 
-/// The most keys of one sort: a status word counts to 2³⁰.
+/// The most keys of one sort: a status word has 30 bits for a count.
 pub const MAX_KEYS: u64 = (1 << 30) - 1;
 
-/// A way to sort.
+/// How to sort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Algorithm {
-    /// Least significant digit first, one read and one write a digit, by decoupled look-back (Adinets and Merrill, "Onesweep", 2022).
+    /// From the least significant digit on, with one read and one write of each key for a digit. Tiles use decoupled
+    /// look-back (Adinets and Merrill, "Onesweep", 2022).
     OneSweep,
-    /// Least significant digit first, in three steps a digit that wait for no other group (Merrill and Grimshaw, 2011); long segments by
-    /// look-back all the same.
+    /// From the least significant digit on, in three steps for a digit. No workgroup waits for another (Merrill and
+    /// Grimshaw, 2011). Long segments are still sorted with look-back.
     ReduceThenScan,
-    /// How many keys there are of each value alone tells the sorted keys: for keys of 8 and 16 bits without payload.
+    /// Counts how many keys have each value, and writes the keys from these counts. For keys of 8 and 16 bits without
+    /// payload.
     Counting,
-    /// As OneSweep, by digits of 11, 11 and 10 bits of each word, so that keys of 32 bits take three passes: for keys of 32 and 64 bits. Counters
-    /// of 16 bits, two in a word, make room for as many digits in workgroup memory (warp-level multi-split, Ashkiani et al., 2016).
+    /// Like OneSweep, with digits of 11, 11 and 10 bits of each word: keys of 32 bits take three passes. For keys of 32
+    /// and 64 bits. Two counters of 16 bits share a word, so that those of all values fit workgroup memory (warp-level
+    /// multi-split, Ashkiani et al., 2016).
     WideDigits,
-    /// One partition by the most significant digit, then its buckets by the others, so many at a time as a cache holds, both by decoupled
-    /// look-back: for keys of 32 and 64 bits.
+    /// A partition by the most significant digit, then a sort of each bucket by the other digits, batch by batch. A
+    /// batch fits a cache. Both use decoupled look-back. For keys of 32 and 64 bits.
     MsdHybrid,
 }
 
 impl Algorithm {
-    /// Whether it sorts such keys, on a device that has what it takes. Who is set to one algorithm for all sorts leaves those to the plan that
-    /// it does not sort; a request for it is refused.
+    /// Returns whether this algorithm supports a request, on a device with the needed features. If a backend is set to
+    /// an algorithm that does not, the plan chooses another one. A request that names it fails.
     pub fn sorts(self, request: &Request) -> bool {
         match self {
             Self::OneSweep | Self::ReduceThenScan => true,
@@ -82,25 +86,25 @@ impl Algorithm {
         }
     }
 
-    /// Whether tiles look back over the counts of those before.
+    /// Returns whether tiles look back over the counts of earlier tiles.
     pub fn looks_back(self) -> bool {
         matches!(self, Self::OneSweep | Self::WideDigits | Self::MsdHybrid)
     }
 }
 
-/// What moves besides the keys.
+/// What moves with the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Payload {
     /// Nothing.
     None,
-    /// Values of so many words of 32 bits, 1 to 4.
+    /// Values of 1 to 4 words of 32 bits.
     Words(u32),
-    /// The keys' positions, which are the result; the keys stay as they are.
+    /// The positions of the keys, which are the result. The keys stay as they are.
     Indices,
 }
 
 impl Payload {
-    /// Words of 32 bits of each value.
+    /// Words of 32 bits of a value.
     pub fn words(self) -> u32 {
         match self {
             Payload::None => 0,
@@ -110,7 +114,7 @@ impl Payload {
     }
 }
 
-/// A part of a device buffer that a caller gave: what of it a binding covers, and where the elements start in that.
+/// Where the elements of a caller's buffer start in a binding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Place {
     /// Words of 32 bits from the start of the binding to the first element.
@@ -122,35 +126,35 @@ pub struct Place {
 pub struct Request {
     /// Bits of a key: 8, 16, 32, 64 or 128.
     pub key_bits: u32,
-    /// What moves besides.
+    /// What moves with the keys.
     pub payload: Payload,
     /// The order.
     pub spec: Spec,
-    /// What to select, where not everything is to be sorted. The payload is then [`Payload::Indices`].
+    /// What to select, if the request is not to sort everything. The payload is then [`Payload::Indices`].
     pub top: Option<Top>,
-    /// The segments that are sorted by themselves, if not all keys are sorted together.
+    /// The segments to sort, if the request is not to sort all keys together.
     pub segments: Option<Segmented>,
-    /// The most keys, or segments to select from, that there can be.
+    /// The largest number of keys, or of segments to select from.
     pub max: u64,
     /// Where the keys start.
     pub keys: Place,
     /// Where the values, or the indices, start.
     pub values: Place,
-    /// Whether the keys that are selected from and the positions of the selected ones lie in one buffer. A launch may bind one buffer twice only
-    /// if it may write both parts.
+    /// Whether the keys to select from and the positions of the selected keys lie in one buffer. A launch may bind one
+    /// buffer twice only if it may write both parts.
     pub aliased: bool,
-    /// The way to sort, if it is to be this one; what fits one tile is then not sorted in one launch either.
+    /// The algorithm to use, if the request names one. Then even a few keys are not sorted in one launch.
     pub algorithm: Option<Algorithm>,
-    /// Tiles that publish nothing, so that others have to count them: for tests.
+    /// For tests: tiles that publish nothing, so that other workgroups have to count them.
     pub blocked: Blocked,
-    /// Keys in which the buckets of a batch start, if they are not to be as many as suit a cache: for tests.
+    /// For tests: the keys of a batch, instead of as many as suit a cache.
     pub batch: Option<u32>,
-    /// Keys of a bucket, at most, that one group sorts, if not as many as it can hold: for tests.
+    /// For tests: the most keys of a bucket that one workgroup sorts, instead of as many as it can hold.
     pub small_bucket: Option<u32>,
 }
 
 impl Request {
-    /// Sorts `max` keys of `key_bits` bits, without more ado.
+    /// A request to sort up to `max` keys of `key_bits` bits, without payload.
     pub fn keys(key_bits: u32, spec: Spec, max: u64) -> Self {
         Self {
             key_bits,
@@ -169,41 +173,42 @@ impl Request {
         }
     }
 
-    /// With values of `words` words of 32 bits, 1 to 4.
+    /// The same request with values of `words` words of 32 bits, 1 to 4.
     #[must_use]
     pub fn with_values(self, words: u32) -> Self {
         Self { payload: Payload::Words(words), ..self }
     }
 
-    /// For the indices alone.
+    /// The same request, for the indices of the sorted keys.
     #[must_use]
     pub fn for_indices(self) -> Self {
         Self { payload: Payload::Indices, ..self }
     }
 
-    /// For the positions of what `top` tells.
+    /// The same request, for the positions of the keys that `top` selects.
     #[must_use]
     pub fn select(self, top: Top) -> Self {
         Self { payload: Payload::Indices, top: Some(top), ..self }
     }
 
-    /// Each segment by itself.
+    /// The same request, for each of these segments by itself.
     #[must_use]
     pub fn in_segments(self, segments: Segmented) -> Self {
         Self { segments: Some(segments), ..self }
     }
 
-    /// Bytes that a key, or a segment to select from, takes in the largest of its bindings but the values'.
+    /// Returns the bytes that a key, or a segment to select from, takes in its largest binding. The binding of the
+    /// values does not count.
     pub fn unit_bytes(&self) -> usize {
         match self.top {
-            // A begin and an end, and room for what is selected.
+            // The segment's begin and end, and room for the keys that are selected from it.
             Some(top) if top.segmented => 4 * top.k.max(2) as usize,
             _ if self.is_packed() => 4,
             _ => self.key_bits as usize / 8,
         }
     }
 
-    /// Bytes of the values, or of the indices, of `max` keys.
+    /// Returns the bytes of the values, or of the indices, of `max` keys.
     pub fn value_bytes(&self) -> u64 {
         4 * self.top.map_or(u64::from(self.payload.words()) * self.max, |top| top.results(self.max))
     }
@@ -213,66 +218,67 @@ impl Request {
         self.key_bits.div_ceil(32)
     }
 
-    /// Whether keys lie packed in words.
+    /// Whether several keys are packed in a word.
     pub fn is_packed(&self) -> bool {
         self.key_bits < 32
     }
 }
 
-/// A digit of a key: `bits` bits from `shift` on of a word.
+/// A digit of a key: `bits` bits of a word, from `shift` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Digit {
     /// The word, 0 the least significant.
     pub word: u32,
-    /// The lowest bit in it.
+    /// The lowest bit of the digit in the word.
     pub shift: u32,
-    /// The number of bits, 1 to 8, or 11 if digits are wide.
+    /// The number of bits: 1 to 8, or up to 11 for wide digits.
     pub bits: u32,
 }
 
-/// Which commands of a plan a sort takes.
+/// Which commands of a plan a sort executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
     /// None: there is nothing to sort.
     Nothing,
-    /// Those for what fits one tile.
+    /// The commands for keys that fit one tile.
     Short,
-    /// Those for any length.
+    /// The commands for any length.
     Long,
 }
 
-/// How a request is sorted on a device.
+/// How to sort a request on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SortPlan {
-    /// What was asked for.
+    /// The request.
     pub request: Request,
-    /// The way to sort what does not fit one tile.
+    /// The algorithm for keys that do not fit one tile.
     pub algorithm: Algorithm,
-    /// Bits of what has a counter for each value: a digit, or a key that is counted as a whole.
+    /// Bits of a digit; for a counting sort, bits of a key.
     pub radix_bits: u32,
-    /// The digits, least significant first: a pass each, unless all keys share it.
+    /// The digits, least significant first. A digit takes a pass, unless all keys share it.
     pub digits: Vec<Digit>,
-    /// Masks and window in the bits of the words that kernels see, where a key of 8 or 16 bits is the top of one.
+    /// Masks in the words that the kernels see: a key of 8 or 16 bits is the top bits of one.
     pub masks: Masks,
-    /// First and end bit of the window there.
+    /// First and end bit of the window in these words.
     pub window: (u32, u32),
     /// Keys of a tile.
     pub tile: u32,
-    /// Keys in which the buckets of a batch start; 0 for algorithms without buckets.
+    /// Keys of a batch: the buckets that start in so many keys are sorted together. 0 for algorithms without buckets.
     pub batch: u32,
-    /// Keys of a bucket, or of a segment, at most, that one group sorts.
+    /// The most keys of a bucket, or of a segment, that one workgroup sorts.
     pub small_bucket: u32,
-    /// Keys of a segment, at most, that a thread of the network holds; 0 where there are no segments.
+    /// The most keys of a segment that a thread of the network holds; 0 without segments.
     pub network_keys: u32,
-    /// The most keys that one launch sorts; 0 if that is not wanted.
+    /// The most keys that one launch sorts; 0 if the request rules this out.
     pub single_tile: u32,
-    /// Bytes of each buffer that the sort needs of its own.
+    /// The scratch buffers of the sort, and their bytes.
     pub scratch: Vec<(Buffer, u64)>,
-    /// The kernels of a long sort, in order.
+    /// The commands of a sort of any length, in order.
     long: Vec<Command>,
-    /// The kernels of a short one.
+    /// The commands of a sort that fits one tile, in order.
     short: Vec<Command>,
-    /// The sort of what was selected, where that is a sort of its own: its keys are [`Buffer::Picked`], its values those of this plan.
+    /// The sort of the selected keys, if all workgroups together select them. Its keys are [`Buffer::Picked`], its
+    /// values those of this plan.
     pub then: Option<Box<SortPlan>>,
 }
 
@@ -280,18 +286,19 @@ impl SortPlan {
     /// Plans `request` for a device.
     ///
     /// # Errors
-    /// [`Error::InvalidRange`] or [`Error::Unsupported`] for a spec that does not suit the keys, [`Error::TooLong`] for more keys than a
-    /// binding holds, [`Error::Unsupported`] for an algorithm that cannot do this here.
+    /// - [`Error::InvalidRange`] or [`Error::Unsupported`] if the spec does not suit the keys.
+    /// - [`Error::TooLong`] if a binding cannot hold so many keys.
+    /// - [`Error::Unsupported`] if the device or the request does not suit the algorithm.
     pub fn new(request: Request, facts: &Facts) -> Result<Self, Error> {
         check_request(&request)?;
         let limits = facts.limits(request.payload.words());
         limits.check("the device", request.max as usize, request.unit_bytes())?;
         let algorithm = algorithm(&request, facts)?;
-        // Selections have digits of eight bits in any case.
+        // A selection always has digits of eight bits.
         let is_wide = algorithm == Algorithm::WideDigits && request.top.is_none();
         let digit_bits = if is_wide { WIDE_RADIX_BITS } else { RADIX_BITS };
         let shapes = Shapes::new(&request, digit_bits, facts)?;
-        // Counting has counters for whole keys, but a tile by itself is sorted by digits all the same.
+        // A counting sort has counters for whole keys, but sorts a single tile by digits.
         let radix_bits = if algorithm == Algorithm::Counting { request.key_bits } else { digit_bits };
         let up = request.key_words() * 32 - request.key_bits;
         let masks = Masks { clear: request.spec.masks.clear << up, set: request.spec.masks.set << up };
@@ -321,7 +328,7 @@ impl SortPlan {
             short: vec![],
             then: None,
         };
-        // A tile of few keys can have more counts than keys.
+        // If a tile has few keys, its status words can take more room than its keys.
         if is_wide && plan.status_bytes() > facts.max_binding {
             let limit = (facts.max_binding >> (2 + radix_bits)) * u64::from(plan.tile);
             return Err(Error::TooLong { what: "the device".into(), asked: request.max, limit });
@@ -347,10 +354,12 @@ impl SortPlan {
         Ok(plan)
     }
 
-    /// Which commands sort a count of keys that is known when they are recorded, or else as many as the buffers hold.
+    /// Returns which commands sort `count` keys. `None` is a count that is not known while recording: it may be as
+    /// large as the buffers.
     pub fn length(&self, count: Option<u64>) -> Length {
         match count {
-            // What is selected of nothing has to be told as well, and the indices of what no segment holds.
+            // A selection from nothing must still write its result, and an argsort of segments the indices of keys
+            // outside all segments.
             _ if self.request.top.is_some() || self.request.segments.is_some() => Length::Long,
             Some(0) => Length::Nothing,
             Some(1) if self.request.payload != Payload::Indices => Length::Nothing,
@@ -369,18 +378,19 @@ impl SortPlan {
         &self.short
     }
 
-    /// Bytes of scratch in all.
+    /// Bytes of all scratch buffers.
     pub fn scratch_bytes(&self) -> u64 {
         self.scratch.iter().map(|(_, bytes)| bytes).sum()
     }
 
-    /// Every command of the plan, and of the one that follows it.
+    /// All commands of this plan, and of the plan that follows it.
     pub fn all_commands(&self) -> impl Iterator<Item = &Command> {
         let then = self.then.as_deref().map_or([&[][..]; 2], |then| [&then.long, &then.short]);
         self.long.iter().chain(&self.short).chain(then.into_iter().flatten())
     }
 
-    /// How many keys the plan that follows this one sorts, if this one has so many; as many as the device tells, if it tells that.
+    /// Returns how many keys the plan in `then` sorts, if this one gets `count` keys; `None` if the device knows the
+    /// count.
     pub fn then_count(&self, count: Option<u64>) -> Option<u64> {
         count.map(|count| count.min(self.request.top.map_or(count, |top| top.k.into())))
     }
@@ -434,7 +444,7 @@ fn algorithm(request: &Request, facts: &Facts) -> Result<Algorithm, Error> {
     }
 }
 
-/// The digits of bits `begin` to `end`, least significant first. None crosses a word.
+/// Returns the digits of bits `begin` to `end`, least significant first. No digit crosses a word.
 fn digits(begin: u32, end: u32, radix_bits: u32) -> Vec<Digit> {
     let mut digits = vec![];
     let mut at = begin;
@@ -447,8 +457,9 @@ fn digits(begin: u32, end: u32, radix_bits: u32) -> Vec<Digit> {
 }
 
 impl Facts {
-    /// The fewest keys that are sorted by the same kernels as those of a request, in one launch or by passes, but that a thread of the histogram may
-    /// count fewer: whoever tries these need not have more. Of selections and segments, which have kernels for all lengths, one.
+    /// Returns the smallest number of keys whose sort takes the same kernels as `request`. A test of these kernels needs no
+    /// more keys. One shape may differ: a thread of the histogram may count fewer keys. Returns 1 for selections and segments,
+    /// whose kernels serve all lengths.
     pub fn least_alike(&self, request: &Request) -> u64 {
         if request.top.is_some() || request.segments.is_some() {
             return 1;
@@ -459,7 +470,7 @@ impl Facts {
         steps.filter(|&step| step <= request.max).max().unwrap_or(1)
     }
 
-    /// Numbers of keys from which on one launch sorts them by another shape, or none does.
+    /// Returns the numbers of keys from which on the single launch has another shape, or does not exist.
     fn single_steps(&self, request: &Request) -> impl Iterator<Item = u64> {
         let next = |&step: &u64| {
             let shape = shape::single(request, step, self).ok().filter(|_| request.algorithm.is_none())?;
@@ -468,12 +479,12 @@ impl Facts {
         core::iter::successors(Some(1), next).skip(1)
     }
 
-    /// Whether many keys of 16 bits are counted.
+    /// Returns whether this device sorts many keys of 16 bits by counting.
     fn counts_16(&self) -> bool {
         self.class != Class::Apple && self.workgroup_bytes >= 4 * (1_u32 << 15).div_ceil(tuning::COUNT_16_SPANS)
     }
 
-    /// What one sort can take: keys, and values of `value_words` words of 32 bits if there are any.
+    /// Returns the limits of a sort of keys, and of values of `value_words` words; 0 means no values.
     pub fn limits(&self, value_words: u32) -> Limits {
         let max_len = if value_words == 0 { MAX_KEYS } else { MAX_KEYS.min(self.max_binding / (4 * u64::from(value_words))) };
         let mut limits = Limits::default();

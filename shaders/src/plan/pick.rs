@@ -1,14 +1,14 @@
-//! Selection of many keys: by all groups together, and then sorted.
+//! Selection of many keys: all workgroups together select them, then a sort follows.
 //!
 //! ```text
-//! pick_count  pick_digit    digit by digit from the top: how often each value comes in the keys that share the digits above with the
-//!                           last key to be selected, and which one that has; no more once these are all selected
+//! pick_count  pick_digit    digit by digit from the top: count the keys that equal the threshold (the last key to be selected)
+//!                           so far, and find its next digit; stop once all of these keys are selected
 //! pick_tally  pick_spine    for each tile, how many keys before it are selected
-//! pick                      the selected keys and their positions, in the order of the positions
-//! then a sort of these
+//! pick                      write the selected keys and their positions, in the order of the positions
+//! then a sort of the selected keys
 //! ```
 //!
-//! Keys are read once for each digit that it takes to tell which are selected, and twice more.
+//! Each digit that the selection needs takes one read of the keys. Two more reads follow.
 
 use super::command::{Buffer, Builder, Groups, Number, each};
 use super::shape::{Facts, Kernel, Shapes, Variant};
@@ -16,25 +16,25 @@ use super::tuning::MAX_PICK_KEYS;
 use super::{Payload, RADIX, Request, SortPlan, Top};
 use polysort_core::Error;
 
-/// Keys of which each thread of a group marks which are selected.
+/// Keys of each thread of a workgroup: it marks each key with a bit of a word.
 const MARKS: u32 = 32;
 
 impl Shapes {
-    /// Whether all groups together select so many.
+    /// Returns whether all workgroups together make this selection.
     pub(super) fn picks(&self, top: Top) -> bool {
         top.k > self.top.tile
     }
 }
 
 impl Request {
-    /// The keys that all groups together can select, at most.
+    /// The most keys that all workgroups together select.
     pub(super) fn picked(&self) -> u64 {
         self.top.map_or(0, |top| u64::from(top.k).min(self.max))
     }
 }
 
 impl SortPlan {
-    /// Adds the sort of what was picked.
+    /// Adds the sort of the selected keys.
     pub(super) fn sort_picked(&mut self, facts: &Facts) -> Result<(), Error> {
         let (request, k) = (self.request, self.request.picked());
         let mut spec = request.spec;
@@ -44,7 +44,8 @@ impl SortPlan {
             Request { payload: Payload::Words(1), values: request.values, algorithm: request.algorithm, ..keys },
             facts,
         )?;
-        // What both need is as large as the larger: one is done with it before the other begins.
+        // The two plans share scratch buffers, each as large as the larger plan needs: the first has finished before
+        // the second starts.
         for &(buffer, bytes) in &sort.scratch {
             match self.scratch.iter_mut().find(|(own, _)| *own == buffer) {
                 Some((_, own)) => *own = bytes.max(*own),
@@ -62,7 +63,7 @@ impl Builder<'_> {
         8 * self.plan.request.max.div_ceil((MARKS * self.shapes.plain.group).into()).max(1)
     }
 
-    /// The commands of a selection by all groups.
+    /// Adds the commands of a selection by all workgroups.
     pub(super) fn pick(&mut self) {
         let request = &self.plan.request;
         self.begin();
@@ -70,7 +71,7 @@ impl Builder<'_> {
         let source = if self.plan.keys_move() { Buffer::Spare } else { Buffer::Keys };
         let keys = self.shapes.histogram.keys.min(MAX_PICK_KEYS);
         let base = Variant { key_bits: request.key_bits, packed: request.is_packed(), ..self.shapes.plain };
-        // Without digits all keys are equal, and the first are selected.
+        // Without digits all keys are equal, and the first ones are selected.
         for level in 0..self.plan.digits.len().max(1) as u32 {
             let count = Variant { kernel: Kernel::PickCount, keys, ..base };
             let bindings = [Buffer::Number, Buffer::Sort, Buffer::State, source];

@@ -1,4 +1,4 @@
-//! How a GPU searches vectors: distances page by page, the first of each query, and what they are.
+//! How a GPU searches vectors: distances page by page, a selection for each query, and its distances and slots.
 //!
 //! ```text
 //! ivf_distance   queries, a page of vectors, candidates ──▶ a distance and a slot each      once for each page
@@ -12,18 +12,18 @@ use super::tuning::{DISTANCE_RUN, DISTANCE_TEAM, GROUP};
 use super::{Request, Top};
 use polysort_core::vector::{BY_DISTANCE, Metric, Precision, Shape};
 
-/// The launches of a search. The unit that distances are launched for is the candidate, that of the others the query, and the place
-/// of a near one.
+/// The launches of a search. Workgroups are counted by candidates for the distances, by queries for the selection, and
+/// by results for `nearest`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchPlan {
-    /// The distances of all candidates, one page at a time.
+    /// Computes the distances of all candidates, one page at a time.
     pub distances: Command,
-    /// The distances and slots of what was selected.
+    /// Writes the distances and slots of the selected candidates.
     pub nearest: Command,
 }
 
 impl SearchPlan {
-    /// Plans searches in a store of such a `shape`.
+    /// Plans searches in a store of this `shape`.
     pub fn new(shape: Shape, metric: Metric, facts: &Facts) -> Self {
         let group = GROUP.min(facts.max_group);
         let vectors = Vectors {
@@ -53,12 +53,14 @@ impl SearchPlan {
         Self { distances, nearest }
     }
 
-    /// What selects the `k` nearest of each of up to so many queries, between the two.
+    /// Returns the selection between the two launches: of the `k` nearest candidates of each of up to `queries`
+    /// queries.
     pub fn select(k: u32, queries: u64) -> Request {
         Request::keys(32, BY_DISTANCE, queries).select(Top { k, segmented: true })
     }
 
-    /// From one vector of a page to the next, in the parts that are read at a time.
+    /// Returns the distance from one vector of a page to the next, in parts. A thread reads a part at a time: four
+    /// numbers, or one.
     pub fn stride(shape: Shape) -> u32 {
         let dimension = shape.dimension as u32;
         match shape.precision {
@@ -69,7 +71,7 @@ impl SearchPlan {
         }
     }
 
-    /// Bytes from one vector of a page to the next.
+    /// Returns the bytes from one vector of a page to the next.
     pub fn stride_bytes(shape: Shape) -> u64 {
         let numbers = Self::stride(shape) * if shape.dimension.is_multiple_of(4) { 4 } else { 1 };
         u64::from(numbers) * if shape.precision == Precision::F16 { 2 } else { 4 }

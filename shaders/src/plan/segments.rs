@@ -1,16 +1,16 @@
-//! Segments: each is sorted by itself, in place, by what suits its length. The device finds that out.
+//! Segments: each is sorted by itself, in place, by kernels that suit its length. The device finds out the lengths.
 //!
 //! ```text
 //! segments          ├┼─┼──┼┼────┼─┼──────────────┼─┼─…    each segment goes to the list of its class
-//! segment_network   2 … NETWORK_GROUP × NETWORK_KEYS      teams of threads, as many as it takes: a bitonic network
-//! segment_tile      … to what a group can hold            a group each, digit by digit, as a sort of few keys
+//! segment_network   2 … NETWORK_GROUP × NETWORK_KEYS      a team of threads sorts a segment, with a bitonic network
+//! segment_tile      … to what a workgroup can hold        a workgroup sorts a segment, digit by digit
 //! long_segments     longer ones                           are cut into tiles
-//! bucket_histogram                                        all digits of all of these, segment by segment,
+//! bucket_histogram                                        all digits of the long segments, segment by segment,
 //! bucket_sweep                                            and a pass for each digit, as over the buckets of the hybrid
 //! ```
 //!
-//! Long segments go to the scratch and back by even numbers of passes. If passes are odd, the histogram, which reads all keys anyway, also copies
-//! them to the scratch, so that the first pass starts there.
+//! The passes over long segments end where the keys are. For an even number of passes, the first one reads the keys
+//! there. For an odd number, it reads the scratch: the histogram, which reads all keys anyway, has copied them there.
 
 use super::command::{Buffer, Builder, COUNT_DIGITS, Groups, Number, When, count_digit, each};
 use super::shape::{Kernel, Variant, fitted, held, sweep};
@@ -18,53 +18,55 @@ use super::tuning::{COPY_TILE, COUNTER_KEYS, GROUP, LIST_GROUPS, NETWORK_GROUP, 
 use super::{Algorithm, Facts, Payload, Place, RADIX, RADIX_BITS, Request, SortPlan, hybrid};
 use polysort_core::Error;
 
-/// Segments that are sorted by themselves. Counts are then numbers of segments.
+/// Segments to sort, each by itself. In such a request, counts are numbers of segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Segmented {
-    /// The most segments that there can be.
+    /// The largest number of segments.
     pub max: u32,
-    /// Where the numbers start that tell where segments begin.
+    /// Where the begins of the segments start.
     pub begins: Place,
-    /// Where those start that tell where they end.
+    /// Where the ends of the segments start.
     pub ends: Place,
 }
 
-/// Which segments there are lists of, and where these lie in [`Buffer::Lists`].
+/// The lists of segments, and their layout in [`Buffer::Lists`].
 ///
-/// Classes are numbered by length: those that the network sorts by teams of 1, 2, 4, … threads, then those that a group holds, then longer ones.
-/// Of each segment of a class its list has the first key, and how many there are; of a long one also its first tile, behind all lists.
+/// A class is a range of lengths. The first classes are sorted by the network, by teams of 1, 2, 4, … threads; then
+/// come the segments that a workgroup holds, then longer ones. An entry of a list is the segment's first key and its
+/// number of keys. Behind all lists, there is a word for each long segment: its first tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentLists {
-    /// Keys of a segment, at most, that a thread of the network holds.
+    /// The most keys of a segment that a thread of the network holds.
     pub network_keys: u32,
-    /// Keys of a segment, at most, that one group sorts otherwise; if these are fewer than the network sorts, that class is empty.
+    /// The most keys of a segment that one workgroup sorts digit by digit. If the network sorts longer ones, that class
+    /// is empty.
     pub small: u32,
-    /// The most keys, and the most segments.
+    /// The largest number of keys, and of segments.
     pub max: (u32, u32),
 }
 
 impl SegmentLists {
-    /// Classes that the network sorts.
+    /// Number of classes that the network sorts.
     pub const NETWORKS: u32 = NETWORK_GROUP.ilog2() + 1;
 
-    /// The class of those that one group sorts otherwise.
+    /// The class of segments that one workgroup sorts digit by digit.
     pub const SMALL: u32 = Self::NETWORKS;
 
-    /// The class of longer ones.
+    /// The class of longer segments.
     pub const LONG: u32 = Self::NETWORKS + 1;
 
-    /// All classes.
+    /// Number of classes.
     pub const CLASSES: u32 = Self::NETWORKS + 2;
 
-    /// Bytes of all lists for each segment, at most.
+    /// An upper bound of the bytes of all lists for one segment.
     pub(super) const MOST_BYTES: u64 = 8 * Self::CLASSES as u64 + 4;
 
-    /// Keys of a segment, at most, that the network sorts.
+    /// The most keys of a segment that the network sorts.
     pub fn network(&self) -> u32 {
         self.network_keys * NETWORK_GROUP
     }
 
-    /// Keys of a segment of a class, at least.
+    /// The fewest keys of a segment of a class.
     fn least_keys(&self, class: u32) -> u32 {
         match class {
             0 => 2,
@@ -73,7 +75,7 @@ impl SegmentLists {
         }
     }
 
-    /// Segments of a class, at most.
+    /// The most segments of a class.
     pub fn capacity(&self, class: u32) -> u32 {
         (self.max.0 / self.least_keys(class)).min(self.max.1)
     }
@@ -85,7 +87,7 @@ impl SegmentLists {
     }
 }
 
-/// The shapes of what sorts segments.
+/// The shapes of the kernels that sort segments.
 pub(super) struct SegmentShapes {
     network: Variant,
     small: Variant,
@@ -95,9 +97,9 @@ pub(super) struct SegmentShapes {
 impl SegmentShapes {
     pub(super) fn new(request: &Request, facts: &Facts) -> Result<Self, Error> {
         let (key_words, value_words) = (request.key_words(), request.payload.words());
-        // To what sorts them, a shorter key is a word like any other, and indices are values.
+        // To these kernels, a shorter key is a word like any other, and indices are values.
         let base = Variant { value_words, ..Variant::of(Kernel::SegmentNetwork, 32 * key_words) };
-        // Equal keys are the same if all of their bits count and nothing moves along.
+        // Equal keys are identical if the order goes by all of their bits and no value moves with them.
         let carries = value_words > 0 || request.spec.width() < request.key_bits;
         let network_keys = if key_words + u32::from(carries) > 3 { 4 } else { 8 };
         let network = Variant {
@@ -128,7 +130,7 @@ impl SegmentShapes {
         self.sweep.tile
     }
 
-    /// Keys of a segment, at most, that one group sorts.
+    /// The most keys of a segment that one workgroup sorts.
     pub(super) fn small_bucket(&self) -> u32 {
         self.small.small_bucket
     }
@@ -140,14 +142,15 @@ impl SegmentShapes {
 }
 
 impl SortPlan {
-    /// The lists of a sort of segments.
+    /// The lists of segments, if the request has segments.
     pub fn segment_lists(&self) -> Option<SegmentLists> {
         let segments = self.request.segments?;
         let max = (self.request.max as u32, segments.max);
         Some(SegmentLists { network_keys: self.network_keys, small: self.small_bucket, max })
     }
 
-    /// Where things lie in [`Buffer::Buckets`] of a sort of segments: as for the hybrid, for each long segment all digits, and one batch.
+    /// The layout of [`Buffer::Buckets`] for segments. Long segments are the buckets, with all of their digits, and
+    /// there is one batch.
     pub(super) fn segment_table(&self, lists: SegmentLists) -> hybrid::BucketTable {
         let lower_digits = self.request.key_words() * 32 / RADIX_BITS;
         let first_batch = lists.capacity(SegmentLists::LONG) * lower_digits * RADIX;
@@ -158,12 +161,12 @@ impl SortPlan {
 }
 
 impl Builder<'_> {
-    /// The commands of a sort of segments.
+    /// Adds the commands of a sort of segments.
     pub(super) fn segments(&mut self) {
         let (plan, request) = (self.plan, self.plan.request);
         let packed = request.is_packed();
         let indexed = request.payload == Payload::Indices;
-        // Copies are of all keys there can be, whatever the number of segments.
+        // Copies are of the largest number of keys, whatever the number of segments.
         self.begin_with([0, 1, 2].map(|digit| Number::Is(count_digit(request.max as u32, digit))));
         self.move_in();
         if packed {
@@ -181,7 +184,7 @@ impl Builder<'_> {
             self.sort_segments();
         }
         if packed && !indexed {
-            // There is no odd number of passes.
+            // The state counts no passes. That is an even number, so that narrow reads the spare buffer.
             let bindings = [Buffer::Sort, Buffer::State, Buffer::Spare, Buffer::Scratch, Buffer::Keys];
             self.push(self.packed(Kernel::Narrow), bindings, [], self.words_of_keys());
         } else if plan.keys_move() && !indexed {
@@ -217,7 +220,7 @@ impl Builder<'_> {
 
         let own = |values: &[Buffer]| [&[Buffer::Sort, Buffer::State, Buffer::Lists, home], values].concat();
         let values: &[Buffer] = if request.payload == Payload::None { &[] } else { &[self.values_home] };
-        // Each group sorts as many segments as its threads hold, but one class at a time.
+        // A workgroup of the network sorts as many segments at a time as it has teams, all of one class.
         let units: u64 = (0..SegmentLists::NETWORKS)
             .map(|class| u64::from(lists.capacity(class)).div_ceil(u64::from(NETWORK_GROUP >> class)))
             .sum();
@@ -235,7 +238,7 @@ impl Builder<'_> {
         let bindings = [Buffer::Sort, Buffer::State, Buffer::Lists, Buffer::Buckets];
         self.push(long, bindings, [], groups(lists.capacity(SegmentLists::LONG).into(), SWEEP_GROUPS));
         let digits = plan.digits.len() as u32;
-        // Passes of odd number read the scratch.
+        // Odd passes read the scratch.
         let first = 2 - digits % 2;
         let tiles = groups(plan.bucket_tiles(), SWEEP_GROUPS);
         let histogram = Variant { kernel: Kernel::BucketHistogram, value_words: 0, ..plain };
@@ -243,7 +246,7 @@ impl Builder<'_> {
         let copies = digits % 2 == 1;
         if copies {
             bindings.push(Buffer::Scratch);
-            // As if it were a pass from home to the scratch.
+            // The copies go where pass 0 would write.
             bindings.extend(self.values(0));
         }
         let value_words = if copies { request.payload.words() } else { 0 };

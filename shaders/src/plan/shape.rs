@@ -12,71 +12,76 @@ use polysort_core::vector::{Metric, Precision};
 /// What a plan must know of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// The smallest and the largest subgroup that a kernel may run with; none if it has no subgroup operations.
+    /// The smallest and the largest subgroup that a kernel may run with; `None` without subgroup operations.
     pub subgroups: Option<(u32, u32)>,
     /// Bytes of workgroup memory.
     pub workgroup_bytes: u32,
-    /// Threads of a group, at most.
+    /// The most threads of a workgroup.
     pub max_group: u32,
-    /// Groups in each dimension of a launch, at most.
+    /// The most workgroups in each dimension of a launch.
     pub max_groups: u32,
-    /// Bytes of a binding, at most.
+    /// The most bytes of a binding.
     pub max_binding: u64,
-    /// Whose numbers of [`tuning`] it goes by.
+    /// Whose numbers of [`tuning`] the plan takes.
     pub class: Class,
-    /// Shapes of passes that were found on it, which it goes by instead.
+    /// Shapes of passes that were measured on this device. The plan takes them instead of the built-in ones.
     pub tuned: Tuned,
 }
 
-/// A kind of devices that work is cut up for alike.
+/// A class of devices: they share the numbers of [`tuning`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Apple's own GPUs.
     Apple,
-    /// All others: the numbers were found on an NVIDIA H200.
+    /// All others. Their numbers were measured on an NVIDIA H200.
     Other,
 }
 
 impl Facts {
-    /// Facts to try plans with: of a device of no class of its own, with 2^16 - 1 groups in each dimension of a launch and bindings of 2 GiB.
+    /// Facts for tests of plans: class [`Class::Other`], 2^16 - 1 workgroups in each dimension of a launch, bindings of
+    /// 2 GiB.
     pub const fn new(subgroups: Option<(u32, u32)>, workgroup_bytes: u32, max_group: u32) -> Self {
         let (max_groups, max_binding) = (65_535, 1 << 31);
         Self { subgroups, workgroup_bytes, max_group, max_groups, max_binding, class: Class::Other, tuned: Tuned::NONE }
     }
 
-    /// The number of keys that kernels are made for which sort up to `max`. What takes long to compile is the same for all lengths.
+    /// Returns the number of keys that decides the shapes of a sort of up to `max` keys. Where kernels take long to
+    /// compile, it is the same for all lengths.
     pub(super) fn alike(&self, max: u64) -> u64 {
         if self.unrolls() { max } else { MAX_KEYS }
     }
 
-    /// Whether loops over a thread's keys are written out.
+    /// Returns whether the kernels' loops over a thread's keys are unrolled.
     pub(super) fn unrolls(&self) -> bool {
         self.subgroups.is_some_and(|(least, _)| least >= UNROLLED_LANES)
     }
 
-    /// Whether keys that share a digit wait for each other, where each counts itself, and subgroups of a group may go different ways
-    /// between barriers of their own: those of GPUs, of 32 lanes. On lavapipe, of up to 16, such a barrier waits for the whole group, and
-    /// sorts crash or come out wrong; of more lanes, ballots count.
+    /// Returns whether a pass may treat subgroups with frequent digits in another way ([`Variant::runs`]). That pays if
+    /// keys of one digit wait for each other at its counter. It also needs subgroups that can take different branches
+    /// with subgroup barriers in them. Both hold for GPUs with 32 lanes. On lavapipe, with up to 16 lanes, such a
+    /// barrier waits for the whole workgroup, and sorts crash or come out wrong. With more than 32 lanes, ballots count
+    /// all keys.
     fn parts_subgroups(&self) -> bool {
         self.subgroups == Some((32, 32))
     }
 
-    /// The group, of `wanted` threads or a half of that and so on, and the ranking by ballots, if such a group is a multiple of every
-    /// subgroup and has memory for a row of counters of each of the smallest.
+    /// Returns the workgroup size for a ranking with ballots: `wanted` threads, or a half of that, and so on. It must
+    /// be a multiple of the largest subgroup, and workgroup memory must hold a row of counters for each of the smallest
+    /// ones. `None` if there is no such size.
     pub(super) fn ballot(&self, wanted: u32) -> Option<(u32, Ranking)> {
         self.ballot_in_rows(wanted, RADIX)
     }
 
-    /// Threads of a group that ranks by counters.
+    /// Returns the workgroup size for a ranking with counters.
     pub(super) fn counters(&self) -> (u32, Ranking) {
         (COUNTER_GROUP.min(self.max_group), Ranking::Counters)
     }
 
-    /// The same as [`Self::ballot`] with rows of so many words.
+    /// The same as [`Self::ballot`], for rows of `row` words.
     fn ballot_in_rows(&self, wanted: u32, row: u32) -> Option<(u32, Ranking)> {
         let (least, most) = self.subgroups?;
         let mut group = wanted.min(self.max_group);
-        // Three quarters of the memory, or less: other arrays need some.
+        // Rows take at most three quarters of the memory: other arrays need some.
         while group > most.max(16) && group / least * row * 4 > self.workgroup_bytes * 3 / 4 {
             group /= 2;
         }
@@ -85,7 +90,8 @@ impl Facts {
         fits.then_some((group, Ranking::Ballot { rows, wide: most > 32 }))
     }
 
-    /// The most keys that one group selects: of an array more are selected by all groups together, of segments not without sorting all.
+    /// Returns the most keys that one workgroup can select. From an array, all workgroups together select more. From
+    /// segments, more cannot be selected: sort them.
     pub fn most_selected(&self) -> u32 {
         let most = |algorithm| {
             let (group, ranking) = selecting(algorithm, self);
@@ -96,49 +102,50 @@ impl Facts {
     }
 }
 
-/// How the keys of a tile are ranked.
+/// How a workgroup ranks the keys of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ranking {
-    /// By ballots of subgroups, which count in so many rows at most.
+    /// With ballots: each subgroup counts digits in a row of its own.
     Ballot {
-        /// Subgroups of a group, at most.
+        /// The most subgroups of a workgroup.
         rows: u32,
         /// Whether subgroups can have more than 32 lanes.
         wide: bool,
     },
-    /// By counters of each thread.
+    /// With counters of each thread, without subgroup operations.
     Counters,
 }
 
-/// Tiles that publish nothing, so that others have to count them: what a device does that lets a group starve. Those from `from` to
-/// before `until` of which `every`-th ones, counted from tile `phase`, are blocked.
+/// Tiles that publish nothing, so that other workgroups have to count them. Tests use this to stand for a device that
+/// lets a workgroup starve. A tile is blocked if it lies from `from` to before `until`, and its number leaves the
+/// remainder `phase` when divided by `every`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Blocked {
-    /// The first tile that may be.
+    /// The first tile that may be blocked.
     pub from: u32,
-    /// The end of those that may be.
+    /// The end of the tiles that may be blocked.
     pub until: u32,
-    /// One of so many is; at least 1.
+    /// One tile in so many is blocked; at least 1.
     pub every: u32,
-    /// The remainder of the number of a blocked tile by `every`.
+    /// The remainder of a blocked tile's number when divided by `every`.
     pub phase: u32,
 }
 
 impl Blocked {
-    /// No tile.
+    /// No tile is blocked.
     pub const NONE: Self = Self { from: 0, until: 0, every: 1, phase: 0 };
 
-    /// All tiles from `from` to before `until`.
+    /// All tiles from `from` to before `until` are blocked.
     pub const fn run(from: u32, until: u32) -> Self {
         Self { from, until, every: 1, phase: 0 }
     }
 
-    /// One tile of `every`.
+    /// One tile in `every` is blocked.
     pub const fn one_of(every: u32) -> Self {
         Self { from: 0, until: u32::MAX, every, phase: every / 2 }
     }
 
-    /// Whether a tile is.
+    /// Returns whether a tile is blocked.
     pub fn contains(&self, tile: u32) -> bool {
         (self.from..self.until).contains(&tile) && tile % self.every == self.phase
     }
@@ -150,7 +157,7 @@ impl Default for Blocked {
     }
 }
 
-/// A kernel: a file of the shader crate, its entry point and its label.
+/// A kernel. The name is that of its file, entry point and label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the files say what they do")]
 pub enum Kernel {
@@ -223,7 +230,7 @@ impl Kernel {
         Self::Nearest,
     ];
 
-    /// The name of file, entry point and label.
+    /// Returns the name of the kernel's file, entry point and label.
     pub fn name(self) -> &'static str {
         match self {
             Self::Begin => "begin",
@@ -261,81 +268,83 @@ impl Kernel {
     }
 }
 
-/// A kernel with all that its text depends on. What a kernel does not depend on is 0, so that equal texts have equal variants.
+/// A kernel with everything that its text depends on. Fields that the kernel does not use are 0, so that equal texts
+/// have equal variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variant {
     /// The kernel.
     pub kernel: Kernel,
-    /// Bits of a key as it lies in the caller's buffer.
+    /// Bits of a key in the caller's buffer.
     pub key_bits: u32,
-    /// Whether the kernel reads or writes the caller's keys of 8 or 16 bits, packed in words.
+    /// Whether the kernel reads or writes packed keys of 8 or 16 bits.
     pub packed: bool,
     /// Bits of a digit.
     pub radix_bits: u32,
     /// Words of a value.
     pub value_words: u32,
-    /// Whether the values are the keys' positions.
+    /// Whether the values are the keys' positions. For `segment_network`: whether threads hold positions.
     pub indexed: bool,
-    /// Threads of a group.
+    /// Threads of a workgroup.
     pub group: u32,
-    /// Keys that a thread holds.
+    /// The most keys that a thread holds.
     pub keys: u32,
     /// Keys of a tile.
     pub tile: u32,
-    /// Parts in which a tile goes through workgroup memory.
+    /// Slices in which a tile goes through workgroup memory.
     pub slices: u32,
-    /// Whether loops over these are written out: some compilers keep in memory what a loop indexes.
+    /// Whether loops over a thread's keys are unrolled. Some compilers keep in memory what a loop indexes.
     pub unrolled: bool,
-    /// How a tile is ranked.
+    /// How a workgroup ranks a tile.
     pub ranking: Option<Ranking>,
-    /// Whether it clears, or uses, status words of look-back.
+    /// Whether the kernel clears, or uses, status words of look-back.
     pub look_back: bool,
-    /// Whether its pass is by the most significant digit that varies, and not by the next one.
+    /// Whether the pass sorts by the most significant digit that varies, and not by the next one.
     pub partitions: bool,
-    /// Keys in which the buckets of a batch start, where these are sorted batch by batch.
+    /// Keys of a batch, if the kernel works on buckets; 1 for segments.
     pub batch: u32,
-    /// Keys of a bucket, or of a segment, at most, that one group sorts.
+    /// The most keys of a bucket, or of a segment, that one workgroup sorts.
     pub small_bucket: u32,
-    /// Where segments are sorted: keys of one, at most, that a thread of the network holds.
+    /// For kernels that sort segments: the most keys of one that a thread of the network holds.
     pub network_keys: u32,
-    /// Whether it copies what it counts.
+    /// Whether the kernel copies the keys that it counts.
     pub copies: bool,
-    /// Whether it is told where segments begin and end.
+    /// Whether a buffer specifies where segments begin and end.
     pub segmented: bool,
-    /// Whether it works on positions that were selected before.
+    /// Whether the kernel selects from positions that an earlier level has selected.
     pub nested: bool,
-    /// Whether it may write the buffer that it reads keys from: it writes positions to another part of it.
+    /// Whether the kernel may write the buffer that it reads keys from: it writes positions to another part of that
+    /// buffer.
     pub aliased: bool,
-    /// Whether it looks for subgroups of whose keys many share a digit, or all do, and lets these go another way.
+    /// Whether subgroups look for a digit that many of their keys share, and then rank these keys in another way.
     pub runs: bool,
-    /// Words of the counters in which it counts values of whole keys; 0 if it does not.
+    /// Words of the counters of a counting sort; 0 for other kernels.
     pub counters: u32,
-    /// What vectors it works on.
+    /// The vectors that the kernel works on.
     pub vectors: Option<Vectors>,
 }
 
 /// What a kernel that works on vectors depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Vectors {
-    /// How far is measured.
+    /// The metric of the distances.
     pub metric: Metric,
     /// How the store keeps numbers.
     pub precision: Precision,
-    /// Whether vectors are read four numbers at a time.
+    /// Whether threads read four numbers at a time.
     pub quads: bool,
-    /// Threads that share a vector.
+    /// Threads of the team that shares a vector.
     pub team: u32,
 }
 
 impl Vectors {
-    /// Sums that make a distance.
+    /// Number of sums that make a distance.
     pub fn sums(self) -> u32 {
         if self.metric == Metric::Cosine { 3 } else { 1 }
     }
 }
 
 impl Variant {
-    /// A kernel for keys of so many bits, that depends on nothing else.
+    /// A kernel for keys of `key_bits` bits that depends on nothing else.
     pub(super) fn of(kernel: Kernel, key_bits: u32) -> Self {
         Self {
             kernel,
@@ -365,7 +374,7 @@ impl Variant {
         }
     }
 
-    /// Of a kernel that moves what is requested.
+    /// A kernel that moves the keys and values of a request.
     fn moving(kernel: Kernel, request: &Request) -> Self {
         let (value_words, indexed) = (request.payload.words(), request.payload == Payload::Indices);
         Self { value_words, indexed, ..Self::of(kernel, request.key_bits) }
@@ -376,33 +385,34 @@ impl Variant {
         self.key_bits.div_ceil(32)
     }
 
-    /// Values of a digit.
+    /// Number of values of a digit.
     pub fn radix(&self) -> u32 {
         1 << self.radix_bits
     }
 
-    /// Whether digits are wider than those of other sorts.
+    /// Whether digits are wide: more bits than [`RADIX_BITS`].
     pub fn has_wide_digits(&self) -> bool {
         self.radix_bits > RADIX_BITS
     }
 
-    /// Digits of a key, at most.
+    /// The most digits of a key.
     pub fn key_digits(&self) -> u32 {
         self.key_words() * self.key_bits.min(32).div_ceil(self.radix_bits)
     }
 
-    /// Whether two counts share a word: those of wide digits, and those of 16 digits at once, which would else take all the workgroup memory
-    /// that the least of devices have.
+    /// Whether two counts share a word. That is so for wide digits. It is also so for histograms of 16 digits, which
+    /// would otherwise take all the workgroup memory of the smallest devices.
     pub fn packs_counts(&self) -> bool {
         self.has_wide_digits() || self.key_bits == 128 && matches!(self.kernel, Kernel::Histogram | Kernel::BucketHistogram)
     }
 
-    /// Groups that share out the values of a key of 8 or 16 bits: each has a counter for as many as fit, two of 16 bits in a word.
+    /// Workgroups of a team of a counting sort: each counts a span of the values of a key. A span has as many values as
+    /// counters fit, two of 16 bits in a word.
     pub fn spans(&self) -> u32 {
         if self.counters > 0 && self.packs_counts() { self.radix().div_ceil(2 * self.counters) } else { 1 }
     }
 
-    /// Words of the counts of all values of a digit, and of the gaps between them where subgroups go different ways.
+    /// Words of the counts of all values of a digit. A row with gaps includes them.
     pub fn row_words(&self) -> u32 {
         match self.radix() {
             radix if self.packs_counts() => radix / 2,
@@ -411,36 +421,38 @@ impl Variant {
         }
     }
 
-    /// Keys of a thread that go through workgroup memory at a time.
+    /// Keys of a thread in a slice.
     pub fn slice_keys(&self) -> u32 {
         self.keys.div_ceil(self.slices)
     }
 
-    /// Keys of a slice that a thread holds at a time while it writes them, so that slices are chunks of these.
+    /// Keys of a slice that a thread reads before it writes them. A slice is a multiple of this.
     pub fn chunk(&self) -> u32 {
         (1..=tuning::MAX_CHUNK).rev().find(|&chunk| self.slice_keys().is_multiple_of(chunk)).unwrap_or(1)
     }
 
-    /// Keys of a tile that do.
+    /// Keys of a tile in a slice.
     pub fn slice(&self) -> u32 {
         self.group * self.slice_keys()
     }
 
-    /// Words of workgroup memory that a tile is worked on.
+    /// Words of the workgroup memory in which a tile is sorted (`board`).
     pub fn board_words(&self) -> u32 {
         let counters = match self.ranking {
             Some(Ranking::Ballot { rows, .. }) => rows * self.row_words(),
             Some(Ranking::Counters) => 8 * self.group + self.tile,
             None => return 0,
         };
-        // Where keys are held in one place until they are sorted, word after word goes through it.
+        // These kernels hold keys in registers. The keys take their new order in `board`, one word of all keys at a
+        // time.
         if matches!(self.kernel, Kernel::SingleTile | Kernel::BucketTile | Kernel::SegmentTile) {
             counters.max(self.tile)
         } else if self.kernel == Kernel::TopK {
-            // Counts of a digit, and sums of some of them; or two marks for each of 32 keys a thread.
+            // The counts of a digit, and sums of some of them; or two bits for each of 32 keys of a thread.
             counters.max(RADIX + RADIX / DIGIT_RUN).max(2 * self.group)
         } else {
-            // Where wide digits go lies behind the slice: in memory of its own it would take as much as two rows.
+            // The offsets of wide digits lie behind the slice. In memory of their own, they would take as much as two
+            // rows.
             let behind = if self.has_wide_digits() { self.radix() } else { 0 };
             counters.max(self.slice() * self.key_words().max(self.value_words) + behind)
         }
@@ -462,7 +474,7 @@ impl Variant {
             Kernel::Downsweep => RADIX + 4,
             Kernel::SingleTile | Kernel::BucketTile | Kernel::SegmentTile => 4,
             Kernel::IvfDistance => DISTANCE_RUN * self.vectors.map_or(0, Vectors::sums) * self.group,
-            // Positions, the segment, the digit found, and sums over the threads where these are not those of the ranking.
+            // Positions, segment and digit, and the sums over the threads, unless the ranking has them.
             Kernel::TopK => self.tile + 8 + if self.ranking == Some(Ranking::Counters) { 0 } else { self.group },
             _ => 0,
         };
@@ -495,7 +507,8 @@ impl Shapes {
         let mut onesweep = pass_of(Kernel::Onesweep)?;
         let (mut bucket_sweep, mut bucket_tile) = (None, None);
         if request.algorithm == Some(Algorithm::MsdHybrid) {
-            // All passes have the tile of those that need more memory. Those have no first pass, to which the values are the positions.
+            // All passes have the same tile: that of bucket_sweep, which needs more memory. Its passes are never the
+            // first, in which the values would be the positions.
             let shape = pass_of(Kernel::BucketSweep)?;
             onesweep = shape.map(|shape| Variant { kernel: Kernel::Onesweep, partitions: true, ..shape });
             bucket_sweep =
@@ -537,20 +550,22 @@ impl Shapes {
     }
 }
 
-/// The shape of the one launch that sorts up to `max` keys, or as many as it can.
+/// Returns the shape of the launch that sorts up to `max` keys, or as many as it can.
 pub(super) fn single(request: &Request, max: u64, facts: &Facts) -> Result<Variant, Error> {
     let shape = Variant { packed: request.is_packed(), ..Variant::moving(Kernel::SingleTile, request) };
     held(shape, max, true, facts)
 }
 
-/// The shape of a group that holds up to `max` keys until they are sorted, or as many as it can: by ballots, if they may be and subgroups suit it.
+/// Returns the shape of a workgroup that holds up to `max` keys until they are sorted. If `max` is too large, it holds
+/// as many as it can. It ranks with ballots if `ballots` allows that and the subgroups suit it.
 pub(super) fn held(shape: Variant, max: u64, ballots: bool, facts: &Facts) -> Result<Variant, Error> {
     let (group, keys) = tuning::single(shape.key_words(), shape.value_words, max);
     let (group, ranking) = facts.ballot(group).filter(|_| ballots).unwrap_or(facts.counters());
     fitted(shape, group, keys, ranking, facts)
 }
 
-/// The shape of a pass that looks back, if subgroups suit it: of one that is [made for](Facts::alike) up to `max` keys.
+/// Returns the shape of a pass with look-back, if the subgroups suit it. `max` is the number of keys that [decides the
+/// shape](Facts::alike).
 pub(super) fn sweep(shape: Variant, max: u64, facts: &Facts) -> Result<Option<Variant>, Error> {
     if shape.has_wide_digits() {
         return wide(shape, max, facts).map(Some);
@@ -564,8 +579,8 @@ pub(super) fn sweep(shape: Variant, max: u64, facts: &Facts) -> Result<Option<Va
     if let Some(tuned) = facts.tuned.pass(kind, max) {
         return made(tuned);
     }
-    // Passes over buckets were not measured by other shapes, and where there is one for all lengths it is not that. Cut down, it is none of those
-    // that were measured.
+    // No other shape was measured for passes over buckets, and one shape for all lengths must not be that of large
+    // inputs. If the device only fits a smaller one, that was not measured either.
     let large = tuning::large_pass(facts.class, kind.key_words, kind.value_words, max)
         .filter(|_| shape.kernel == Kernel::Onesweep && facts.unrolls())
         .and_then(|large| made(large).ok().flatten().filter(|made| (made.group, made.keys) == (large.group, large.keys)));
@@ -575,7 +590,7 @@ pub(super) fn sweep(shape: Variant, max: u64, facts: &Facts) -> Result<Option<Va
     }
 }
 
-/// The shape with as many keys a thread as are wanted, or as fit.
+/// Returns `shape` with the most keys of a thread, up to `keys`, that fit workgroup memory.
 pub(super) fn fitted(shape: Variant, group: u32, keys: u32, ranking: Ranking, facts: &Facts) -> Result<Variant, Error> {
     let unrolled = facts.unrolls();
     (1..=keys)
@@ -585,24 +600,25 @@ pub(super) fn fitted(shape: Variant, group: u32, keys: u32, ranking: Ranking, fa
         .ok_or_else(|| Error::Unsupported { what: format!("a device with {} bytes of workgroup memory", facts.workgroup_bytes) })
 }
 
-/// The shape of a pass by wide digits.
+/// Returns the shape of a pass by wide digits.
 fn wide(shape: Variant, max: u64, facts: &Facts) -> Result<Variant, Error> {
     let shape = Variant { slices: WIDE_SLICES, ..shape };
     let (group, keys) = tuning::wide_pass(shape.key_words(), shape.value_words, max);
-    // Each thread owns as many words of a row.
+    // All threads own the same number of words of a row.
     let ballot = facts.ballot_in_rows(group, shape.row_words()).filter(|(group, _)| shape.row_words().is_multiple_of(*group));
     let (group, ranking) = ballot.ok_or_else(|| no_wide_digits(facts))?;
     fitted(shape, group, keys, ranking, facts)
 }
 
-/// The shape that counts values of whole keys: with as many counters as there is memory, of those that are needed.
+/// Returns the shape of the kernel that counts whole keys: with as many counters as fit workgroup memory, but no more
+/// than it needs.
 fn counting(shape: Variant, facts: &Facts) -> Variant {
     let group = tuning::COUNT_GROUP.min(facts.max_group);
     let shape = Variant { group, keys: tuning::HISTOGRAM_BATCH * (32 / shape.key_bits).max(1), ..shape };
     let shape = Variant { tile: group * shape.keys, ..shape };
     let fit = facts.workgroup_bytes / 4;
     let counters = if shape.packs_counts() {
-        // As many for each span.
+        // All spans have the same number of counters.
         (shape.radix() / 2).div_ceil((shape.radix() / 2).div_ceil(fit))
     } else {
         shape.radix() * (fit / shape.radix()).clamp(1, MOST_COLUMNS)
@@ -617,19 +633,20 @@ fn no_wide_digits(facts: &Facts) -> Error {
     Error::Unsupported { what }
 }
 
-/// The group and the ranking of a selection: the plainest, for an algorithm that needs the least of a device.
+/// Returns the workgroup size and the ranking of a selection. A request for `ReduceThenScan` gets the one without
+/// subgroup operations.
 fn selecting(algorithm: Option<Algorithm>, facts: &Facts) -> (u32, Ranking) {
     let ballot = facts.ballot(GROUP).filter(|_| algorithm != Some(Algorithm::ReduceThenScan));
     ballot.unwrap_or(facts.counters())
 }
 
-/// The shape that selects as many keys as are asked for: the smallest tile that they fit, since that is what limits how many groups a device
-/// works on at a time.
+/// Returns the shape that selects the keys of a request. It has the smallest tile that holds them: the less memory a
+/// workgroup takes, the more of them run at a time.
 fn top_shape(shape: Variant, request: &Request, facts: &Facts) -> Result<Variant, Error> {
     let Some(top) = request.top else { return Ok(shape) };
     let most = facts.most_selected();
     if top.k > most {
-        // Of one array, all groups together select them.
+        // From an array, all workgroups together select so many.
         if !top.segmented {
             return Ok(Variant { tile: 0, ..shape });
         }

@@ -1,16 +1,16 @@
-//! Selection: the first keys of the order, without sorting the rest.
+//! Selection: the first keys of the order, without a sort of the rest.
 //!
-//! One group selects the first `k` of a segment, and sorts them. A whole array is cut into segments; what is selected of them are the
-//! candidates of the next level, until one segment holds them all:
+//! One workgroup selects the first `k` keys of a segment, and sorts them. An array is cut into segments. The keys
+//! selected from them are the candidates of the next level, until one segment holds all candidates:
 //!
 //! ```text
-//! level 0   keys        ├────────┼────────┼────────┼───┤      a group for each SELECT_SEGMENT keys
-//! level 1   candidates  ├─k─┬─k─┬─k─┬─k─┤                      of those the same, and so on
+//! level 0   keys        ├────────┼────────┼────────┼───┤      a workgroup for each SELECT_SEGMENT keys
+//! level 1   candidates  ├─k─┬─k─┬─k─┬─k─┤                      and for each SELECT_SEGMENT candidates
 //! last      result      ├─k─┤
 //! ```
 //!
-//! Candidates keep the order of their segments, and equal keys that of their positions: so what is selected of them is what would have
-//! been selected of all.
+//! Candidates keep the order of their segments, and equal keys the order of their positions. So the last level selects
+//! the keys that a selection from all keys would.
 
 use super::command::{Buffer, Builder, COUNT_DIGITS, Groups, LAST_LEVEL, Number};
 use super::tuning::SELECT_SEGMENT;
@@ -18,14 +18,16 @@ use super::tuning::SELECT_SEGMENT;
 /// What to select, instead of sorting everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Top {
-    /// How many keys, at least 1.
+    /// The number of keys to select, at least 1.
     pub k: u32,
-    /// Whether of each of many segments by itself: then counts are numbers of segments, whose keys are in any place of the keys' binding.
+    /// Whether to select from each of many segments by itself. Counts are then numbers of segments, which lie anywhere
+    /// in the keys' binding.
     pub segmented: bool,
 }
 
 impl Top {
-    /// How many candidates each level starts with, up to the one that ends with a single segment. The first are the `keys`.
+    /// Returns with how many candidates each level starts, up to the level of a single segment. The candidates of the
+    /// first level are the `keys`.
     pub fn levels(self, keys: u64) -> Vec<u64> {
         let mut levels = vec![keys];
         while let Some(&there) = levels.last().filter(|&&there| there > SELECT_SEGMENT.into()) {
@@ -36,20 +38,20 @@ impl Top {
         levels
     }
 
-    /// The positions that come out of a call with up to `max` keys, or segments.
+    /// Returns the number of positions that a selection from up to `max` keys, or segments, writes.
     pub fn results(self, max: u64) -> u64 {
         u64::from(self.k) * if self.segmented { max } else { 1 }
     }
 }
 
 impl Builder<'_> {
-    /// The most candidates that levels of even, or of odd, number select.
+    /// The most candidates that even, or odd, levels select.
     pub(super) fn candidates(&self, odd: bool) -> u64 {
         let levels = self.plan.request.top.map_or(vec![], |top| top.levels(self.plan.request.max));
         levels.into_iter().skip(1 + usize::from(odd)).step_by(2).max().unwrap_or(0)
     }
 
-    /// The commands of a selection.
+    /// Adds the commands of a selection.
     pub(super) fn top(&mut self, top: Top) {
         let variant = self.shapes.top;
         if self.plan.keys_move() {

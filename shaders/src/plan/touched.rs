@@ -1,18 +1,18 @@
-//! How many bytes of each buffer a plan touches: what an executor compares with a buffer before it binds it.
+//! How many bytes of each buffer a plan touches. An executor compares them with a buffer before it binds that.
 
 use super::{Buffer, SearchPlan, SortPlan};
 use polysort_core::vector::Shape;
 
 impl SortPlan {
-    /// Bytes from the start of a binding of `buffer` on that the commands of this plan may read or write, in whole words. Where the elements
-    /// of a caller's buffer start later, the bytes before them count.
+    /// Returns how many bytes of a binding of `buffer` the commands of this plan may read or write. They count from the
+    /// start of the binding, with those before the first element, and are whole words.
     ///
-    /// `None` for what a plan does not know: [`Buffer::Count`], whose word the caller chooses, and [`Buffer::Keys`] of a selection from segments,
-    /// which ends where the last segment does.
+    /// `None` for two buffers that the plan cannot know: [`Buffer::Count`], whose word the caller chooses, and
+    /// [`Buffer::Keys`] of a selection from segments, which ends with the last segment.
     pub fn touched_bytes(&self, buffer: Buffer) -> Option<u64> {
         let request = &self.request;
         let after = |first: u32, bytes: u64| 4 * u64::from(first) + bytes.next_multiple_of(4);
-        // A binding has room for one element at least.
+        // A binding has room for at least one element.
         let key_bytes = u64::from(request.key_words()) * 4;
         let value_bytes = u64::from(request.payload.words().max(1)) * 4;
         let segments = request.segments.map_or(0, |segments| 4 * u64::from(segments.max).max(1));
@@ -22,7 +22,7 @@ impl SortPlan {
             Buffer::Values => after(request.values.first, request.value_bytes().max(value_bytes)),
             Buffer::Begins => after(request.segments.map_or(0, |segments| segments.begins.first), segments),
             Buffer::Ends => after(request.segments.map_or(0, |segments| segments.ends.first), segments),
-            // Begin and end of each segment that is selected from.
+            // Begin and end of each segment to select from.
             Buffer::Bounds => after(0, 8 * request.max.max(1)),
             Buffer::Count => return None,
             own => self.scratch.iter().find(|(scratch, _)| *scratch == own).map_or(0, |&(_, bytes)| bytes),
@@ -31,10 +31,10 @@ impl SortPlan {
     }
 }
 
-/// How many things a search works on.
+/// The size of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchSize {
-    /// Queries.
+    /// Number of queries.
     pub queries: u64,
     /// Candidates of all queries.
     pub candidates: u64,
@@ -42,17 +42,18 @@ pub struct SearchSize {
     pub entries: u64,
     /// Vectors of the page.
     pub page_slots: u64,
-    /// How many candidates are selected in all, places that stay empty included.
+    /// The number of results of all queries, empty ones included.
     pub selected: u64,
 }
 
 impl SearchPlan {
-    /// Bytes from the start of a binding of `buffer` on that the commands of a search of this `size` may read or write, in a store of such a
-    /// `shape`.
+    /// Returns how many bytes of a binding of `buffer` a search of this `size` may read or write. The store has this
+    /// `shape`. The bytes count from the start of the binding.
     pub fn touched_bytes(shape: Shape, size: SearchSize, buffer: Buffer) -> u64 {
         let bytes = match buffer {
             Buffer::Queries => 4 * size.queries * shape.dimension as u64,
-            Buffer::Vectors => Self::stride_bytes(shape) * size.page_slots,
+            // A candidate without a slot reads the first vector, and a page has one at least.
+            Buffer::Vectors => Self::stride_bytes(shape) * size.page_slots.max(1),
             Buffer::Entries => 4 * size.entries,
             Buffer::Listed | Buffer::Distances | Buffer::Slots => 4 * size.candidates,
             Buffer::Offsets => 4 * (size.queries + 1),
@@ -60,7 +61,7 @@ impl SearchPlan {
             Buffer::Positions | Buffer::NearDistances | Buffer::NearSlots => 4 * size.selected,
             _ => 0,
         };
-        // Kernels may read numbers in fours.
+        // Kernels may read four numbers at a time.
         bytes.max(16)
     }
 }

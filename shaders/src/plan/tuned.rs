@@ -1,4 +1,4 @@
-//! Shapes of passes that were found on one device, which take the place of the built-in numbers there.
+//! Shapes of passes that were measured on one device. There they replace the built-in ones.
 
 use super::shape::{Facts, Kernel, Variant, sweep};
 use super::tuning::{COUNT_BITS, PassShape, spread};
@@ -6,28 +6,28 @@ use super::{MAX_KEYS, RADIX};
 use core::fmt::{self, Display, Formatter};
 use polysort_core::Error;
 
-/// A kind of sorts whose passes share a shape.
+/// A kind of sorts: their passes share a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PassKind {
     /// Words of 32 bits of a key.
     pub key_words: u32,
-    /// Words of 32 bits of a value, 0 for none.
+    /// Words of 32 bits of a value; 0 without values.
     pub value_words: u32,
 }
 
 impl PassKind {
-    /// Those that can be tuned.
+    /// The kinds that can be tuned.
     pub const ALL: [Self; 6] =
         [Self::new(1, 0), Self::new(1, 1), Self::new(2, 0), Self::new(1, 2), Self::new(2, 1), Self::new(2, 2)];
 
-    /// Keys and values of so many words.
+    /// The kind of sorts of keys and values with so many words.
     pub const fn new(key_words: u32, value_words: u32) -> Self {
         Self { key_words, value_words }
     }
 }
 
 impl Display for PassKind {
-    /// `u64+u32`
+    /// For example `u64+u32`.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let bits = |words: u32| 32 * u64::from(words);
         write!(f, "u{}", bits(self.key_words))?;
@@ -36,38 +36,41 @@ impl Display for PassKind {
 }
 
 impl Display for PassShape {
-    /// `256 threads of 28 keys in 2 slices`
+    /// For example `256 threads of 28 keys in 2 slices`.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { group, keys, slices } = self;
         write!(f, "{group} threads of {keys} keys in {slices} slices")
     }
 }
 
-/// The shape of passes for each kind of sorts, where it is not the built-in one. Every shape in it is one that kernels can have; what of it fits
-/// a device is the plan's to say.
+/// The measured shape of passes for each kind of sorts, if it differs from the built-in one. Every shape is one that
+/// kernels can have. The plan reduces it to what fits a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tuned([Option<PassShape>; PassKind::ALL.len()]);
 
-/// Threads of a group are a multiple of this: of the subgroups of most GPUs. Where they are larger, the plan takes another group.
+/// The threads of a workgroup are a multiple of this: the subgroup size of most GPUs. If subgroups are larger, the plan
+/// takes another workgroup size.
 const LANES: u32 = 32;
 
-/// Threads of a group, at most: with [`MOST_KEYS`] each, a position in the tile has 16 bits.
+/// The most threads of a workgroup. With [`MOST_KEYS`] each, an index in the tile fits 16 bits.
 const MOST_THREADS: u32 = 1 << 10;
 
-/// Keys of a thread, at most: more than registers hold, and so few that those of a subgroup can be counted.
+/// The most keys of a thread: more than registers hold, but few enough for the counts of a subgroup.
 const MOST_KEYS: u32 = 62;
 
 const _: () = assert!(MOST_THREADS * MOST_KEYS <= 1 << 16 && MOST_KEYS * LANES < 1 << COUNT_BITS);
 
 impl Tuned {
-    /// No shape but the built-in ones.
+    /// No measured shapes.
     pub const NONE: Self = Self([None; PassKind::ALL.len()]);
 
-    /// With this shape for sorts of that kind.
+    /// Returns these shapes with `shape` for sorts of this kind.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a kind that is not one of [`PassKind::ALL`], and for a shape that no kernel has: threads are a multiple of 32 up to
-    /// 1024, and below 256 a power of two, keys an even number up to 62, and slices no more than keys.
+    /// [`Error::Unsupported`] if the kind is not one of [`PassKind::ALL`], or if no kernel can have the shape:
+    /// - `group` must be a multiple of 32 up to 1024, and a power of two if it is below 256;
+    /// - `keys` must be even and at most 62;
+    /// - `slices` must be 1 to `keys`.
     pub fn with(mut self, kind: PassKind, shape: PassShape) -> Result<Self, Error> {
         let PassShape { group, keys, slices } = shape;
         // Each thread owns as many digits as the others, or none.
@@ -82,32 +85,33 @@ impl Tuned {
         Ok(self)
     }
 
-    /// With the built-in shape for sorts of that kind.
+    /// Returns these shapes with the built-in one for sorts of this kind.
     #[must_use]
     pub fn without(self, kind: PassKind) -> Self {
         let mut shapes = PassKind::ALL.into_iter().zip(self.0);
         Self(core::array::from_fn(|_| shapes.next().and_then(|(known, shape)| shape.filter(|_| known != kind))))
     }
 
-    /// The shape for sorts of that kind, if it is not the built-in one.
+    /// Returns the shape for sorts of this kind, if it is not the built-in one.
     pub fn shape(&self, kind: PassKind) -> Option<PassShape> {
         self.shapes().find(|&(known, _)| known == kind).map(|(_, shape)| shape)
     }
 
-    /// All shapes, and what they are for.
+    /// Returns all measured shapes, with their kinds.
     pub fn shapes(&self) -> impl Iterator<Item = (PassKind, PassShape)> {
         PassKind::ALL.into_iter().zip(self.0).filter_map(|(kind, shape)| Some((kind, shape?)))
     }
 
-    /// The shape of a pass over up to `max` keys, of which few are spread over more groups.
+    /// Returns the shape of a pass over up to `max` keys. Few keys are spread over more workgroups.
     pub(super) fn pass(&self, kind: PassKind, max: u64) -> Option<PassShape> {
         self.shape(kind).map(|shape| PassShape { keys: spread(shape.keys, max), ..shape })
     }
 }
 
 impl Facts {
-    /// The shape of the passes over many keys by [`Algorithm::OneSweep`](super::Algorithm::OneSweep), if subgroups suit it: the tuned one, or else
-    /// the built-in one, as far as it fits the device. None for a kind that is not one of [`PassKind::ALL`].
+    /// Returns the shape of a pass of [`Algorithm::OneSweep`](super::Algorithm::OneSweep) over many keys, if the
+    /// subgroups suit it. It is the measured one, or else the built-in one, reduced to what fits the device. `None` for
+    /// a kind that is not one of [`PassKind::ALL`].
     pub fn pass_shape(&self, kind: PassKind) -> Option<PassShape> {
         let PassKind { key_words, value_words } = PassKind::ALL.into_iter().find(|&known| known == kind)?;
         let shape = Variant { value_words, look_back: true, ..Variant::of(Kernel::Onesweep, 32 * key_words) };

@@ -1,10 +1,11 @@
-// The bar of a selection: what is known of the ordered bits of the last key to be selected, and which bits these are.
+// The threshold of a selection (`bar`): the known ordered bits of the last key to be selected. `known` masks these
+// bits.
 
 const BELOW: u32 = 0u;
 const SAME: u32 = 1u;
 const ABOVE: u32 = 2u;
 
-// How a key compares with the bar in the bits that are known.
+// Compares a key with the threshold in the known bits.
 fn compared(key: Key, bar: vec4<u32>, known: vec4<u32>) -> u32 {
     var order = SAME;
     for (var word = 0u; word < KEY_WORDS; word++) {

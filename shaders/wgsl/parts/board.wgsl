@@ -1,6 +1,8 @@
-// The workgroup memory that a tile is worked on: counts first, then a slice of its keys in their new order, then of its values.
+// The workgroup memory in which a tile is sorted. It holds, one after the other: the histograms of the subgroups, a
+// slice of the tile's keys in their new order, and the values of that slice.
 //
-// All of it is atomic: counts are added to by lanes that no barrier orders, and one array cannot be both.
+// Every word is atomic: lanes add to the histograms without a barrier between them, and WGSL cannot view one array both
+// as atomic and as plain words.
 
 var<workgroup> board: array<atomic<u32>, BOARD>;
 
@@ -12,7 +14,7 @@ fn word_at(index: u32) -> u32 {
     return atomicLoad(&board[index]);
 }
 
-// Keys and values lie word by word: the first words of all of them, then the second ones.
+// Keys and values are stored word by word: word `w` of element `i` is board[w * SLICE + i].
 #if KEY_1
 fn put_key(index: u32, key: Key) {
     put_word(index, key);

@@ -1,11 +1,14 @@
-// The table of buckets: where buckets lie, their tiles, and the batches that they are sorted in.
+// The bucket table: where buckets, their tiles, and the batches of buckets lie. It has three parts, in words:
 //
-//   smaller   for each bucket and each digit but the highest: how many keys of the bucket have a smaller one, for each value
-//   batches   for each batch, and one more: its first tile, its first key, tickets; the tiles end where those of the next one start
-//   tiles     bucket by bucket, each tile: its first key, its keys, the first tile of its bucket, its bucket
+//   smaller   RADIX words for each bucket and each counted digit: word `v` counts the keys of the bucket whose digit is less
+//             than `v`
+//   batches   BATCH_WORDS words for each batch: its first tile, its first key, and a ticket for each pass from 1 on. One more
+//             record follows the last batch: the tiles of a batch end where those of the next record start
+//   tiles     TILE_WORDS words for each tile, bucket by bucket: its first key, its number of keys, the first tile of its bucket,
+//             its bucket
 
 #if LISTS
-// Long segments are buckets of one batch, which are sorted by all digits.
+// Here the buckets are the long segments. They are one batch, and are sorted by all digits.
 const LOWER_DIGITS: u32 = KEY_DIGITS;
 
 fn counted_digits() -> u32 {
@@ -30,7 +33,7 @@ fn all_buckets() -> u32 {
     return RADIX;
 }
 
-// The launches that there are for batches.
+// Returns for how many batches the host records launches.
 fn batches() -> u32 {
     return (max(sort.max, 1u) + BATCH_KEYS - 1u) / BATCH_KEYS;
 }

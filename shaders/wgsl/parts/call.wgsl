@@ -1,4 +1,6 @@
-// The number of keys of this call, or of segments: recorded as three digits of ten bits, or read from the caller's buffer.
+// Returns the number of keys, or of segments, of this call. The host records it as three digits of ten bits. If the
+// highest of them is COUNT_ON_DEVICE, the number is in the caller's buffer `count`; it is then limited to what the
+// sort's buffers hold.
 
 fn called_count() -> u32 {
     if (count_high.value == COUNT_ON_DEVICE) {

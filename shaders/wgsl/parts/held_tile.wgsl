@@ -1,6 +1,8 @@
-// Sorts the keys of a tile that a group holds: each thread as many as it takes for all to be held, with their positions if values move as well.
+// Sorts a tile that a workgroup keeps in registers. Each thread holds ceil(present / GROUP) keys, and, if values move,
+// the index of each.
 //
-// The kernel says where they are, and which digits they are sorted by: held_key, held_value, put_key_home, put_value_home, held_digit.
+// The kernel provides the accesses (held_key, held_value, put_key_home, put_value_home) and the digits to sort by
+// (held_digit).
 
 fn sort_held(present: u32, digits: u32) {
     let held = (present + GROUP - 1u) / GROUP;
@@ -8,7 +10,8 @@ fn sort_held(present: u32, digits: u32) {
 #if VALUES
     var positions: array<u32, KEYS>;
 #endif
-    // The last key stands for those that are absent; having the largest digits, they stay behind the others.
+    // Items past the last key repeat that key. sort_by_digit gives them the largest digit, so that they stay behind the
+    // keys.
 #repeat item KEYS
         if (item < held) {
             let index = item_index(item, held);
@@ -33,7 +36,7 @@ fn sort_held(present: u32, digits: u32) {
         }
 #end
 #endif
-    // All is read before any is written.
+    // The workgroup reads everything before it writes anything: it may sort in place.
     storageBarrier();
 #repeat item KEYS
         let index = item_index(item, held);

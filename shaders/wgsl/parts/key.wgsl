@@ -1,4 +1,4 @@
-// A key of KEY_WORDS words of 32 bits. A key of 8 or 16 bits is the top of one word.
+// A key is KEY_WORDS words of 32 bits, least significant first. A key of 8 or 16 bits is the top bits of one word.
 
 #if KEY_1
 alias Key = u32;

@@ -1,4 +1,4 @@
-// Sets of lanes of a subgroup.
+// Sets of lanes of a subgroup, as bit masks: one word for up to 32 lanes, four words for up to 128.
 
 #if BALLOT_1
 alias Lanes = u32;

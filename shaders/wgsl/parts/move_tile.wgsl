@@ -1,9 +1,11 @@
-// Moves a ranked tile to its places in the output: through the board, where it takes its new order, so that neighbours are written
-// together. It goes in slices, since workgroup memory is what limits how many groups a device works on at a time.
+// Writes a ranked tile to its places in the output. The keys take their new order in `board`, so that neighboring
+// threads write neighboring words. The tile is written in slices: the less workgroup memory a workgroup takes, the more
+// of them run at a time.
 
-// Where each digit's keys go in the output, less their position in the tile; counts of another tile before that.
+// For each digit: where its keys go in the output, minus their start in the tile's new order. recount() counts another
+// tile here before.
 #if WIDE
-// Behind the slice on the board.
+// The offsets lie in `board`, behind the slice.
 const OFFSETS: u32 = BOARD - RADIX;
 
 fn set_offset(digit: u32, offset: u32) {
@@ -33,7 +35,8 @@ fn add_to_offset(digit: u32) {
 }
 #endif
 
-// Puts the keys of the slice that starts at `slice_first` on the board, `items` being the places of the tile's keys in it.
+// Puts the keys of the slice that starts at `slice_first` into `board`. `items` are the indices of the thread's keys in
+// the tile's new order.
 fn put_keys(keys: ptr<function, array<Key, KEYS>>, items: ptr<function, array<u32, KEYS>>, slice_first: u32) {
 #repeat item KEYS
         let place = (*items)[item] - slice_first;
@@ -43,8 +46,8 @@ fn put_keys(keys: ptr<function, array<Key, KEYS>>, items: ptr<function, array<u3
 #end
 }
 
-// Writes the keys of a tile of which the first slice is on the board, and the values of the same tile, which starts at `first`, once
-// `offsets` hold. `present` of them are there.
+// Writes the keys of a tile, and their values. The first slice of the keys is in `board`, and the offsets are set. The
+// values start at index `first` of the source; `present` keys of the tile exist.
 fn move_tile(
     keys: ptr<function, array<Key, KEYS>>,
     items: ptr<function, array<u32, KEYS>>,
@@ -54,7 +57,7 @@ fn move_tile(
 ) {
 #if VALUES
     var values: array<Value, KEYS>;
-    // As keys are read: nearly all tiles are whole.
+    // As the keys are read in sweep(): nearly all tiles are full, and need no bounds check.
     if (present == TILE) {
         let at = first + item_index(0u, KEYS);
 #repeat item KEYS
@@ -72,10 +75,10 @@ fn move_tile(
             put_keys(keys, items, slice_first);
             workgroupBarrier();
         }
-        // Those of the slice that are there.
+        // The keys of this slice that exist.
         let here = min(present - min(present, slice_first), SLICE);
 #if VALUES
-        // What is not there is read and not written, so that no read waits for that to be known.
+        // The thread also reads words past the last key, but does not write them: so no read waits for the check.
         var places: array<u32, SLICE_KEYS>;
 #repeat i SLICE_KEYS
         let index = i * GROUP + thread;
@@ -102,7 +105,7 @@ fn move_tile(
 #end
 #else
         var begin = thread;
-        // Some at a time, where a thread has so many: the reads do not wait for each other.
+        // The thread writes a full slice in chunks: the reads of a chunk do not wait for each other.
         if (here == SLICE) {
             for (; begin < SLICE; begin += CHUNK * GROUP) {
                 var held: array<Key, CHUNK>;
@@ -126,10 +129,10 @@ fn move_tile(
     }
 }
 
-// Where the key goes that is at a position of the ranked tile.
+// Returns where the key at index `position` of the tile's new order goes in the output.
 fn place_of(key: Key, digit: Digit, position: u32) -> u32 {
 #if LISTS
-    // Where segments overlap, keys change while they are sorted.
+    // Overlapping segments change each other's keys during the sort. The limit keeps the write inside the buffer.
     return min(offset_of(digit_of(key, digit)) + position, keys_to_first() + sort.max - 1u);
 #else
     return offset_of(digit_of(key, digit)) + position;

@@ -1,6 +1,7 @@
-// What the kernels of one pass of the reduce-then-scan sort have in common.
+// Shared by the kernels of a reduce-then-scan pass: upsweep, spine and downsweep.
 
-// Keys, the index of the digit, and whether the pass is scheduled and has a tile of this number.
+// Returns the number of keys, the index of the pass's digit, and whether there is work. That is 1 if the pass is
+// scheduled and `tile` has keys, else 0.
 fn pass_work(tile: u32) -> vec3<u32> {
     if (slot.value >= passes()) {
         return vec3(0u);

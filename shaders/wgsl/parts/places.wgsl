@@ -1,7 +1,9 @@
-// Where a pass reads and writes: the first one reads the source and writes the scratch, the others go to and fro between scratch and home.
+// The first elements that a pass reads and writes in its bindings. Pass 0 reads the source and writes the scratch. Odd
+// passes read the scratch and write home, even ones read home and write the scratch.
+// So home is where an even number of passes ends.
 
 #if BATCHES
-// A pass over a batch reads and writes by so many elements before their places: see there.
+// A pass over a batch accesses elements at indices that are lower by so many. bucket_sweep says why.
 var<private> from_shift: u32;
 var<private> to_shift: u32;
 

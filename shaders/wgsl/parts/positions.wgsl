@@ -1,8 +1,8 @@
-// The positions of the keys of a tile, and their sort by the keys, which stay where they are.
+// Sorts positions of keys by these keys. The keys stay where they are.
 
 var<workgroup> positions: array<u32, TILE>;
 
-// Sorts the first `present` positions by their keys, digit by digit.
+// Sorts the first `present` positions by their keys, digit by digit, stably.
 fn sort_positions(present: u32) {
     var items: array<u32, KEYS>;
     var moved: array<u32, KEYS>;

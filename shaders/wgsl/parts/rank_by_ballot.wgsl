@@ -1,28 +1,32 @@
-// Ranks the keys of a tile by one digit, by what subgroups count.
+// Ranks the keys of a tile by one digit, with subgroup operations.
 //
-// A subgroup owns a stretch of `held` * lanes keys, of as many items as each thread holds, and takes them lane by lane, so that the order
-// of (subgroup, item, lane) is the order of the tile. The board counts each subgroup's digits in a row of its own: what a key finds there
-// is its place among them.
-// Any subgroup size of 4 to 128 will do that divides the group and leaves at most ROWS rows; rows without a subgroup stay empty.
+// A subgroup owns a chunk of `held` * lanes keys: its lanes take `lanes` neighboring keys for each of their items. So
+// the order of (subgroup, item, lane) is the order of the tile. Each subgroup counts digits in a histogram of its own,
+// a row of `board`. The count that a key finds there is its rank among the subgroup's keys of the same digit.
+//
+// The subgroup size may be any of 4 to 128 that divides GROUP into at most ROWS subgroups. Rows without a subgroup stay
+// 0.
 
-// The position in the tile of a thread's item, where each holds so many.
+// Returns the index in the tile of a thread's item, if each thread holds `held` of them.
 fn item_index(item: u32, held: u32) -> u32 {
     return (subgroup * held + item) * lanes + lane;
 }
 
-// From one item of a thread to the next.
+// Returns the distance in the tile from one item of a thread to its next.
 fn item_stride() -> u32 {
     return lanes;
 }
 
-// A digit's column lies above its key's place in the row.
+// While a tile is ranked, an item packs two numbers: the column of its digit, and in the low PLACE_BITS bits its rank
+// in the row. A column is the index of a digit in a row.
 const PLACE_BITS: u32 = 16u;
 
 const_assert ROWS * ROW <= BOARD;
 
-// Replaces the digit of each item that is held by its position in the tile in order of the digits: stably, or in any order of equal ones
-// unless `stable`. The items from `present` on have the largest digit, so that they come last if `stable`. Calls `counted` with the number of
-// keys below `present` of each digit and of those below it.
+// Replaces the digit of each item by the item's index in the tile's new order: by digit, and, if `stable`, by index
+// among equal digits. The items from `present` on must have the largest digit; if `stable`, they come last. Calls
+// `counted` for each digit that the thread owns, with the number of keys below `present` that have a smaller digit
+// (`start`), and that have this one (`total`).
 fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, held: u32, stable: bool) {
     for (var i = thread; i < ROWS * ROW; i += GROUP) {
         atomicStore(&board[i], 0u);
@@ -62,7 +66,7 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, held: u32, st
     workgroupBarrier();
 }
 
-// Counts a subgroup's keys item by item.
+// Ranks a subgroup's keys item by item, each key at its own counter.
 fn count_items(items: ptr<function, array<u32, KEYS>>, row: u32, held: u32, stable: bool) {
 #if REORDERS
     if (!stable) {
@@ -86,8 +90,9 @@ fn count_items(items: ptr<function, array<u32, KEYS>>, row: u32, held: u32, stab
 }
 #if RUNS
 
-// The digit of more than a third of a subgroup's first keys, so that they would wait for each other at its counter; RADIX, if it seems that there is
-// none. Tells by the first lane's and the last, and by first keys alone: the others may not be there yet.
+// Returns the digit that more than a third of the lanes have in their first item, or RADIX. Keys of such a digit would
+// wait for each other at its counter. The function tries only the digits of the first and the last lane, and looks only
+// at first items: the other keys may not be loaded yet.
 fn usual_digit(items: ptr<function, array<u32, KEYS>>) -> u32 {
     let digit = (*items)[0];
     let first = subgroupBroadcastFirst(digit);
@@ -98,7 +103,7 @@ fn usual_digit(items: ptr<function, array<u32, KEYS>>) -> u32 {
     return select(RADIX, last, lane_count(ballot(digit == last)) > lanes / 3u);
 }
 
-// Whether all keys of the subgroup have the usual digit, as in long runs of equal ones.
+// Returns whether all keys of the subgroup have the digit `usual`, as in a long run of equal keys.
 fn has_one_digit(items: ptr<function, array<u32, KEYS>>, usual: u32) -> bool {
     var differs = 0u;
 #repeat item KEYS
@@ -107,7 +112,8 @@ fn has_one_digit(items: ptr<function, array<u32, KEYS>>, usual: u32) -> bool {
     return lane_count(ballot(differs != 0u)) == 0u;
 }
 
-// Counts a subgroup's keys item by item: those of the usual digit by ballots, so that none of them waits, and the others around them.
+// Ranks a subgroup's keys item by item. Ballots rank those of the frequent digit, so that none waits; counters rank the
+// others.
 fn count_around(items: ptr<function, array<u32, KEYS>>, row: u32, stable: bool, usual: u32) {
     var found = 0u;
 #repeat item KEYS
@@ -135,15 +141,19 @@ fn count_around(items: ptr<function, array<u32, KEYS>>, row: u32, stable: bool, 
 #endif
 
 #if ARRIVALS
-// The place of this lane's key: the next in the column of its digit in the row, which moves on.
+// Returns the rank of this lane's key in the row, and counts the key.
 fn place_in_row(column: u32, row: u32) -> u32 {
     return place_of_some(column, row, true);
 }
 
-// The same of those lanes' keys that count; no other has a column of theirs.
+// Returns the rank of this lane's key in the row, and counts the key, if `counts` is set. No other lane may have the
+// column of a lane with `counts` set.
 //
-// All lanes count their keys at once, in any order, and see the weights of those that came after them. Who sees less than the lane before weighs
-// has seen no earlier lane. Several later lanes can weigh as much: then, too, ballots put keys in order.
+// The lanes add their arrival codes (see parts/rows.wgsl) to their counters at once, in any order. Each lane then reads
+// what others have added after it. If that is less than the arrival code of the previous lane, no earlier lane has come
+// after this one. If that is so for all lanes, each counter has seen its lanes in their order. Then the count that a
+// lane found is its rank. Otherwise a lane is unsure: an earlier lane has come later, or several later lanes have added
+// as much as an earlier one would. Ballots then rank all lanes that share a digit with an unsure lane.
 fn place_of_some(column: u32, row: u32, counts: bool) -> u32 {
     let mine = arrival();
     var before = 0u;
@@ -153,13 +163,14 @@ fn place_of_some(column: u32, row: u32, counts: bool) -> u32 {
     subgroupBarrier();
     let now = atomicLoad(&board[row + column]);
     subgroupBarrier();
-    // Modulo 2^32, so that it does not matter what was there before; what one item adds fits.
+    // Modulo 2^32, so that the sum that was there before does not matter. What all lanes add for one item fits in a
+    // word.
     let after = now - before - mine;
     var unsure = ballot(counts && after >= earlier_arrival());
     if (unsure == 0u) {
         return count_of(before);
     }
-    // Those of this lane's column, once it was that of one that is unsure.
+    // The lanes with the digit of this one, if one of them is unsure; else none.
     var peers = 0u;
     while (unsure != 0u) {
         let is_peer = column == subgroupShuffle(column, firstLeadingBit(unsure));
@@ -170,7 +181,8 @@ fn place_of_some(column: u32, row: u32, counts: bool) -> u32 {
     return count_of(select(before, now, peers != 0u)) - lane_count(peers & ~lanes_below(lane));
 }
 #else
-// The place by ballots: warp-level multi-split (Ashkiani et al., "GPU Multisplit", PPoPP 2016). A column is a digit here.
+// Ranks with ballots: warp-level multi-split (Ashkiani et al., "GPU Multisplit", PPoPP 2016). Rows have no gaps here: a
+// column is a digit.
 const_assert ROW <= RADIX;
 
 fn place_in_row(column: u32, row: u32) -> u32 {
@@ -182,7 +194,8 @@ fn place_in_row(column: u32, row: u32) -> u32 {
     }
     let before = lane_count(peers & lanes_below(lane));
     let earlier = count_at(row, column);
-    // The lanes go on together: all have read before one writes, and that is written before the next step reads.
+    // The first barrier: all lanes read the count before one of them writes it. The second: the count is written before
+    // the lanes read it for the next item.
     subgroupBarrier();
     if (before == 0u) {
         move_on(row, column, earlier, lane_count(peers));

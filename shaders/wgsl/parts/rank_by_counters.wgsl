@@ -1,28 +1,29 @@
-// Ranks the keys of a tile by one digit, stably, without subgroup operations: two counting sorts by half a digit.
+// Ranks the keys of a tile by one digit, stably, without subgroup operations. It takes two counting sorts, each by half
+// of the digit's bits.
 //
-// A thread owns `held` neighbouring keys and counts them in counters of its own, sixteen of them in eight words of two halves. The
-// prefix sum over all of these, counter by counter, is where each thread's keys of each half digit go. What moves are tokens: a
-// key's digit and its position in the tile.
+// A thread owns `held` neighboring keys. It counts their half digits in 16 counters of its own, two in each of eight
+// words. The prefix sum over the counters of all threads, counter by counter, is where each thread's keys of each half
+// digit go. Tokens move instead of keys: a token is a key's digit and, in its low 16 bits, the key's index in the tile.
 
 const HALF_BITS: u32 = RADIX_BITS / 2u;
 const HALF_RADIX: u32 = 1u << HALF_BITS;
 const COUNTER_WORDS: u32 = HALF_RADIX / 2u;
-// The tokens lie behind the counters on the board.
+// The tokens lie in `board` behind the counters.
 const TOKENS: u32 = COUNTER_WORDS * GROUP;
 
 var<workgroup> bounds: array<u32, RADIX + 1u>;
 
-// The position in the tile of a thread's item, where each holds so many.
+// Returns the index in the tile of a thread's item, if each thread holds `held` of them.
 fn item_index(item: u32, held: u32) -> u32 {
     return thread * held + item;
 }
 
-// From one item of a thread to the next.
+// Returns the distance in the tile from one item of a thread to its next.
 fn item_stride() -> u32 {
     return 1u;
 }
 
-// How many digits a thread owns, from `thread * DIGITS` on.
+// Returns how many digits a thread owns, from `thread * DIGITS` on.
 fn owned_digits() -> u32 {
     return DIGITS;
 }
@@ -31,9 +32,10 @@ fn owned_digit(i: u32) -> u32 {
     return thread * DIGITS + i;
 }
 
-// Replaces the digit of each item that is held by its position in the tile in order of the digits, always stably. The items from `present` on
-// have the largest digit, so that they come last. Calls `counted` with the number of keys below `present` of each digit and of those
-// below it.
+// Replaces the digit of each item by the item's index in the tile's new order: by digit, and by index among equal
+// digits, whatever `stable` is. The items from `present` on must have the largest digit, so that they come last. Calls
+// `counted` for each digit that the thread owns, with the number of keys below `present` that have a smaller digit
+// (`start`), and that have this one (`total`).
 fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, held: u32, stable: bool) {
     var tokens: array<u32, KEYS>;
 #repeat item KEYS
@@ -50,7 +52,7 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, held: u32, st
     workgroupBarrier();
     place_by_half(&tokens, 16u + HALF_BITS, held);
 
-    // Where each digit starts: the first token that is not below it.
+    // Finds where each digit starts: at the first token whose digit is not smaller.
     for (var digit = thread; digit <= RADIX; digit += GROUP) {
         var low = 0u;
         var high = present;
@@ -74,7 +76,7 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, held: u32, st
         let digit = owned_digit(i);
         counted(i, digit, bounds[digit], bounds[digit + 1u] - bounds[digit]);
     }
-    // Each token tells the one whose key it stands for where it is.
+    // Writes each token's index in the new order to the word of the key that it stands for.
 #repeat item KEYS
         if (item < held) {
             put_word(tokens[item] & 0xffffu, item_index(item, held));
@@ -89,12 +91,12 @@ fn rank_tile(items: ptr<function, array<u32, KEYS>>, present: u32, held: u32, st
     workgroupBarrier();
 }
 
-// Puts the tokens of all threads in order of the half digit at `shift`, stably.
+// Sorts the tokens of all threads by the half digit at bit `shift`, stably.
 fn place_by_half(tokens: ptr<function, array<u32, KEYS>>, shift: u32, held: u32) {
     for (var i = 0u; i < COUNTER_WORDS; i++) {
         put_word(i * GROUP + thread, 0u);
     }
-    // The counters are the thread's own until the next barrier.
+    // Until the next barrier, each thread accesses its own counters alone.
     var ranks: array<u32, KEYS>;
 #repeat item KEYS
         if (item < held) {
@@ -119,7 +121,8 @@ fn place_by_half(tokens: ptr<function, array<u32, KEYS>>, shift: u32, held: u32)
     workgroupBarrier();
 }
 
-// Replaces each counter by the sum of those before it: those of lower words and threads, and all lower halves before the upper ones.
+// Replaces each counter by the sum of those before it: first the lower halves of all words, in their order, then the
+// upper halves.
 fn sum_up_counters() {
     let first = thread * COUNTER_WORDS;
     var sum = 0u;
@@ -127,7 +130,8 @@ fn sum_up_counters() {
         sum += word_at(first + i);
     }
     let sums_before = sum_up(thread, sum) - sum;
-    // No half exceeds the tile, so nothing is carried from the lower halves to the upper ones but on purpose.
+    // A sum of lower halves does not exceed the tile, so that it does not carry into the upper half. The shift below
+    // adds their total to the upper halves on purpose.
     let lower_total = sums[GROUP - 1u] & 0xffffu;
     var before = sums_before + (lower_total << 16u);
     for (var i = 0u; i < COUNTER_WORDS; i++) {

@@ -1,10 +1,11 @@
-// The rows in which subgroups count digits, on the board: a word for each. Where keys see who came after them, the count has its low bits, and above
-// it keys add the weights of their lanes.
+// The rows of `board`: a histogram for each subgroup, with a word for each digit. With ARRIVALS, the low COUNT_BITS
+// bits of a word are the count, and the bits above sum up the arrival codes of the lanes that have counted.
 
 #if RUNS
 const ROW: u32 = RADIX + RADIX / BANKS;
 
-// Where a digit's count lies in a row, of which one word in 33 is a gap: neighbouring multiples of a power of two lie in different banks as well.
+// Returns the index of a digit's count in a row. After every 32 counts, a row has an unused word: so digits that are a
+// multiple of 32 apart lie in different banks.
 fn column_of(digit: u32) -> u32 {
     return digit + digit / BANKS;
 }
@@ -18,7 +19,7 @@ fn column_of(digit: u32) -> u32 {
 
 var<workgroup> row_sums: array<u32, ROWS>;
 
-// How many digits a thread owns: DIGITS from `thread * DIGITS` on, or as many as there are.
+// Returns how many digits a thread owns, from `thread * DIGITS` on: DIGITS, or fewer where there are no more.
 fn owned_digits() -> u32 {
     return min(DIGITS, RADIX - min(RADIX, thread * DIGITS));
 }
@@ -28,22 +29,29 @@ fn owned_digit(i: u32) -> u32 {
 }
 
 #if ARRIVALS
-// Subgroups have up to 32 lanes: all their keys can be counted, and the weights of all lanes, 2^21 - 1 together, fit above.
+// Subgroups have at most 32 lanes. A count of all their keys fits COUNT_BITS bits, and the arrival codes of all lanes,
+// 2^21 - 1 together, fit the bits above.
 const_assert 32u * KEYS < 1u << COUNT_BITS;
 const_assert COUNT_BITS <= 11u;
 
-// The weight of a lane, by the number of lanes from it to the 32nd, itself included: 0, 1, 1, 2, 3, 4, 8, 12, 16, 32, … All lanes after one together
-// weigh less than the lane before it, but after lanes 0, 3, …, 27: there four of them can weigh as much, after the last of these three.
+// The arrival code of a lane: what it adds to its counter above the count. `rest` is 32 less the lane's number.
+//
+//   lane   31  30  29  28  27  26  25  24  23  22  …    0
+//   code    0   1   1   2   3   4   8  12  16  32  …    3 * 2^18
+//
+// All lanes after lane `l` together add less than lane `l - 1`. Exceptions are `l` = 0, 3, …, 27: four of the lanes
+// after `l` (three if `l` is 27) can add as much.
 fn weight(rest: u32) -> u32 {
     return (((rest % 3u + 1u) << (rest / 3u * 2u)) + 1u) >> 2u;
 }
 
-// What a key adds to its count. That lanes mostly add different numbers saves it the detour that drivers take where all add the same.
+// What a key adds to its counter. Most lanes thus add different numbers. Where all add the same, drivers take a slower
+// detour.
 fn arrival() -> u32 {
     return 1u | (weight(32u - lane) << COUNT_BITS);
 }
 
-// The least that an earlier lane adds, above its count: what the lane before does.
+// The least that an earlier lane adds above the count: the arrival code of the previous lane.
 fn earlier_arrival() -> u32 {
     return weight(33u - lane) << COUNT_BITS;
 }
@@ -61,7 +69,7 @@ fn count_of(word: u32) -> u32 {
 }
 #endif
 
-// Counts a key: its place in the row, in any order.
+// Counts a key, and returns its rank in the row. Equal digits are ranked in any order.
 fn next_place(row: u32, column: u32) -> u32 {
     return count_of(atomicAdd(&board[row + column], arrival()));
 }
@@ -70,19 +78,20 @@ fn count_at(row: u32, column: u32) -> u32 {
     return count_of(atomicLoad(&board[row + column]));
 }
 
-// Counts by one lane for all that have the digit, which found `earlier` there.
+// Counts `more` keys of a digit, whose count was `earlier`. One lane does so for all that have the digit.
 fn move_on(row: u32, column: u32, earlier: u32, more: u32) {
     atomicStore(&board[row + column], earlier + more);
 }
 
-// Where the keys go, once counts are summed up.
+// Returns where the row's keys of this digit start in the tile's new order. Valid after sum_up_rows().
 fn start_at(row: u32, column: u32) -> u32 {
     return atomicLoad(&board[row + column]);
 }
 
-// Replaces the counts by where each row's keys of each digit go in the tile, and calls `counted`.
+// Replaces each count by where that row's keys of that digit start in the tile's new order. Calls `counted` for the
+// thread's digits.
 fn sum_up_rows(present: u32) {
-    // A thread sums up its digits over the rows, the group over the digits: then the rows hold where their keys go.
+    // Each thread sums up its digits over the rows. The workgroup then sums up these sums over the digits.
     var totals: array<u32, DIGITS>;
     var sum = 0u;
     let owned = owned_digits();
@@ -109,7 +118,7 @@ fn sum_up_rows(present: u32) {
         if (i < owned) {
             let digit = owned_digit(i);
             counted(i, digit, start, totals[i] - select(0u, TILE - present, digit == RADIX - 1u));
-            // All counts at once: no read waits for a write.
+            // The thread reads all counts before it writes: no read waits for a write.
             var counts: array<u32, ROWS>;
 #repeat r ROWS
                 counts[r] = count_of(atomicLoad(&board[r * ROW + column_of(digit)]));

@@ -1,13 +1,14 @@
-// The schedule of a sort: which digits its passes sort by. Digits that all keys share are left out, and all of them if the keys are
-// in order already. Pass `slot` sorts by the digit of the `slot`-th set bit of VARIES; of a sort by buckets the first pass sorts by that of
-// the highest one, and the others by those that are left.
+// The schedule of a sort: which digits its passes sort by. Digits that all keys share need no pass, and keys that are
+// already in order need none at all. Pass `slot` sorts by the digit of the `slot`-th set bit of VARIES, from the lowest
+// on. A sort by buckets differs: pass 0 sorts by the digit of the highest set bit, and the passes after it by the
+// others, from the lowest on.
 
 fn passes() -> u32 {
     let descents = atomicLoad(&state[STATE_DESCENTS]);
     return countOneBits(atomicLoad(&state[STATE_VARIES])) * min(descents, 1u);
 }
 
-// The index of the digit that pass `pass_slot` sorts by. There is one.
+// Returns the index of the digit that pass `pass_slot` sorts by. VARIES must have more than `pass_slot` set bits.
 fn scheduled(pass_slot: u32) -> u32 {
     var digits = atomicLoad(&state[STATE_VARIES]);
     for (var i = 0u; i < pass_slot; i++) {
@@ -17,7 +18,7 @@ fn scheduled(pass_slot: u32) -> u32 {
 }
 #if BUCKETS
 
-// The index of the most significant digit of them.
+// Returns the index of the most significant of the digits to sort by.
 fn top_scheduled() -> u32 {
     return firstLeadingBit(atomicLoad(&state[STATE_VARIES]));
 }

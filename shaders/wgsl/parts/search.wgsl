@@ -1,17 +1,18 @@
-// What every kernel knows of a search.
+// What a vector search is: the uniform of its kernels.
 
 struct Search {
     queries: u32,
-    // Numbers of a vector.
+    // Numbers per vector.
     dimension: u32,
     candidates: u32,
     entries: u32,
-    // Slots of all pages, of this one, and before it.
+    // The slots of all pages, the slots of the page that is bound, and the slots of the pages before it.
     capacity: u32,
     page_slots: u32,
     page_first: u32,
-    // From one vector of the page to the next, in parts: four numbers, if the dimension is a multiple of that, or one.
+    // The distance from one vector of the page to the next, in parts. A part is four numbers if the dimension is a
+    // multiple of four, else one.
     stride: u32,
-    // How many candidates are selected in all, places that stay empty included.
+    // The number of results of all queries, empty ones included.
     selected: u32,
 }

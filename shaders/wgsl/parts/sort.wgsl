@@ -1,37 +1,38 @@
-// What every kernel knows of the sort: its masks, its digits, and the state that the kernels of one sort share.
+// What a sort is: the uniform of its kernels, and how they take ordered words and digits from keys.
 
 struct Sort {
-    // Per word of the key, least significant first: what to flip, and what to flip besides if the sign is set.
+    // XOR masks for each word of a key, least significant first. `clear` always applies; `flip` also applies if the
+    // sign bit is set.
     clear: vec4<u32>,
     flip: vec4<u32>,
-    // The bits of each word that are sorted by.
+    // The bits of each word that the order goes by.
     window: vec4<u32>,
-    // Per digit: word, shift, mask, whether keys that agree in all digits are the same.
+    // For each digit: its word, its shift, its mask, and 1 if keys that agree in all digits are identical, else 0.
     digits: array<vec4<u32>, MAX_DIGITS>,
     digit_count: u32,
-    // The most keys that the buffers hold.
+    // The largest number of keys that the buffers hold.
     max: u32,
-    // Where the number of keys lies in the count buffer.
+    // The index of the word of `count` with the number of keys.
     count_index: u32,
-    // Where the data starts in its binding, in elements: keys of 8 or 16 bits, those that the first pass reads, those that an even
-    // number of passes leaves, values.
+    // The first elements in their bindings, in elements: of packed keys of 8 or 16 bits, of the keys that the first
+    // pass reads, and of the keys and values that an even number of passes leaves.
     packed_first: u32,
     keys_source: u32,
     keys_home: u32,
     values_home: u32,
-    // How many keys to select, where not all are sorted; the most segments, where these are.
+    // The number of keys to select, or the largest number of segments; 0 if the sort has neither.
     k: u32,
     // The tiles that publish nothing, for tests: from, until, every, phase.
     blocked: vec4<u32>,
 }
 
-// The ordered bits of one word of a key.
+// Returns one word of a key with the masks applied. Such words compare as unsigned numbers in the key's order.
 fn ordered_word(key: Key, word: u32) -> u32 {
     let sign = 0u - (top_word(key) >> 31u);
     return key_word(key, word) ^ sort.clear[word] ^ (sort.flip[word] & sign);
 }
 
-// A digit, with its part of the masks of its word.
+// A digit, with the masks that apply to its bits.
 struct Digit {
     word: u32,
     shift: u32,

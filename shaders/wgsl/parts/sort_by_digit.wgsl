@@ -1,5 +1,6 @@
-// Sorts the keys that a group holds, with their positions if values move as well, by one digit, stably: through the board, word by word. The
-// keys that are absent have the largest digits, so that they stay behind the others.
+// Sorts the keys that a workgroup holds in registers by one digit, stably. If values move, the keys' positions move
+// with them. The new order goes through `board`, one word of all keys at a time. Items from `present` on get the
+// largest digit, so that they stay behind the keys.
 
 fn sort_by_digit(
     keys: ptr<function, array<Key, KEYS>>,

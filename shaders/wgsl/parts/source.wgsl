@@ -1,4 +1,4 @@
-// Reading a key of the source, where keys of 8 or 16 bits lie packed in words.
+// Returns a key of the source. Keys of 8 or 16 bits are packed there, several in a word.
 
 fn source_key(index: u32) -> Key {
 #if PACKED

@@ -1,9 +1,9 @@
-// Prefix sums over the threads of a group.
+// Prefix sums over the threads of a workgroup.
 
 var<workgroup> sums: array<u32, GROUP>;
 
-// The sum of the values of the threads up to and with `index`, which is this one's. The total is then in the last of the sums; a barrier
-// must follow before the next call.
+// Returns the sum of the values of the threads up to this one, whose number is `index`, with its own. The last of
+// `sums` is then the total. The caller needs a barrier before the next call.
 fn sum_up(index: u32, value: u32) -> u32 {
     sums[index] = value;
     workgroupBarrier();

@@ -1,14 +1,24 @@
-// Moves a tile of keys by one digit, in one read and one write, to where the keys of all earlier tiles of a chain leave off.
+// Moves a tile of keys by one digit, with one read and one write of each key.
 //
-// A tile counts its digits, publishes the counts, and looks back over the counts of earlier tiles for where its keys go: decoupled look-back
-// (Merrill and Garland, 2016) in a radix sort (Adinets and Merrill, "Onesweep", 2022). A status word holds a count and a flag: empty, the
-// count of a tile, or of all tiles of the chain up to it. It only ever grows, by atomicMax, so it does not matter who publishes it, or how
-// often. No device promises that other groups make progress: who waits too long for a tile counts it itself, from the source, and publishes
-// that.
+// A chain is the tiles that are sorted together: all tiles, or those of one bucket. Each tile of a chain puts its keys
+// behind those of the tiles before it. A tile counts its digits, publishes the counts, and looks back over the counts
+// of earlier tiles to find where its keys go: decoupled look-back (Merrill and Garland, 2016) in a radix sort (Adinets
+// and Merrill, "Onesweep", 2022).
 //
-// The kernel tells the tile, the first one of its chain, the digit, where tiles start, and how many keys of the chain have smaller digits; it is
-// told when it is known where the tile's keys go.
-// All tiles of a chain but the last are whole.
+// `status` has a word for each tile and digit. Its two top bits are a flag, the rest is a count:
+//
+//   0           nothing is published yet
+//   AGGREGATE   how many keys of the tile have the digit
+//   INCLUSIVE   how many keys of the tile and of all earlier tiles of the chain have it
+//
+// During a pass, a word only changes by atomicMax, and never becomes smaller. So it does not matter which workgroup
+// publishes it, or how often.
+//
+// No device promises that another workgroup makes progress. A workgroup that has waited too long for a tile therefore
+// counts that tile itself, from the source, and publishes the counts.
+//
+// The kernel provides `tile`, `first_tile`, `digit_index`, tile_start, smaller_keys and placed. sweep() calls placed()
+// when the tile's offsets are known. All tiles of a chain but the last must be full.
 
 const AGGREGATE: u32 = 1u << 30u;
 const INCLUSIVE: u32 = 2u << 30u;
@@ -18,13 +28,15 @@ var<workgroup> missing: atomic<u32>;
 
 var<private> tile: u32;
 var<private> digit_index: u32;
-// Of this thread's digits: keys in the tile, and their start in it.
+// For each digit that this thread owns: how many keys of the tile have it, and where they start in the tile's new
+// order.
 var<private> totals_of: array<u32, DIGITS>;
 var<private> starts_of: array<u32, DIGITS>;
-// And where they go in the output, less their start in the tile.
+// For each of these digits: where its keys go in the output, minus their start in the tile's new order.
 var<private> places_of: array<u32, DIGITS>;
 
-// Moves the tile's keys, of which `present` are there: stably, or those of the same digit in any order unless `stable`.
+// Moves the tile's keys, of which there are `present`. Unless `stable`, keys with the same digit may change their
+// order.
 fn sweep(present: u32, stable: bool) {
     let digit = digit_at(digit_index);
     let first = tile_start(tile);
@@ -35,7 +47,7 @@ fn sweep(present: u32, stable: bool) {
     var keys: array<Key, KEYS>;
     var items: array<u32, KEYS>;
     let source = keys_from_first() + first;
-    // Nearly all tiles are whole. In others the last key stands for those that are absent, with the largest digit.
+    // Nearly all tiles are full. In others, items past the last key repeat that key, with the largest digit.
     if (present == TILE) {
         let at = source + item_index(0u, KEYS);
 #repeat item KEYS
@@ -73,7 +85,7 @@ fn publish(of_tile: u32, digit: u32, word: u32) {
     atomicMax(&status[of_tile * RADIX + digit], word);
 }
 
-// Publishes the tile's own counts as soon as they are known.
+// Publishes a count of the tile as soon as it is known. rank_tile() calls this for each digit that the thread owns.
 fn counted(i: u32, digit: u32, start: u32, total: u32) {
     starts_of[i] = start;
     totals_of[i] = total;
@@ -82,9 +94,10 @@ fn counted(i: u32, digit: u32, start: u32, total: u32) {
     }
 }
 
-// Finds how many keys of each of the thread's digits lie in earlier tiles of the chain, publishes that at once, and sets `places_of`.
+// Finds how many keys of each of the thread's digits lie in earlier tiles of the chain. Publishes each sum at once, and
+// sets `places_of`.
 fn look_back() {
-    // Per digit, the keys in the tiles that were seen, and the end of those that are left.
+    // For each digit: the keys in the tiles that the thread has seen, and the end of the tiles that it has not.
     var earlier: array<u32, DIGITS>;
     var left: array<u32, DIGITS>;
     let owned = owned_digits();
@@ -94,7 +107,8 @@ fn look_back() {
     }
     loop {
 #if WIDE
-        // One word of each of several digits at once: a thread owns enough of them. All tiles are one chain.
+        // The thread reads one word for each of several digits at a time: it owns enough digits. All tiles are one
+        // chain, from tile 0 on.
         for (var i = 0u; i < owned; i += LOOK_DIGITS) {
 #repeat d LOOK_DIGITS
             var before_@ = left[i + d];
@@ -135,12 +149,13 @@ fn look_back() {
             var sum = earlier[i];
             var spins = 0u;
             while (before > first_tile && spins < SPIN_LIMIT) {
-                // Whoever waits looks at one word alone.
+                // While it waits, the thread reads one word alone.
                 if (spins > 0u && atomicLoad(&status[(before - 1u) * RADIX + value]) < AGGREGATE) {
                     spins += 1u;
                     continue;
                 }
-                // Some at once: the reads do not wait for each other. Before the chain there is nothing.
+                // Else the thread reads several words: the reads do not wait for each other. Before the first tile of
+                // the chain, the sum is 0.
 #repeat w LOOK
                 let word_@ = select(INCLUSIVE, atomicLoad(&status[(max(before, first_tile + w + 1u) - w - 1u) * RADIX + value]), before > first_tile + w);
 #end
@@ -172,7 +187,8 @@ fn look_back() {
     }
 }
 
-// What comes of a look: of the tiles up to `left` those up to `before` are left, and `sum` keys of the digit were seen.
+// Takes the result of a look: the tiles that have not been seen ended at `left`, now end at `before`, and `sum` keys
+// have been seen.
 fn looked(i: u32, left: u32, before: u32, sum: u32) {
     let value = owned_digit(i);
     if (before > first_tile) {
@@ -185,7 +201,7 @@ fn looked(i: u32, left: u32, before: u32, sum: u32) {
     }
 }
 
-// Counts another tile, a whole one, and publishes its counts.
+// Counts another tile, which must be full, and publishes its counts.
 fn recount(of_tile: u32, digit: Digit) {
     for (var i = thread; i < RADIX; i += GROUP) {
         set_offset(i, 0u);

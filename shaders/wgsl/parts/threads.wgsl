@@ -1,4 +1,4 @@
-// Which thread this is.
+// The numbers of this thread, of its subgroup, and of its lane. The entry point sets them.
 
 var<private> thread: u32;
 #if SUBGROUPS

@@ -1,4 +1,4 @@
-// A value of VALUE_WORDS words of 32 bits.
+// A value is VALUE_WORDS words of 32 bits.
 
 #if VALUE_1
 alias Value = u32;

@@ -1,15 +1,16 @@
-// The rows in which subgroups count wide digits, on the board: two counts share a word, of digits that lie a half of RADIX apart. No count and no
-// place in the tile exceeds 16 bits, so that words are added up as they are, and nothing is carried from the lower half to the upper one.
+// The rows of `board` for wide digits: a histogram for each subgroup. Two counts share a word: those of digits `d` and
+// `d + RADIX / 2`. No count and no index in the tile exceeds 16 bits, so that words can be added: nothing carries from
+// the lower half to the upper one.
 
 const ROW: u32 = RADIX / 2u;
 const HALF: u32 = 0xffffu;
 
-// Words of a row that a thread owns: every GROUP-th, so that neighbours work on neighbouring digits.
+// The words of a row that a thread owns: every GROUP-th, so that neighboring threads access neighboring words.
 const WORDS: u32 = ROW / GROUP;
 
 var<workgroup> row_sums: array<u32, ROWS * WORDS>;
 
-// What follows finds the word itself.
+// The functions below take the digit, and find the word.
 fn column_of(digit: u32) -> u32 {
     return digit;
 }
@@ -18,7 +19,7 @@ fn owned_digits() -> u32 {
     return DIGITS;
 }
 
-// First those of the lower halves.
+// The digits of the lower halves come first.
 fn owned_digit(i: u32) -> u32 {
     return i * GROUP + thread;
 }
@@ -31,22 +32,24 @@ fn count_at(row: u32, digit: u32) -> u32 {
     return (atomicLoad(&board[row + digit % ROW]) >> shift_of(digit)) & HALF;
 }
 
-// Where the keys go, once counts are summed up.
+// Returns where the row's keys of this digit start in the tile's new order. Valid after sum_up_rows().
 fn start_at(row: u32, digit: u32) -> u32 {
     return count_at(row, digit);
 }
 
-// Counts a key: its place in the row, in any order.
+// Counts a key, and returns its rank in the row. Equal digits are ranked in any order.
 fn next_place(row: u32, digit: u32) -> u32 {
     return (atomicAdd(&board[row + digit % ROW], 1u << shift_of(digit)) >> shift_of(digit)) & HALF;
 }
 
-// Counts by one lane for all that have the digit. Another one may add to the other half at the same time.
+// Counts `more` keys of a digit. One lane does so for all that have the digit. Another lane may add to the other half
+// at the same time.
 fn move_on(row: u32, digit: u32, earlier: u32, more: u32) {
     atomicAdd(&board[row + digit % ROW], more << shift_of(digit));
 }
 
-// Replaces the counts by where each row's keys of each digit go in the tile, and calls `counted`.
+// Replaces each count by where that row's keys of that digit start in the tile's new order. Calls `counted` for the
+// thread's digits.
 fn sum_up_rows(present: u32) {
     var totals: array<u32, WORDS>;
     var starts: array<u32, WORDS>;
@@ -71,7 +74,7 @@ fn sum_up_rows(present: u32) {
             sum += row_sum;
 #end
     }
-    // The keys of the upper halves come after all those of the lower ones.
+    // The keys of the upper halves come after all keys of the lower halves.
     let lower = sum & HALF;
     for (var i = 0u; i < WORDS; i++) {
         let start = starts[i] + (lower << 16u);
@@ -80,7 +83,7 @@ fn sum_up_rows(present: u32) {
         counted(i + WORDS, last, start >> 16u, (totals[i] >> 16u) - select(0u, TILE - present, last == RADIX - 1u));
         var place = start;
 #if UNROLLED
-        // All at once: no read waits for a write.
+        // The thread reads all counts before it writes: no read waits for a write.
 #repeat r ROWS
             let count_@ = atomicLoad(&board[r * ROW + owned_digit(i)]);
 #end

@@ -487,7 +487,14 @@ fn wrong_candidates<B: VectorSearch>(backend: &B) -> Result<(), String> {
             }
         }
     }
-    right.judge(&backend.distances(&store, &right.search()).map_err(failed)?)
+    right.judge(&backend.distances(&store, &right.search()).map_err(failed)?)?;
+    // A store without slots, and a candidate all the same.
+    let store = backend.vector_store(Shape::new(300, 0)).map_err(failed)?;
+    let found = backend.distances(&store, &Search::new(&[1.0; 300], &[0], &[0, 1]).check(Check::Device));
+    if !matches!(found, Err(Error::BadCandidates { count: 1 })) {
+        return Err(format!("a candidate in a store without slots: {found:?}"));
+    }
+    Ok(())
 }
 
 fn wrong_stores<B: VectorSearch>(backend: &B) -> Result<(), String> {
@@ -499,12 +506,14 @@ fn wrong_stores<B: VectorSearch>(backend: &B) -> Result<(), String> {
         let (asked, limit) = (1 << 32, (1 << 32) - 1);
         refused("too many slots", matches!(error, Some(Error::TooLong { asked: a, limit: l, .. }) if (a, l) == (asked, limit)))?;
     }
-    for dimension in [1 << 32, 1 << 40, (1 << 62) + 1].map(|dimension: u64| usize::try_from(dimension)).into_iter().flatten() {
-        let error = backend.vector_store(Shape::new(dimension, 1)).err();
-        refused(
-            "too many numbers of a vector",
-            matches!(error, Some(Error::TooLong { asked, .. }) if asked == dimension as u64),
-        )?;
+    for dimension in
+        [(1 << 32) - 1, 1 << 32, 1 << 40, (1 << 62) + 1].map(|dimension: u64| usize::try_from(dimension)).into_iter().flatten()
+    {
+        for precision in PRECISIONS {
+            let error = backend.vector_store(Shape::new(dimension, 1).precision(precision)).err();
+            let is_clear = matches!(error, Some(Error::TooLong { asked, .. }) if asked == dimension as u64);
+            refused("too many numbers of a vector", is_clear)?;
+        }
     }
     for precision in PRECISIONS {
         for (dimension, capacity) in [(1 << 31, 1 << 31), (u32::MAX as usize, u32::MAX as usize - 1)] {

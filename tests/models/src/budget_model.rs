@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::MAX;
 
 /// Takes `bytes`, and gives them back after `in_flight` was found within the cap.
 fn call(budget: &Arc<Budget>, in_flight: &AtomicU64, bytes: u64) {
-    let permit = budget.take(bytes, PATIENCE).expect("nobody is refused");
+    let permit = budget.take(bytes, PATIENCE, || true).expect("nobody is refused");
     let others = in_flight.fetch_add(bytes, Ordering::SeqCst);
     assert!(others == 0 || others + bytes <= budget.cap(), "{others} bytes and {bytes} more");
     in_flight.fetch_sub(bytes, Ordering::SeqCst);
@@ -47,7 +47,7 @@ fn a_call_that_waits_is_not_overtaken() {
         let first = budget.try_take(60).expect("it is alone");
         let waiting = {
             let budget = budget.clone();
-            thread::spawn(move || budget.take(100, PATIENCE).map(|permit| permit.bytes()))
+            thread::spawn(move || budget.take(100, PATIENCE, || true).map(|permit| permit.bytes()))
         };
         // Either the other call does not wait yet, or it is before this one.
         drop(budget.try_take(40));

@@ -5,6 +5,7 @@
 //! is an error.
 #![cfg(test)]
 
+#[allow(dead_code, reason = "the backend uses more of it")]
 #[path = "../../../backends/wgpu/src/budget.rs"]
 mod budget;
 #[path = "../../../backends/wgpu/src/crew.rs"]
@@ -27,6 +28,12 @@ mod sync {
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
     // A counter of references has no order that matters here.
     pub(crate) use std::sync::{Arc, PoisonError};
+
+    pub(crate) use loom::thread::ThreadId;
+
+    pub(crate) fn this_thread() -> ThreadId {
+        loom::thread::current().id()
+    }
 
     pub(crate) fn start_thread(run: impl FnOnce() + Send + 'static) -> bool {
         loom::thread::spawn(run);

@@ -1,6 +1,6 @@
 //! Readers of one buffer: it is mapped while anybody reads it, and unmapped once nobody does.
 
-use crate::readers::{Map, Readers, Reading};
+use crate::readers::{Map, Readers, Reading, unless_read};
 use core::future::Future;
 use core::task::{Context, Poll, Waker};
 use loom::sync::Mutex;
@@ -77,7 +77,7 @@ fn give_up(readers: &Arc<Readers>, buffer: &Fake) {
 
 /// That nobody reads, and that the buffer is not mapped then.
 fn is_left(readers: &Readers, buffer: &Fake) {
-    let unmapped = readers.unless_read(|| matches!(*buffer.0.lock().unwrap(), Mapped::No)).expect("nobody reads");
+    let unmapped = unless_read(&[readers], || matches!(*buffer.0.lock().unwrap(), Mapped::No)).expect("nobody reads");
     assert!(unmapped, "it is mapped while nobody reads");
 }
 
@@ -118,7 +118,7 @@ fn what_is_submitted_and_what_is_read_exclude_each_other() {
             thread::spawn(move || give_up(&readers, &buffer))
         };
         // A submission of a buffer that is mapped, or is about to be, would be an error.
-        let submitted = readers.unless_read(|| {
+        let submitted = unless_read(&[&readers], || {
             assert!(matches!(*buffer.0.lock().unwrap(), Mapped::No), "it is submitted while it is mapped");
         });
         assert!(submitted.is_ok() || submitted.unwrap_err().to_string().contains("being read"));

@@ -46,6 +46,19 @@ fn one_thread_at_a_time_waits_inside_the_driver_and_all_go_on() {
 }
 
 #[test]
+fn a_thread_inside_the_driver_may_wait_again() {
+    loom::model(|| {
+        let turns = Arc::new(Turns::new());
+        let other = {
+            let turns = turns.clone();
+            thread::spawn(move || turns.take(|| false, || ()))
+        };
+        assert_eq!(turns.take(|| false, || turns.take(|| false, || 7)), Some(Some(7)));
+        assert_eq!(other.join().expect("no thread panics"), Some(()));
+    });
+}
+
+#[test]
 fn a_panic_inside_the_driver_ends_the_turn() {
     loom::model(|| {
         let turns = Arc::new(Turns::new());

@@ -38,6 +38,7 @@ fn main() {
             trial("mixed: a pending call and blocking ones on one thread", mixed::on_one_thread),
             trial("mixed: blocking and async calls on several threads", mixed::on_several_threads),
             trial("mixed: readers of one buffer", mixed::readers),
+            trial("mixed: the inputs of a sort into other buffers", mixed::inputs),
             trial("mixed: a backend that is dropped while calls are in flight", mixed::dropped_backend),
             trial("dropped: sorts of slices", || again(dropped::slices)),
             trial("dropped: buffers and index lists", || again(dropped::buffers)),
@@ -47,6 +48,8 @@ fn main() {
             trial("lost: a device of the caller's", lost::callers_device),
             trial("memory: calls wait for room", memory::calls_wait_for_room),
             trial("memory: a call that is left alone does not hang the next", memory::left_alone),
+            trial("memory: what was submitted counts until it is done", memory::submitted),
+            trial("memory: more calls wait than there are threads to wait", memory::many_wait),
             trial("memory: what is kept is given back", memory::kept),
         ]);
         trials

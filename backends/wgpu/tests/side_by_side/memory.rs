@@ -2,9 +2,12 @@
 
 use crate::support::{config, ensure, failed};
 use crate::{LONG, finished, keys, polled, sorts, warm};
+use core::future::poll_fn;
+use core::task::Poll;
 use libtest_mimic::Failed;
 use polysort_core::{Error, Options, Sort};
-use polysort_wgpu::WgpuBackend;
+use polysort_wgpu::wgpu::DeviceType;
+use polysort_wgpu::{SortBuffer, WgpuBackend};
 use std::time::{Duration, Instant};
 
 /// A device whose calls in flight may take so little that each is alone.
@@ -49,6 +52,44 @@ pub(crate) fn left_alone() -> Result<(), Failed> {
     finished(ended, left).map_err(failed)?;
     ensure(slice.is_sorted(), || "not sorted".into())?;
     sorts(&backend, LONG, 3)
+}
+
+/// What a call submitted counts until the device has done it, also if the call has returned.
+pub(crate) fn submitted() -> Result<(), Failed> {
+    let backend = narrow(Duration::from_millis(1))?;
+    sorts(&backend, LONG, 1)?;
+    let mut buffer = SortBuffer::from_slice(&backend, &keys(1 << 22, 2)).map_err(failed)?;
+    backend.sort_buffer(&mut buffer, Options::ascending()).map_err(failed)?;
+    let mut other = keys(LONG, 3);
+    let (started, refused) = (Instant::now(), backend.sort(&mut other));
+    // A GPU may be done before the next call begins; the CPU takes much longer than a millisecond for so many keys.
+    if backend.info().device_type == DeviceType::Cpu {
+        ensure(matches!(refused, Err(Error::OutOfMemory { .. })), || format!("{refused:?} after {:?}", started.elapsed()))?;
+    }
+    ensure(buffer.read().map_err(failed)?.is_sorted(), || "not sorted".into())?;
+    sorts(&backend, LONG, 4)
+}
+
+/// More calls wait for room than there are threads for waiting, and those in flight end all the same.
+pub(crate) fn many_wait() -> Result<(), Failed> {
+    let backend = narrow(Duration::from_secs(200))?;
+    sorts(&backend, 700, 1)?;
+    // The limit of the crate `blocking`, which waits for the device.
+    const THREADS: u64 = 500;
+    let mut calls: Vec<_> = (0..THREADS + 20).map(|seed| Box::pin(crate::sorts_async(&backend, 700, seed))).collect();
+    let mut results = vec![];
+    pollster::block_on(poll_fn(|context| {
+        calls.retain_mut(|call| match call.as_mut().poll(context) {
+            Poll::Ready(result) => {
+                results.push(result);
+                false
+            }
+            Poll::Pending => true,
+        });
+        if calls.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+    }));
+    ensure(results.len() as u64 == THREADS + 20, || format!("{} calls ended", results.len()))?;
+    results.into_iter().collect()
 }
 
 pub(crate) fn kept() -> Result<(), Failed> {

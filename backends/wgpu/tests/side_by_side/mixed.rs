@@ -113,6 +113,32 @@ pub(crate) fn readers() -> Result<(), Failed> {
     ensure(buffer.read().map_err(failed)?.is_sorted(), || "not sorted".into())
 }
 
+/// One buffer may be keys and values at once, and two threads may name two buffers in different orders.
+pub(crate) fn inputs() -> Result<(), Failed> {
+    let backend = warm()?;
+    let [a, b] = [1, 2].map(|seed| SortBuffer::from_slice(&backend, &keys(LONG, seed)));
+    let (a, b) = (a.map_err(failed)?, b.map_err(failed)?);
+    let sorts = |keys: &SortBuffer<u32>, values: &SortBuffer<u32>| -> Result<(), Failed> {
+        let [sorted, moved] = [0, 1].map(|_| SortBuffer::with_capacity(&backend, LONG));
+        let (mut sorted, mut moved) = (sorted.map_err(failed)?, moved.map_err(failed)?);
+        for _ in rounds() {
+            // A few are submitted at once: a slow device would take minutes for all that a thread submits in seconds.
+            for _ in 0..4 {
+                let into = (&mut sorted, &mut moved);
+                backend.sort_pairs_buffer_into(keys, values, into, Options::ascending()).map_err(failed)?;
+            }
+            ensure(sorted.read().map_err(failed)?.is_sorted(), || "not sorted".into())?;
+        }
+        Ok(())
+    };
+    sorts(&a, &a)?;
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| sorts(&b, &a));
+        sorts(&a, &b)?;
+        other.join().map_err(|_| "a thread panicked")?
+    })
+}
+
 /// The handles of a backend go while calls are in flight; buffers keep the device.
 pub(crate) fn dropped_backend() -> Result<(), Failed> {
     for round in rounds() {
