@@ -9,7 +9,7 @@
 //! Stable sorts of fewer records take two passes instead ([`passes`]).
 //!
 //! What makes it fast: a pass costs about as much as two levels of a quicksort and does the work of six to eleven; networks cost little
-//! for few keys, and nothing depends on what the keys are like. A bucket that came out large is sorted in the same way.
+//! for few keys, and nothing depends on what the keys are like. A bucket that came out large is sorted in the same way, from where it is.
 
 use crate::digit::{Classify, Digit, DigitBits};
 use crate::few::{Network, SortFew};
@@ -35,14 +35,16 @@ pub(crate) fn sort<C: SortFew>(network: Network, mut columns: C, scratch: &mut [
     }
     let (bits, mut ends) = (pass_bits::<C>(network, columns.len()), [0; MAX_DIGITS]);
     if let Some(digit) = partition(&columns, scratch, window, bits, even, &mut ends) {
-        finish(network, columns, scratch, digit, &ends);
+        let longest = longest_over(C::few(network), &ends[..digit.count]);
+        let mut room = Scratch::of::<C::Record>(longest);
+        finish(network, columns, scratch, room.records(longest), digit, &ends);
     }
 }
 
-/// As [`sort`], but of `records`, which are written to `columns`.
+/// As [`sort`], but of `records`, which are written to `columns`. What `records` and `scratch` hold afterwards is arbitrary.
 pub(crate) fn sort_into<C: SortFew>(
     network: Network,
-    records: &[C::Record],
+    records: &mut [C::Record],
     mut columns: C,
     scratch: &mut [C::Record],
     window: Window,
@@ -51,13 +53,13 @@ pub(crate) fn sort_into<C: SortFew>(
     if even && suits_passes::<C>(network, records.len()) {
         let mut sorted = Scratch::of::<C::Record>(records.len());
         let sorted = sorted.records(records.len());
-        if passes::sort_into(records, window, scratch, sorted) {
+        if passes::sort_into(&*records, window, scratch, sorted) {
             return columns.write(sorted);
         }
     }
     let (bits, mut ends) = (pass_bits::<C>(network, records.len()), [0; MAX_DIGITS]);
-    match partition(records, scratch, window, bits, even, &mut ends) {
-        Some(digit) => finish(network, columns, scratch, digit, &ends),
+    match partition(&*records, scratch, window, bits, even, &mut ends) {
+        Some(digit) => finish(network, columns, scratch, records, digit, &ends),
         None => columns.write(records),
     }
 }
@@ -108,8 +110,22 @@ fn partition_by<S: Source + ?Sized>(
     source.read(0..source.len(), |records| place(records, class, counters, target));
 }
 
-/// Sorts each bucket of a partition into its part of `columns`.
-fn finish<C: SortFew>(network: Network, columns: C, records: &mut [C::Record], digit: Digit<Key<C>>, ends: &Counters) {
+/// The length of the longest bucket of more than `few` records, or 0; `ends` are those of the buckets.
+fn longest_over(few: usize, ends: &[u32]) -> usize {
+    let starts = core::iter::once(&0).chain(ends);
+    starts.zip(ends).map(|(start, end)| (end - start) as usize).filter(|&len| len > few).max().unwrap_or(0)
+}
+
+/// Sorts each bucket of a partition into its part of `columns`. Buckets that are too large for networks are partitioned into `room`, which
+/// is as long as the longest of them.
+fn finish<C: SortFew>(
+    network: Network,
+    columns: C,
+    records: &mut [C::Record],
+    room: &mut [C::Record],
+    digit: Digit<Key<C>>,
+    ends: &Counters,
+) {
     let (few, len) = (C::few(network), records.len());
     let (mut columns, mut records, mut start) = (columns, records, 0);
     for (at, &end) in ends[..digit.count].iter().enumerate() {
@@ -122,8 +138,8 @@ fn finish<C: SortFew>(network: Network, columns: C, records: &mut [C::Record], d
         } else if own.len() <= few {
             own_columns.finish(network, own, left);
         } else {
-            own_columns.write(own);
-            sort(network, own_columns, own, left, own.len() <= len / 2);
+            let room = &mut room[..own.len()];
+            sort_into(network, own, own_columns, room, left, own.len() <= len / 2);
         }
     }
 }

@@ -20,11 +20,14 @@ pub(crate) struct Tuning {
     pub(crate) buffer_bytes: usize,
 }
 
+/// Scratch that each thread may have for a bucket that came out large, beside one record for each key of the sort.
+const MOST_NEAR_BYTES: usize = 8 << 20;
+
 impl Tuning {
     fn of(machine: Machine) -> Self {
         Self {
             cached_bytes: machine.l2,
-            near_bytes: 4 * machine.l2,
+            near_bytes: (8 * machine.l2).min(MOST_NEAR_BYTES),
             bucket_bytes: machine.l2 / 4,
             stream_bytes: machine.l3 / 8,
             buffer_bytes: machine.l2 / 8,
