@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 const BATCH: usize = 1 << 16;
 
 /// Slices of the same length, one after the other, and their answer by std's sort.
+#[derive(Clone, Debug)]
 pub struct Input<K> {
     /// Keys of a slice.
     pub len: usize,

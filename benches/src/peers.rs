@@ -6,6 +6,7 @@
 use crate::input::Input;
 use crate::key::BenchKey;
 use crate::task::{ArgsortTask, KeysTask, PairsTask, Payload, Task, TuplesTask};
+use core::fmt;
 use polysort_core::Sort;
 use polysort_rayon::RayonBackend;
 use rayon::prelude::*;
@@ -22,6 +23,12 @@ pub struct System<'a> {
     pub backend: &'static str,
     /// What it is timed by.
     pub task: Box<dyn Task + 'a>,
+}
+
+impl fmt::Debug for System<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "System({}, {})", self.system, self.backend)
+    }
 }
 
 /// Which systems may take part.

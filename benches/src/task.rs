@@ -42,6 +42,7 @@ impl Payload for u64 {
 }
 
 /// Sorts slices of keys in place.
+#[derive(Debug)]
 pub struct KeysTask<'a, K, F> {
     input: &'a Input<K>,
     keys: Vec<K>,
@@ -70,6 +71,7 @@ impl<K: BenchKey, F: FnMut(&mut [K])> Task for KeysTask<'_, K, F> {
 }
 
 /// Sorts slices of keys and of values by the keys.
+#[derive(Debug)]
 pub struct PairsTask<'a, K, V, F> {
     input: &'a Input<K>,
     keys: Vec<K>,
@@ -104,6 +106,7 @@ impl<K: BenchKey, V: Payload, F: FnMut(&mut [K], &mut [V])> Task for PairsTask<'
 }
 
 /// Sorts slices of tuples by the key: the form in which peers take pairs.
+#[derive(Debug)]
 pub struct TuplesTask<'a, K, V, F> {
     input: &'a Input<K>,
     stable: bool,
@@ -138,6 +141,7 @@ impl<K: BenchKey, V: Payload, F: FnMut(&mut [(K, V)])> Task for TuplesTask<'_, K
 }
 
 /// Makes the stable sorting permutation of slices of keys, which stay as they are.
+#[derive(Debug)]
 pub struct ArgsortTask<'a, K, F> {
     input: &'a Input<K>,
     orders: Vec<Vec<u32>>,

@@ -17,6 +17,7 @@ pub struct Effort {
 const LEFT_BEHIND: u32 = 4;
 
 /// What was measured of one system.
+#[derive(Debug)]
 pub struct Timed {
     /// As in [`System`].
     pub system: &'static str,

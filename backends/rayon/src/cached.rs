@@ -3,25 +3,26 @@
 //! ```text
 //! choose a digit       from a sample                                  digit.rs
 //! count, scatter       into scratch, stably                           scatter.rs
-//! for each bucket      a network, written where it belongs            columns.rs, simd/
+//! for each bucket      a network, written where it belongs            few.rs, simd/
 //! ```
 //!
 //! Stable sorts of fewer records take two passes instead ([`passes`]).
 //!
 //! What makes it fast: a pass costs about as much as two levels of a quicksort and does the work of six to eleven; networks cost little
-//! for few keys, and nothing depends on what the keys are like. A bucket that came out large is sorted in the same way.
+//! for few keys, and nothing depends on what the keys are like. A bucket that came out large is sorted in the same way, from where it is.
 
-use crate::columns::{Columns, Key, Network, Source};
 use crate::digit::{Classify, Digit, DigitBits};
+use crate::few::{Network, SortFew};
 use crate::passes;
 use crate::scatter::{Counters, MAX_DIGITS, count, place};
 use crate::scratch::Scratch;
+use crate::source::{Key, Source};
 use crate::threads::Threads;
 use crate::tuning::{BUCKETS_OF_FEW, PASS_BITS};
 use crate::window::Window;
 
 /// Sorts `columns`, stably by `window`, with as much scratch. `even` as in [`Digit::choose`].
-pub(crate) fn sort<C: Columns>(network: Network, mut columns: C, scratch: &mut [C::Record], window: Window, even: bool) {
+pub(crate) fn sort<C: SortFew>(network: Network, mut columns: C, scratch: &mut [C::Record], window: Window, even: bool) {
     if columns.len() <= C::few(network) {
         return columns.sort_few(network, window);
     }
@@ -34,14 +35,16 @@ pub(crate) fn sort<C: Columns>(network: Network, mut columns: C, scratch: &mut [
     }
     let (bits, mut ends) = (pass_bits::<C>(network, columns.len()), [0; MAX_DIGITS]);
     if let Some(digit) = partition(&columns, scratch, window, bits, even, &mut ends) {
-        finish(network, columns, scratch, digit, &ends);
+        let longest = longest_over(C::few(network), &ends[..digit.count]);
+        let mut room = Scratch::of::<C::Record>(longest);
+        finish(network, columns, scratch, room.records(longest), digit, &ends);
     }
 }
 
-/// As [`sort`], but of `records`, which are written to `columns`.
-pub(crate) fn sort_into<C: Columns>(
+/// As [`sort`], but of `records`, which are written to `columns`. What `records` and `scratch` hold afterwards is arbitrary.
+pub(crate) fn sort_into<C: SortFew>(
     network: Network,
-    records: &[C::Record],
+    records: &mut [C::Record],
     mut columns: C,
     scratch: &mut [C::Record],
     window: Window,
@@ -50,25 +53,25 @@ pub(crate) fn sort_into<C: Columns>(
     if even && suits_passes::<C>(network, records.len()) {
         let mut sorted = Scratch::of::<C::Record>(records.len());
         let sorted = sorted.records(records.len());
-        if passes::sort_into(records, window, scratch, sorted) {
+        if passes::sort_into(&*records, window, scratch, sorted) {
             return columns.write(sorted);
         }
     }
     let (bits, mut ends) = (pass_bits::<C>(network, records.len()), [0; MAX_DIGITS]);
-    match partition(records, scratch, window, bits, even, &mut ends) {
-        Some(digit) => finish(network, columns, scratch, digit, &ends),
+    match partition(&*records, scratch, window, bits, even, &mut ends) {
+        Some(digit) => finish(network, columns, scratch, records, digit, &ends),
         None => columns.write(records),
     }
 }
 
 /// Whether two passes are faster than a partition and tickets for so many records.
-fn suits_passes<C: Columns>(network: Network, len: usize) -> bool {
+fn suits_passes<C: SortFew>(network: Network, len: usize) -> bool {
     C::has_tickets(network) && len <= passes::MAX
 }
 
 /// Bits of a digit that leaves as few records of `len` in a bucket as networks sort best; of uneven records, as many as counters cost little
 /// beside the records.
-fn pass_bits<C: Columns>(network: Network, len: usize) -> DigitBits {
+fn pass_bits<C: SortFew>(network: Network, len: usize) -> DigitBits {
     let bucket = (C::few(network) / BUCKETS_OF_FEW).max(1);
     let bits = |buckets: usize| buckets.next_power_of_two().ilog2().clamp(1, PASS_BITS);
     DigitBits { few: bits(len.div_ceil(bucket)), many: bits(len / 2) }
@@ -107,8 +110,22 @@ fn partition_by<S: Source + ?Sized>(
     source.read(0..source.len(), |records| place(records, class, counters, target));
 }
 
-/// Sorts each bucket of a partition into its part of `columns`.
-fn finish<C: Columns>(network: Network, columns: C, records: &mut [C::Record], digit: Digit<Key<C>>, ends: &Counters) {
+/// The length of the longest bucket of more than `few` records, or 0; `ends` are those of the buckets.
+fn longest_over(few: usize, ends: &[u32]) -> usize {
+    let starts = core::iter::once(&0).chain(ends);
+    starts.zip(ends).map(|(start, end)| (end - start) as usize).filter(|&len| len > few).max().unwrap_or(0)
+}
+
+/// Sorts each bucket of a partition into its part of `columns`. Buckets that are too large for networks are partitioned into `room`, which
+/// is as long as the longest of them.
+fn finish<C: SortFew>(
+    network: Network,
+    columns: C,
+    records: &mut [C::Record],
+    room: &mut [C::Record],
+    digit: Digit<Key<C>>,
+    ends: &Counters,
+) {
     let (few, len) = (C::few(network), records.len());
     let (mut columns, mut records, mut start) = (columns, records, 0);
     for (at, &end) in ends[..digit.count].iter().enumerate() {
@@ -121,8 +138,8 @@ fn finish<C: Columns>(network: Network, columns: C, records: &mut [C::Record], d
         } else if own.len() <= few {
             own_columns.finish(network, own, left);
         } else {
-            own_columns.write(own);
-            sort(network, own_columns, own, left, own.len() <= len / 2);
+            let room = &mut room[..own.len()];
+            sort_into(network, own, own_columns, room, left, own.len() <= len / 2);
         }
     }
 }

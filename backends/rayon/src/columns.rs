@@ -1,84 +1,12 @@
 //! The caller's slices as records: read with keys mapped to ordered bits, written back in place.
 
-use crate::record::{Pair, Record};
-use crate::simd::{Map, NetworkWord, Set};
+use crate::record::Pair;
+use crate::source::{BLOCK, Source};
 use crate::threads::Threads;
-use crate::tickets;
-use crate::tuning::{TASK, few_keys, few_tickets, scan_ns};
-use crate::window::Window;
-use bytemuck::{Pod, Zeroable};
+use crate::tuning::{TASK, scan_ns};
+use bytemuck::Pod;
 use core::ops::Range;
 use polysort_core::{Masks, Word};
-
-/// Records that are mapped at a time: enough for vector code, few enough for the L1.
-const BLOCK: usize = 128;
-
-/// Bytes that are sorted as words of 16 bits, at most: more are counted.
-const MOST_BYTES: usize = 256;
-
-/// The key of a source's records.
-pub(crate) type Key<S> = <<S as Source>::Record as Record>::Key;
-
-/// Records to read, the same at every reading.
-pub(crate) trait Source: Sync {
-    type Record: Record;
-
-    fn len(&self) -> usize;
-
-    /// Hands the records at `range`, keys mapped to ordered bits, to `read`, some at a time and in order.
-    fn read(&self, range: Range<usize>, read: impl FnMut(&[Self::Record]));
-
-    /// As [`read`](Source::read), the keys alone.
-    fn read_keys(&self, range: Range<usize>, read: impl FnMut(&[Key<Self>]));
-
-    /// The key of the first record. There is one.
-    fn first_key(&self) -> Key<Self> {
-        let mut first = Key::<Self>::zeroed();
-        self.read_keys(0..1, |keys| first = keys[0]);
-        first
-    }
-
-    /// Copies the records from `start` on to `target`, as many as it takes.
-    fn copy_to(&self, start: usize, target: &mut [Self::Record]) {
-        let range = start..start + target.len();
-        let mut rest = target;
-        self.read(range, |records| {
-            let (place, others) = std::mem::take(&mut rest).split_at_mut(records.len());
-            place.copy_from_slice(records);
-            rest = others;
-        });
-    }
-}
-
-impl<R: Record> Source for [R] {
-    type Record = R;
-
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    fn read(&self, range: Range<usize>, mut read: impl FnMut(&[R])) {
-        read(&self[range]);
-    }
-
-    fn read_keys(&self, range: Range<usize>, mut read: impl FnMut(&[R::Key])) {
-        let mut keys = [R::Key::zeroed(); BLOCK];
-        for records in self[range].chunks(BLOCK) {
-            for (key, record) in keys.iter_mut().zip(records) {
-                *key = record.key();
-            }
-            read(&keys[..records.len()]);
-        }
-    }
-}
-
-/// How a few records are sorted.
-#[derive(Clone, Copy)]
-pub(crate) struct Network {
-    pub(crate) set: Set,
-    /// Whether records that are equal in the window are equal altogether, so that no one can tell a stable sort from another.
-    pub(crate) whole: bool,
-}
 
 /// The slices of one sort. They hold the input until [`write`](Columns::write) replaces it.
 pub(crate) trait Columns: Source + Sized + Send {
@@ -96,42 +24,6 @@ pub(crate) trait Columns: Source + Sized + Send {
 
     /// Puts the records at `range` in the opposite order.
     fn reverse(&mut self, range: Range<usize>, threads: Threads);
-
-    /// Whether [`sort_few`](Columns::sort_few) and [`finish`](Columns::finish) sort tickets rather than keys.
-    fn has_tickets(_: Network) -> bool {
-        true
-    }
-
-    /// The most records that [`sort_few`](Columns::sort_few) and [`finish`](Columns::finish) sort.
-    fn few(network: Network) -> usize {
-        few_tickets(network.set)
-    }
-
-    /// Sorts everything, stably by `window`.
-    fn sort_few(&mut self, network: Network, window: Window) {
-        sort_by_tickets(self, network.set, window);
-    }
-
-    /// Replaces everything by `records` in their stable order by `window`, keys mapped back.
-    fn finish(&mut self, network: Network, records: &[Self::Record], window: Window) {
-        tickets::sort_into(network.set, records, self, window);
-    }
-}
-
-/// [`Columns::sort_few`] by way of a copy.
-fn sort_by_tickets<C: Columns>(columns: &mut C, set: Set, window: Window) {
-    /// The same for at most `N` records.
-    fn sort_copy<C: Columns, const N: usize>(columns: &mut C, set: Set, window: Window) {
-        let mut records = [C::Record::zeroed(); N];
-        let records = &mut records[..columns.len()];
-        columns.copy_to(0, records);
-        tickets::sort_into(set, records, columns, window);
-    }
-    match columns.len() {
-        0..=64 => sort_copy::<C, 64>(columns, set, window),
-        65..=256 => sort_copy::<C, 256>(columns, set, window),
-        _ => sort_copy::<C, { tickets::MAX }>(columns, set, window),
-    }
 }
 
 /// Keys alone.
@@ -182,60 +74,6 @@ impl<W: Word> Columns for Keys<'_, W> {
     fn reverse(&mut self, range: Range<usize>, threads: Threads) {
         reverse(&mut self.keys[range], threads);
     }
-
-    fn has_tickets(network: Network) -> bool {
-        !sorts_words::<W>(network)
-    }
-
-    fn few(network: Network) -> usize {
-        if sorts_words::<W>(network) { few_keys(network.set, W::BITS) } else { few_tickets(network.set) }
-    }
-
-    fn sort_few(&mut self, network: Network, window: Window) {
-        match sorts_words::<W>(network) {
-            true => sort_words(network.set, None, self.keys, self.masks),
-            false => sort_by_tickets(self, network.set, window),
-        }
-    }
-
-    fn finish(&mut self, network: Network, records: &[W], window: Window) {
-        match sorts_words::<W>(network) {
-            true => sort_words(network.set, Some(records), self.keys, self.masks),
-            false => tickets::sort_into(network.set, records, self, window),
-        }
-    }
-}
-
-/// Whether networks sort the words themselves: those of 8 bits by way of 16.
-fn sorts_words<W: Word>(network: Network) -> bool {
-    network.whole && W::BITS <= 64
-}
-
-/// Sorts the ordered words `from`, or if there are none the raw ones in `keys`, into `keys`.
-fn sort_words<W: Word>(set: Set, from: Option<&[W]>, keys: &mut [W], masks: Masks) {
-    match W::BITS {
-        8 => sort_bytes(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(keys), masks),
-        16 => sort_network::<u16>(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(keys), masks),
-        32 => sort_network::<u32>(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(keys), masks),
-        _ => sort_network::<u64>(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(keys), masks),
-    }
-}
-
-fn sort_network<N: NetworkWord>(set: Set, from: Option<&[N]>, keys: &mut [N], masks: Masks) {
-    let enter = if from.is_some() { Map::identity() } else { Map::enter(masks) };
-    N::sort(set, from, keys, enter, Map::leave(masks));
-}
-
-/// Sorts bytes as words of 16 bits, of which registers hold half as many, but which they can sort.
-fn sort_bytes(set: Set, from: Option<&[u8]>, keys: &mut [u8], masks: Masks) {
-    let mut words = [0_u16; MOST_BYTES];
-    let words = &mut words[..keys.len()];
-    match from {
-        Some(from) => words.iter_mut().zip(from).for_each(|(word, &ordered)| *word = ordered.into()),
-        None => words.iter_mut().zip(&*keys).for_each(|(word, &raw)| *word = masks.apply(raw).into()),
-    }
-    u16::sort(set, None, words, Map::identity(), Map::identity());
-    keys.iter_mut().zip(words).for_each(|(key, &mut word)| *key = masks.invert(word as u8));
 }
 
 /// Keys, and values that move with them.

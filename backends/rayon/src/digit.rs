@@ -9,7 +9,7 @@
 //! digits  |------- 0 -------| 1 | 2 | 3 |  …  |     2^bits      |- 2^bits + 1 ----|
 //! ```
 
-use crate::columns::{Key, Source};
+use crate::source::{Key, Source};
 use crate::threads::Threads;
 use crate::tuning::scan_ns;
 use crate::window::Window;

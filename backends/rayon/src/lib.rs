@@ -3,9 +3,9 @@
 //!
 //! It runs in the current [rayon] thread pool and keeps the memory it worked in for the next call; see [`RayonBackend`].
 //!
-//! The order of the modules is that of reading: `sort` (which algorithm suits), `columns` (the caller's slices as records),
-//! `cached` (a partition and networks), `msd` and `partition` (what is larger than a cache), `digit`, `scatter` and `stream` (what
-//! partitions are made of), `simd` (sorting networks), `tickets` (stable ones), and the special cases `presorted` and `merge`, `counting`,
+//! The order of the modules is that of reading: `backend` (the public type), `sort` (which algorithm suits), `source` and `columns` (the caller's slices as records),
+//! `few` (short slices: `simd`, sorting networks, and `tickets`, stable ones), `cached` and `passes` (what fits in a cache), `msd` and
+//! `partition` (what is larger), `digit`, `scatter` and `stream` (what partitions are made of), and the special cases `presorted` and `merge`, `counting`,
 //! `segments`, `top_k`; and `vector`, the search of vectors, with `wide`. `threads` is the one place that starts work on other threads;
 //! numbers are in `tuning`, and `machine` says what they depend on.
 #![deny(unsafe_code)]
@@ -15,6 +15,9 @@ mod cached;
 mod columns;
 mod counting;
 mod digit;
+mod few;
+#[cfg(test)]
+mod fuzz;
 mod machine;
 mod merge;
 mod msd;
@@ -29,6 +32,7 @@ mod scratch;
 mod segments;
 mod simd;
 mod sort;
+mod source;
 mod stream;
 mod threads;
 mod tickets;

@@ -4,9 +4,10 @@
 //! the merge, `i` come from the left half if the left's `i`-th is not after the right's `k − i`-th, found by bisection (merge path:
 //! Odeh, Green et al., "Merge Path", IPDPSW 2012).
 
-use crate::columns::{Columns, Key, Source};
+use crate::columns::Columns;
 use crate::record::Record;
 use crate::scratch::Scratch;
+use crate::source::{Key, Source};
 use crate::threads::Threads;
 use crate::tuning::{TASK, scan_ns};
 

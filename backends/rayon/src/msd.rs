@@ -11,8 +11,9 @@
 //! to the caller's slices first, so there is never more scratch than one record for each key, and a bucket for each thread.
 
 use crate::cached;
-use crate::columns::{Columns, Network};
+use crate::columns::Columns;
 use crate::digit::varying;
+use crate::few::{Network, SortFew};
 use crate::partition::partition;
 use crate::scratch::Scratch;
 use crate::threads::Threads;
@@ -21,7 +22,7 @@ use crate::window::Window;
 use core::cmp::Reverse;
 
 /// Sorts `columns`, stably by `window`, with as much scratch. `even` as in [`Digit::choose`](crate::digit::Digit::choose).
-pub(crate) fn sort<C: Columns>(
+pub(crate) fn sort<C: SortFew>(
     network: Network,
     columns: C,
     scratch: &mut [C::Record],
@@ -55,12 +56,12 @@ pub(crate) fn sort<C: Columns>(
 
 /// Whether so many records are few enough to be sorted by one partition from where they are: a bucket that came out larger than it should
 /// is better sorted at the edge of the cache than written back and read again.
-fn is_near<C: Columns>(len: usize) -> bool {
+fn is_near<C: SortFew>(len: usize) -> bool {
     len * size_of::<C::Record>() <= tuning().near_bytes
 }
 
 /// One bucket: its records are out of the caller's slices, and go back there in order.
-struct Task<'a, C: Columns> {
+struct Task<'a, C: SortFew> {
     network: Network,
     columns: C,
     records: &'a mut [C::Record],
@@ -68,7 +69,7 @@ struct Task<'a, C: Columns> {
     even: bool,
 }
 
-impl<C: Columns> Task<'_, C> {
+impl<C: SortFew> Task<'_, C> {
     /// Whether one thread would be busy with this bucket of `len` records when all others are done.
     fn is_large(&self, len: usize, threads: Threads) -> bool {
         let own = self.records.len();

@@ -1,6 +1,6 @@
 //! The operations on words: which sort each of them is.
 
-use crate::RayonBackend;
+use crate::backend::RayonBackend;
 use crate::columns::{Indices, Keys, Pairs};
 use crate::record::Pair;
 use crate::tuning::{SELECT_FRACTION, scan_ns, sort_ns};

@@ -10,9 +10,9 @@
 //! buckets  |---0--| |1| |2| |------3------|       left to sort: two bits more, none, none, …
 //! ```
 
-use crate::columns::{Key, Source};
 use crate::digit::{Bits, Clamped, Classify, Digit, DigitBits};
 use crate::scatter::{Counters, MAX_DIGITS, Places, block, count, scatter_chunk, stream_chunk};
+use crate::source::{Key, Source};
 use crate::threads::Threads;
 use crate::tuning::{BUCKETS_A_THREAD, COUNTED_BITS, MAX_BUCKETS, SHARE_BYTES, STREAM_BLOCKS, tuning};
 use crate::window::Window;
@@ -76,7 +76,7 @@ pub(crate) fn partition<S: Source + ?Sized>(
 
 /// The chunks of a source: one for each thread, and several of a long one, so that a slow thread does not hold up the others.
 fn chunks(len: usize, threads: Threads) -> Vec<Range<usize>> {
-    let count = if threads.is_one() { 1 } else { threads.count() * (len >> 20).clamp(1, 4) };
+    let count = if threads.is_one() { 1 } else { threads.count() * (len >> 22).clamp(1, 4) };
     // Counters have 32 bits.
     let count = count.max(len >> 31);
     let bound = |chunk: usize| (len as u128 * chunk as u128 / count as u128) as usize;
@@ -153,9 +153,10 @@ impl<W: Word> Layout<W> {
     /// Chooses buckets for records of which each chunk has counted how many have each digit.
     fn of(digit: Digit<W>, counts: &[Box<Counters>], limits: Limits) -> Self {
         let mut sums = vec![0; digit.count + 1];
-        for at in 0..digit.count {
-            sums[at + 1] = sums[at] + counts.iter().map(|counts| counts[at] as usize).sum::<usize>();
+        for counts in counts {
+            sums[1..].iter_mut().zip(&counts[..]).for_each(|(sum, &count)| *sum += count as usize);
         }
+        (1..=digit.count).for_each(|at| sums[at] += sums[at - 1]);
         let inner = digit.inner();
         // Never all records in one bucket: that would be no step ahead.
         let most = (sums[digit.count] - 1).max(1);

@@ -1,7 +1,9 @@
 //! Input that is in order already, or in the opposite one, or two such runs: what appending to a sorted list makes.
 
-use crate::columns::{Columns, Key, Network};
+use crate::columns::Columns;
+use crate::few::Network;
 use crate::merge;
+use crate::source::Key;
 use crate::threads::Threads;
 use crate::tuning::scan_ns;
 use crate::window::Window;

@@ -12,15 +12,18 @@
 //! blocks past the cache: otherwise each line that is written is first read, and a page is touched for each record.
 //! (Software write-combining: Satish et al., "Fast Sort on CPUs and GPUs", SIGMOD 2010.)
 
-use crate::columns::{Key, Source};
 use crate::digit::Classify;
 use crate::record::Record;
 use crate::scratch::Scratch;
+use crate::source::{Key, Source};
 use crate::stream::stream;
+use crate::tuning::{COUNTED_BITS, PASS_BITS};
 use core::ops::Range;
 
 /// The most digits that are counted.
 pub(crate) const MAX_DIGITS: usize = 1 << 12;
+
+const _: () = assert!(PASS_BITS < MAX_DIGITS.ilog2() && COUNTED_BITS < MAX_DIGITS.ilog2());
 
 /// Records that a loop takes at a time, written out. Measured: counting takes 0.34 ns a key, and 0.52 one by one.
 const UNROLLED: usize = 4;

@@ -1,14 +1,14 @@
 //! Many lists in one array: threads take them in tasks of about equal length, and a long one gets all threads.
 
-use crate::columns::Columns;
+use crate::few::SortFew;
 use crate::sort::sort;
 use crate::threads::Threads;
 use crate::tuning::{TASK, sort_ns};
 use crate::window::Window;
 use polysort_core::Segments;
 
-/// Sorts each of `segments`, which have been checked, stably by `window`; `whole` as in [`Network`](crate::columns::Network).
-pub(crate) fn sort_segments<C: Columns>(columns: C, segments: Segments<'_>, window: Window, whole: bool, threads: Threads) {
+/// Sorts each of `segments`, which have been checked, stably by `window`; `whole` as in [`Network`](crate::few::Network).
+pub(crate) fn sort_segments<C: SortFew>(columns: C, segments: Segments<'_>, window: Window, whole: bool, threads: Threads) {
     let tasks = Tasks { segments, window, whole, threads };
     if threads.is_one() {
         tasks.run_all(columns, 0, 0..segments.len());
@@ -27,7 +27,7 @@ struct Tasks<'a> {
 
 impl Tasks<'_> {
     /// Halves a range of segments until it is one task. `columns` start at position `start`.
-    fn split<C: Columns>(self, columns: C, start: usize, range: core::ops::Range<usize>) {
+    fn split<C: SortFew>(self, columns: C, start: usize, range: core::ops::Range<usize>) {
         if range.len() <= 1 || columns.len() <= TASK {
             return self.run_all(columns, start, range);
         }
@@ -43,7 +43,7 @@ impl Tasks<'_> {
         self.threads.join(|| self.split(left, start, range.start..low), || self.split(right, cut, low..range.end));
     }
 
-    fn run_all<C: Columns>(self, columns: C, start: usize, range: core::ops::Range<usize>) {
+    fn run_all<C: SortFew>(self, columns: C, start: usize, range: core::ops::Range<usize>) {
         let (mut columns, mut at) = (columns, start);
         for segment in range {
             let segment = self.segments.range(segment);

@@ -8,7 +8,8 @@
 //! larger                       a partition, then each bucket     msd.rs
 //! ```
 
-use crate::columns::{Columns, Keys, Network};
+use crate::columns::Keys;
+use crate::few::{Network, SortFew};
 use crate::scratch::Scratch;
 use crate::simd::Set;
 use crate::threads::Threads;
@@ -39,7 +40,7 @@ pub(crate) fn sort_keys<W: Word>(keys: &mut [W], spec: Spec, threads: Threads) {
 }
 
 /// Sorts `columns`, stably by `window`; `whole` as in [`Network`].
-pub(crate) fn sort<C: Columns>(mut columns: C, window: Window, whole: bool, threads: Threads) {
+pub(crate) fn sort<C: SortFew>(mut columns: C, window: Window, whole: bool, threads: Threads) {
     if columns.len() <= 1 {
         return;
     }
@@ -53,7 +54,7 @@ pub(crate) fn sort<C: Columns>(mut columns: C, window: Window, whole: bool, thre
 }
 
 /// Sorts `columns`, of which there is nothing more to be known.
-fn sort_unordered<C: Columns>(columns: C, window: Window, network: Network, threads: Threads) {
+fn sort_unordered<C: SortFew>(columns: C, window: Window, network: Network, threads: Threads) {
     let len = columns.len();
     let mut scratch = Scratch::of::<C::Record>(len);
     msd::sort(network, columns, scratch.records(len), window, threads.at_most(sort_ns::<C::Record>(len)), true);

@@ -12,7 +12,7 @@
 //! The order in which a candidate's terms are added depends on the dimension only. So a distance has the same bits in both operations and on
 //! every number of threads. `nearest` does not store all distances.
 
-use crate::RayonBackend;
+use crate::backend::RayonBackend;
 use crate::threads::Threads;
 use crate::top_k::Best;
 use crate::tuning::{CACHE_LINE, TOUCHED, TOUCHED_BYTES, VECTOR_TASK_BYTES, scan_ns};

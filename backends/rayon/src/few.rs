@@ -1,0 +1,122 @@
+//! The sort of so few records that networks take them at once: their keys where no one can tell a stable sort from another, else tickets.
+
+use crate::columns::{Columns, Indices, Keys, Pairs};
+use crate::simd::{Map, NetworkWord, Set};
+use crate::tickets;
+use crate::tuning::{FEW_ROWS, few_keys, few_tickets};
+use crate::window::Window;
+use bytemuck::{Pod, Zeroable};
+use polysort_core::{Masks, Word};
+
+/// The widest registers hold eight tickets of 64 bits.
+const _: () = assert!(FEW_ROWS * 8 <= tickets::MAX);
+
+/// Bytes that are sorted as words of 16 bits, at most: more are counted.
+const MOST_BYTES: usize = 256;
+
+/// How a few records are sorted.
+#[derive(Clone, Copy)]
+pub(crate) struct Network {
+    pub(crate) set: Set,
+    /// Whether records that are equal in the window are equal altogether, so that no one can tell a stable sort from another.
+    pub(crate) whole: bool,
+}
+
+/// Slices that networks sort if they are short.
+pub(crate) trait SortFew: Columns {
+    /// Whether [`sort_few`](SortFew::sort_few) and [`finish`](SortFew::finish) sort tickets rather than keys.
+    fn has_tickets(_: Network) -> bool {
+        true
+    }
+
+    /// The most records that [`sort_few`](SortFew::sort_few) and [`finish`](SortFew::finish) sort.
+    fn few(network: Network) -> usize {
+        few_tickets(network.set)
+    }
+
+    /// Sorts everything, stably by `window`.
+    fn sort_few(&mut self, network: Network, window: Window) {
+        sort_by_tickets(self, network.set, window);
+    }
+
+    /// Replaces everything by `records` in their stable order by `window`, keys mapped back.
+    fn finish(&mut self, network: Network, records: &[Self::Record], window: Window) {
+        tickets::sort_into(network.set, records, self, window);
+    }
+}
+
+impl<W: Word> SortFew for Keys<'_, W> {
+    fn has_tickets(network: Network) -> bool {
+        !sorts_words::<W>(network)
+    }
+
+    fn few(network: Network) -> usize {
+        if sorts_words::<W>(network) { few_keys(network.set, W::BITS) } else { few_tickets(network.set) }
+    }
+
+    fn sort_few(&mut self, network: Network, window: Window) {
+        match sorts_words::<W>(network) {
+            true => sort_words(network.set, None, self.keys, self.masks),
+            false => sort_by_tickets(self, network.set, window),
+        }
+    }
+
+    fn finish(&mut self, network: Network, records: &[W], window: Window) {
+        match sorts_words::<W>(network) {
+            true => sort_words(network.set, Some(records), self.keys, self.masks),
+            false => tickets::sort_into(network.set, records, self, window),
+        }
+    }
+}
+
+impl<W: Word, V: Pod + Send + Sync> SortFew for Pairs<'_, W, V> {}
+
+impl<W: Word> SortFew for Indices<'_, W> {}
+
+/// [`SortFew::sort_few`] by way of a copy.
+fn sort_by_tickets<C: Columns>(columns: &mut C, set: Set, window: Window) {
+    /// The same for at most `N` records.
+    fn sort_copy<C: Columns, const N: usize>(columns: &mut C, set: Set, window: Window) {
+        let mut records = [C::Record::zeroed(); N];
+        let records = &mut records[..columns.len()];
+        columns.copy_to(0, records);
+        tickets::sort_into(set, records, columns, window);
+    }
+    match columns.len() {
+        0..=64 => sort_copy::<C, 64>(columns, set, window),
+        65..=256 => sort_copy::<C, 256>(columns, set, window),
+        _ => sort_copy::<C, { tickets::MAX }>(columns, set, window),
+    }
+}
+
+/// Whether networks sort the words themselves: those of 8 bits by way of 16.
+fn sorts_words<W: Word>(network: Network) -> bool {
+    network.whole && W::BITS <= 64
+}
+
+/// Sorts the ordered words `from`, or if there are none the raw ones in `keys`, into `keys`.
+fn sort_words<W: Word>(set: Set, from: Option<&[W]>, keys: &mut [W], masks: Masks) {
+    match W::BITS {
+        8 => sort_bytes(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(keys), masks),
+        16 => sort_network::<u16>(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(keys), masks),
+        32 => sort_network::<u32>(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(keys), masks),
+        _ => sort_network::<u64>(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(keys), masks),
+    }
+}
+
+fn sort_network<N: NetworkWord>(set: Set, from: Option<&[N]>, keys: &mut [N], masks: Masks) {
+    let enter = if from.is_some() { Map::identity() } else { Map::enter(masks) };
+    N::sort(set, from, keys, enter, Map::leave(masks));
+}
+
+/// Sorts bytes as words of 16 bits, of which registers hold half as many, but which they can sort.
+fn sort_bytes(set: Set, from: Option<&[u8]>, keys: &mut [u8], masks: Masks) {
+    let mut words = [0_u16; MOST_BYTES];
+    let words = &mut words[..keys.len()];
+    match from {
+        Some(from) => words.iter_mut().zip(from).for_each(|(word, &ordered)| *word = ordered.into()),
+        None => words.iter_mut().zip(&*keys).for_each(|(word, &raw)| *word = masks.apply(raw).into()),
+    }
+    u16::sort(set, None, words, Map::identity(), Map::identity());
+    keys.iter_mut().zip(words).for_each(|(key, &mut word)| *key = masks.invert(word as u8));
+}
