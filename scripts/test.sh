@@ -43,6 +43,7 @@ for features in "" calibration metal rayon vector wgpu; do
 done
 
 step "tests"
+[ "$mode" != --full ] || export POLYSORT_ALL_MUTANTS=1
 if cargo nextest --version >/dev/null 2>&1; then
     cargo nextest run --workspace --no-fail-fast --status-level fail --final-status-level slow 2>&1 | tee -a "$tests"
 else
@@ -94,10 +95,10 @@ count() {
          END { printf "%d run, %d skipped", ran, skipped }' "$1"
 }
 printf 'tests: %s; under the address sanitizer: %s\n' "$(count "$tests")" "$(count "$sanitized")"
-printf 'on GPUs:\n%s\n' "$(tail -n 8 "$gpu")"
+printf 'on GPUs:\n%s\n' "$(sed -n '/^adapters:/,$p' "$gpu")"
 printf 'backends that opened on this machine:\n'
 target/debug/polysort devices
 printf 'not run:\n'
-[ "$mode" = --full ] || printf '  what --full adds: the longer GPU tests, WebGPU in a browser (scripts/test-web.sh)\n'
+[ "$mode" = --full ] || printf '  what --full adds: two thirds of the planted mistakes in kernels, the longer GPU tests, WebGPU in a browser (scripts/test-web.sh)\n'
 printf '  real GPUs: scripts/test-gpu.sh tests software Vulkan; MetalBackend on a Mac: scripts/test-metal.sh; Windows\n'
 printf '\nall of it passed in %s s\n' "$SECONDS"

@@ -16,6 +16,19 @@ const DEVICES: [(&str, Facts); 6] = [
     ("no subgroups", Facts::new(None, 16 << 10, 256)),
 ];
 
+/// A software driver with 32 lanes, or a device of an unknown vendor, gets no kernel whose subgroups go different ways.
+#[test]
+fn subgroups_go_different_ways_only_where_they_are_known_to_be_independent() {
+    let request = Request::keys(32, Spec::of::<u32>(Options::ascending()).unwrap(), 1 << 20);
+    let has_runs =
+        |facts: Facts| SortPlan::new(request, &facts).unwrap().long_commands().iter().any(|command| command.variant.runs);
+    let of = |class, lanes| has_runs(Facts { class, ..Facts::new(Some((lanes, lanes)), 48 << 10, 1024) });
+    for class in [Class::Apple, Class::Nvidia, Class::Amd, Class::Intel] {
+        assert!(of(class, 32) && !of(class, 16) && !of(class, 64), "{class:?}");
+    }
+    assert!(!of(Class::Software, 32) && !of(Class::Unknown, 32));
+}
+
 fn on_all_devices(request: Request) -> String {
     let mut text = String::new();
     for (name, facts) in DEVICES {

@@ -91,7 +91,7 @@ fn every_kernel_translates() {
 
 #[test]
 fn kernels_in_metals_language() {
-    let large = tuning::large_pass(Class::Other, 1, 0, MAX_KEYS);
+    let large = tuning::large_pass(Class::Nvidia, 1, 0, MAX_KEYS);
     let tuning::PassShape { group, keys, .. } = large.expect("there is one for keys of 32 bits");
     for variant in variants() {
         let wanted = match variant.kernel {

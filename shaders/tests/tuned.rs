@@ -99,7 +99,7 @@ fn shapes_that_no_kernel_has_are_refused() {
         assert!(refused(kind, SHAPE), "{kind:?}");
     }
     // The built-in ones are all good.
-    for class in [Class::Apple, Class::Other] {
+    for class in [Class::Apple, Class::Nvidia] {
         for kind in PassKind::ALL {
             let shape = tuning::pass(class, kind.key_words, kind.value_words, 1 << 24);
             let large = tuning::large_pass(class, kind.key_words, kind.value_words, 1 << 24);
@@ -114,9 +114,9 @@ fn many_keys_have_large_tiles_where_these_fit_whole() {
     for kind in PassKind::ALL {
         let of_class = |class, max| tuning::large_pass(class, kind.key_words, kind.value_words, max);
         assert_eq!(of_class(Class::Apple, 1 << 24), None);
-        let Some(large) = of_class(Class::Other, 1 << 24) else { continue };
+        let Some(large) = of_class(Class::Nvidia, 1 << 24) else { continue };
         let made = |max, facts: &Facts| pass_on(request(kind, max), facts);
-        let of_any = |max| tuning::pass(Class::Other, kind.key_words, kind.value_words, max);
+        let of_any = |max| tuning::pass(Class::Nvidia, kind.key_words, kind.value_words, max);
         let fits = made(1 << 24, &FACTS);
         assert_eq!(shape(fits), large, "{kind}");
         assert_eq!(shape(made(1 << 21, &FACTS)), of_any(1 << 21), "{kind}");
@@ -134,5 +134,5 @@ fn many_keys_have_large_tiles_where_these_fit_whole() {
     assert_eq!(larger, 4);
     // Passes over buckets keep theirs.
     let hybrid = Request { algorithm: Some(Algorithm::MsdHybrid), ..request(PassKind::new(1, 0), 1 << 24) };
-    assert_eq!(shape(pass(hybrid, Tuned::NONE)), tuning::pass(Class::Other, 1, 0, 1 << 24));
+    assert_eq!(shape(pass(hybrid, Tuned::NONE)), tuning::pass(Class::Nvidia, 1, 0, 1 << 24));
 }

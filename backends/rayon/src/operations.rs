@@ -27,9 +27,8 @@ impl RayonBackend {
             Operation::Argsort { keys, segments, indices } => self.sort_indices(keys, segments, indices, spec),
             Operation::TopK { keys, k, segments: None, indices } => self.select(keys, k, indices, spec),
             Operation::TopK { keys, k, segments: Some(segments), indices } => {
-                self.on_threads(sort_ns::<W>(keys.len()), |threads| {
-                    top_k::top_k_segments(keys, k, segments, spec, indices, threads)
-                });
+                let select = |threads| top_k::top_k_segments(keys, k, segments, spec, indices, threads);
+                self.on_threads(sort_ns::<W>(keys.len()), select);
             }
         }
         Ok(())

@@ -69,19 +69,51 @@ pub(crate) fn shares_memory(kind: DeviceType) -> bool {
     matches!(kind, DeviceType::IntegratedGpu | DeviceType::Cpu)
 }
 
+/// Returns the architecture of an adapter, by its driver and the PCI number of its vendor.
+fn class(info: &AdapterInfo) -> Class {
+    match (info.device_type, info.vendor) {
+        (DeviceType::Cpu, _) => Class::Software,
+        _ if info.backend == Backend::Metal && info.name.starts_with("Apple") => Class::Apple,
+        (_, 0x10de) => Class::Nvidia,
+        (_, 0x1002) => Class::Amd,
+        (_, 0x8086) => Class::Intel,
+        _ => Class::Unknown,
+    }
+}
+
 pub(crate) fn facts(device: &Device, info: &AdapterInfo) -> Facts {
     let (limits, features) = (device.limits(), device.features());
     let has_subgroups = features.contains(Features::SUBGROUP | Features::SUBGROUP_BARRIER);
     // For Metal, wgpu can only guess the subgroup sizes. Apple's own GPUs have 32 lanes.
-    let apple = info.backend == Backend::Metal && info.name.starts_with("Apple");
-    let sizes = if apple { (32, 32) } else { (info.subgroup_min_size, info.subgroup_max_size) };
+    let sizes = if class(info) == Class::Apple { (32, 32) } else { (info.subgroup_min_size, info.subgroup_max_size) };
     Facts {
         subgroups: (has_subgroups && sizes.0 > 0).then_some(sizes),
         workgroup_bytes: limits.max_compute_workgroup_storage_size,
         max_group: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
         max_groups: limits.max_compute_workgroups_per_dimension,
         max_binding: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size),
-        class: if apple { Class::Apple } else { Class::Other },
+        class: class(info),
         tuned: Tuned::NONE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn adapter(device_type: DeviceType, backend: Backend, vendor: u32, name: &str) -> AdapterInfo {
+        AdapterInfo { vendor, name: name.into(), ..AdapterInfo::new(device_type, backend) }
+    }
+
+    #[test]
+    fn the_architecture_follows_from_driver_and_vendor() {
+        let of = |device_type, backend, vendor, name| class(&adapter(device_type, backend, vendor, name));
+        assert_eq!(of(DeviceType::DiscreteGpu, Backend::Vulkan, 0x10de, "NVIDIA H200"), Class::Nvidia);
+        assert_eq!(of(DeviceType::IntegratedGpu, Backend::Vulkan, 0x1002, "AMD Radeon 780M"), Class::Amd);
+        assert_eq!(of(DeviceType::IntegratedGpu, Backend::Dx12, 0x8086, "Intel Arc"), Class::Intel);
+        assert_eq!(of(DeviceType::IntegratedGpu, Backend::Metal, 0, "Apple M4 Pro"), Class::Apple);
+        assert_eq!(of(DeviceType::DiscreteGpu, Backend::Metal, 0x1002, "AMD Radeon Pro"), Class::Amd);
+        assert_eq!(of(DeviceType::Cpu, Backend::Vulkan, 0x10005, "llvmpipe"), Class::Software);
+        assert_eq!(of(DeviceType::IntegratedGpu, Backend::Vulkan, 0x13b5, "Mali-G720"), Class::Unknown);
     }
 }

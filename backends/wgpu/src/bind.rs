@@ -57,8 +57,8 @@ impl Bound {
     /// limit the bytes that kernels touch.
     ///
     /// # Errors
-    /// [`Error::InvalidBuffer`] if the buffer lacks the usage, if it is too short, or if `bytes` is more than the largest
-    /// binding.
+    /// [`Error::InvalidBuffer`] if the buffer lacks the usage, if it is too short, if `bytes` is 0, or if it is more than the
+    /// largest binding.
     pub(crate) fn new(gpu: &Gpu, role: Role, part: Part<'_>, bytes: impl Into<Option<u64>>) -> Result<Self, Error> {
         let (usage, usage_name) =
             if is_uniform(role) { (BufferUsages::UNIFORM, "UNIFORM") } else { (BufferUsages::STORAGE, "STORAGE") };
@@ -69,6 +69,10 @@ impl Bound {
         let size = part.buffer.size();
         let limit = gpu.facts.max_binding & !3;
         let bytes = bytes.into().unwrap_or_else(|| size.saturating_sub(offset).min(limit));
+        if bytes == 0 {
+            // wgpu would bind the whole buffer.
+            return Err(invalid(format!("no bytes of {} are to be bound", name(role))));
+        }
         if offset.checked_add(bytes).is_none_or(|end| end > size) {
             let what = name(role);
             return Err(invalid(format!("the buffer of {what} has {size} bytes, but {bytes} from byte {offset} on are needed")));

@@ -55,7 +55,7 @@ pub use buffer::{Elements, SortBuffer};
 pub use engine::Memory;
 pub use launch::Count;
 pub use polysort_shaders::plan::tuning::PassShape;
-pub use polysort_shaders::plan::{Algorithm, Facts, PassKind, Tuned};
+pub use polysort_shaders::plan::{self, Algorithm, Facts, PassKind, Tuned};
 pub use prepared::Prepared;
 pub use profile::{Profile, Times};
 pub use sorter::DeviceSorter;

@@ -43,6 +43,8 @@ fn main() {
         // Mesa's software driver crashes if an allocation fails.
         if !label.contains("lavapipe") && !label.contains("llvmpipe") {
             trials.push(trial("a device without free memory is an error, and sorts again later", out_of_memory));
+        } else {
+            eprintln!("not run on {label}: out of memory");
         }
         // The shared device opens with the default configuration only.
         if config() == Config::default() || std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some() {

@@ -22,6 +22,7 @@ fn main() {
             for check in vector_checks::<WgpuBackend>() {
                 // Only the selection of the nearest vectors uses subgroups.
                 if !config.subgroups && !check.name.contains("nearest") {
+                    eprintln!("not run on {label}{name}: {}", check.name);
                     continue;
                 }
                 let run = move || {

@@ -1,6 +1,6 @@
 //! The commands of a plan: the launches of an executor, in order.
 
-use super::shape::{Kernel, Shapes, Variant};
+use super::shape::{Kernel, Ranking, Shapes, Variant};
 use super::tuning::{COPY_GROUPS, COPY_TILE, COUNT_TEAMS, PASS_GROUPS, team_keys};
 use super::{Algorithm, MAX_DIGITS, Payload, RADIX, RADIX_BITS, SortPlan, Top, WIDE_RADIX_BITS};
 use polysort_core::Error;
@@ -192,8 +192,16 @@ pub struct Command {
 
 impl core::fmt::Display for Command {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Variant { kernel, group, keys, tile, .. } = self.variant;
+        let Variant { kernel, group, keys, tile, ranking, slices, runs, .. } = self.variant;
         write!(f, "{:<12} {group:>4} × {keys:<3} tile {tile:<6}", kernel.name())?;
+        let ranked = match ranking {
+            None => String::new(),
+            Some(Ranking::Counters) => "counters".into(),
+            Some(Ranking::Ballot { rows, wide: false }) => format!("ballot {rows} rows"),
+            Some(Ranking::Ballot { rows, wide: true }) => format!("wide ballot {rows} rows"),
+        };
+        let slices = if slices > 1 { format!("{slices} slices") } else { String::new() };
+        write!(f, "{ranked:<16} {slices:<8} {:<5}", if runs { "runs" } else { "" })?;
         match self.groups {
             Groups::Fixed(groups) => write!(f, "groups {groups:<14}")?,
             Groups::Each { units: 1, of } => write!(f, "groups n/{of:<12}")?,

@@ -28,21 +28,41 @@ pub struct Facts {
     pub tuned: Tuned,
 }
 
-/// A class of devices that use the same numbers of [`tuning`].
+/// The architecture of a device, which selects the numbers of [`tuning`].
+///
+/// Apple's GPUs have numbers of their own. All others take those that were measured on an NVIDIA H200, until somebody measures them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Class {
     /// Apple's own GPUs.
     Apple,
-    /// All others. Their numbers were measured on an NVIDIA H200.
-    Other,
+    /// NVIDIA's GPUs.
+    Nvidia,
+    /// AMD's GPUs.
+    Amd,
+    /// Intel's GPUs.
+    Intel,
+    /// Drivers that run kernels on the CPU.
+    Software,
+    /// A device that none of the above describes.
+    Unknown,
+}
+
+impl Class {
+    /// Returns whether the subgroups of a workgroup can take different branches that contain subgroup barriers. On lavapipe,
+    /// a software driver, such a barrier waits for the whole workgroup, and sorts crash or give wrong results. Unknown
+    /// devices count as devices that cannot.
+    pub fn has_independent_subgroups(self) -> bool {
+        matches!(self, Self::Apple | Self::Nvidia | Self::Amd | Self::Intel)
+    }
 }
 
 impl Facts {
-    /// Returns facts for tests of plans: class [`Class::Other`], 2^16 - 1 workgroups in each dimension of a launch, bindings of
+    /// Returns facts for tests of plans: class [`Class::Nvidia`], 2^16 - 1 workgroups in each dimension of a launch, bindings of
     /// 2 GiB.
     pub const fn new(subgroups: Option<(u32, u32)>, workgroup_bytes: u32, max_group: u32) -> Self {
         let (max_groups, max_binding) = (65_535, 1 << 31);
-        Self { subgroups, workgroup_bytes, max_group, max_groups, max_binding, class: Class::Other, tuned: Tuned::NONE }
+        Self { subgroups, workgroup_bytes, max_group, max_groups, max_binding, class: Class::Nvidia, tuned: Tuned::NONE }
     }
 
     /// Returns the number of keys that determines the shapes of a sort of up to `max` keys. On devices that compile slowly,
@@ -58,12 +78,10 @@ impl Facts {
 
     /// Returns whether subgroups of a pass count the keys of a usual digit with ballots ([`Variant::runs`]).
     ///
-    /// This is faster if the lanes of a contended digit wait for its counter. It requires that subgroups can take different
-    /// branches that contain subgroup barriers. Both hold for GPUs with 32 lanes. On lavapipe, with up to 16 lanes, such a
-    /// barrier waits for the whole workgroup, and sorts crash or give wrong results. With more than 32 lanes, ballots count
-    /// all keys.
-    fn parts_subgroups(&self) -> bool {
-        self.subgroups == Some((32, 32))
+    /// That requires independent subgroups. It is faster with 32 lanes: fewer lanes wait less for the counter of a contended
+    /// digit, and with more lanes, ballots count all keys.
+    fn has_runs(&self) -> bool {
+        self.class.has_independent_subgroups() && self.subgroups == Some((32, 32))
     }
 
     /// Returns the workgroup size for a ranking with ballots: `wanted` threads, or a half of that, and so on. The size must
@@ -571,7 +589,7 @@ pub(super) fn sweep(shape: Variant, max: u64, facts: &Facts) -> Result<Option<Va
         return wide(shape, max, facts).map(Some);
     }
     let kind = PassKind::new(shape.key_words(), shape.value_words);
-    let shape = Variant { runs: facts.parts_subgroups(), ..shape };
+    let shape = Variant { runs: facts.has_runs(), ..shape };
     let made = |PassShape { group, keys, slices }: PassShape| {
         let ballot = facts.ballot(group).or_else(|| facts.ballot(GROUP));
         ballot.map(|(group, ranking)| fitted(Variant { slices, ..shape }, group, keys, ranking, facts)).transpose()

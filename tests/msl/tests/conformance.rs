@@ -62,7 +62,7 @@ fn main() {
         MslBackend::open_with(long)
     });
     // The largest tiles are those of other devices.
-    let large = Config { facts: Facts { class: Class::Other, workgroup_bytes: 48 << 10, ..long.facts }, ..long };
+    let large = Config { facts: Facts { class: Class::Nvidia, workgroup_bytes: 48 << 10, ..long.facts }, ..long };
     let by_kinds = |check: &str| full || ["u32 sort", "u32 sort_pairs", "u64 sort_pairs", "u64 argsort"].contains(&check);
     let longer = Plan::up_to(suite.longest(40_000), false).segmented_up_to(33);
     suite.enter_part("msl, native, large tiles", longer.clone().sampled(8 * scale, 13), by_kinds, move || {

@@ -425,7 +425,7 @@ fn missed(mistakes: impl IntoIterator<Item = Mistake>) -> Vec<(Kernel, By, &'sta
 }
 
 #[test]
-fn every_mistake_is_found() {
+fn mistakes_are_found() {
     let all = [By::Plans, By::WideDigits, By::Hybrid, By::Counting];
     assert_eq!((all.map(sorts), selects(), searches()), ([Ok(()), Ok(()), Ok(()), Ok(())], Ok(()), Ok(())));
     let keys = Request::keys(32, Spec::of::<u32>(Options::ascending()).unwrap(), 40_000);
@@ -444,6 +444,15 @@ fn every_mistake_is_found() {
         .chain(barriers(By::WideDigits, &wide_digits, core::slice::from_ref(&wide)))
         .chain(barriers(By::Hybrid, &buckets, core::slice::from_ref(&hybrid)))
         .chain(barriers(By::Counting, &values, core::slice::from_ref(&counting)));
+    // A mistake takes about a second. With `POLYSORT_ALL_MUTANTS=1` the test plants all of them, else every third one.
+    let all = std::env::var_os("POLYSORT_ALL_MUTANTS").is_some_and(|value| value == "1");
+    let tried: Vec<Mistake> = mistakes.chain(missing).step_by(if all { 1 } else { 3 }).collect();
+    let is_tried = |&(kernel, by, what, from, number): &_| {
+        tried
+            .iter()
+            .any(|tried| (tried.kernel, tried.by, tried.what, tried.from, tried.number) == (kernel, by, what, from, number))
+    };
     let known = UNNOTICED.map(|(kernel, by, barrier, number)| (kernel, by, "no barrier", BARRIERS[barrier], number));
-    assert_eq!(missed(mistakes.chain(missing)), known);
+    println!("{} mistakes", tried.len());
+    assert_eq!(missed(tried.iter().copied()), known.into_iter().filter(is_tried).collect::<Vec<_>>());
 }
