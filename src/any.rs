@@ -142,6 +142,10 @@ impl Backend for AnyBackend {
         self.backend.is_lost()
     }
 
+    fn reopen(&self) -> Result<Self, Error> {
+        Ok(Self { kind: self.kind, backend: self.backend.reopen()? })
+    }
+
     sorts_by_run!();
 
     fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {

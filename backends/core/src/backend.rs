@@ -90,22 +90,32 @@ pub trait Backend: Clone + Send + Sync + 'static {
         false
     }
 
-    /// Runs an operation: each call of [`Sort`](crate::Sort) comes here. Provided by the two sorts; a backend overrides it to do more by itself.
+    /// Returns a handle to a device in place of this one, which is lost. The default is the shared device of the type; a backend that was opened
+    /// with settings of its own may open a device with the same settings.
+    ///
+    /// # Errors
+    /// As [`open`](Backend::open).
+    fn reopen(&self) -> Result<Self, Error> {
+        Self::global()
+    }
+
+    /// Runs an operation: each call of [`Sort`](crate::Sort) comes here. The default runs every operation with the two required
+    /// sorts. A backend overrides it for operations that its device does faster.
     ///
     /// An override matches every [`Operation`](crate::Operation), checks it with [`check`](AnyOperation::check), and has the two required
     /// sorts from [`sorts_by_run!`](crate::sorts_by_run).
     ///
     /// # Errors
     /// Those of [`AnyOperation::check`], [`Error::TooLong`] for more keys than the device takes, or a failure of the device. All slices then stay as they
-    /// were, but for `indices`, whose contents may be any.
+    /// were, except `indices`, whose contents are then unspecified.
     fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
         with_word!(operation, operation => operation.by_two_sorts(self, spec))
     }
 
-    /// Runs an operation while the caller's thread does something else. [`SortAsync`](crate::SortAsync) calls it. Provided by [`run`](Backend::run),
-    /// at the first poll.
+    /// Runs an operation while the caller's thread does something else. [`SortAsync`](crate::SortAsync) calls it. The default
+    /// calls [`run`](Backend::run) in the first poll.
     ///
-    /// A future that is dropped before it is ready leaves all slices as they were, but for `indices`.
+    /// A future that is dropped before it is ready leaves all slices as they were, except `indices`.
     ///
     /// # Errors
     /// As [`run`](Backend::run).
@@ -114,7 +124,8 @@ pub trait Backend: Clone + Send + Sync + 'static {
     }
 }
 
-/// The two required sorts of a backend that implements [`run`](Backend::run) itself: they run the operations of the same names.
+/// Defines the two required sorts in terms of [`run`](Backend::run), for a backend that implements `run`. Without an own `run`, they would call each other
+/// for ever.
 #[macro_export]
 macro_rules! sorts_by_run {
     () => {

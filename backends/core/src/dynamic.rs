@@ -30,6 +30,7 @@ trait Object: Any + Send + Sync {
     fn name(&self) -> String;
     fn limits(&self) -> Limits;
     fn is_lost(&self) -> bool;
+    fn reopen(&self) -> Result<DynBackend, Error>;
     fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error>;
     fn run_async<'a>(&'a self, operation: AnyOperation<'a>, spec: Spec) -> BoxFuture<'a>;
 }
@@ -45,6 +46,10 @@ impl<B: Backend> Object for B {
 
     fn is_lost(&self) -> bool {
         Backend::is_lost(self)
+    }
+
+    fn reopen(&self) -> Result<DynBackend, Error> {
+        Backend::reopen(self).map(DynBackend::new)
     }
 
     fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
@@ -76,9 +81,9 @@ impl fmt::Debug for DynBackend {
 }
 
 impl Backend for DynBackend {
-    /// Fails: a `DynBackend` is made of a backend that is open.
+    /// Fails: a `DynBackend` cannot open a device. Wrap an open backend with [`DynBackend::new`].
     fn open() -> Result<Self, Error> {
-        let why = "it is made of a backend that is open, by DynBackend::new".into();
+        let why = "it cannot open a device; wrap an open backend with DynBackend::new".into();
         Err(Error::Unavailable { backend: "DynBackend".into(), why, source: None })
     }
 
@@ -92,6 +97,10 @@ impl Backend for DynBackend {
 
     fn is_lost(&self) -> bool {
         self.0.is_lost()
+    }
+
+    fn reopen(&self) -> Result<Self, Error> {
+        self.0.reopen()
     }
 
     sorts_by_run!();

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// slices, does not support the operation. A caller's mistake ([`Error::is_misuse`]) is returned at once. A failed call leaves the
 /// slices as they were, so nothing is lost on the way. The [`Report`] counts every fallback, and `tracing` gets a warning.
 ///
-/// A failure is never kept for ever. If `P` could not be opened, or is lost, the next call opens it again, by [`P::global`](Backend::global).
+/// A failure is never kept for ever. If `P` could not be opened, the next call opens it again, by [`P::global`](Backend::global). If `P` is lost, the next
+/// call opens it again, by [`P::reopen`](Backend::reopen).
 /// After `k` such failures in a row, `2^(k-1) - 1` calls, at most 1023, go to `S` before one tries `P` again. A call that `P` answers
 /// resets the count. One call at a time opens `P`; calls that come meanwhile go to `S`.
 ///
@@ -19,6 +20,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Fallback<P, S> {
     primary: Arc<Retry<P>>,
     secondary: S,
+    /// The primary backend that was lost last.
+    lost: Arc<Mutex<Option<P>>>,
     report: Arc<Mutex<Report>>,
 }
 
@@ -37,7 +40,7 @@ pub struct Report {
 impl<P: Backend, S: Backend> Fallback<P, S> {
     /// Falls back from `primary`, or from the error of opening it, to `secondary`.
     pub fn new(primary: Result<P, Error>, secondary: S) -> Self {
-        Self { primary: Arc::new(Retry::of(primary)), secondary, report: Arc::default() }
+        Self { primary: Arc::new(Retry::of(primary)), secondary, lost: Arc::default(), report: Arc::default() }
     }
 
     /// Returns the counts of calls. All clones of this handle share them.
@@ -60,13 +63,19 @@ impl<P: Backend, S: Backend> Fallback<P, S> {
 
     /// Opens the primary backend for a call, if there is none and this call is to try.
     fn opened(&self) -> Result<Opened<P>, Error> {
-        self.primary.get(P::global)
+        self.primary.get(|| {
+            let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            lost.map_or_else(P::global, |lost| lost.reopen())
+        })
     }
 
     /// Notes how a call ended on the primary backend.
     fn note(&self, opened: &Opened<P>, outcome: &Result<(), Error>) {
         match outcome {
-            Err(reason) if !reason.is_misuse() && opened.device.is_lost() => self.primary.lost(opened, reason.clone()),
+            Err(reason) if !reason.is_misuse() && opened.device.is_lost() => {
+                *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened.device.clone());
+                self.primary.lost(opened, reason.clone());
+            }
             Err(_) => {}
             Ok(()) => self.primary.succeeded(),
         }

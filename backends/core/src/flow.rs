@@ -13,7 +13,7 @@ use core::task::{Context, Poll, Waker};
 /// How a call runs its operation.
 pub(crate) struct By<'b, B> {
     backend: &'b B,
-    /// Whether the caller's thread does something else meanwhile.
+    /// Whether to call `run_async` instead of `run`.
     is_async: bool,
 }
 

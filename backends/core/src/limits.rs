@@ -10,7 +10,7 @@ pub struct Limits {
     pub max_len: u64,
     /// The largest slice, in bytes: of the keys, and of the values.
     pub max_bytes: u64,
-    /// The bytes that the device needs for an element, at least, while it sorts: a smaller element counts as so many bytes of `max_bytes`.
+    /// The least number of bytes that the device uses for an element. A smaller element counts as this many bytes of `max_bytes`.
     pub min_element_bytes: u64,
 }
 

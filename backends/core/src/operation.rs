@@ -1,20 +1,20 @@
 //! The operations that a backend runs: the one list of them.
 
-use crate::{Error, Limits, Segments, Spec, Values, ValuesMut, Word, permutation};
+use crate::{Error, Segments, Spec, Values, ValuesMut, Word, permutation};
 
-/// An operation on keys that are words of one size. The [`Spec`] that comes with it gives the order.
+/// An operation on keys that are words of one size. A [`Spec`], passed beside it, gives the order.
 ///
 /// [`Sort`](crate::Sort) makes operations from the user's keys. A backend that implements [`run`](crate::Backend::run) matches all of them, so
 /// that the compiler names every place that a new one concerns.
 ///
-/// Where an operation has `segments`, it treats each segment by itself; without, all keys are one segment.
+/// With `segments`, each segment is processed separately. `None` means that all keys are one segment.
 #[derive(Debug)]
 pub enum Operation<'a, W> {
     /// Sorts the keys.
     Sort {
         /// The keys, sorted in place.
         keys: &'a mut [W],
-        /// What is sorted by itself.
+        /// The segments to sort separately; `None` for all keys at once.
         segments: Option<Segments<'a>>,
     },
     /// Sorts the keys and moves each value with its key.
@@ -23,7 +23,7 @@ pub enum Operation<'a, W> {
         keys: &'a mut [W],
         /// As many values.
         values: ValuesMut<'a>,
-        /// What is sorted by itself.
+        /// The segments to sort separately; `None` for all keys at once.
         segments: Option<Segments<'a>>,
     },
     /// Sorts the keys into another slice.
@@ -49,7 +49,7 @@ pub enum Operation<'a, W> {
     Argsort {
         /// The keys, which stay as they are.
         keys: &'a [W],
-        /// What is sorted by itself.
+        /// The segments to sort separately; `None` for all keys at once.
         segments: Option<Segments<'a>>,
         /// As many indices as keys, overwritten.
         indices: &'a mut [u32],
@@ -69,7 +69,7 @@ pub enum Operation<'a, W> {
 }
 
 impl<W: Word> Operation<'_, W> {
-    /// The same operation for a shorter time: to run it again after a failure.
+    /// Borrows the operation, so that it can be run again if this run fails.
     pub fn by_ref(&mut self) -> Operation<'_, W> {
         match self {
             Self::Sort { keys, segments } => Operation::Sort { keys, segments: *segments },
@@ -113,7 +113,11 @@ impl<W: Word> Operation<'_, W> {
             Self::SortInto { sorted, .. } => Error::check_lengths("keys", len, "sorted", sorted.len()),
             Self::SortPairsInto { values, sorted_keys, sorted_values, .. } => {
                 check_pairs_into(len, values.len(), sorted_keys.len(), sorted_values.len())?;
-                Error::check_lengths("bytes of a value", values.size(), "bytes of a sorted value", sorted_values.size())
+                let (size, sorted_size) = (values.size(), sorted_values.size());
+                if size == sorted_size {
+                    return Ok(());
+                }
+                Err(Error::Unsupported { what: format!("values of {size} bytes each, sorted into values of {sorted_size}") })
             }
             Self::Argsort { segments, indices, .. } => {
                 permutation::check_len(len)?;
@@ -137,18 +141,12 @@ impl<W: Word> Operation<'_, W> {
             Self::Argsort { .. } | Self::TopK { .. } => size_of::<u32>(),
         }
     }
-
-    /// Checks that keys and payloads are within limits.
-    ///
-    /// # Errors
-    /// [`Error::TooLong`] if they are not.
-    pub fn check_limits(&self, limits: &Limits) -> Result<(), Error> {
-        limits.check("keys", self.keys().len(), size_of::<W>())?;
-        limits.check("values", self.keys().len(), self.payload_bytes())
-    }
 }
 
-/// How many keys a selection of `k` out of `len` keys gives: at most `k` of each segment. The segments must have been checked.
+/// How many keys a selection of `k` out of `len` keys gives: at most `k` of each segment.
+///
+/// # Panics
+/// If the segments have more begins than ends. [`Segments::check`] refuses those.
 pub fn selected_len(k: usize, segments: Option<Segments<'_>>, len: usize) -> usize {
     segments.map_or(len.min(k), |segments| segments.ranges().map(|range| range.len().min(k)).sum())
 }
@@ -164,7 +162,8 @@ pub(crate) fn check_pairs_into(keys: usize, values: usize, sorted_keys: usize, s
     Error::check_lengths("keys", keys, "sorted_values", sorted_values)
 }
 
-/// An operation on keys of any of the five words: what a backend gets. [`with_word!`](crate::with_word) goes on with its [`Operation`].
+/// An operation on keys of any of the five words: what a backend gets. [`with_word!`](crate::with_word) gives access to the
+/// [`Operation`] inside.
 #[derive(Debug)]
 pub enum AnyOperation<'a> {
     /// On keys of 8 bits.
@@ -207,7 +206,7 @@ impl<'a, W: Word> From<Operation<'a, W>> for AnyOperation<'a> {
 }
 
 impl AnyOperation<'_> {
-    /// The same operation for a shorter time: to run it again after a failure.
+    /// Borrows the operation, so that it can be run again if this run fails.
     pub fn by_ref(&mut self) -> AnyOperation<'_> {
         with_word!(self, operation => operation.by_ref().into())
     }

@@ -3,14 +3,17 @@
 use crate::{Backend, Error, Operation, Segments, Spec, ValuesMut, Word, permutation};
 
 impl<W: Word> Operation<'_, W> {
-    /// Runs the operation by [`sort_bits`](Backend::sort_bits) and [`sort_pairs_bits`](Backend::sort_pairs_bits): what
-    /// [`Backend::run`] does unless a backend overrides it, and what an override may do with operations that it has no better way for.
+    /// Runs the operation with the two required sorts of a backend. This is the default of [`Backend::run`].
+    ///
+    /// An override of `run` may pass an operation here, but not `Sort` or `SortPairs` without segments if its two sorts come from
+    /// [`sorts_by_run!`](crate::sorts_by_run): they would call each other for ever.
     ///
     /// # Errors
     /// Those of [`check`](Operation::check) and of the sorts.
     pub fn by_two_sorts<B: Backend>(self, backend: &B, spec: Spec) -> Result<(), Error> {
         self.check(spec)?;
         match self {
+            Operation::TopK { indices: [], .. } => Ok(()),
             Operation::Sort { keys, segments: None } => backend.sort_bits(keys, spec),
             Operation::Sort { keys, segments: Some(segments) } => {
                 let mut sorted = keys.to_vec();
@@ -26,6 +29,7 @@ impl<W: Word> Operation<'_, W> {
                 2 => backend.sort_pairs_bits(keys, values.arrays::<2>(), spec),
                 4 => backend.sort_pairs_bits(keys, values.arrays::<4>(), spec),
                 8 => backend.sort_pairs_bits(keys, values.arrays::<8>(), spec),
+                12 => backend.sort_pairs_bits(keys, values.arrays::<12>(), spec),
                 16 => backend.sort_pairs_bits(keys, values.arrays::<16>(), spec),
                 _ => pairs_by_argsort(backend, keys, values, None, spec),
             },
@@ -37,6 +41,7 @@ impl<W: Word> Operation<'_, W> {
                 Ok(())
             }
             Operation::SortPairsInto { keys, values, sorted_keys, mut sorted_values } => {
+                permutation::check_len(keys.len())?;
                 let mut order = vec![0; keys.len()];
                 backend.run(Operation::Argsort { keys, segments: None, indices: &mut order }.into(), spec)?;
                 sorted_keys.copy_from_slice(&permutation::gather(keys, &order));
@@ -79,8 +84,8 @@ pub fn pairs_by_argsort<B: Backend, W: Word>(
     segments: Option<Segments<'_>>,
     spec: Spec,
 ) -> Result<(), Error> {
-    let mut order = vec![0; keys.len()];
     permutation::check_len(keys.len())?;
+    let mut order = vec![0; keys.len()];
     backend.run(Operation::Argsort { keys, segments, indices: &mut order }.into(), spec)?;
     let sorted = permutation::gather(keys, &order);
     values.permute(&order);

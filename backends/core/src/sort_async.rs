@@ -4,12 +4,11 @@ use crate::flow::{self, By};
 use crate::{Backend, Error, MaybeSend, Options, Segments, Sortable, TopK, permutation};
 use bytemuck::Pod;
 
-/// Every operation of [`Sort`](crate::Sort) as a future, for every key, on every backend. Implemented for all [`Backend`]s. In a browser, only these can
-/// wait for a GPU.
+/// Every operation of [`Sort`](crate::Sort) as a future, for every key, on every backend. Implemented for all [`Backend`]s. In a browser, use these:
+/// a blocking call on a GPU returns [`Error::Unsupported`].
 ///
-/// While the backend works, the caller's other tasks run. A backend on the CPU works in the first poll. The call itself maps keys and copies data. A
-/// future that is dropped before it is ready leaves the slices as they were; in a browser, a sort into other slices or buffers may have been
-/// submitted already.
+/// While a GPU works, the caller's other tasks run. Keys are mapped and data is copied in the polls. A backend on the CPU works in the first poll, and `Auto`
+/// and [`Fallback`](crate::Fallback) may open a device in a poll. A future that is dropped before it is ready leaves the slices as they were.
 pub trait SortAsync: Backend {
     /// Async variant of [`Sort::sort_with`](crate::Sort::sort_with).
     ///

@@ -70,13 +70,13 @@ impl<'a> ValuesMut<'a> {
         self.size
     }
 
-    /// All values, one after another: [`len`](ValuesMut::len) × [`size`](ValuesMut::size) bytes. They are aligned as the caller's type is, of which
-    /// nothing is known.
+    /// All values, one after another: [`len`](ValuesMut::len) × [`size`](ValuesMut::size) bytes. Assume no
+    /// alignment: the caller's type is not known here.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         self.bytes
     }
 
-    /// The same values for a shorter time.
+    /// Borrows the values for a shorter time.
     pub fn by_ref(&mut self) -> ValuesMut<'_> {
         ValuesMut { bytes: self.bytes, size: self.size, len: self.len }
     }
@@ -86,7 +86,7 @@ impl<'a> ValuesMut<'a> {
     /// # Panics
     /// If `N` is not their [`size`](ValuesMut::size), or is 0.
     pub fn arrays<const N: usize>(self) -> &'a mut [[u8; N]] {
-        assert!(N == self.size && N > 0, "values of {} bytes are no arrays of {N}", self.size);
+        assert!(N == self.size && N > 0, "cannot view values of {} bytes as arrays of {N} bytes", self.size);
         self.bytes.as_chunks_mut().0
     }
 
@@ -123,6 +123,7 @@ impl<'a> ValuesMut<'a> {
             size => {
                 let mut moved = Vec::with_capacity(self.bytes.len());
                 for &index in permutation {
+                    assert!((index as usize) < self.len, "index {index} of {self:?}");
                     let start = index as usize * size;
                     moved.extend_from_slice(&self.bytes[start..start + size]);
                 }

@@ -42,7 +42,9 @@ fn what_no_backend_can_rely_on_is_refused() {
         sorted_values: ValuesMut::of(&mut [0_u8; 3]),
     });
     let (mut sorted, mut wide) = ([0; 3], [0_u16; 3]);
-    lengths(Operation::SortPairsInto { keys: &keys, values, sorted_keys: &mut sorted, sorted_values: ValuesMut::of(&mut wide) });
+    let other_size =
+        Operation::SortPairsInto { keys: &keys, values, sorted_keys: &mut sorted, sorted_values: ValuesMut::of(&mut wide) };
+    assert!(matches!(other_size.check(spec), Err(Error::Unsupported { .. })));
     lengths(Operation::Argsort { keys: &keys, segments: none, indices: &mut indices[..2] });
     lengths(Operation::TopK { keys: &keys, k: 2, segments: none, indices: &mut indices });
     lengths(Operation::TopK { keys: &keys, k: 9, segments: none, indices: &mut indices[..2] });
@@ -95,7 +97,7 @@ fn values_of_any_size_move_with_their_keys() {
 }
 
 #[test]
-#[should_panic(expected = "values of 4 bytes are no arrays of 8")]
+#[should_panic(expected = "cannot view values of 4 bytes as arrays of 8 bytes")]
 fn values_are_arrays_of_their_own_size_only() {
     ValuesMut::of(&mut [1_u32, 2]).arrays::<8>();
 }
@@ -125,6 +127,52 @@ fn a_backend_behind_one_type_answers_as_itself() -> Result<(), Error> {
     let both = DynBackend::new(Fallback::new(Ok(backend), Std::<1>));
     assert_eq!(both.argsort(&[3, 1, 2])?, [1, 2, 0]);
     assert!(matches!(DynBackend::open(), Err(Error::Unavailable { .. })));
+    Ok(())
+}
+
+/// Is lost in its first call; a backend that takes its place has the next number.
+#[derive(Clone, Debug)]
+struct LostOnce(u32);
+
+impl Backend for LostOnce {
+    fn open() -> Result<Self, Error> {
+        panic!("it has settings, so it is reopened")
+    }
+
+    fn name(&self) -> String {
+        format!("number {}", self.0)
+    }
+
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    fn is_lost(&self) -> bool {
+        self.0 == 0
+    }
+
+    fn reopen(&self) -> Result<Self, Error> {
+        Ok(Self(self.0 + 1))
+    }
+
+    sorts_by_run!();
+
+    fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        if self.is_lost() {
+            return Err(Error::DeviceLost { backend: self.name(), why: "as planned".into(), source: None });
+        }
+        BACKEND.run(operation, spec)
+    }
+}
+
+#[test]
+fn a_lost_backend_behind_one_type_is_opened_again_with_its_settings() -> Result<(), Error> {
+    let both = Fallback::new(Ok(DynBackend::new(LostOnce(0))), BACKEND);
+    both.sort(&mut [2, 1])?;
+    assert_eq!((both.report().taken, both.report().fell_back), (0, 1));
+    both.sort(&mut [2, 1])?;
+    assert_eq!((both.report().taken, both.report().fell_back), (1, 1));
+    assert_eq!(both.primary()?.name(), "number 1");
     Ok(())
 }
 

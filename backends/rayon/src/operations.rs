@@ -19,6 +19,9 @@ impl RayonBackend {
                 sorted.copy_from_slice(keys);
                 self.sort_keys(sorted, None, spec);
             }
+            Operation::SortPairsInto { values, .. } if !is_compiled_for(values.size()) => {
+                return operation.by_two_sorts(self, spec);
+            }
             Operation::SortPairsInto { keys, values, sorted_keys, mut sorted_values } => {
                 sorted_keys.copy_from_slice(keys);
                 sorted_values.copy_from(values);
@@ -107,4 +110,9 @@ impl RayonBackend {
             indices.copy_from_slice(&top_k::top_k(keys, indices.len(), spec, threads));
         });
     }
+}
+
+/// Whether values of this size move in the records of a sort. The permutation of an argsort moves others.
+fn is_compiled_for(value_bytes: usize) -> bool {
+    matches!(value_bytes, 0 | 4 | 8 | 12 | 16)
 }

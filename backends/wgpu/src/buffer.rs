@@ -34,6 +34,22 @@ fn usage(gpu: &Gpu) -> BufferUsages {
 /// assert_eq!(*splats.read()?, [7, 9, 8]);
 /// # Ok::<(), polysort_core::Error>(())
 /// ```
+///
+/// The device sorts a key type of your own by its memory if the type is a [`MaskKey`](polysort_core::MaskKey). Any other key is sorted by its ordered bits,
+/// which the host maps:
+///
+/// ```no_run
+/// use polysort_core::{Backend, Options, Sortable};
+/// use polysort_wgpu::{SortBuffer, WgpuBackend};
+///
+/// let gpu = WgpuBackend::global()?;
+/// let words: Vec<u32> = ['z', 'a', 'm'].map(|key| key.to_bits()).into();
+/// let keys = SortBuffer::from_slice(&gpu, &words)?;
+/// let mut order = SortBuffer::with_capacity(&gpu, words.len())?;
+/// gpu.argsort_buffer(&keys, &mut order, Options::ascending())?;
+/// assert_eq!(*order.read()?, [1, 2, 0]);
+/// # Ok::<(), polysort_core::Error>(())
+/// ```
 pub struct SortBuffer<T> {
     pub(crate) backend: WgpuBackend,
     pub(crate) buffer: Buffer,

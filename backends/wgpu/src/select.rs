@@ -15,7 +15,7 @@ const LONG: usize = 1 << 18;
 const SELECTED: usize = 8;
 
 impl WgpuBackend {
-    /// Writes the positions of the first words of the order: as many as there is room for, at most as many as there are words.
+    /// Writes the positions of the first `indices.len()` words of the order. `indices` is not longer than `keys`.
     pub(crate) async fn top_k_words<W: Word>(
         &self,
         waiting: Waiting,
@@ -24,8 +24,11 @@ impl WgpuBackend {
         spec: Spec,
     ) -> Result<(), Error> {
         let k = indices.len();
+        if k == 0 {
+            return Ok(());
+        }
         // All workgroups together select many keys of an array. If `k` is a larger part of the keys, all keys are sorted.
-        if !self.selects(k, keys.len(), spec) && (k == 0 || k > keys.len() / SELECTED || spec.width() == 0) {
+        if !self.selects(k, keys.len(), spec) && (k > keys.len() / SELECTED || spec.width() == 0) {
             let mut order = indices_of(keys)?;
             self.argsort_words(waiting, keys, &mut order, spec).await?;
             indices.copy_from_slice(&order[..k]);
@@ -64,6 +67,9 @@ impl WgpuBackend {
         }
         let longest = bounds.iter().map(|[begin, end]| end - begin).max().unwrap_or(0);
         let k = k.min(longest);
+        if k == 0 {
+            return Ok(());
+        }
         let facts = self.facts();
         let fits = bounds.len() as u64 <= facts.limits(1).longest(4 * k.max(2)) && size_of_val(keys) as u64 <= facts.max_binding;
         if !fits || !self.selects(k, keys.len(), spec) {
