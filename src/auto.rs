@@ -94,7 +94,7 @@ impl Auto {
     /// The GPU, or why there is none: what the latest try gave, or the first one.
     fn gpu(&self) -> Result<Found, Error> {
         let Shared { gpu, stored, open_gpu, .. } = &*self.shared;
-        gpu.latest().unwrap_or_else(|| gpu.get(|| open_gpu(stored)).map(|opened| opened.device))
+        gpu.latest().unwrap_or_else(|| gpu.get(|_| open_gpu(stored)).map(|opened| opened.device))
     }
 
     /// The GPU for a call, if the call is better there; opens it if it is worth opening, or is to be tried again.
@@ -108,7 +108,7 @@ impl Auto {
         if gpu.latest().is_none() && missed.fetch_add(missing, Ordering::Relaxed) + missing < OPENING {
             return None;
         }
-        let opened = gpu.get(|| open_gpu(stored)).ok()?;
+        let opened = gpu.get(|_| open_gpu(stored)).ok()?;
         let gpu = opened.device.clone().filter(|gpu| gpu.costs.of(len, key_bytes, payload_bytes) < on_cpu)?;
         tracing::trace!(backend = gpu.backend.kind(), len, key_bytes, payload_bytes, "chosen");
         Some((gpu, opened))
@@ -122,19 +122,13 @@ impl Auto {
 
     /// Notes how a call ended on the GPU. Returns the outcome, or `None` if the CPU takes the call.
     fn taken(&self, gpu: &Gpu, opened: &Opened<Found>, outcome: Result<(), Error>) -> Option<Result<(), Error>> {
+        self.shared.gpu.note(opened, &outcome, |_| gpu.backend.is_lost());
         match outcome {
             Err(error) if !error.is_misuse() => {
                 tracing::warn!(backend = gpu.backend.kind(), %error, "the CPU takes over");
-                if gpu.backend.is_lost() {
-                    self.shared.gpu.lost(opened, error);
-                }
                 None
             }
-            Err(misuse) => Some(Err(misuse)),
-            Ok(()) => {
-                self.shared.gpu.succeeded();
-                Some(Ok(()))
-            }
+            outcome => Some(outcome),
         }
     }
 }

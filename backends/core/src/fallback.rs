@@ -20,8 +20,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Fallback<P, S> {
     primary: Arc<Retry<P>>,
     secondary: S,
-    /// The primary backend that was lost last.
-    lost: Arc<Mutex<Option<P>>>,
     report: Arc<Mutex<Report>>,
 }
 
@@ -40,7 +38,7 @@ pub struct Report {
 impl<P: Backend, S: Backend> Fallback<P, S> {
     /// Falls back from `primary`, or from the error of opening it, to `secondary`.
     pub fn new(primary: Result<P, Error>, secondary: S) -> Self {
-        Self { primary: Arc::new(Retry::of(primary)), secondary, lost: Arc::default(), report: Arc::default() }
+        Self { primary: Arc::new(Retry::of(primary)), secondary, report: Arc::default() }
     }
 
     /// Returns the counts of calls. All clones of this handle share them.
@@ -63,22 +61,7 @@ impl<P: Backend, S: Backend> Fallback<P, S> {
 
     /// Opens the primary backend for a call, if there is none and this call is to try.
     fn opened(&self) -> Result<Opened<P>, Error> {
-        self.primary.get(|| {
-            let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            lost.map_or_else(P::global, |lost| lost.reopen())
-        })
-    }
-
-    /// Notes how a call ended on the primary backend.
-    fn note(&self, opened: &Opened<P>, outcome: &Result<(), Error>) {
-        match outcome {
-            Err(reason) if !reason.is_misuse() && opened.device.is_lost() => {
-                *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened.device.clone());
-                self.primary.lost(opened, reason.clone());
-            }
-            Err(_) => {}
-            Ok(()) => self.primary.succeeded(),
-        }
+        self.primary.get(|lost| lost.map_or_else(P::global, |lost| lost.reopen()))
     }
 
     /// The outcome of a call that stays with the primary backend, or `None` for one that goes to the secondary backend.
@@ -131,7 +114,7 @@ impl<P: Backend, S: Backend> Backend for Fallback<P, S> {
     fn run(&self, mut operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
         let outcome = self.opened().and_then(|opened| {
             let outcome = opened.device.run(operation.by_ref(), spec);
-            self.note(&opened, &outcome);
+            self.primary.note(&opened, &outcome, P::is_lost);
             outcome
         });
         self.taken(outcome).unwrap_or_else(|| self.secondary.run(operation, spec))
@@ -141,7 +124,7 @@ impl<P: Backend, S: Backend> Backend for Fallback<P, S> {
         let outcome = match self.opened() {
             Ok(opened) => {
                 let outcome = opened.device.run_async(operation.by_ref(), spec).await;
-                self.note(&opened, &outcome);
+                self.primary.note(&opened, &outcome, P::is_lost);
                 outcome
             }
             Err(reason) => Err(reason),

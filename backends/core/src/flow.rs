@@ -17,14 +17,6 @@ pub(crate) struct By<'b, B> {
     is_async: bool,
 }
 
-impl<B> Clone for By<'_, B> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<B> Copy for By<'_, B> {}
-
 impl<'b, B: Backend> By<'b, B> {
     /// The future of the call is ready at its first poll.
     pub(crate) fn blocking(backend: &'b B) -> Self {
@@ -54,13 +46,13 @@ pub(crate) async fn sort<K: Sortable>(
     segments: Option<Segments<'_>>,
     options: Options,
 ) -> Result<(), Error> {
-    let spec = Spec::of::<K>(options)?;
-    check_segments(segments, keys.len())?;
     if !K::IS_REBUILT {
         let order = argsort(by, keys, segments, options).await?;
         permutation::gather_keys(keys, &order);
         return Ok(());
     }
+    let spec = Spec::of::<K>(options)?;
+    check_segments(segments, keys.len())?;
     let mut words = Words::of(keys)?;
     by.run(Operation::Sort { keys: words.get(), segments }.into(), spec).await?;
     words.finish();
@@ -74,15 +66,15 @@ pub(crate) async fn sort_into<K: Sortable>(
     options: Options,
 ) -> Result<(), Error> {
     Error::check_lengths("keys", keys.len(), "sorted", sorted.len())?;
-    let spec = Spec::of::<K>(options)?;
-    if let Some(view) = K::IN_PLACE {
-        let (keys, sorted) = ((view.words)(keys), (view.words_mut)(sorted));
-        return by.run(Operation::SortInto { keys, sorted }.into(), spec).await;
-    }
     if !K::IS_REBUILT {
         let order = argsort(by, keys, None, options).await?;
         sorted.copy_from_slice(&permutation::gather(keys, &order));
         return Ok(());
+    }
+    let spec = Spec::of::<K>(options)?;
+    if let Some(view) = K::IN_PLACE {
+        let (keys, sorted) = ((view.words)(keys), (view.words_mut)(sorted));
+        return by.run(Operation::SortInto { keys, sorted }.into(), spec).await;
     }
     let mut words = checked_words(keys)?;
     by.run(Operation::Sort { keys: &mut words, segments: None }.into(), spec).await?;
@@ -98,13 +90,13 @@ pub(crate) async fn sort_pairs<K: Sortable, V: Pod>(
     options: Options,
 ) -> Result<(), Error> {
     Error::check_lengths("keys", keys.len(), "values", values.len())?;
-    let spec = Spec::of::<K>(options)?;
-    check_segments(segments, keys.len())?;
     if !K::IS_REBUILT {
         let order = argsort(by, keys, segments, options).await?;
         permutation::gather_pairs(keys, values, &order);
         return Ok(());
     }
+    let spec = Spec::of::<K>(options)?;
+    check_segments(segments, keys.len())?;
     let mut pairs = Pairs::of(keys, values)?;
     let (keys, values) = pairs.get();
     let values = ValuesMut::of(values);
@@ -153,9 +145,8 @@ pub(crate) async fn argsort<K: Sortable>(
 ) -> Result<Vec<u32>, Error> {
     let spec = Spec::of::<K>(options)?;
     check_segments(segments, keys.len())?;
-    permutation::check_len(keys.len())?;
+    let mut indices = permutation::room(keys.len())?;
     let words = shared_words(keys)?;
-    let mut indices = vec![0; keys.len()];
     by.run(Operation::Argsort { keys: &words, segments, indices: &mut indices }.into(), spec).await?;
     Ok(indices)
 }

@@ -35,6 +35,7 @@ mod segments;
 mod sort;
 mod sort_async;
 mod spec;
+mod sync;
 mod values;
 pub mod vector;
 mod word;
@@ -61,5 +62,3 @@ pub use sort_async::SortAsync;
 pub use spec::{Options, Order, Spec, Window};
 pub use values::{Values, ValuesMut};
 pub use word::Word;
-#[doc(hidden)]
-pub use words::{Pairs, Words, shared_words};

@@ -16,13 +16,30 @@ pub fn check_len(len: usize) -> Result<(), Error> {
     Err(Error::TooLong { what: "a permutation of u32 indices".into(), asked: len as u64, limit: MAX_LEN })
 }
 
+/// Returns room for a permutation of `len` elements: as many zeros.
+///
+/// # Errors
+/// As [`check_len`].
+pub fn room(len: usize) -> Result<Vec<u32>, Error> {
+    check_len(len)?;
+    Ok(vec![0; len])
+}
+
 /// Returns the permutation that moves nothing: `0..len`.
 ///
 /// # Errors
 /// As [`check_len`].
 pub fn identity(len: usize) -> Result<Vec<u32>, Error> {
-    check_len(len)?;
-    Ok((0..len as u64).map(|index| index as u32).collect())
+    let mut indices = room(len)?;
+    fill_identity(&mut indices);
+    Ok(indices)
+}
+
+/// Writes the permutation that moves nothing. There are at most [`MAX_LEN`] indices.
+pub fn fill_identity(indices: &mut [u32]) {
+    for (position, index) in indices.iter_mut().enumerate() {
+        *index = position as u32;
+    }
 }
 
 /// Moves `items` so that position `i` holds the item that was at `permutation[i]`: applies the result of

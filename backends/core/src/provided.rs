@@ -1,6 +1,7 @@
 //! Every operation by the two sorts that each backend has.
 
 use crate::{Backend, Error, Operation, Segments, Spec, ValuesMut, Word, permutation};
+use core::ops::Range;
 
 impl<W: Word> Operation<'_, W> {
     /// Runs the operation with the two required sorts of a backend. This is the default of [`Backend::run`].
@@ -17,7 +18,7 @@ impl<W: Word> Operation<'_, W> {
             Operation::Sort { keys, segments: None } => backend.sort_bits(keys, spec),
             Operation::Sort { keys, segments: Some(segments) } => {
                 let mut sorted = keys.to_vec();
-                for range in segments.ranges() {
+                for range in segments.ranges().filter(moves) {
                     backend.sort_bits(&mut sorted[range], spec)?;
                 }
                 keys.copy_from_slice(&sorted);
@@ -41,8 +42,7 @@ impl<W: Word> Operation<'_, W> {
                 Ok(())
             }
             Operation::SortPairsInto { keys, values, sorted_keys, mut sorted_values } => {
-                permutation::check_len(keys.len())?;
-                let mut order = vec![0; keys.len()];
+                let mut order = permutation::room(keys.len())?;
                 backend.run(Operation::Argsort { keys, segments: None, indices: &mut order }.into(), spec)?;
                 sorted_keys.copy_from_slice(&permutation::gather(keys, &order));
                 sorted_values.copy_from(values);
@@ -54,7 +54,7 @@ impl<W: Word> Operation<'_, W> {
                 match segments {
                     None => backend.sort_pairs_bits(&mut copy, &mut order, spec)?,
                     Some(segments) => {
-                        for range in segments.ranges() {
+                        for range in segments.ranges().filter(moves) {
                             backend.sort_pairs_bits(&mut copy[range.clone()], &mut order[range], spec)?;
                         }
                     }
@@ -63,7 +63,7 @@ impl<W: Word> Operation<'_, W> {
                 Ok(())
             }
             Operation::TopK { keys, k, segments, indices } => {
-                let mut order = vec![0; keys.len()];
+                let mut order = permutation::room(keys.len())?;
                 backend.run(Operation::Argsort { keys, segments, indices: &mut order }.into(), spec)?;
                 first_of_each(&order, k, segments, indices);
                 Ok(())
@@ -84,13 +84,16 @@ pub fn pairs_by_argsort<B: Backend, W: Word>(
     segments: Option<Segments<'_>>,
     spec: Spec,
 ) -> Result<(), Error> {
-    permutation::check_len(keys.len())?;
-    let mut order = vec![0; keys.len()];
+    let mut order = permutation::room(keys.len())?;
     backend.run(Operation::Argsort { keys, segments, indices: &mut order }.into(), spec)?;
-    let sorted = permutation::gather(keys, &order);
+    permutation::gather_keys(keys, &order);
     values.permute(&order);
-    keys.copy_from_slice(&sorted);
     Ok(())
+}
+
+/// Whether a sort of this segment can move a key.
+fn moves(range: &Range<usize>) -> bool {
+    range.len() > 1
 }
 
 /// Writes the first `k` indices of each segment of a sorting permutation.

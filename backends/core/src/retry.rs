@@ -6,7 +6,7 @@
 //! ```
 
 use crate::Error;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The most calls in a row that go on without the device.
 const MOST_SKIPPED: u32 = 1023;
@@ -33,6 +33,8 @@ struct State<T> {
     /// Calls that still go on without the device.
     to_skip: u32,
     is_opening: bool,
+    /// The device that was lost last, until another one is open.
+    lost: Option<T>,
 }
 
 /// A device, and the number of its opening: a loss counts only if it is the loss of the latest one.
@@ -47,7 +49,8 @@ pub struct Opened<T> {
 impl<T: Clone> Retry<T> {
     /// A device that the first call opens.
     pub fn untried() -> Self {
-        Self { state: Mutex::new(State { latest: None, opened: 0, failures: 0, to_skip: 0, is_opening: false }) }
+        let state = State { latest: None, opened: 0, failures: 0, to_skip: 0, is_opening: false, lost: None };
+        Self { state: Mutex::new(state) }
     }
 
     /// A device that has been opened, or has failed to open.
@@ -57,12 +60,13 @@ impl<T: Clone> Retry<T> {
         retry
     }
 
-    /// Returns the device for a call; opens it with `open` if there is none and this call is to try.
+    /// Returns the device for a call; opens it with `open` if there is none and this call is to try. `open` gets the device that was lost
+    /// last.
     ///
     /// # Errors
     /// The latest failure, if the call has to go on without the device.
-    pub fn get(&self, open: impl FnOnce() -> Result<T, Error>) -> Result<Opened<T>, Error> {
-        {
+    pub fn get(&self, open: impl FnOnce(Option<T>) -> Result<T, Error>) -> Result<Opened<T>, Error> {
+        let lost = {
             let mut state = self.state();
             if state.is_opening || matches!(state.latest, Some(Ok(_))) {
                 return state.current();
@@ -72,8 +76,9 @@ impl<T: Clone> Retry<T> {
                 return state.current();
             }
             state.is_opening = true;
-        }
-        Opening { retry: self, result: None }.run(open);
+            state.lost.clone()
+        };
+        Opening { retry: self, result: None }.run(|| open(lost));
         self.state().current()
     }
 
@@ -82,16 +87,21 @@ impl<T: Clone> Retry<T> {
         self.state().latest.as_ref().map(|latest| latest.as_ref().map(|opened| opened.device.clone()).map_err(Error::clone))
     }
 
-    /// Notes that the device answered a call.
-    pub fn succeeded(&self) {
-        self.state().failures = 0;
+    /// Notes how a call ended on a device. If the device failed and `is_lost`, a later call opens another one.
+    pub fn note(&self, opened: &Opened<T>, outcome: &Result<(), Error>, is_lost: impl FnOnce(&T) -> bool) {
+        match outcome {
+            Ok(()) => self.state().failures = 0,
+            Err(why) if !why.is_misuse() && is_lost(&opened.device) => self.lost(opened, why.clone()),
+            Err(_) => {}
+        }
     }
 
-    /// Notes that a device is lost, and why. A later call opens another one.
-    pub fn lost(&self, opened: &Opened<T>, why: Error) {
+    fn lost(&self, opened: &Opened<T>, why: Error) {
         let mut state = self.state();
-        let is_latest = matches!(&state.latest, Some(Ok(latest)) if latest.number == opened.number);
-        let before = is_latest.then(|| state.settle(Err(why)));
+        if !matches!(&state.latest, Some(Ok(latest)) if latest.number == opened.number) {
+            return;
+        }
+        let before = (state.lost.replace(opened.device.clone()), state.settle(Err(why)));
         drop(state);
         drop(before);
     }
@@ -144,8 +154,9 @@ impl<T: Clone> Drop for Opening<'_, T> {
         let result = self.result.take().unwrap_or_else(panicked);
         let mut state = self.retry.state();
         state.is_opening = false;
+        let lost = if result.is_ok() { state.lost.take() } else { None };
         let before = state.settle(result);
         drop(state);
-        drop(before);
+        drop((lost, before));
     }
 }

@@ -15,9 +15,8 @@ use std::borrow::Cow;
 const CHUNK: usize = 1024;
 
 /// The words of keys that are sorted by their bits.
-#[doc(hidden)]
 #[derive(Debug)]
-pub enum Words<'a, K: Sortable> {
+pub(crate) enum Words<'a, K: Sortable> {
     /// The keys' own memory.
     InPlace(&'a mut [K::Bits]),
     /// The keys, and their ordered bits, from which they are rebuilt after the sort.
@@ -30,7 +29,7 @@ impl<'a, K: Sortable> Words<'a, K> {
     /// # Errors
     /// [`Error::InvalidKey`] for the first key that its bits would not give back; [`Error::Unsupported`] for a type that is not rebuilt from its
     /// bits ([`Sortable::IS_REBUILT`]): the caller moves such keys by a permutation.
-    pub fn of(keys: &'a mut [K]) -> Result<Self, Error> {
+    pub(crate) fn of(keys: &'a mut [K]) -> Result<Self, Error> {
         match K::IN_PLACE {
             Some(view) => Ok(Self::InPlace((view.words_mut)(keys))),
             None => checked_words(keys).map(|words| Self::Mapped(keys, words)),
@@ -38,7 +37,7 @@ impl<'a, K: Sortable> Words<'a, K> {
     }
 
     /// The words, to be sorted.
-    pub fn get(&mut self) -> &mut [K::Bits] {
+    pub(crate) fn get(&mut self) -> &mut [K::Bits] {
         match self {
             Self::InPlace(words) => words,
             Self::Mapped(_, words) => words,
@@ -46,7 +45,7 @@ impl<'a, K: Sortable> Words<'a, K> {
     }
 
     /// Puts the keys in the order of the sorted words. A panic in `from_bits` leaves the keys as they were.
-    pub fn finish(self) {
+    pub(crate) fn finish(self) {
         if let Self::Mapped(keys, words) = self {
             keys.copy_from_slice(&rebuilt(&words));
         }
@@ -55,9 +54,8 @@ impl<'a, K: Sortable> Words<'a, K> {
 
 /// The words of keys, and the values that move with them: the caller's own values, or copies, so that a panic in `from_bits` does not leave moved
 /// values behind.
-#[doc(hidden)]
 #[derive(Debug)]
-pub struct Pairs<'a, K: Sortable, V> {
+pub(crate) struct Pairs<'a, K: Sortable, V> {
     words: Words<'a, K>,
     values: &'a mut [V],
     moved: Option<Vec<V>>,
@@ -68,7 +66,7 @@ impl<'a, K: Sortable, V: Pod> Pairs<'a, K, V> {
     ///
     /// # Errors
     /// As [`Words::of`].
-    pub fn of(keys: &'a mut [K], values: &'a mut [V]) -> Result<Self, Error> {
+    pub(crate) fn of(keys: &'a mut [K], values: &'a mut [V]) -> Result<Self, Error> {
         let words = Words::of(keys)?;
         let moved = match words {
             Words::InPlace(_) => None,
@@ -78,12 +76,12 @@ impl<'a, K: Sortable, V: Pod> Pairs<'a, K, V> {
     }
 
     /// The words, to be sorted, and the values, to be moved with them.
-    pub fn get(&mut self) -> (&mut [K::Bits], &mut [V]) {
+    pub(crate) fn get(&mut self) -> (&mut [K::Bits], &mut [V]) {
         (self.words.get(), self.moved.as_deref_mut().unwrap_or(self.values))
     }
 
     /// Puts keys and values in the order of the sorted words. A panic in `from_bits` leaves both as they were.
-    pub fn finish(self) {
+    pub(crate) fn finish(self) {
         self.words.finish();
         if let Some(moved) = self.moved {
             self.values.copy_from_slice(&moved);
@@ -95,8 +93,7 @@ impl<'a, K: Sortable, V: Pod> Pairs<'a, K, V> {
 ///
 /// # Errors
 /// [`Error::InvalidKey`] for bits beyond the `WIDTH` of the key, or of a key inside a tuple.
-#[doc(hidden)]
-pub fn shared_words<K: Sortable>(keys: &[K]) -> Result<Cow<'_, [K::Bits]>, Error> {
+pub(crate) fn shared_words<K: Sortable>(keys: &[K]) -> Result<Cow<'_, [K::Bits]>, Error> {
     match K::IN_PLACE {
         Some(view) => Ok(Cow::Borrowed((view.words)(keys))),
         None => mapped(keys, |_, _| true).map(Cow::Owned),

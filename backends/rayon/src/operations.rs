@@ -6,7 +6,7 @@ use crate::record::Pair;
 use crate::tuning::{SELECT_FRACTION, scan_ns, sort_ns};
 use crate::window::Window;
 use crate::{segments, sort, top_k};
-use polysort_core::{Error, Operation, Segments, Spec, ValuesMut, Word, first_of_each, pairs_by_argsort};
+use polysort_core::{Error, Operation, Segments, Spec, ValuesMut, Word, first_of_each, pairs_by_argsort, permutation};
 
 impl RayonBackend {
     /// Runs an operation.
@@ -84,9 +84,7 @@ impl RayonBackend {
     }
 
     fn sort_indices<W: Word>(&self, keys: &[W], segments: Option<Segments<'_>>, indices: &mut [u32], spec: Spec) {
-        for (at, index) in indices.iter_mut().enumerate() {
-            *index = at as u32;
-        }
+        permutation::fill_identity(indices);
         self.on_threads(sort_ns::<Pair<W, u32>>(keys.len()), |threads| {
             let columns = Indices::new(keys, 0, indices, spec.masks);
             match segments {

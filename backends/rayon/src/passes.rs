@@ -113,7 +113,8 @@ fn pass<S: Source + ?Sized>(source: &S, digit: Bits, to: &mut [S::Record]) {
     source.read(0..source.len(), |records| place(records, digit, &mut counters, to));
 }
 
-/// By how many bits more than [`LOST_BITS`] the digit that `counts` counts tells less than one of even keys does (its Rényi entropy of order 2).
+/// Uneven keys make a digit tell fewer bits than even keys do: `log2(len)` of them, or all bits of the digit. Returns how many bits
+/// are missing beyond [`LOST_BITS`]. What the digit tells is its Rényi entropy of order 2.
 fn lost_bits(counts: &[u32], len: usize) -> u32 {
     let pairs: u64 = counts.iter().map(|&count| u64::from(count) * u64::from(count)).sum();
     let told = (len as u64 * len as u64 / pairs).ilog2();

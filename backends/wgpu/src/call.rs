@@ -8,25 +8,30 @@ use crate::readers::{Readers, unless_read};
 use crate::up;
 use crate::wait::Waiting;
 use crate::workspace::{Bindable, Staging, Workspace, needs};
+use core::cmp::Reverse;
 use polysort_core::Error;
 use polysort_shaders::plan::{Buffer as Role, SortPlan};
 use std::sync::Arc;
 use wgpu::{Buffer, CommandEncoder};
 
-/// A call that has taken a workspace. The workspace goes back to the pool when the call ends, also if its future is
-/// dropped before its end: the device runs the submitted commands before those of later calls. The workspace of a call
-/// that panics is not used again.
+/// A call that has taken a workspace. A call that succeeds puts the workspace back in the pool: the device runs the
+/// submitted commands before those of later calls. The workspace of a call that fails, or whose future is dropped, is
+/// freed, because a browser may not have reported yet what is wrong with it.
 pub(crate) struct Call {
     engine: Arc<Engine>,
     waiting: Waiting,
-    /// `Some` until the call ends.
-    taken: Option<Taken<Workspace>>,
+    /// The workspace, and the permit for its bytes; `Some` until the call ends.
+    held: Option<(Taken<Workspace>, Permit)>,
     /// The bytes of the workspace that the call needs.
     used: u64,
-    permit: Option<Permit>,
     /// Whether the device may still run commands of this call.
     is_running: bool,
+    has_succeeded: bool,
 }
+
+/// A call does not take a workspace that has so many bytes more than twice what the call needs: it would reserve them
+/// all, and calls beside it would find no room.
+const SPARE: u64 = 32 << 20;
 
 impl Call {
     /// Starts a call. Reserves memory for the buffers of `others`, for `staging`, and for the buffers of `sort`, if the
@@ -43,7 +48,11 @@ impl Call {
         staging: Staging<'_>,
     ) -> Result<Self, Error> {
         let results: usize = staging.down.iter().sum();
-        let bound_bytes = |workspace: &Workspace| sort.and_then(|sort| workspace.bound_bytes(&sort));
+        let suits = |workspace: &Workspace, needed: u64| workspace.bytes() <= needed.saturating_mul(2).saturating_add(SPARE);
+        let bound_bytes = |workspace: &Workspace| {
+            let bytes = sort.and_then(|sort| workspace.bound_bytes(&sort))?;
+            suits(workspace, bytes).then_some(bytes)
+        };
         let mut wanted = others.to_vec();
         let mut bound = engine.pool.find(bound_bytes);
         let mut permit: Option<Permit> = None;
@@ -54,27 +63,34 @@ impl Call {
                 wanted = others.iter().copied().chain(needs(&plan)).collect();
                 bound = Some(0);
             }
+            let wanted_bytes = wanted.iter().map(|(_, bytes)| bytes).sum();
             // The best workspace is bound to the sort. The next best has to grow the least; among those, the smallest
             // is the best.
             let rank = |workspace: &Workspace| {
-                let bytes = workspace.bytes();
-                (bound_bytes(workspace).is_some(), core::cmp::Reverse((workspace.bytes_with(&wanted, staging) - bytes, bytes)))
+                let (is_bound, bytes) = (bound_bytes(workspace).is_some(), workspace.bytes());
+                let grown = workspace.bytes_with(&wanted, staging);
+                // A call that has waited for a permit does not wait for a larger one.
+                let is_permitted = permit.as_ref().is_none_or(|permit| grown <= permit.bytes());
+                let is_taken = is_permitted && (is_bound || suits(workspace, wanted_bytes));
+                is_taken.then_some((is_bound, Reverse((grown - bytes, bytes))))
             };
             let taken = engine.pool.take(rank).unwrap_or_else(|| Taken::new(Workspace::default()));
-            let bytes = taken.item.bytes_with(&wanted, staging);
-            let used = bound_bytes(&taken.item).unwrap_or_else(|| wanted.iter().map(|(_, bytes)| bytes).sum()) + results as u64;
-            let mut call = Self { engine: engine.clone(), waiting, taken: Some(taken), used, permit: None, is_running: false };
-            if bound.is_some_and(|bytes| bytes > 0) && bound_bytes(call.workspace()).is_none() {
+            let bound_here = bound_bytes(&taken.item);
+            if bound.is_some_and(|bytes| bytes > 0) && bound_here.is_none() {
                 // Meanwhile another call has taken the workspace that is bound to the sort.
+                engine.pool.put_back(taken);
                 bound = None;
                 continue;
             }
-            call.permit = permit.take().filter(|permit| permit.bytes() >= bytes).or_else(|| engine.budget.try_take(bytes));
-            if call.permit.is_some() {
-                return Ok(call);
+            let bytes = taken.item.bytes_with(&wanted, staging);
+            permit = permit.filter(|permit| permit.bytes() >= bytes).or_else(|| engine.budget.try_take(bytes));
+            if let Some(permit) = permit {
+                let used = bound_here.unwrap_or(wanted_bytes) + results as u64;
+                let held = Some((taken, permit));
+                return Ok(Self { engine: engine.clone(), waiting, held, used, is_running: false, has_succeeded: false });
             }
             // Other calls may use the workspace while this call waits.
-            drop(call);
+            engine.pool.put_back(taken);
             permit = Some(engine.wait_for_room(waiting, bytes).await?);
         }
     }
@@ -84,11 +100,11 @@ impl Call {
     }
 
     pub(crate) fn workspace(&self) -> &Workspace {
-        &self.taken.as_ref().expect("there until the call ends").item
+        &self.held.as_ref().expect("there until the call ends").0.item
     }
 
     pub(crate) fn workspace_mut(&mut self) -> &mut Workspace {
-        &mut self.taken.as_mut().expect("there until the call ends").item
+        &mut self.held.as_mut().expect("there until the call ends").0.item
     }
 
     /// Copies `bytes` to a buffer of the workspace. The copy is complete before the commands of the next
@@ -102,7 +118,7 @@ impl Call {
         let (gpu, waiting) = (self.gpu().clone(), self.waiting);
         // A call that is alone submits the copy at once, so that the device copies while this thread records the rest.
         // Many calls at a time keep the device busy anyway, and a further submission would only cost time.
-        let is_alone = self.permit.as_ref().is_some_and(Permit::is_alone);
+        let is_alone = self.held.as_ref().is_some_and(|(_, permit)| permit.is_alone());
         let up = &mut self.workspace_mut().up;
         up.copy(&gpu, waiting, bytes, (buffer, start)).await?;
         if is_alone { up.flush(&gpu) } else { Ok(()) }
@@ -187,17 +203,22 @@ impl Call {
             })?
         };
         let coming = gpu.watched(submit).await?;
-        if targets.is_empty() {
-            return Ok(());
+        if !targets.is_empty() {
+            down.finish(&gpu, waiting, coming, targets).await?;
+            self.is_running = false;
         }
-        down.finish(&gpu, waiting, coming, targets).await?;
-        self.is_running = false;
+        self.has_succeeded = true;
         Ok(())
     }
 
     /// Records that the call has submitted commands and does not wait for them.
     pub(crate) fn submitted(&mut self) {
         self.is_running = true;
+    }
+
+    /// Records that the call has done its work.
+    pub(crate) fn succeeded(&mut self) {
+        self.has_succeeded = true;
     }
 
     /// Copies the start of a buffer to `bytes`. Returns an error if one of `readers` has a reader.
@@ -215,17 +236,16 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        let Some(mut taken) = self.taken.take() else { return };
+        let Some((mut taken, permit)) = self.held.take() else { return };
         if std::thread::panicking() {
             return;
         }
         taken.item.up.give_up();
         // All calls use the same ring of upload chunks, so each call counts as a user of the whole ring.
         let (bytes, used) = (taken.item.bytes(), self.used + taken.item.up.bytes());
-        let permit = self.permit.take();
-        debug_assert!(permit.as_ref().is_none_or(|permit| bytes <= permit.bytes()), "{bytes} bytes, and a permit for {permit:?}");
-        let given_up = self.engine.pool.put(taken, bytes, used);
-        if self.is_running && permit.is_some() {
+        debug_assert!(bytes <= permit.bytes(), "{bytes} bytes, and {permit:?}");
+        let given_up = if self.has_succeeded { self.engine.pool.put(taken, bytes, used) } else { vec![taken] };
+        if self.is_running {
             // The device uses this memory until it has finished: until then, the permit counts it.
             self.gpu().queue.on_submitted_work_done(move || drop((given_up, permit)));
         }

@@ -5,6 +5,7 @@
 
 use crate::budget::{Budget, Permit, Refused};
 use crate::call::Call;
+use crate::data::{Data, Lists};
 use crate::gpu::Gpu;
 use crate::launch::Count;
 use crate::pool::Pool;
@@ -26,30 +27,6 @@ use std::time::Duration;
 use wgpu::{Buffer, CommandEncoder, ComputePassDescriptor};
 
 pub(crate) const PASS: ComputePassDescriptor<'_> = ComputePassDescriptor { label: Some("polysort"), timestamp_writes: None };
-
-/// Data of the host to sort, as bytes.
-pub(crate) enum Data<'a> {
-    /// Keys, sorted in place.
-    Keys(&'a mut [u8]),
-    /// Keys and values, sorted in place.
-    Pairs(&'a mut [u8], &'a mut [u8]),
-    /// Keys that stay as they are, and the slice for the sorted ones.
-    KeysInto(&'a [u8], &'a mut [u8]),
-    /// Keys and values that stay as they are, and the slices for the sorted ones.
-    PairsInto((&'a [u8], &'a [u8]), (&'a mut [u8], &'a mut [u8])),
-    /// Keys that stay as they are, and the slice for their indices.
-    Indices(&'a [u8], &'a mut [u8]),
-    /// A selection: keys that stay as they are, bounds of segments, and the slice for the indices of the selected keys.
-    /// The bounds are the begin and end of each segment; they are empty without segments.
-    Top(&'a [u8], &'a [u8], &'a mut [u8]),
-}
-
-/// The begins and the ends of the segments to sort, as bytes.
-#[derive(Clone, Copy)]
-pub(crate) struct Lists<'a> {
-    pub(crate) begins: &'a [u8],
-    pub(crate) ends: &'a [u8],
-}
 
 /// Limits of the memory that calls take, and of the memory that is kept between calls.
 ///
@@ -211,38 +188,23 @@ impl Engine {
         self: &Arc<Self>,
         waiting: Waiting,
         (request, native): Bindable,
-        data: Data<'_>,
+        mut data: Data<'_>,
         lists: Option<Lists<'_>>,
     ) -> Result<(), Error> {
-        let keys_in = |bytes: &[u8]| 8 * bytes.len() as u64 / u64::from(request.key_bits);
         let count = match (&data, request.segments) {
             (_, Some(segments)) => segments.max.into(),
             // `max` of such a request is the number of keys, or of segments to select from.
             (Data::Top(..), None) => request.max,
-            (Data::Keys(bytes) | Data::Pairs(bytes, _), None) => keys_in(bytes),
-            (Data::KeysInto(bytes, _) | Data::PairsInto((bytes, _), _) | Data::Indices(bytes, _), None) => keys_in(bytes),
+            (data, None) => 8 * data.keys().len() as u64 / u64::from(request.key_bits),
         };
         let request = self.shared(request);
         let gpu = self.gpu.clone();
-        let (bytes, others): (&[u8], Option<(Role, &[u8])>) = match &data {
-            Data::Keys(bytes) => (bytes, None),
-            Data::KeysInto(bytes, _) | Data::Indices(bytes, _) => (bytes, None),
-            Data::Top(bytes, bounds, _) => (bytes, Some((Role::Bounds, bounds))),
-            Data::Pairs(bytes, value_bytes) => (bytes, Some((Role::Values, value_bytes))),
-            Data::PairsInto((bytes, value_bytes), _) => (bytes, Some((Role::Values, value_bytes))),
-        };
-        let lists = lists.map(|lists| [(Role::Begins, lists.begins), (Role::Ends, lists.ends)]);
-        let uploads = [(Role::Keys, bytes)].into_iter().chain(others).chain(lists.into_iter().flatten());
+        let results: Vec<usize> = data.results().iter().map(|(_, bytes)| bytes.len()).collect();
+        let bytes = data.keys().len() as u64;
+        let uploads = data.uploads().into_iter().chain(lists.into_iter().flat_map(Lists::uploads));
         let uploads: Vec<(Role, &[u8])> = uploads.filter(|(_, bytes)| !bytes.is_empty()).collect();
-        let results = match &data {
-            Data::Keys(bytes) => vec![bytes.len()],
-            Data::KeysInto(bytes, _) => vec![bytes.len()],
-            Data::Indices(_, indices) | Data::Top(_, _, indices) => vec![indices.len()],
-            Data::Pairs(bytes, value_bytes) => vec![bytes.len(), value_bytes.len()],
-            Data::PairsInto((bytes, value_bytes), _) => vec![bytes.len(), value_bytes.len()],
-        };
         // The plan of a selection from segments does not have the number of keys.
-        let roomy = || (bytes.len() as u64).next_power_of_two().min(gpu.facts.max_binding).max(bytes.len() as u64);
+        let roomy = || bytes.next_power_of_two().min(gpu.facts.max_binding).max(bytes);
         let keys = if request.top.is_some_and(|top| top.segmented) { vec![(Role::Keys, roomy())] } else { vec![] };
         let up: Vec<usize> = uploads.iter().map(|(_, bytes)| bytes.len()).collect();
         let mut call = Call::begin(self, waiting, Some((request, native)), &keys, Staging { up: &up, down: &results }).await?;
@@ -255,13 +217,7 @@ impl Engine {
         for (role, bytes) in uploads {
             call.upload(bytes, role).await?;
         }
-        let mut results: Vec<(Role, &mut [u8])> = match data {
-            Data::Keys(bytes) | Data::KeysInto(_, bytes) => vec![(Role::Keys, bytes)],
-            Data::Indices(_, indices) | Data::Top(_, _, indices) => vec![(Role::Values, indices)],
-            Data::Pairs(bytes, value_bytes) | Data::PairsInto(_, (bytes, value_bytes)) => {
-                vec![(Role::Keys, bytes), (Role::Values, value_bytes)]
-            }
-        };
+        let mut results = data.results();
         let sources: Vec<Buffer> = results.iter().map(|(role, _)| call.workspace().buffer(*role).clone()).collect();
         let mut targets: Vec<&mut [u8]> = results.iter_mut().map(|(_, bytes)| &mut **bytes).collect();
         let record =
@@ -299,7 +255,9 @@ impl Engine {
             })?
         };
         call.submitted();
-        gpu.watched(submit).await.map(drop)
+        gpu.watched(submit).await?;
+        call.succeeded();
+        Ok(())
     }
 
     /// Runs `work`, which allocates memory on the device. If the device is out of memory, frees the memory that is kept

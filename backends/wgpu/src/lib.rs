@@ -24,6 +24,7 @@ mod call;
 mod compile;
 mod copy;
 mod crew;
+mod data;
 mod down;
 mod engine;
 mod gpu;

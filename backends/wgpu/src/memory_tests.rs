@@ -53,7 +53,7 @@ fn a_call_that_waits_is_served_before_later_ones() {
 /// Simulates a call that needs `used` bytes: its item grows to that size. Returns the bytes that the pool keeps
 /// afterwards.
 fn call(pool: &Pool<u64>, used: u64) -> u64 {
-    let mut taken = pool.take(|&bytes| core::cmp::Reverse(bytes.max(used))).unwrap_or_else(|| Taken::new(0));
+    let mut taken = pool.take(|&bytes| Some(core::cmp::Reverse(bytes.max(used)))).unwrap_or_else(|| Taken::new(0));
     taken.item = taken.item.max(used);
     let bytes = taken.item;
     drop(pool.put(taken, bytes, used));
@@ -79,6 +79,31 @@ fn memory_that_32_calls_do_not_need_is_freed() {
     let calls = (1..).find(|_| call(&pool, 10) < 1000);
     assert_eq!(calls, Some(32));
     assert_eq!(call(&pool, 10), 10);
+}
+
+#[test]
+fn a_call_that_waits_for_room_does_not_age_the_pool() {
+    let pool = Pool::new(100);
+    call(&pool, 1000);
+    for _ in 0..100 {
+        let taken = pool.take(|_| Some(())).expect("it is idle");
+        pool.put_back(taken);
+    }
+    assert_eq!(call(&pool, 10), 1000, "the item is kept for 32 calls, not for 32 looks");
+    // A new item that no call has used is not kept.
+    pool.put_back(Taken::new(7));
+    assert_eq!(pool.bytes(), 1000);
+}
+
+#[test]
+fn an_item_that_does_not_suit_is_not_taken() {
+    let pool = Pool::new(2000);
+    for bytes in [1000, 500] {
+        drop(pool.put(Taken::new(bytes), bytes, bytes));
+    }
+    let at_most = |most: u64| pool.take(|&bytes| (bytes <= most).then_some(bytes)).map(|taken| taken.item);
+    assert_eq!(at_most(499), None);
+    assert_eq!(at_most(999), Some(500));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The operations on slices of the host.
 
 use crate::backend::WgpuBackend;
-use crate::engine::Data;
+use crate::data::Data;
 use crate::sorter::payload;
 use crate::wait::Waiting;
 use polysort_core::{Error, Operation, Spec, Values, ValuesMut, Word, permutation};
@@ -73,9 +73,10 @@ impl WgpuBackend {
                 self.sort_data::<W>(waiting, count, payload, data, spec).await
             }
             Err(_) => {
-                let mut order = indices_of(keys)?;
+                let mut order = permutation::room(keys.len())?;
                 self.argsort_words(waiting, keys, &mut order, spec).await?;
-                permute(keys, values, &order);
+                permutation::gather_keys(keys, &order);
+                values.permute(&order);
                 Ok(())
             }
         }
@@ -88,18 +89,27 @@ impl WgpuBackend {
         (sorted_keys, mut sorted_values): (&mut [W], ValuesMut<'_>),
         spec: Spec,
     ) -> Result<(), Error> {
-        let payload = payload(values.size());
-        if let (Ok(payload @ Payload::Words(_)), false) = (&payload, is_sorted(keys, spec)) {
-            let outputs = (bytemuck::cast_slice_mut(sorted_keys), sorted_values.bytes_mut());
-            let data = Data::PairsInto((bytemuck::cast_slice(keys), values.bytes()), outputs);
-            return self.sort_data::<W>(waiting, keys.len(), *payload, data, spec).await;
+        if is_sorted(keys, spec) {
+            sorted_keys.copy_from_slice(keys);
+            sorted_values.copy_from(values);
+            return Ok(());
         }
-        let mut order = indices_of(keys)?;
-        self.argsort_words(waiting, keys, &mut order, spec).await?;
-        sorted_keys.copy_from_slice(keys);
-        sorted_values.copy_from(values);
-        permute(sorted_keys, sorted_values, &order);
-        Ok(())
+        match payload(values.size()) {
+            Ok(Payload::None) => self.sort_words_into(waiting, keys, sorted_keys, spec).await,
+            Ok(payload) => {
+                let outputs = (bytemuck::cast_slice_mut(sorted_keys), sorted_values.bytes_mut());
+                let data = Data::PairsInto((bytemuck::cast_slice(keys), values.bytes()), outputs);
+                self.sort_data::<W>(waiting, keys.len(), payload, data, spec).await
+            }
+            Err(_) => {
+                let mut order = permutation::room(keys.len())?;
+                self.argsort_words(waiting, keys, &mut order, spec).await?;
+                sorted_keys.copy_from_slice(&permutation::gather(keys, &order));
+                sorted_values.copy_from(values);
+                sorted_values.permute(&order);
+                Ok(())
+            }
+        }
     }
 
     /// Writes the permutation that sorts the words.
@@ -111,7 +121,7 @@ impl WgpuBackend {
         spec: Spec,
     ) -> Result<(), Error> {
         if is_sorted(keys, spec) {
-            indices.copy_from_slice(&permutation::identity(keys.len())?);
+            permutation::fill_identity(indices);
             return Ok(());
         }
         let data = Data::Indices(bytemuck::cast_slice(keys), bytemuck::cast_slice_mut(indices));
@@ -136,16 +146,4 @@ impl WgpuBackend {
 /// Whether keys are in order whatever their bits are.
 fn is_sorted<W>(keys: &[W], spec: Spec) -> bool {
     keys.len() < 2 || spec.width() == 0
-}
-
-/// Room for an index of each key.
-pub(crate) fn indices_of<W>(keys: &[W]) -> Result<Vec<u32>, Error> {
-    permutation::check_len(keys.len())?;
-    Ok(vec![0; keys.len()])
-}
-
-/// Moves keys and their values by a permutation.
-pub(crate) fn permute<W: Word>(keys: &mut [W], mut values: ValuesMut<'_>, permutation: &[u32]) {
-    permutation::gather_keys(keys, permutation);
-    values.permute(permutation);
 }

@@ -46,11 +46,21 @@ impl<T> Pool<T> {
         Self { keep, state: Mutex::new(State { idle: vec![], calls: 0 }) }
     }
 
-    /// Takes the idle item with the highest rank. Among equal ranks, it takes the item that was put back last.
-    pub(crate) fn take<R: Ord>(&self, rank: impl Fn(&T) -> R) -> Option<Taken<T>> {
+    /// Takes the idle item with the highest rank, but none whose rank is `None`. Among equal ranks, it takes the item that
+    /// was put back last.
+    pub(crate) fn take<R: Ord>(&self, rank: impl Fn(&T) -> Option<R>) -> Option<Taken<T>> {
         let mut state = self.state();
-        let (best, _) = state.idle.iter().enumerate().max_by_key(|(_, idle)| rank(&idle.item))?;
+        let ranked = state.idle.iter().enumerate().filter_map(|(at, idle)| Some((rank(&idle.item)?, at)));
+        let (_, best) = ranked.max()?;
         Some(state.idle.remove(best))
+    }
+
+    /// Puts an item back that no call has used, as if it had never been taken.
+    pub(crate) fn put_back(&self, taken: Taken<T>) {
+        // An item that was never put back by a call is new, and has no bytes.
+        if taken.needed > 0 {
+            self.state().idle.push(taken);
+        }
     }
 
     /// Returns the first result of `find` that is not `None`. It starts with the item that was put back last.

@@ -1,8 +1,7 @@
 //! Sorts of segments: each by itself, all of them in one call.
 
 use crate::backend::WgpuBackend;
-use crate::engine::{Data, Lists};
-use crate::operations::{indices_of, permute};
+use crate::data::{Data, Lists};
 use crate::sorter::payload;
 use crate::wait::Waiting;
 use polysort_core::{Error, Masks, Segments, Spec, ValuesMut, Word, permutation};
@@ -25,7 +24,7 @@ impl WgpuBackend {
         indices: &mut [u32],
         spec: Spec,
     ) -> Result<(), Error> {
-        indices.copy_from_slice(&permutation::identity(keys.len())?);
+        permutation::fill_identity(indices);
         let Some(work) = self.work::<W>(keys.len(), Payload::Indices, segments, spec)? else { return Ok(()) };
         let data = Data::Indices(bytemuck::cast_slice(keys), bytemuck::cast_slice_mut(indices));
         if !self.is_sorted_by_lists(waiting, &work, data).await? {
@@ -59,16 +58,21 @@ impl WgpuBackend {
         segments: Segments<'_>,
         spec: Spec,
     ) -> Result<(), Error> {
-        if let Ok(payload @ Payload::Words(_)) = payload(values.size()) {
-            let Some(work) = self.work::<W>(keys.len(), payload, segments, spec)? else { return Ok(()) };
-            let data = Data::Pairs(bytemuck::cast_slice_mut(keys), values.bytes_mut());
-            if self.is_sorted_by_lists(waiting, &work, data).await? {
-                return Ok(());
+        match payload(values.size()) {
+            Ok(Payload::None) => return self.sort_segment_words(waiting, keys, segments, spec).await,
+            Ok(payload) => {
+                let Some(work) = self.work::<W>(keys.len(), payload, segments, spec)? else { return Ok(()) };
+                let data = Data::Pairs(bytemuck::cast_slice_mut(keys), values.bytes_mut());
+                if self.is_sorted_by_lists(waiting, &work, data).await? {
+                    return Ok(());
+                }
             }
+            Err(_) => {}
         }
-        let mut order = indices_of(keys)?;
+        let mut order = permutation::room(keys.len())?;
         self.argsort_segment_words(waiting, keys, segments, &mut order, spec).await?;
-        permute(keys, values, &order);
+        permutation::gather_keys(keys, &order);
+        values.permute(&order);
         Ok(())
     }
 
@@ -103,7 +107,7 @@ impl WgpuBackend {
     /// Returns the permutation that sorts each segment, if lists cannot hold so many: it sorts by the key, and then
     /// stably by the begin of the key's segment.
     async fn order_of_many<W: Word>(&self, waiting: Waiting, keys: &[W], work: &Work) -> Result<Vec<u32>, Error> {
-        let mut order = indices_of(keys)?;
+        let mut order = permutation::room(keys.len())?;
         self.argsort_words(waiting, keys, &mut order, work.request.spec).await?;
         // A key outside all segments is a segment by itself.
         let mut owners = permutation::identity(keys.len())?;

@@ -1,8 +1,7 @@
 //! Selection: the first keys of an array, or of each of its segments, without a sort of the rest.
 
 use crate::backend::WgpuBackend;
-use crate::engine::Data;
-use crate::operations::indices_of;
+use crate::data::Data;
 use crate::wait::Waiting;
 use polysort_core::{Error, Segments, Spec, Word, permutation};
 use polysort_shaders::plan::{Request, Top};
@@ -29,7 +28,7 @@ impl WgpuBackend {
         }
         // All workgroups together select many keys of an array. If `k` is a larger part of the keys, all keys are sorted.
         if !self.selects(k, keys.len(), spec) && (k > keys.len() / SELECTED || spec.width() == 0) {
-            let mut order = indices_of(keys)?;
+            let mut order = permutation::room(keys.len())?;
             self.argsort_words(waiting, keys, &mut order, spec).await?;
             indices.copy_from_slice(&order[..k]);
             return Ok(());
@@ -73,7 +72,7 @@ impl WgpuBackend {
         let facts = self.facts();
         let fits = bounds.len() as u64 <= facts.limits(1).longest(4 * k.max(2)) && size_of_val(keys) as u64 <= facts.max_binding;
         if !fits || !self.selects(k, keys.len(), spec) {
-            let mut order = indices_of(keys)?;
+            let mut order = permutation::room(keys.len())?;
             self.argsort_segment_words(waiting, keys, segments, &mut order, spec).await?;
             for ([begin, _], own) in bounds.iter().zip(owners) {
                 own.copy_from_slice(&order[*begin..][..own.len()]);

@@ -1,6 +1,7 @@
 //! Self-tests: each device sorts known keys before it gets a caller's data.
 
-use crate::engine::{Data, Engine, Lists};
+use crate::data::{Data, Lists};
+use crate::engine::Engine;
 use crate::gpu::Gpu;
 use crate::wait::Waiting;
 use crate::way::Way;

@@ -1,6 +1,6 @@
-//! Model tests of the concurrent parts of the GPU backend: they run in many orders of a few threads.
+//! Model tests of the concurrent parts of the contract crate and of the GPU backend: they run in many orders of a few threads.
 //!
-//! The modules are the source files of the backend. Here, their `crate::sync` has the types of loom, a model checker. Loom runs a test repeatedly, each time
+//! The modules are the source files of these crates. Here, their `crate::sync` has the types of loom, a model checker. Loom runs a test repeatedly, each time
 //! with another order of the threads' steps (Norris and Demsky, "CDSChecker", 2013). A test explores all orders, or all orders with a limited number of
 //! preemptions. A thread that waits for ever is an error.
 #![cfg(test)]
@@ -10,18 +10,28 @@
 mod budget;
 #[path = "../../../backends/wgpu/src/crew.rs"]
 mod crew;
+#[allow(dead_code, reason = "the one global instance of the contract crate has the types of loom here")]
+#[path = "../../../backends/core/src/global.rs"]
+mod global;
 #[path = "../../../backends/wgpu/src/pool.rs"]
 mod pool;
 #[path = "../../../backends/wgpu/src/readers.rs"]
 mod readers;
+#[allow(unreachable_pub, reason = "the contract crate exports it")]
+#[path = "../../../backends/core/src/retry.rs"]
+mod retry;
 #[path = "../../../backends/wgpu/src/turns.rs"]
 mod turns;
 
 mod budget_model;
 mod crew_model;
+mod global_model;
 mod pool_model;
 mod readers_model;
+mod retry_model;
 mod turns_model;
+
+pub(crate) use polysort_core::{Backend, Error, Spec, Word};
 
 /// The locks and threads that the modules use.
 mod sync {

@@ -296,7 +296,7 @@ impl MslBackend {
                 // Not what they should be, so that nothing is right by chance: but outside of segments.
                 match segments {
                     None if keys.len() > 1 && spec.width() > 0 => indices.fill(u32::MAX),
-                    _ => indices.copy_from_slice(&permutation::identity(keys.len())?),
+                    _ => permutation::fill_identity(indices),
                 }
                 self.sort_words(&mut keys.to_vec(), indices, Payload::Indices, segments, spec)
             }

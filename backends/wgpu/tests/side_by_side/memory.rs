@@ -5,10 +5,14 @@ use crate::{LONG, finished, keys, polled, sorts, warm};
 use core::future::poll_fn;
 use core::task::Poll;
 use libtest_mimic::Failed;
+use polysort_core::vector::{Search, Shape, VectorSearch, VectorStore};
 use polysort_core::{Error, Options, Sort, SortAsync};
 use polysort_wgpu::wgpu::DeviceType;
 use polysort_wgpu::{SortBuffer, WgpuBackend};
 use std::time::{Duration, Instant};
+
+/// A sort of so many keys takes more memory than many small ones, their chunks for uploads included.
+const LARGE: usize = 1 << 22;
 
 /// Opens a device on which only one call at a time gets memory.
 fn narrow(patience: Duration) -> Result<WgpuBackend, Failed> {
@@ -103,4 +107,56 @@ pub(crate) fn kept() -> Result<(), Failed> {
     }
     let small = backend.scratch_bytes().map_err(failed)?;
     ensure(small < large / 4, || format!("{small} bytes are kept of {large}, after small sorts alone"))
+}
+
+/// An upload that finds no room changes nothing: the elements of a buffer, the vectors of a store and its entries stay.
+pub(crate) fn failed_uploads() -> Result<(), Failed> {
+    let backend = narrow(Duration::from_millis(50))?;
+    let (old, new) = (keys(LONG, 1), keys(LONG - 1, 2));
+    let mut buffer = SortBuffer::from_slice(&backend, &old).map_err(failed)?;
+    let mut store = backend.vector_store(Shape::new(2, 3)).map_err(failed)?;
+    store.write(0, &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]).map_err(failed)?;
+    store.set_entries(&[2, 0]).map_err(failed)?;
+    // A suspended call has all memory of calls in flight.
+    let mut slice = keys(LONG, 3);
+    let mut left = Box::pin(backend.sort_async(&mut slice, Options::ascending()));
+    let ended = polled(left.as_mut(), 1);
+    ensure(ended.is_none(), || "the call ended at its first poll".into())?;
+    let refused = [buffer.copy_from_slice(&new), store.write(1, &[9.0; 4]), store.set_entries(&[1, 1, 1])];
+    ensure(refused.iter().all(|outcome| matches!(outcome, Err(Error::OutOfMemory { .. }))), || format!("{refused:?}"))?;
+    finished(ended, left).map_err(failed)?;
+    ensure(*buffer.read().map_err(failed)? == *old, || "the buffer has other elements".into())?;
+    ensure(store.entries() == 2, || format!("{} entries", store.entries()))?;
+    let found = backend.distances(&store, &Search::new(&[0.0, 0.0], &[0, 1], &[0, 2])).map_err(failed)?;
+    ensure((&*found.slots, &*found.distances) == (&[2, 0], &[41.0, 1.0]), || format!("{found:?}"))?;
+    buffer.copy_from_slice(&new).map_err(failed)?;
+    ensure(*buffer.read().map_err(failed)? == *new, || "the buffer has other elements".into())
+}
+
+/// Small calls do not take the memory of a large one: it would leave no room for others.
+pub(crate) fn small_beside_large() -> Result<(), Failed> {
+    let small_bytes = |backend: &WgpuBackend| {
+        sorts(backend, 700, 1)?;
+        backend.scratch_bytes().map_err(failed)
+    };
+    let warm = warm()?;
+    warm.release().map_err(failed)?;
+    let small = small_bytes(&warm)?;
+    // Room for eight small calls, and not for the memory of the large one.
+    let mut config = config();
+    (config.memory.in_flight, config.memory.patience) = (8 * small, Duration::from_millis(100));
+    let backend = WgpuBackend::open_with(config).map_err(failed)?;
+    small_bytes(&backend)?;
+    sorts(&backend, LARGE, 2)?;
+    let kept = backend.scratch_bytes().map_err(failed)?;
+    ensure(kept > 8 * small, || format!("{kept} bytes are kept of a sort of {LARGE} keys, and {small} of a small one"))?;
+    let mut slices: Vec<Vec<u32>> = (0..6).map(|seed| keys(700, seed)).collect();
+    let calls = slices.iter_mut().map(|slice| Box::pin(backend.sort_async(slice, Options::ascending())));
+    let mut calls: Vec<_> = calls.map(|mut call| (polled(call.as_mut(), 1), call)).collect();
+    // All are in flight before the first one ends.
+    while let Some((ended, call)) = calls.pop() {
+        finished(ended, call).map_err(failed)?;
+    }
+    drop(calls);
+    ensure(slices.iter().all(|slice| slice.is_sorted()), || "not sorted".into())
 }
