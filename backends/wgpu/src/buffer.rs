@@ -50,6 +50,11 @@ fn usage(gpu: &Gpu) -> BufferUsages {
 /// assert_eq!(*order.read()?, [1, 2, 0]);
 /// # Ok::<(), polysort_core::Error>(())
 /// ```
+///
+/// # Futures that are dropped
+/// A dropped future of an async call changes nothing, or has submitted its commands and changes everything. In a browser, a
+/// future still waits for the report of errors after it has submitted; if it is dropped then, the buffer has the new
+/// contents, but its length is the old one.
 pub struct SortBuffer<T> {
     pub(crate) backend: WgpuBackend,
     pub(crate) buffer: Buffer,
