@@ -36,7 +36,6 @@ mod sort;
 mod sort_async;
 mod spec;
 mod values;
-pub mod vector;
 mod word;
 mod words;
 

@@ -1,13 +1,13 @@
 //! Mistakes that are planted in the native kernels. The runner must report each, or a sort, selection or search must give a wrong result.
 #![cfg(unix)]
 
-use polysort_core::vector::{Metric, Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_core::{Backend, Error, Options, Sort, Spec};
 use polysort_kit::StdBackend;
 use polysort_msl::{Config, FACTS, MslBackend, Source, Text};
 use polysort_shaders::abi::NOTHING;
 use polysort_shaders::plan::tuning::SELECT_SEGMENT;
 use polysort_shaders::plan::{Algorithm, Blocked, Facts, Kernel, RADIX_BITS, Request, SortPlan, Top, Variant, WIDE_RADIX_BITS};
+use polysort_vector::{Metric, Precision, Search, Shape, VectorSearch, VectorStore};
 use std::sync::Mutex;
 
 /// The sorts that test a kernel.

@@ -4,8 +4,8 @@ use crate::support::{ensure, failed};
 use crate::{LONG, keys, open, polled, sorts, warm};
 use core::pin::pin;
 use libtest_mimic::Failed;
-use polysort_core::vector::{Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_core::{Error, Options, SortAsync};
+use polysort_vector::{Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_wgpu::{SortBuffer, WgpuBackend};
 
 /// More polls than any of these calls needs.
