@@ -17,7 +17,7 @@ mkdir -p target
         printf '\n## GPU tests, native kernels: %s\n' "$native"
         for program in calls conformance faults kernels look_back side_by_side vectors; do
             log=target/metal-$program-$native.log
-            POLYSORT_TEST_NATIVE=$native cargo test --release --quiet -p polysort-wgpu --test "wgpu_$program" >"$log" 2>&1 || failed=1
+            POLYSORT_TEST_NATIVE=$native cargo test --release --quiet -p polysort-wgpu --features vector --test "wgpu_$program" >"$log" 2>&1 || failed=1
             printf '%-12s %s\n' "$program" "$(grep '^test result' "$log" || tail -n 3 "$log")"
             grep -E 'FAILED|panicked' "$log" | head -n 40
         done

@@ -19,7 +19,7 @@ cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
 
 if [ "$mode" = --cpu ]; then
-    cpu=(-p polysort-core -p polysort-rayon -p polysort-vector -p polysort-shaders -p polysort-kit)
+    cpu=(-p polysort-core -p polysort-rayon -p polysort-vector -p polysort-shaders -p polysort-kit --features polysort-rayon/vector,polysort-kit/vector)
     facade=(-p polysort --no-default-features --features rayon,vector,calibration)
     step "format and lints"
     cargo fmt --all --check
@@ -41,6 +41,13 @@ step "features, each by itself and none"
 for features in "" calibration metal rayon vector wgpu; do
     cargo check --quiet -p polysort --no-default-features --features "$features" --all-targets
 done
+# By themselves these crates have the feature vector off; code that only searches use would be dead. The workspace above has it on.
+for crate in polysort-rayon polysort-wgpu polysort-metal polysort-kit; do
+    cargo clippy --quiet -p "$crate" -- -D warnings
+done
+cargo clippy --quiet -p polysort-rayon --features vector -- -D warnings
+cargo clippy --quiet -p polysort-wgpu --features vector -- -D warnings
+cargo clippy --quiet -p polysort-vector --no-default-features --all-targets -- -D warnings
 
 step "tests"
 [ "$mode" != --full ] || export POLYSORT_ALL_MUTANTS=1
@@ -71,7 +78,7 @@ step "unsafe files under the address sanitizer"
 host=$(rustc -vV | sed -n 's/^host: //p')
 # An allocation that no memory holds must fail, as it does without the sanitizer, and not end the program: a test asks for one.
 ASAN_OPTIONS=allocator_may_return_null=1 RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" \
-    cargo test --quiet --target "$host" --target-dir target/asan -p polysort-rayon --lib --tests 2>&1 | tee -a "$sanitized"
+    cargo test --quiet --target "$host" --target-dir target/asan -p polysort-rayon --features vector --lib --tests 2>&1 | tee -a "$sanitized"
 
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet

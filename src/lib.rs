@@ -56,7 +56,7 @@
 //! | `calibration` | `calibrate`: measures this machine for `Auto` and stores the costs in the user's cache folder | `rayon`, `dirs` |
 //! | `wgpu` | `WgpuBackend`, the module `gpu` | `wgpu` |
 //! | `metal` | `MetalBackend` on Apple's systems, nothing on others | `wgpu` |
-//! | `vector` | `vector::IvfIndex`, an index of vectors | `rand` |
+//! | `vector` | the module `vector`: vector search on each backend, and `IvfIndex`, an index of vectors | `rand` |
 //!
 //! # Guarantees
 //! * **Stable**, ascending and descending: equal keys keep their input order.
@@ -99,11 +99,11 @@ pub use polysort_rayon::RayonBackend;
 #[cfg(feature = "wgpu")]
 pub use polysort_wgpu::{self as gpu, WgpuBackend};
 
-/// Vector search: [`VectorSearch`](vector::VectorSearch) for backends that compute distances and, with the feature `vector`, `IvfIndex`: an index on
-/// any of them.
+/// Vector search: [`VectorSearch`](vector::VectorSearch) for backends that compute distances, and [`IvfIndex`](vector::IvfIndex), an index on any of
+/// them.
 ///
 /// ```
-/// # #[cfg(all(feature = "rayon", feature = "vector"))]
+/// # #[cfg(feature = "rayon")]
 /// # fn main() -> Result<(), polysort::vector::IvfError> {
 /// use polysort::{Backend, RayonBackend, vector::{IvfIndex, IvfOptions}};
 ///
@@ -112,12 +112,11 @@ pub use polysort_wgpu::{self as gpu, WgpuBackend};
 /// let found = index.search(&[1.0, 1.0, /**/ 9.0, 8.0], 1, 1)?;
 /// assert_eq!((found[0][0].id, found[1][0].id), (11, 12));
 /// # Ok(()) }
-/// # #[cfg(not(all(feature = "rayon", feature = "vector")))]
+/// # #[cfg(not(feature = "rayon"))]
 /// # fn main() {}
 /// ```
+#[cfg(feature = "vector")]
 pub mod vector {
-    pub use polysort_core::vector::*;
-    #[cfg(feature = "vector")]
     pub use polysort_vector::*;
 }
 

@@ -9,8 +9,10 @@ fn main() {
     let (longest, full) = (suite.longest(if suite.is_full() { 3_000_000 } else { 100_000 }), suite.is_full());
     suite.enter_with("rayon, 1 thread", Plan::up_to(longest, full), || RayonBackend::with_threads(1));
     suite.enter("rayon, 2 threads", || RayonBackend::with_threads(2));
-    suite.enter_vectors("rayon, 1 thread", || RayonBackend::with_threads(1));
-    suite.enter_vectors("rayon, 2 threads", || RayonBackend::with_threads(2));
+    #[cfg(feature = "vector")]
+    for (name, threads) in [("rayon, 1 thread", 1), ("rayon, 2 threads", 2)] {
+        suite.enter_vectors(name, move || RayonBackend::with_threads(threads));
+    }
     // `Auto` forwards each call to another backend, an `AnyBackend`. Short inputs show whether it forwards them rightly.
     suite.enter_with("auto", Plan::up_to(1000, false), Auto::open);
     suite.run();

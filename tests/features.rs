@@ -25,7 +25,8 @@ fn each_feature_pulls_in_what_it_names() {
         ("dirs", &["calibration"]),
         ("polysort-wgpu", &["wgpu", "metal"]),
         ("wgpu", &["wgpu", "metal"]),
-        ("polysort-vector", &["vector"]),
+        // GPU plans know searches, so they need the contract.
+        ("polysort-vector", &["calibration", "wgpu", "metal", "vector"]),
         ("rand", &["vector"]),
     ];
     for features in ["", "rayon", "calibration", "wgpu", "metal", "vector"] {

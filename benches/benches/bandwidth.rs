@@ -4,10 +4,10 @@
 //! Each case takes turns with a copy and a sum of the same bytes by the same threads; what is printed are the medians of the ratios of
 //! neighbouring turns, so that a load that comes and goes falls on both. `README.md` says what the rows hold.
 
-use polysort_core::vector::{Metric, Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_core::{Options, Sort};
 use polysort_kit::{Pattern, TestKey};
 use polysort_rayon::RayonBackend;
+use polysort_vector::{Metric, Precision, Search, Shape, VectorSearch, VectorStore};
 use rayon::prelude::*;
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -140,7 +140,7 @@ impl Bench {
         let one = RayonBackend::with_threads(1).expect("a pool");
         let verified = found == one.distances(store, &search).expect("a search")
             && nearest == one.nearest(store, &search, NEAREST).expect("a search")
-            && nearest == polysort_core::vector::nearest_by(&one, &found, &offsets, NEAREST).expect("a selection");
+            && nearest == polysort_vector::nearest_by(&one, &found, &offsets, NEAREST).expect("a selection");
         let bytes = candidates.len() * store.shape().vector_bytes();
         let pattern = format!("{}-{sharing}", if gathered { "gathered" } else { "in-place" });
         let what = |operation: &str| {

@@ -2,7 +2,7 @@
 
 use crate::plan::{MAX_DIGITS, Number, Payload, STATE_HEADER, SortPlan, count_digit};
 use bytemuck::{Pod, Zeroable};
-use polysort_core::vector::NO_SLOT;
+use polysort_vector::NO_SLOT;
 
 /// The word of the state with the number of keys.
 pub const STATE_COUNT: u32 = 0;

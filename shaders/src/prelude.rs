@@ -10,7 +10,7 @@ use crate::plan::{
     Variant, Vectors, When, state_words, tuning,
 };
 use core::fmt::Write;
-use polysort_core::vector::{Metric, Precision};
+use polysort_vector::{Metric, Precision};
 
 /// Returns the WGSL of a kernel.
 pub fn wgsl(variant: &Variant) -> String {

@@ -2,12 +2,12 @@
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, StorageAccess, TypeInner};
-use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Error, Options, Spec};
 use polysort_shaders::plan::{
     Algorithm, Buffer, Class, Command, Facts, Kernel, Place, Ranking, Request, SearchPlan, Segmented, SortPlan, Top, Variant,
 };
 use polysort_shaders::{abi, prelude};
+use polysort_vector::{Metric, Precision, Shape};
 use std::collections::{BTreeSet, HashMap};
 
 /// Devices that differ in what matters: lanes, and memory.

@@ -7,12 +7,12 @@ mod translated;
 
 use naga::ShaderStage;
 use naga::back::spv;
-use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Masks, Spec, Word};
 use polysort_shaders::plan::tuning;
 use polysort_shaders::plan::{
     Algorithm, Class, Facts, Kernel, MAX_KEYS, Payload, Ranking, Request, SearchPlan, SortPlan, Top, Variant,
 };
+use polysort_vector::{Metric, Precision, Shape};
 use translated::{UNCHECKED, metal, module};
 
 /// Every kernel of every plan for a device like Apple's, in the order of the plans.

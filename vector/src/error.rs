@@ -1,58 +1,67 @@
-//! The errors of an index.
+//! The error of a vector search.
 
+use crate::precision::Precision;
 use polysort_core::Error;
-use polysort_core::vector::Precision;
 
-/// The reason why a call of an index failed. After an error, the index is as before.
+/// Why a call of vector search failed. The store is as it was before the call.
+///
+/// [`is_misuse`](VectorError::is_misuse) separates the caller's mistakes from the failures of a device.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum IvfError {
-    /// The number of numbers is not that of the vectors times the dimension.
-    #[error("{numbers} numbers are not {vectors} vectors of dimension {dimension}")]
-    #[non_exhaustive]
-    Dimension {
-        /// The numbers that were given.
-        numbers: usize,
-        /// The vectors that they should be.
-        vectors: usize,
-        /// Numbers of a vector.
-        dimension: usize,
-    },
-    /// A number of a vector or query is infinite or NaN, or too large for the precision of the index.
-    #[error("vector {vector} has the number {number}, which is not finite in the precision {precision:?}")]
+pub enum VectorError {
+    /// A number of a vector or query is infinite or NaN, or too large for the precision of the store.
+    #[error("{what}: number {index} is {value}, which is not finite in the precision {precision:?}")]
     #[non_exhaustive]
     NotFinite {
-        /// The index of the first such vector, or query.
-        vector: usize,
-        /// Its number.
-        number: f32,
-        /// The precision that the number must be finite in.
+        /// The list that holds the number.
+        what: &'static str,
+        /// The position of the first such number in the list.
+        index: usize,
+        /// The number.
+        value: f32,
+        /// The precision that it must be finite in.
         precision: Precision,
     },
-    /// The requested number of lists is 0, or more than the number of training vectors.
-    #[error("{lists} lists cannot be trained with {vectors} vectors: there must be at least one list, and a vector for each")]
+    /// An index names nothing.
+    #[error("{what}: number {index} is {value}, but must be below {limit}")]
     #[non_exhaustive]
-    TooFewVectors {
-        /// The requested number of lists.
-        lists: usize,
-        /// The number of training vectors.
-        vectors: usize,
+    OutOfRange {
+        /// The list that holds the index.
+        what: &'static str,
+        /// Its position in the list.
+        index: usize,
+        /// The index.
+        value: u64,
+        /// The number of things that can be named.
+        limit: u64,
     },
-    /// An id is in the index already, or occurs twice in the call.
-    #[error("id {id} is there already; remove it first")]
-    #[non_exhaustive]
-    DuplicateId {
-        /// The first such id.
-        id: u64,
+    /// Candidates of a vector search name entries that do not exist, or entries name slots that do not exist.
+    #[error(
+        "{count} candidates name entries that do not exist, or entries name slots that do not exist; `Check::Host` names the first"
+    )]
+    BadCandidates {
+        /// The number of such candidates.
+        count: u64,
     },
-    /// An id is not in the index, or occurs twice in the call.
-    #[error("there is no id {id}, or it was to be removed twice")]
-    #[non_exhaustive]
-    UnknownId {
-        /// The first such id.
-        id: u64,
-    },
-    /// An error of the backend.
+    /// An error that sorts have too: too little memory, a lost device, slices that differ in length, and others.
     #[error(transparent)]
-    Backend(#[from] Error),
+    General(#[from] Error),
+}
+
+impl VectorError {
+    /// Checks the number of wrong candidates that a device has counted: candidates that name no entry, or an entry that names no slot.
+    ///
+    /// # Errors
+    /// [`VectorError::BadCandidates`] with that number unless it is 0.
+    pub fn check_candidates(wrong: u64) -> Result<(), Self> {
+        if wrong == 0 { Ok(()) } else { Err(Self::BadCandidates { count: wrong }) }
+    }
+
+    /// Whether the call itself is wrong, so that no backend could answer it.
+    pub fn is_misuse(&self) -> bool {
+        match self {
+            Self::NotFinite { .. } | Self::OutOfRange { .. } | Self::BadCandidates { .. } => true,
+            Self::General(error) => error.is_misuse(),
+        }
+    }
 }

@@ -1,9 +1,11 @@
 //! The index on all cores: against brute force in double precision, and with whatever it must refuse.
 
-use polysort_core::vector::{Check, Distances, Metric, Nearest, Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_core::{Backend, Error, Limits, Spec, Word};
 use polysort_rayon::{RayonBackend, RayonStore};
-use polysort_vector::{IvfError, IvfIndex, IvfOptions, Neighbor, ivf_distance};
+use polysort_vector::{
+    Check, Distances, IvfError, IvfIndex, IvfOptions, Metric, Nearest, Neighbor, Precision, Search, Shape, VectorError,
+    VectorSearch, VectorStore, ivf_distance,
+};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -189,8 +191,14 @@ fn what_is_wrong_is_refused_and_changes_nothing() {
         refused(IvfOptions::new(4, 3), &vectors[1..]),
         Some(IvfError::Dimension { numbers: 199, dimension: 4, .. })
     ));
-    assert!(matches!(refused(IvfOptions::new(0, 3), &vectors), Some(IvfError::Backend(Error::Unsupported { .. }))));
-    assert!(matches!(refused(IvfOptions::new(1 << 40, 3), &vectors), Some(IvfError::Backend(Error::TooLong { .. }))));
+    assert!(matches!(
+        refused(IvfOptions::new(0, 3), &vectors),
+        Some(IvfError::Backend(VectorError::General(Error::Unsupported { .. })))
+    ));
+    assert!(matches!(
+        refused(IvfOptions::new(1 << 40, 3), &vectors),
+        Some(IvfError::Backend(VectorError::General(Error::TooLong { .. })))
+    ));
     let mut infinite = vectors.clone();
     infinite[9] = f32::INFINITY;
     assert!(matches!(
@@ -282,17 +290,17 @@ impl Backend for Failing {
 impl VectorSearch for Failing {
     type Store = FailingStore;
 
-    fn vector_store(&self, shape: Shape) -> Result<FailingStore, Error> {
+    fn vector_store(&self, shape: Shape) -> Result<FailingStore, VectorError> {
         step(&self.1)?;
         Ok(FailingStore(self.0.vector_store(shape)?, self.1.clone()))
     }
 
-    fn distances(&self, store: &FailingStore, search: &Search<'_>) -> Result<Distances, Error> {
+    fn distances(&self, store: &FailingStore, search: &Search<'_>) -> Result<Distances, VectorError> {
         step(&self.1)?;
         self.0.distances(&store.0, search)
     }
 
-    fn nearest(&self, store: &FailingStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
+    fn nearest(&self, store: &FailingStore, search: &Search<'_>, k: usize) -> Result<Nearest, VectorError> {
         step(&self.1)?;
         self.0.nearest(&store.0, search, k)
     }
@@ -307,12 +315,12 @@ impl VectorStore for FailingStore {
         self.0.entries()
     }
 
-    fn write(&mut self, slot: u32, vectors: &[f32]) -> Result<(), Error> {
+    fn write(&mut self, slot: u32, vectors: &[f32]) -> Result<(), VectorError> {
         step(&self.1)?;
         self.0.write(slot, vectors)
     }
 
-    fn set_entries(&mut self, slots: &[u32]) -> Result<(), Error> {
+    fn set_entries(&mut self, slots: &[u32]) -> Result<(), VectorError> {
         step(&self.1)?;
         self.0.set_entries(slots)
     }
@@ -342,12 +350,17 @@ fn a_device_that_fails_at_any_moment_leaves_the_index_as_it_was() {
                     let added = state(&index);
                     assert_eq!(added.2, before.2 + 70);
                     left.store(0, SeqCst);
-                    assert!(matches!(index.remove_all(&gone), Err(IvfError::Backend(Error::DeviceLost { .. }))));
+                    assert!(matches!(
+                        index.remove_all(&gone),
+                        Err(IvfError::Backend(VectorError::General(Error::DeviceLost { .. })))
+                    ));
                     assert_eq!(state(&index), added);
                     index.remove_all(&gone).unwrap();
                     break;
                 }
-                Err(error) => assert!(matches!(error, IvfError::Backend(Error::DeviceLost { .. })), "{error}"),
+                Err(error) => {
+                    assert!(matches!(error, IvfError::Backend(VectorError::General(Error::DeviceLost { .. }))), "{error}");
+                }
             }
             assert_eq!(state(&index), before, "after {calls} calls, round {round}");
             calls += 1;
@@ -376,10 +389,13 @@ fn distances_of_plain_slices() {
     let with = |dimension, vectors, entries, candidates| {
         ivf_distance(&backend, dimension, &queries, vectors, entries, candidates, &offsets).unwrap_err()
     };
-    assert!(matches!(with(0, &vectors[..], &entries[..], &candidates[..]), Error::Unsupported { .. }));
-    assert!(matches!(with(17, &vectors[1..], &entries, &candidates), Error::LengthMismatch { .. }));
-    assert!(matches!(with(17, &vectors, &[60], &candidates), Error::OutOfRange { value: 60, limit: 60, .. }));
-    assert!(matches!(with(17, &vectors, &entries, &[4, 0, 30, 3, 3]), Error::OutOfRange { index: 2, value: 30, limit: 30, .. }));
+    assert!(matches!(with(0, &vectors[..], &entries[..], &candidates[..]), VectorError::General(Error::Unsupported { .. })));
+    assert!(matches!(with(17, &vectors[1..], &entries, &candidates), VectorError::General(Error::LengthMismatch { .. })));
+    assert!(matches!(with(17, &vectors, &[60], &candidates), VectorError::OutOfRange { value: 60, limit: 60, .. }));
+    assert!(matches!(
+        with(17, &vectors, &entries, &[4, 0, 30, 3, 3]),
+        VectorError::OutOfRange { index: 2, value: 30, limit: 30, .. }
+    ));
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! The one error type.
+//! The error type.
 
-use crate::vector::Precision;
+use core::ops::Range;
 use std::sync::Arc;
 
 /// Why a call failed. The caller's slices are exactly as they were before, and the next call works.
@@ -109,40 +109,6 @@ pub enum Error {
         /// The rule that they break.
         why: String,
     },
-    /// A number of a vector or query is infinite or NaN, or too large for the precision of the store.
-    #[error("{what}: number {index} is {value}, which is not finite in the precision {precision:?}")]
-    #[non_exhaustive]
-    NotFinite {
-        /// The list that holds the number.
-        what: &'static str,
-        /// The position of the first such number in the list.
-        index: usize,
-        /// The number.
-        value: f32,
-        /// The precision that it must be finite in.
-        precision: Precision,
-    },
-    /// An index names nothing.
-    #[error("{what}: number {index} is {value}, but must be below {limit}")]
-    #[non_exhaustive]
-    OutOfRange {
-        /// The list that holds the index.
-        what: &'static str,
-        /// Its position in the list.
-        index: usize,
-        /// The index.
-        value: u64,
-        /// The number of things that can be named.
-        limit: u64,
-    },
-    /// Candidates of a vector search name entries that do not exist, or entries name slots that do not exist.
-    #[error(
-        "{count} candidates name entries that do not exist, or entries name slots that do not exist; `Check::Host` names the first"
-    )]
-    BadCandidates {
-        /// The number of such candidates.
-        count: u64,
-    },
     /// A device buffer cannot be sorted.
     #[error("the buffer cannot be used: {why}")]
     InvalidBuffer {
@@ -193,6 +159,19 @@ impl Error {
         if left_len == right_len { Ok(()) } else { Err(Error::LengthMismatch { left, left_len, right, right_len }) }
     }
 
+    /// Checks that segment `index`, with this `range`, does not start before `at_least`, which is the end of the segment before it, and lies within
+    /// the `keys` keys.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOffsets`] if it starts before that, ends before its start, or ends after the last key.
+    pub fn check_segment(index: usize, range: Range<usize>, at_least: usize, keys: usize) -> Result<(), Self> {
+        let Range { start: begin, end } = range;
+        if at_least <= begin && begin <= end && end <= keys {
+            return Ok(());
+        }
+        Err(Error::InvalidOffsets { index, begin, end, at_least, keys })
+    }
+
     /// Whether the call itself is wrong, so that no backend could answer it.
     pub fn is_misuse(&self) -> bool {
         matches!(
@@ -203,9 +182,6 @@ impl Error {
                 | Error::InvalidPermutation { .. }
                 | Error::InvalidKey { .. }
                 | Error::InvalidBuffer { .. }
-                | Error::NotFinite { .. }
-                | Error::OutOfRange { .. }
-                | Error::BadCandidates { .. }
         )
     }
 }

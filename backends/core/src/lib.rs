@@ -37,7 +37,6 @@ mod sort_async;
 mod spec;
 mod sync;
 mod values;
-pub mod vector;
 mod word;
 mod words;
 

@@ -86,10 +86,9 @@ impl Segments<'_> {
         }
         let mut covered = 0;
         for (index, range) in self.ranges().enumerate() {
-            if range.start < covered || range.end < range.start || range.end > keys {
-                return Err(Error::InvalidOffsets { index, begin: range.start, end: range.end, at_least: covered, keys });
-            }
-            covered = range.end;
+            let end = range.end;
+            Error::check_segment(index, range, covered, keys)?;
+            covered = end;
         }
         Ok(())
     }

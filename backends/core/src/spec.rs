@@ -125,6 +125,20 @@ impl Spec {
         Self { masks: Masks::UNSIGNED, begin: 0, end: W::BITS }
     }
 
+    /// The ascending order of the raw memory of keys, by all of their bits: [`Spec::of_masks`] as a constant. Does not compile if the key's memory
+    /// is not its word.
+    ///
+    /// ```
+    /// # use polysort_core::{Options, Spec};
+    /// const FLOATS: Spec = Spec::ascending::<f32>();
+    /// assert_eq!(FLOATS, Spec::of_masks::<f32>(Options::ascending())?);
+    /// # Ok::<(), polysort_core::Error>(())
+    /// ```
+    pub const fn ascending<K: MaskKey>() -> Self {
+        assert_is_its_word::<K>();
+        Self { masks: K::MASKS, begin: 0, end: K::WIDTH }
+    }
+
     /// The spec of the words of host keys: of their raw memory for keys with an [in-place view](Sortable::IN_PLACE), else of the bits that
     /// [`Sortable::to_bits`] returns. Does not compile if the key's `WIDTH` exceeds its word.
     ///

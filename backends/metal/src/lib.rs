@@ -15,9 +15,11 @@
 //! wgpu translates takes its place, with a warning. Everywhere but on Apple's systems the backend is unavailable, and says so at once.
 #![forbid(unsafe_code)]
 
-use polysort_core::vector::{Distances, Nearest, Search, Shape, VectorSearch};
+#[cfg(feature = "vector")]
+mod vector;
+
 use polysort_core::{AnyOperation, Backend, Error, Limits, Spec, sorts_by_run};
-use polysort_wgpu::{Config, WgpuBackend, WgpuStore, wgpu};
+use polysort_wgpu::{Config, WgpuBackend, wgpu};
 
 /// The name by which errors call the backend.
 const NAME: &str = "metal";
@@ -74,22 +76,6 @@ impl Backend for MetalBackend {
 
     async fn run_async(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
         self.0.run_async(operation, spec).await
-    }
-}
-
-impl VectorSearch for MetalBackend {
-    type Store = WgpuStore;
-
-    fn vector_store(&self, shape: Shape) -> Result<WgpuStore, Error> {
-        self.0.vector_store(shape)
-    }
-
-    fn distances(&self, store: &WgpuStore, search: &Search<'_>) -> Result<Distances, Error> {
-        self.0.distances(store, search)
-    }
-
-    fn nearest(&self, store: &WgpuStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
-        self.0.nearest(store, search, k)
     }
 }
 

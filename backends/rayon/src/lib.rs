@@ -6,7 +6,7 @@
 //! The order of the modules is that of reading: `backend` (the public type), `sort` (which algorithm suits), `source` and `columns` (the caller's slices as records),
 //! `few` (short slices: `simd`, sorting networks, and `tickets`, stable ones), `cached` and `passes` (what fits in a cache), `msd` and
 //! `partition` (what is larger), `digit`, `scatter` and `stream` (what partitions are made of), and the special cases `presorted` and `merge`, `counting`,
-//! `segments`, `top_k`; and `vector`, the search of vectors, with `wide`. `threads` is the one place that starts work on other threads;
+//! `segments`, `top_k`; and, with the feature `vector`, `vector`, the search of vectors, with `wide`. `threads` is the one place that starts work on other threads;
 //! numbers are in `tuning`, and `machine` says what they depend on.
 #![deny(unsafe_code)]
 
@@ -38,9 +38,12 @@ mod threads;
 mod tickets;
 mod top_k;
 mod tuning;
+#[cfg(feature = "vector")]
 mod vector;
+#[cfg(feature = "vector")]
 mod wide;
 mod window;
 
 pub use backend::RayonBackend;
+#[cfg(feature = "vector")]
 pub use vector::RayonStore;

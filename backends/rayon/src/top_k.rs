@@ -189,6 +189,7 @@ impl<W: Word> Best<W> {
     }
 
     /// Looks at up to [`BLOCK`] more ranks, those from index `start` on. All earlier ones have lower indices.
+    #[cfg(feature = "vector")]
     #[inline]
     pub(crate) fn offer(&mut self, start: usize, ranks: impl Iterator<Item = W> + Clone) {
         let Some(bar) = self.bar else { return };

@@ -122,14 +122,18 @@ pub(crate) const SELECT_AHEAD: usize = 64 << 10;
 pub(crate) const SELECT_SAMPLES: usize = 1024;
 pub(crate) const SELECT_LEAST: usize = 8;
 
-/// Bytes of vectors that a task of the pool reads in a search: some 20 µs of work, so that tasks cost nothing beside it and threads
-/// end together.
-pub(crate) const VECTOR_TASK_BYTES: usize = 256 << 10;
+/// The numbers of vector search.
+#[cfg(feature = "vector")]
+pub(crate) mod vector {
+    /// Bytes of vectors that a task of the pool reads in a search: some 20 µs of work, so that tasks cost nothing beside it and threads
+    /// end together.
+    pub(crate) const TASK_BYTES: usize = 256 << 10;
 
-/// Vectors that lie anywhere are touched together, this many of them and of their bytes at most: the waits for them overlap, and
-/// they are still in the L1 when they are measured.
-pub(crate) const TOUCHED: usize = 32;
-pub(crate) const TOUCHED_BYTES: usize = 24 << 10;
+    /// Vectors that lie anywhere are touched together, this many of them and of their bytes at most: the waits for them overlap, and
+    /// they are still in the L1 when they are measured.
+    pub(crate) const TOUCHED: usize = 32;
+    pub(crate) const TOUCHED_BYTES: usize = 24 << 10;
 
-/// Bytes that come from memory together, at least.
-pub(crate) const CACHE_LINE: usize = 64;
+    /// Bytes that come from memory together, at least.
+    pub(crate) const CACHE_LINE: usize = 64;
+}

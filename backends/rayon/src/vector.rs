@@ -15,13 +15,14 @@
 use crate::backend::RayonBackend;
 use crate::threads::Threads;
 use crate::top_k::Best;
-use crate::tuning::{CACHE_LINE, TOUCHED, TOUCHED_BYTES, VECTOR_TASK_BYTES, scan_ns};
+use crate::tuning::scan_ns;
+use crate::tuning::vector::{CACHE_LINE, TASK_BYTES, TOUCHED, TOUCHED_BYTES};
 use crate::wide::{Wide, widest};
 use core::ops::{Range, RangeInclusive};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
-use polysort_core::vector::{Distances, Metric, NO_SLOT, Nearest, Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_core::{Error, Masks};
+use polysort_vector::{Distances, Metric, NO_SLOT, Nearest, Precision, Search, Shape, VectorError, VectorSearch, VectorStore};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Independent partial sums of a distance: enough to keep the vector units busy during the latency of an addition.
@@ -62,7 +63,7 @@ impl VectorStore for RayonStore {
         self.entries.len()
     }
 
-    fn write(&mut self, slot: u32, vectors: &[f32]) -> Result<(), Error> {
+    fn write(&mut self, slot: u32, vectors: &[f32]) -> Result<(), VectorError> {
         if self.shape.check_write(slot, vectors)? == 0 {
             return Ok(());
         }
@@ -75,7 +76,7 @@ impl VectorStore for RayonStore {
         Ok(())
     }
 
-    fn set_entries(&mut self, slots: &[u32]) -> Result<(), Error> {
+    fn set_entries(&mut self, slots: &[u32]) -> Result<(), VectorError> {
         self.shape.check_entries(slots)?;
         self.entries.clear();
         self.entries.extend_from_slice(slots);
@@ -86,17 +87,17 @@ impl VectorStore for RayonStore {
 impl VectorSearch for RayonBackend {
     type Store = RayonStore;
 
-    fn vector_store(&self, shape: Shape) -> Result<RayonStore, Error> {
+    fn vector_store(&self, shape: Shape) -> Result<RayonStore, VectorError> {
         shape.check()?;
         let vectors = match shape.precision {
             Precision::F32 => Vectors::F32(zeros(shape)?),
             Precision::F16 => Vectors::F16(zeros(shape)?),
-            other => return Err(Error::Unsupported { what: format!("vectors in the precision {other:?}") }),
+            other => return Err(Error::Unsupported { what: format!("vectors in the precision {other:?}") }.into()),
         };
         Ok(RayonStore { shape, vectors, entries: vec![] })
     }
 
-    fn distances(&self, store: &RayonStore, search: &Search<'_>) -> Result<Distances, Error> {
+    fn distances(&self, store: &RayonStore, search: &Search<'_>) -> Result<Distances, VectorError> {
         checked(store, search)?;
         match &store.vectors {
             Vectors::F32(vectors) => Task { store, vectors, search }.distances(self),
@@ -104,7 +105,7 @@ impl VectorSearch for RayonBackend {
         }
     }
 
-    fn nearest(&self, store: &RayonStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
+    fn nearest(&self, store: &RayonStore, search: &Search<'_>, k: usize) -> Result<Nearest, VectorError> {
         let queries = checked(store, search)?;
         match &store.vectors {
             Vectors::F32(vectors) => Task { store, vectors, search }.nearest(self, queries, k),
@@ -114,10 +115,10 @@ impl VectorSearch for RayonBackend {
 }
 
 /// Checks a search by a metric that is computed here, and returns the number of its queries.
-fn checked(store: &RayonStore, search: &Search<'_>) -> Result<usize, Error> {
+fn checked(store: &RayonStore, search: &Search<'_>) -> Result<usize, VectorError> {
     match search.metric {
         Metric::L2 | Metric::InnerProduct | Metric::Cosine => search.queries(store.shape.dimension, store.entries()),
-        other => Err(Error::Unsupported { what: format!("distances by the metric {other:?}") }),
+        other => Err(Error::Unsupported { what: format!("distances by the metric {other:?}") }.into()),
     }
 }
 
@@ -185,7 +186,7 @@ struct Task<'a, T> {
 }
 
 impl<T: Kept> Task<'_, T> {
-    fn distances(&self, backend: &RayonBackend) -> Result<Distances, Error> {
+    fn distances(&self, backend: &RayonBackend) -> Result<Distances, VectorError> {
         let candidates = self.search.candidate_indices;
         let mut found = Distances { distances: vec![0.0; candidates.len()], slots: vec![0; candidates.len()] };
         let bad = AtomicU64::new(0);
@@ -200,7 +201,7 @@ impl<T: Kept> Task<'_, T> {
                 },
             );
         });
-        self.check_bad(bad.into_inner())?;
+        VectorError::check_candidates(bad.into_inner())?;
         Ok(found)
     }
 
@@ -232,7 +233,7 @@ impl<T: Kept> Task<'_, T> {
         bad
     }
 
-    fn nearest(&self, backend: &RayonBackend, queries: usize, k: usize) -> Result<Nearest, Error> {
+    fn nearest(&self, backend: &RayonBackend, queries: usize, k: usize) -> Result<Nearest, VectorError> {
         let offsets = self.search.candidate_offsets;
         let range = |query: usize| offsets[query] as usize..offsets[query + 1] as usize;
         let most = (0..queries).map(|query| range(query).len()).max().unwrap_or(0).min(k);
@@ -262,7 +263,7 @@ impl<T: Kept> Task<'_, T> {
                 },
             );
         });
-        self.check_bad(bad.into_inner())?;
+        VectorError::check_candidates(bad.into_inner())?;
         Nearest::new(most, distances, slots)
     }
 
@@ -301,17 +302,13 @@ impl<T: Kept> Task<'_, T> {
         self.search.candidate_indices.iter().filter(|&&candidate| self.slot(candidate).is_none()).count() as u64
     }
 
-    fn check_bad(&self, count: u64) -> Result<(), Error> {
-        if count == 0 { Ok(()) } else { Err(Error::BadCandidates { count }) }
-    }
-
     /// Bytes of the vectors of so many candidates.
     fn bytes(&self, candidates: usize) -> usize {
         candidates.saturating_mul(self.store.shape.vector_bytes())
     }
 
     fn candidates_a_task(&self) -> usize {
-        (VECTOR_TASK_BYTES / self.store.shape.vector_bytes()).max(1)
+        (TASK_BYTES / self.store.shape.vector_bytes()).max(1)
     }
 }
 

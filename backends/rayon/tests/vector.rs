@@ -1,8 +1,8 @@
 //! What is particular to vector search on threads: one answer whatever their number, and searches that are more than one task.
 
 use polysort_core::Error;
-use polysort_core::vector::{Check, Distances, Metric, Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_rayon::RayonBackend;
+use polysort_vector::{Check, Distances, Metric, Precision, Search, Shape, VectorError, VectorSearch, VectorStore};
 
 fn number(index: usize) -> f32 {
     (index as u32).wrapping_mul(2_654_435_761) as f32 / u32::MAX as f32 - 0.5
@@ -62,9 +62,9 @@ fn wrong_candidates_are_counted_over_all_tasks() {
     let candidates: Vec<u32> = (0..50_000).map(|index| if index % 1000 == 999 { 2 } else { index % 2 }).collect();
     let (queries, offsets) = (vec![0.0; 2 * 64], [0, 20_000, 50_000]);
     let search = Search::new(&queries, &candidates, &offsets).check(Check::Device);
-    assert!(matches!(backend.distances(&store, &search), Err(Error::BadCandidates { count: 50 })));
+    assert!(matches!(backend.distances(&store, &search), Err(VectorError::BadCandidates { count: 50 })));
     for k in [0, 1, 30_000] {
-        assert!(matches!(backend.nearest(&store, &search, k), Err(Error::BadCandidates { count: 50 })));
+        assert!(matches!(backend.nearest(&store, &search, k), Err(VectorError::BadCandidates { count: 50 })));
     }
 }
 
@@ -72,14 +72,14 @@ fn wrong_candidates_are_counted_over_all_tasks() {
 fn a_store_that_no_memory_holds_is_refused() {
     for (precision, bytes) in [(Precision::F32, 1_u64 << 63), (Precision::F16, 1 << 62)] {
         let refused = RayonBackend::default().vector_store(Shape::new(1 << 31, 1 << 30).precision(precision)).err();
-        assert!(matches!(refused, Some(Error::OutOfMemory { asked, .. }) if asked == bytes), "{refused:?}");
+        assert!(matches!(refused, Some(VectorError::General(Error::OutOfMemory { asked, .. })) if asked == bytes), "{refused:?}");
         let shape = Shape::new(u32::MAX as usize - 1, u32::MAX as usize - 1).precision(precision);
         let refused = RayonBackend::default().vector_store(shape).err();
-        assert!(matches!(refused, Some(Error::OutOfMemory { .. })), "{refused:?}");
+        assert!(matches!(refused, Some(VectorError::General(Error::OutOfMemory { .. }))), "{refused:?}");
     }
     for dimension in [u32::MAX as usize, 1 << 32, usize::MAX / 2, usize::MAX] {
         let refused = RayonBackend::default().vector_store(Shape::new(dimension, 1)).err();
-        assert!(matches!(refused, Some(Error::TooLong { limit: 0xffff_fffe, .. })), "{refused:?}");
+        assert!(matches!(refused, Some(VectorError::General(Error::TooLong { limit: 0xffff_fffe, .. }))), "{refused:?}");
     }
 }
 

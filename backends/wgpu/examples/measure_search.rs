@@ -5,8 +5,8 @@
 //! distances alone, on the device, with 10^9 bytes of vectors a second. Results are verified against the CPU's.
 
 use polysort_core::Backend;
-use polysort_core::vector::{Check, Metric, Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_rayon::RayonBackend;
+use polysort_vector::{Check, Metric, Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_wgpu::WgpuBackend;
 use std::error::Error;
 use std::time::Instant;

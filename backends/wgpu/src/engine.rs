@@ -19,7 +19,7 @@ use crate::workspace::{Bindable, Staging, Workspace};
 use futures_channel::oneshot;
 use polysort_core::Error;
 use polysort_shaders::abi;
-use polysort_shaders::plan::{self, Algorithm, Buffer as Role, Payload, Request, Segmented, SortPlan, Top, Vectors};
+use polysort_shaders::plan::{self, Algorithm, Buffer as Role, Payload, Request, Segmented, SortPlan, Top};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -82,7 +82,8 @@ pub(crate) struct Engine {
     /// The algorithm and kernel language that have passed the self-test, for each kind of sorts.
     tested: Known<Kind, Way>,
     /// The kinds of distances whose self-test has passed. The value is true if native kernels passed it.
-    pub(crate) tested_distances: Known<Vectors, bool>,
+    #[cfg(feature = "vector")]
+    pub(crate) tested_distances: Known<plan::Vectors, bool>,
 }
 
 /// Results of self-tests.
@@ -114,6 +115,7 @@ impl Engine {
             // In a browser, no call may wait.
             patience: if cfg!(target_arch = "wasm32") { Duration::ZERO } else { memory.patience },
             tested: Known::default(),
+            #[cfg(feature = "vector")]
             tested_distances: Known::default(),
         }
     }

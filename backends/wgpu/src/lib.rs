@@ -44,6 +44,7 @@ mod sorter;
 mod sync;
 mod turns;
 mod up;
+#[cfg(feature = "vector")]
 mod vector;
 mod wait;
 mod way;
@@ -60,5 +61,6 @@ pub use polysort_shaders::plan::{self, Algorithm, Facts, PassKind, Tuned};
 pub use prepared::Prepared;
 pub use profile::{Profile, Times};
 pub use sorter::DeviceSorter;
+#[cfg(feature = "vector")]
 pub use vector::WgpuStore;
 pub use wgpu;

@@ -14,12 +14,12 @@ use crate::wait::{Waiting, blocking};
 use crate::way::Ways;
 use crate::workspace::Staging;
 use half::f16;
-use polysort_core::vector::{
-    BY_DISTANCE, Distances, Metric, Nearest, Precision, Search, Shape, VectorSearch, VectorStore, nearest_of,
-};
 use polysort_core::{Error, Segments, selected_len};
 use polysort_shaders::abi;
 use polysort_shaders::plan::{Buffer as Role, Command, SearchPlan, SearchSize, SortPlan};
+use polysort_vector::{
+    BY_DISTANCE, Distances, Metric, Nearest, Precision, Search, Shape, VectorError, VectorSearch, VectorStore, nearest_of,
+};
 use std::borrow::Cow;
 use std::sync::Arc;
 use wgpu::{Buffer, BufferUsages, CommandEncoder, ComputePass};
@@ -31,7 +31,7 @@ pub struct WgpuStore {
     memory: Memory,
 }
 
-/// The buffers of a store: its vectors and its entries.
+/// The buffers of a store: its vectors and its entries. [`WgpuStore`] checks what the caller passes.
 #[derive(Debug)]
 struct Memory {
     shape: Shape,
@@ -44,7 +44,6 @@ struct Memory {
 
 impl Memory {
     fn new(gpu: &Gpu, shape: Shape) -> Result<Self, Error> {
-        shape.check()?;
         let (bytes, limit) = (SearchPlan::stride_bytes(shape), gpu.facts.max_binding);
         let page_slots = usize::try_from(limit / bytes).unwrap_or(usize::MAX).min(shape.capacity.max(1));
         if page_slots == 0 {
@@ -65,7 +64,6 @@ impl Memory {
 
     /// Writes `vectors` to the slots from `slot` on. On an error, or if the future is dropped, it writes none of them.
     async fn write(&self, engine: &Arc<Engine>, waiting: Waiting, slot: u32, vectors: &[f32]) -> Result<(), Error> {
-        self.shape.check_write(slot, vectors)?;
         let rows = self.rows(vectors, &engine.gpu().copiers);
         let stride = SearchPlan::stride_bytes(self.shape);
         let (mut places, mut slot, mut count) = (vec![], slot as usize, vectors.len() / self.shape.dimension);
@@ -98,7 +96,6 @@ impl Memory {
 
     /// Replaces the entries. On an error, or if the future is dropped, the old entries stay.
     async fn set_entries(&mut self, engine: &Arc<Engine>, waiting: Waiting, slots: &[u32]) -> Result<(), Error> {
-        self.shape.check_entries(slots)?;
         let gpu = engine.gpu();
         fits(gpu, "entries", slots.len(), 4)?;
         let bytes: &[u8] = bytemuck::cast_slice(slots);
@@ -114,7 +111,7 @@ impl WgpuStore {
     ///
     /// # Errors
     /// The same as those of [`VectorStore::write`].
-    pub async fn write_async(&mut self, slot: u32, vectors: &[f32]) -> Result<(), Error> {
+    pub async fn write_async(&mut self, slot: u32, vectors: &[f32]) -> Result<(), VectorError> {
         self.put(Waiting::Elsewhere, slot, vectors).await
     }
 
@@ -122,16 +119,18 @@ impl WgpuStore {
     ///
     /// # Errors
     /// The same as those of [`VectorStore::set_entries`].
-    pub async fn set_entries_async(&mut self, slots: &[u32]) -> Result<(), Error> {
+    pub async fn set_entries_async(&mut self, slots: &[u32]) -> Result<(), VectorError> {
         self.name(Waiting::Elsewhere, slots).await
     }
 
-    async fn put(&mut self, waiting: Waiting, slot: u32, vectors: &[f32]) -> Result<(), Error> {
-        self.memory.write(self.backend.engine(), waiting, slot, vectors).await
+    async fn put(&mut self, waiting: Waiting, slot: u32, vectors: &[f32]) -> Result<(), VectorError> {
+        self.memory.shape.check_write(slot, vectors)?;
+        Ok(self.memory.write(self.backend.engine(), waiting, slot, vectors).await?)
     }
 
-    async fn name(&mut self, waiting: Waiting, slots: &[u32]) -> Result<(), Error> {
-        self.memory.set_entries(self.backend.engine(), waiting, slots).await
+    async fn name(&mut self, waiting: Waiting, slots: &[u32]) -> Result<(), VectorError> {
+        self.memory.shape.check_entries(slots)?;
+        Ok(self.memory.set_entries(self.backend.engine(), waiting, slots).await?)
     }
 }
 
@@ -144,11 +143,11 @@ impl VectorStore for WgpuStore {
         self.memory.entry_count
     }
 
-    fn write(&mut self, slot: u32, vectors: &[f32]) -> Result<(), Error> {
+    fn write(&mut self, slot: u32, vectors: &[f32]) -> Result<(), VectorError> {
         blocking(self.put(Waiting::Here, slot, vectors))
     }
 
-    fn set_entries(&mut self, slots: &[u32]) -> Result<(), Error> {
+    fn set_entries(&mut self, slots: &[u32]) -> Result<(), VectorError> {
         blocking(self.name(Waiting::Here, slots))
     }
 }
@@ -156,15 +155,16 @@ impl VectorStore for WgpuStore {
 impl VectorSearch for WgpuBackend {
     type Store = WgpuStore;
 
-    fn vector_store(&self, shape: Shape) -> Result<WgpuStore, Error> {
+    fn vector_store(&self, shape: Shape) -> Result<WgpuStore, VectorError> {
+        shape.check()?;
         Ok(WgpuStore { backend: self.clone(), memory: Memory::new(self.gpu(), shape)? })
     }
 
-    fn distances(&self, store: &WgpuStore, search: &Search<'_>) -> Result<Distances, Error> {
+    fn distances(&self, store: &WgpuStore, search: &Search<'_>) -> Result<Distances, VectorError> {
         blocking(self.all_distances(Waiting::Here, store, search))
     }
 
-    fn nearest(&self, store: &WgpuStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
+    fn nearest(&self, store: &WgpuStore, search: &Search<'_>, k: usize) -> Result<Nearest, VectorError> {
         blocking(self.some_nearest(Waiting::Here, store, search, k))
     }
 }
@@ -174,7 +174,7 @@ impl WgpuBackend {
     ///
     /// # Errors
     /// The same as those of [`VectorSearch::distances`].
-    pub async fn distances_async(&self, store: &WgpuStore, search: &Search<'_>) -> Result<Distances, Error> {
+    pub async fn distances_async(&self, store: &WgpuStore, search: &Search<'_>) -> Result<Distances, VectorError> {
         self.all_distances(Waiting::Elsewhere, store, search).await
     }
 
@@ -182,7 +182,7 @@ impl WgpuBackend {
     ///
     /// # Errors
     /// The same as those of [`VectorSearch::nearest`].
-    pub async fn nearest_async(&self, store: &WgpuStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
+    pub async fn nearest_async(&self, store: &WgpuStore, search: &Search<'_>, k: usize) -> Result<Nearest, VectorError> {
         self.some_nearest(Waiting::Elsewhere, store, search, k).await
     }
 
@@ -190,36 +190,43 @@ impl WgpuBackend {
     ///
     /// It searches the `k` nearest vectors; if `k` is 0, it computes all distances. The data is uploaded once, before the
     /// runs. It waits for the device. The profile is empty if there are no candidates. With
-    /// [`Check::Device`](polysort_core::vector::Check::Device), it does not report wrong candidates.
+    /// [`Check::Device`](polysort_vector::Check::Device), it does not report wrong candidates.
     ///
     /// # Errors
     /// Those of [`VectorSearch::nearest`], and [`Error::Unsupported`] in a browser or if `k` is more than
     /// [`Facts::most_selected`](polysort_shaders::plan::Facts::most_selected).
-    pub fn profile_search(&self, store: &WgpuStore, search: &Search<'_>, k: u32, trials: usize) -> Result<Profile, Error> {
+    pub fn profile_search(&self, store: &WgpuStore, search: &Search<'_>, k: u32, trials: usize) -> Result<Profile, VectorError> {
         blocking(async {
             let native = self.searching(Waiting::Here, store, search).await?;
             match SearchCall::begin(self.engine(), Waiting::Here, &store.memory, search, k, native).await? {
                 Some(mut search) => {
                     // Submits the uploads.
                     search.call.run(|_| Ok(()), &[], &mut []).await?;
-                    profile::profile(self.gpu(), &search.launches, trials, |_| {})
+                    Ok(profile::profile(self.gpu(), &search.launches, trials, |_| {})?)
                 }
                 None => Ok(Profile::default()),
             }
         })
     }
 
-    async fn all_distances(&self, waiting: Waiting, store: &WgpuStore, search: &Search<'_>) -> Result<Distances, Error> {
+    async fn all_distances(&self, waiting: Waiting, store: &WgpuStore, search: &Search<'_>) -> Result<Distances, VectorError> {
         let native = self.searching(waiting, store, search).await?;
         let count = search.candidate_indices.len();
         let mut found = Distances { distances: vec![0.0; count], slots: vec![0; count] };
         let Distances { distances, slots } = &mut found;
         let (distances, slots) = (bytemuck::cast_slice_mut(distances), bytemuck::cast_slice_mut(slots));
-        SearchCall::run(self.engine(), waiting, &store.memory, search, (0, native), distances, slots).await?;
+        let wrong = SearchCall::run(self.engine(), waiting, &store.memory, search, (0, native), distances, slots).await?;
+        VectorError::check_candidates(wrong)?;
         Ok(found)
     }
 
-    async fn some_nearest(&self, waiting: Waiting, store: &WgpuStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
+    async fn some_nearest(
+        &self,
+        waiting: Waiting,
+        store: &WgpuStore,
+        search: &Search<'_>,
+        k: usize,
+    ) -> Result<Nearest, VectorError> {
         let k = k.min(longest(search));
         if k == 0 {
             // The result is empty, but wrong candidates are an error for every `k`.
@@ -240,18 +247,18 @@ impl WgpuBackend {
         let mut found = Distances { distances: vec![0.0; count], slots: vec![0; count] };
         let Distances { distances, slots } = &mut found;
         let (near, near_slots) = (bytemuck::cast_slice_mut(distances), bytemuck::cast_slice_mut(slots));
-        SearchCall::run(self.engine(), waiting, &store.memory, search, (k as u32, native), near, near_slots).await?;
+        let wrong = SearchCall::run(self.engine(), waiting, &store.memory, search, (k as u32, native), near, near_slots).await?;
+        VectorError::check_candidates(wrong)?;
         Nearest::new(k, found.distances, found.slots)
     }
 
     /// Checks a search, and runs the self-test of its kind of distances if it has not run yet. Returns whether the search
     /// uses native kernels.
-    async fn searching(&self, waiting: Waiting, store: &WgpuStore, search: &Search<'_>) -> Result<bool, Error> {
+    async fn searching(&self, waiting: Waiting, store: &WgpuStore, search: &Search<'_>) -> Result<bool, VectorError> {
         let shape = store.memory.shape;
         if !self.is_same(&store.backend) {
-            return Err(Error::InvalidBuffer {
-                why: "the store lies on another device; make it with a clone of this backend".into(),
-            });
+            let why = "the store lies on another device; make it with a clone of this backend".into();
+            return Err(Error::InvalidBuffer { why }.into());
         }
         search.queries(shape.dimension, store.memory.entry_count)?;
         let engine = self.engine();
@@ -440,8 +447,8 @@ impl SearchCall {
         Ok(Some(Self { call, launches }))
     }
 
-    /// Runs a search. It writes the distances and slots of the `k` nearest vectors of each query, or, if `k` is 0, of all
-    /// candidates.
+    /// Runs a search, and returns the number of wrong candidates that the device has found. It writes the distances and
+    /// slots of the `k` nearest vectors of each query, or, if `k` is 0, of all candidates.
     async fn run(
         engine: &Arc<Engine>,
         waiting: Waiting,
@@ -450,9 +457,9 @@ impl SearchCall {
         (k, native): (u32, bool),
         distances: &mut [u8],
         slots: &mut [u8],
-    ) -> Result<(), Error> {
+    ) -> Result<u64, Error> {
         let Some(Self { mut call, launches }) = Self::begin(engine, waiting, memory, search, k, native).await? else {
-            return Ok(());
+            return Ok(0);
         };
         let results = if k == 0 { [Role::Distances, Role::Slots] } else { [Role::NearDistances, Role::NearSlots] };
         let sources = [results[0], results[1], Role::Faults].map(|role| call.workspace().buffer(role).clone());
@@ -463,10 +470,7 @@ impl SearchCall {
             launches.record_whole(&mut encoder.begin_compute_pass(&PASS))
         };
         call.run(record, &sources, &mut [distances, slots, &mut faults]).await?;
-        match u32::from_ne_bytes(faults) {
-            0 => Ok(()),
-            count => Err(Error::BadCandidates { count: count.into() }),
-        }
+        Ok(u32::from_ne_bytes(faults).into())
     }
 }
 
@@ -483,7 +487,14 @@ async fn check(engine: &Arc<Engine>, waiting: Waiting, shape: Shape, metric: Met
     let search = Search::new(&queries, &[2, 0, 1, 1, 2], &[0, 3, 3, 5]).metric(metric);
     let (mut distances, mut found) = ([0.0_f32; 5], [0_u32; 5]);
     let (out, slots_out) = (bytemuck::bytes_of_mut(&mut distances), bytemuck::bytes_of_mut(&mut found));
-    SearchCall::run(engine, waiting, &memory, &search, (0, native), out, slots_out).await?;
+    let wrong = SearchCall::run(engine, waiting, &memory, &search, (0, native), out, slots_out).await?;
+    let failed = |why: String| {
+        let what = format!("{metric:?} distances of {shape:?}");
+        Err(Error::SelfTest { backend: engine.gpu().name(), what, why })
+    };
+    if wrong > 0 {
+        return failed(format!("it counts {wrong} wrong candidates, but all are right"));
+    }
     let sum = |one: usize, other: usize, term: fn(f64, f64) -> f64| -> f64 {
         (0..dimension).map(|d| term(number(one, d).into(), number(other, d).into())).sum()
     };
@@ -503,14 +514,10 @@ async fn check(engine: &Arc<Engine>, waiting: Waiting, shape: Shape, metric: Met
         // Sums beyond 2^24 are not exact any more.
         let allowed = if expected.abs() < 1e7 { allowed } else { expected.abs() * 1e-3 };
         if found[i] != slot || (f64::from(distances[i]) - expected).abs() > allowed {
-            return Err(Error::SelfTest {
-                backend: engine.gpu().name(),
-                what: format!("{metric:?} distances of {shape:?}"),
-                why: format!(
-                    "the distance of slot {slot} is {}, not {expected}; the reported slot is {}",
-                    distances[i], found[i]
-                ),
-            });
+            return failed(format!(
+                "the distance of slot {slot} is {}, not {expected}; the reported slot is {}",
+                distances[i], found[i]
+            ));
         }
     }
     Ok(())

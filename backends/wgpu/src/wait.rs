@@ -71,14 +71,16 @@ fn are_there(asked: &mut [Asked]) -> bool {
 }
 
 /// Runs a call to its end in this thread. A browser does not allow that: there it is an error if the call has to wait.
-pub(crate) fn blocking<T>(call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+pub(crate) fn blocking<T, E: From<Error>>(call: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     #[cfg(target_arch = "wasm32")]
     {
         use core::task::{Context, Poll, Waker};
         let mut call = core::pin::pin!(call);
         match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(result) => result,
-            Poll::Pending => Err(Error::Unsupported { what: "a blocking call in a browser; use its `_async` variant".into() }),
+            Poll::Pending => {
+                Err(Error::Unsupported { what: "a blocking call in a browser; use its `_async` variant".into() }.into())
+            }
         }
     }
     #[cfg(not(target_arch = "wasm32"))]

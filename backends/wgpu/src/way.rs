@@ -43,6 +43,7 @@ impl Ways {
     }
 
     /// Returns the ways for work that has only one algorithm.
+    #[cfg(any(feature = "vector", test))]
     pub(crate) fn in_languages(native: bool) -> Self {
         let mut ways = Self::new(native, None);
         ways.0.retain(|way| way.algorithm.is_none());

@@ -4,8 +4,8 @@
 mod support;
 
 use libtest_mimic::{Failed, Trial};
-use polysort_core::vector::{Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_kit::vector_checks;
+use polysort_vector::{Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_wgpu::{Config, WgpuBackend};
 
 /// The largest binding in bytes, so small that most stores have several pages.

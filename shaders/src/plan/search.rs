@@ -10,7 +10,7 @@ use super::command::{Buffer, Command, Groups};
 use super::shape::{Facts, Kernel, Variant, Vectors};
 use super::tuning::{DISTANCE_RUN, DISTANCE_TEAM, GROUP};
 use super::{Request, Top};
-use polysort_core::vector::{BY_DISTANCE, Metric, Precision, Shape};
+use polysort_vector::{BY_DISTANCE, Metric, Precision, Shape};
 
 /// The launches of a search. The number of workgroups depends on the number of candidates for `distances`, of queries for
 /// the selection, and of results for `nearest`.

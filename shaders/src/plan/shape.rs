@@ -7,7 +7,7 @@ use super::tuning::{
 };
 use super::{Algorithm, MAX_KEYS, PassKind, Payload, RADIX, RADIX_BITS, Request, SortPlan, Tuned, tuning};
 use polysort_core::Error;
-use polysort_core::vector::{Metric, Precision};
+use polysort_vector::{Metric, Precision};
 
 /// The properties of a device that a plan depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

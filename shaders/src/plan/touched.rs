@@ -1,7 +1,7 @@
 //! The bytes of each buffer that a plan touches. An executor compares them with the size of a buffer before it binds it.
 
 use super::{Buffer, SearchPlan, SortPlan};
-use polysort_core::vector::Shape;
+use polysort_vector::Shape;
 
 impl SortPlan {
     /// Returns how many bytes of a binding of `buffer` the commands of this plan may read or write. The bytes count from the

@@ -35,25 +35,25 @@
 //! which every pattern occurs with every operation and key, every length with both orders, and every kind of range. At its end the program prints
 //! what it did not run, and why.
 //!
-//! A backend that searches vectors enters by [`enter_vectors`](Suite::enter_vectors) as well. Its distances are compared with double precision, and
+//! With the feature `vector`, a backend that searches vectors enters by [`enter_vectors`](Suite::enter_vectors) as well. Its distances are compared with double precision, and
 //! its nearest vectors with a stable sort of its own distances.
 #![forbid(unsafe_code)]
 
 mod case;
-mod exact;
 mod keys;
 mod manifest;
 mod ops;
 mod oracle;
 mod patterns;
 mod suite;
+#[cfg(feature = "vector")]
 mod vectors;
 
 pub use case::{Case, Plan, Sample};
-pub use exact::{Exact, StdStore};
 pub use keys::{Custom, Scored, TestKey};
 pub use ops::{Check, checks, checks_of};
 pub use oracle::{Oracle, StdBackend};
 pub use patterns::Pattern;
 pub use suite::{Suite, Taken};
-pub use vectors::{VectorCheck, vector_checks};
+#[cfg(feature = "vector")]
+pub use vectors::{Exact, StdStore, VectorCheck, vector_checks};

@@ -3,9 +3,7 @@
 use crate::case::Plan;
 use crate::manifest::{Entry, Manifest, Outcome};
 use crate::ops::checks;
-use crate::vectors::vector_checks;
 use libtest_mimic::{Arguments, Failed, Trial};
-use polysort_core::vector::VectorSearch;
 use polysort_core::{Backend, DynBackend, Error};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -16,7 +14,7 @@ pub struct Suite {
     arguments: Arguments,
     full: bool,
     trials: Vec<Trial>,
-    manifest: Arc<Mutex<Manifest>>,
+    pub(crate) manifest: Arc<Mutex<Manifest>>,
 }
 
 /// Whether an entry takes a check, or why not.
@@ -129,34 +127,6 @@ impl Suite {
         entries.len() - 1
     }
 
-    /// Enters a backend that searches vectors.
-    pub fn enter_vectors<B: VectorSearch>(&mut self, name: &str, open: impl Fn() -> Result<B, Error> + Send + Sync + 'static) {
-        self.enter_vectors_part(name, |_| true, open);
-    }
-
-    /// Enters a backend that searches vectors, for the checks that `takes` selects by their names.
-    pub fn enter_vectors_part<B: VectorSearch, T: Into<Taken>>(
-        &mut self,
-        name: &str,
-        takes: impl Fn(&str) -> T,
-        open: impl Fn() -> Result<B, Error> + Send + Sync + 'static,
-    ) {
-        let shared = Arc::new((open, OnceLock::<Result<B, Error>>::new()));
-        for check in vector_checks::<B>() {
-            if let Taken::No(why) = takes(check.name).into() {
-                locked(&self.manifest).vectors_left_out.push((name.into(), check.name, why));
-                continue;
-            }
-            let shared = shared.clone();
-            self.trials.push(Trial::test(format!("[{name}] vectors: {}", check.name), move || {
-                let (open, opened) = &*shared;
-                let backend = opened.get_or_init(open).as_ref().map_err(|error| Failed::from(error.to_string()))?;
-                (check.run)(backend)?;
-                Ok(())
-            }));
-        }
-    }
-
     /// Adds one more trial.
     pub fn add(&mut self, trial: Trial) {
         self.trials.push(trial);
@@ -179,6 +149,6 @@ impl core::fmt::Debug for Suite {
 }
 
 /// The manifest. A check that panicked has left whole entries in it.
-fn locked(manifest: &Mutex<Manifest>) -> std::sync::MutexGuard<'_, Manifest> {
+pub(crate) fn locked(manifest: &Mutex<Manifest>) -> std::sync::MutexGuard<'_, Manifest> {
     manifest.lock().unwrap_or_else(PoisonError::into_inner)
 }

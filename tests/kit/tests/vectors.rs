@@ -1,8 +1,8 @@
 //! The checks of vector search catch bugs: each one planted here makes them fail, and the same backend without the bug passes.
 
-use polysort_core::vector::{Distances, Metric, Nearest, Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_core::{Backend, Error, Limits, Spec, Word};
 use polysort_kit::{StdBackend, StdStore, VectorCheck, vector_checks};
+use polysort_vector::{Distances, Metric, Nearest, Precision, Search, Shape, VectorError, VectorSearch, VectorStore};
 use std::marker::PhantomData;
 
 /// A way to be wrong.
@@ -14,7 +14,7 @@ trait Bug: Clone + Send + Sync + 'static {
     fn distances(_store: &StdStore, _search: &Search<'_>, _found: &mut Distances) {}
 
     /// What becomes of an error.
-    fn error(error: Error) -> Error {
+    fn error(error: VectorError) -> VectorError {
         error
     }
 
@@ -50,11 +50,11 @@ impl<B: Bug> Backend for Buggy<B> {
 impl<B: Bug> VectorSearch for Buggy<B> {
     type Store = StdStore;
 
-    fn vector_store(&self, shape: Shape) -> Result<StdStore, Error> {
+    fn vector_store(&self, shape: Shape) -> Result<StdStore, VectorError> {
         StdBackend.vector_store(shape)
     }
 
-    fn distances(&self, store: &StdStore, search: &Search<'_>) -> Result<Distances, Error> {
+    fn distances(&self, store: &StdStore, search: &Search<'_>) -> Result<Distances, VectorError> {
         let mut store = store.clone();
         B::store(&mut store);
         let mut found = StdBackend.distances(&store, search).map_err(B::error)?;
@@ -62,7 +62,7 @@ impl<B: Bug> VectorSearch for Buggy<B> {
         Ok(found)
     }
 
-    fn nearest(&self, store: &StdStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
+    fn nearest(&self, store: &StdStore, search: &Search<'_>, k: usize) -> Result<Nearest, VectorError> {
         let nearest = StdBackend.nearest(store, search, k).map_err(B::error)?;
         let queries = search.candidate_offsets.len().saturating_sub(1);
         let (mut slots, mut distances) = (vec![], vec![]);
@@ -204,9 +204,9 @@ bugs! {
 
     /// Only the first wrong candidate is counted.
     Miscounted {
-        fn error(error: Error) -> Error {
+        fn error(error: VectorError) -> VectorError {
             match error {
-                Error::BadCandidates { .. } => Error::BadCandidates { count: 1 },
+                VectorError::BadCandidates { .. } => VectorError::BadCandidates { count: 1 },
                 error => error,
             }
         }

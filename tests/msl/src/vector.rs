@@ -4,9 +4,9 @@ use crate::backend::{Memory, MslBackend};
 use crate::buffer::Buffer;
 use half::f16;
 use polysort_core::Error;
-use polysort_core::vector::{Distances, Nearest, Precision, Search, Shape, VectorSearch, VectorStore, nearest_by};
 use polysort_shaders::abi;
 use polysort_shaders::plan::{Buffer as Role, SearchPlan, SortPlan};
+use polysort_vector::{Distances, Nearest, Precision, Search, Shape, VectorError, VectorSearch, VectorStore, nearest_by};
 
 /// A store whose pages fit a binding of the emulated GPU.
 #[derive(Clone, Debug)]
@@ -27,14 +27,14 @@ impl VectorStore for MslStore {
         self.entries.len()
     }
 
-    fn write(&mut self, slot: u32, vectors: &[f32]) -> Result<(), Error> {
+    fn write(&mut self, slot: u32, vectors: &[f32]) -> Result<(), VectorError> {
         self.shape.check_write(slot, vectors)?;
         let bytes = SearchPlan::stride_bytes(self.shape) as usize;
         for (slot, vector) in (slot as usize..).zip(vectors.chunks_exact(self.shape.dimension)) {
             let row: Vec<u8> = match self.shape.precision {
                 Precision::F32 => bytemuck::pod_collect_to_vec(vector),
                 Precision::F16 => vector.iter().flat_map(|&number| f16::from_f32(number).to_ne_bytes()).collect(),
-                other => return Err(Error::Unsupported { what: format!("vectors in the precision {other:?}") }),
+                other => return Err(Error::Unsupported { what: format!("vectors in the precision {other:?}") }.into()),
             };
             let start = slot % self.page_slots * bytes;
             self.pages[slot / self.page_slots].bytes_mut()[start..start + row.len()].copy_from_slice(&row);
@@ -42,7 +42,7 @@ impl VectorStore for MslStore {
         Ok(())
     }
 
-    fn set_entries(&mut self, slots: &[u32]) -> Result<(), Error> {
+    fn set_entries(&mut self, slots: &[u32]) -> Result<(), VectorError> {
         self.shape.check_entries(slots)?;
         self.entries = slots.to_vec();
         Ok(())
@@ -52,27 +52,27 @@ impl VectorStore for MslStore {
 impl VectorSearch for MslBackend {
     type Store = MslStore;
 
-    fn vector_store(&self, shape: Shape) -> Result<MslStore, Error> {
+    fn vector_store(&self, shape: Shape) -> Result<MslStore, VectorError> {
         shape.check()?;
         // The limit is below that of a GPU, since the runner compares all bytes of a buffer.
         const LIMIT: u64 = 1 << 30;
         let (bytes, slots) = (SearchPlan::stride_bytes(shape), shape.capacity.max(1));
         let page_slots = ((self.config().facts.max_binding / bytes) as usize).min(slots);
         if page_slots == 0 || bytes.saturating_mul(slots as u64) > LIMIT {
-            return Err(Error::OutOfMemory { asked: bytes.saturating_mul(slots as u64), limit: Some(LIMIT) });
+            return Err(Error::OutOfMemory { asked: bytes.saturating_mul(slots as u64), limit: Some(LIMIT) }.into());
         }
         let page = |start| Buffer::of(&vec![0_u8; page_slots.min(slots - start) * bytes as usize]);
         let pages = (0..slots).step_by(page_slots).map(page).collect();
         Ok(MslStore { shape, page_slots, pages, entries: vec![] })
     }
 
-    fn distances(&self, store: &MslStore, search: &Search<'_>) -> Result<Distances, Error> {
+    fn distances(&self, store: &MslStore, search: &Search<'_>) -> Result<Distances, VectorError> {
         search.queries(store.shape.dimension, store.entries.len())?;
         let mut memory = self.search(store, search, 0)?;
         Ok(Distances { distances: taken(&mut memory, Role::Distances), slots: taken(&mut memory, Role::Slots) })
     }
 
-    fn nearest(&self, store: &MslStore, search: &Search<'_>, k: usize) -> Result<Nearest, Error> {
+    fn nearest(&self, store: &MslStore, search: &Search<'_>, k: usize) -> Result<Nearest, VectorError> {
         search.queries(store.shape.dimension, store.entries.len())?;
         let longest = search.candidate_offsets.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize;
         let k = k.min(longest);
@@ -91,7 +91,7 @@ fn taken<T: bytemuck::Pod>(memory: &mut Memory, role: Role) -> Vec<T> {
 
 impl MslBackend {
     /// Computes all distances, and selects the `k` nearest vectors of each query, unless `k` is 0. Returns the buffers after the last launch.
-    fn search(&self, store: &MslStore, search: &Search<'_>, k: u32) -> Result<Memory, Error> {
+    fn search(&self, store: &MslStore, search: &Search<'_>, k: u32) -> Result<Memory, VectorError> {
         let (queries, candidates) = (search.candidate_offsets.len().saturating_sub(1), search.candidate_indices.len());
         if candidates == 0 {
             return Ok(Memory::new());
@@ -145,9 +145,7 @@ impl MslBackend {
             memory.insert(Role::Search, Buffer::of(&[about]));
             self.launch(&plan.nearest, plan.nearest.groups.grid(selected as u64, facts.max_groups)?, 0, &mut memory)?;
         }
-        match memory[&Role::Faults].values::<u32>()[0] {
-            0 => Ok(memory),
-            count => Err(Error::BadCandidates { count: count.into() }),
-        }
+        VectorError::check_candidates(memory[&Role::Faults].values::<u32>()[0].into())?;
+        Ok(memory)
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! OpenCL has the same address spaces as Metal. clang refuses functions that `clang/metal.h` does not declare.
 
-use polysort_core::vector::{Metric, Precision, Shape};
 use polysort_core::{Masks, Spec, Word};
 use polysort_msl::FACTS;
 use polysort_shaders::plan::{Algorithm, Kernel, Payload, Request, SearchPlan, SortPlan, Top, Variant};
 use polysort_shaders::prelude;
+use polysort_vector::{Metric, Precision, Shape};
 use std::path::Path;
 use std::process::Command;
 

@@ -1,13 +1,13 @@
 //! Mistakes that are planted in the native kernels. The runner must report each, or a sort, selection or search must give a wrong result.
 #![cfg(unix)]
 
-use polysort_core::vector::{Metric, Precision, Search, Shape, VectorSearch, VectorStore};
-use polysort_core::{Backend, Error, Options, Sort, Spec};
+use polysort_core::{Backend, Options, Sort, Spec};
 use polysort_kit::StdBackend;
 use polysort_msl::{Config, FACTS, MslBackend, Source, Text};
 use polysort_shaders::abi::NOTHING;
 use polysort_shaders::plan::tuning::SELECT_SEGMENT;
 use polysort_shaders::plan::{Algorithm, Blocked, Facts, Kernel, RADIX_BITS, Request, SortPlan, Top, Variant, WIDE_RADIX_BITS};
+use polysort_vector::{Metric, Precision, Search, Shape, VectorError, VectorSearch, VectorStore};
 use std::sync::Mutex;
 
 /// The sorts that test a kernel.
@@ -363,7 +363,7 @@ fn selects() -> Result<(), String> {
 /// Returns an error if distances or nearest vectors differ from those of the reference backend. Numbers are halves, stores have several pages,
 /// and some distances are NaN.
 fn searches() -> Result<(), String> {
-    fn found<B: VectorSearch>(backend: &B) -> Result<[Vec<u32>; 4], Error> {
+    fn found<B: VectorSearch>(backend: &B) -> Result<[Vec<u32>; 4], VectorError> {
         let shape = Shape::new(33, 40).precision(Precision::F16);
         // The numbers are small integers, whose sums are exact in any order.
         let number = |at: usize| ((at * 7 + at / 33 * 3) % 5) as f32 - 2.0;

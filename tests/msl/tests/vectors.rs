@@ -2,10 +2,10 @@
 //! their distances have the same bits. Stores have one page or many, and there are several schedules.
 #![cfg(unix)]
 
-use polysort_core::vector::{Metric, Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_kit::Exact;
 use polysort_msl::{Config, FACTS, MslBackend, MslStore, Source};
 use polysort_shaders::plan::{Facts, SearchPlan};
+use polysort_vector::{Metric, Precision, Search, Shape, VectorSearch, VectorStore};
 
 const METRICS: [Metric; 3] = [Metric::L2, Metric::InnerProduct, Metric::Cosine];
 

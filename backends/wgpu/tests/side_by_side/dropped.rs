@@ -2,10 +2,11 @@
 
 use crate::support::{ensure, failed};
 use crate::{LONG, keys, open, polled, sorts, warm};
+use core::fmt::Display;
 use core::pin::pin;
 use libtest_mimic::Failed;
-use polysort_core::vector::{Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_core::{Error, Options, SortAsync};
+use polysort_vector::{Precision, Search, Shape, VectorSearch, VectorStore};
 use polysort_wgpu::{SortBuffer, WgpuBackend};
 
 /// More polls than any of these calls needs.
@@ -29,7 +30,7 @@ fn at_every_poll(backend: &WgpuBackend, what: &str, mut once: impl FnMut(usize) 
 }
 
 /// Returns whether a call ended; an error of the call is a failure.
-fn ended<T>(result: Option<Result<T, Error>>) -> Result<bool, Failed> {
+fn ended<T>(result: Option<Result<T, impl Display>>) -> Result<bool, Failed> {
     result.map_or(Ok(false), |result| result.map(|_| true).map_err(failed))
 }
 

@@ -4,8 +4,8 @@
 //! variable. If it is not set, the tests run on the best adapter. If there is no adapter, one ignored test reports it.
 #![allow(dead_code, reason = "each program uses a part")]
 
+use core::fmt::Display;
 use libtest_mimic::{Arguments, Failed, Trial};
-use polysort_core::Error;
 use polysort_shaders::plan::Payload;
 use polysort_wgpu::{Config, WgpuBackend, wgpu};
 
@@ -78,7 +78,7 @@ pub(crate) fn is_cheap(backend: &WgpuBackend, key_bits: u32, payload: Payload) -
 }
 
 /// Returns the failure of a test for an error of the backend.
-pub(crate) fn failed(error: Error) -> Failed {
+pub(crate) fn failed(error: impl Display) -> Failed {
     format!("the backend failed: {error}").into()
 }
 

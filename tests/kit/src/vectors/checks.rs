@@ -1,9 +1,9 @@
 //! The checks of a backend that searches vectors, written once.
 
+use super::exact::{Exact, kept};
 use crate::case::mix;
-use crate::exact::{Exact, kept};
 use polysort_core::Error;
-use polysort_core::vector::{Check, Distances, Metric, Precision, Search, Shape, VectorSearch, VectorStore};
+use polysort_vector::{Check, Distances, Metric, Precision, Search, Shape, VectorError, VectorSearch, VectorStore};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -343,7 +343,7 @@ fn not_finite<B: VectorSearch>(backend: &B) -> Result<(), String> {
             let is_right =
                 |index: usize, value: f32, of: Precision| (index, value.to_bits(), of) == (17, number.to_bits(), precision);
             match store.write(3, &numbers) {
-                Err(Error::NotFinite { index, value, precision, .. }) if is_right(index, value, precision) => {}
+                Err(VectorError::NotFinite { index, value, precision, .. }) if is_right(index, value, precision) => {}
                 other => return Err(format!("{number} at 17 of a write gave {other:?}; {}", setup.told())),
             }
             if number.is_finite() {
@@ -358,7 +358,7 @@ fn not_finite<B: VectorSearch>(backend: &B) -> Result<(), String> {
             ];
             for outcome in refused {
                 match outcome {
-                    Err(Error::NotFinite { index: 14, value, precision: Precision::F32, .. })
+                    Err(VectorError::NotFinite { index: 14, value, precision: Precision::F32, .. })
                         if value.to_bits() == number.to_bits() => {}
                     other => return Err(format!("{number} at 14 of the queries gave {other:?}; {}", setup.told())),
                 }
@@ -432,7 +432,7 @@ fn zero_vectors<B: VectorSearch>(backend: &B) -> Result<(), String> {
 fn wrong_searches<B: VectorSearch>(backend: &B) -> Result<(), String> {
     let setup = Setup::random(13, Shape::new(4, 9), 9, &[3, 2, 4]);
     let store = setup.store(backend)?;
-    let refused = |what: &str, setup: &Setup, is_right: fn(&Error) -> bool| {
+    let refused = |what: &str, setup: &Setup, is_right: fn(&VectorError) -> bool| {
         for check in CHECKS {
             let setup = Setup { check, ..setup.clone() };
             let errors = [
@@ -448,19 +448,19 @@ fn wrong_searches<B: VectorSearch>(backend: &B) -> Result<(), String> {
     };
     let queries = |len: usize| Setup { queries: vec![0.0; len], ..setup.clone() };
     let offsets = |offsets: &[u32]| Setup { offsets: offsets.to_vec(), ..setup.clone() };
-    let lengths: fn(&Error) -> bool = |error| matches!(error, Error::LengthMismatch { .. });
+    let lengths: fn(&VectorError) -> bool = |error| matches!(error, VectorError::General(Error::LengthMismatch { .. }));
     refused("a part of a query", &queries(11), lengths)?;
     refused("a query too many", &queries(16), lengths)?;
     refused("queries without offsets", &offsets(&[]), lengths)?;
     refused("candidates of nobody", &offsets(&[0, 3, 5, 8]), lengths)?;
     refused("offsets that begin late", &offsets(&[1, 3, 5, 9]), |error| {
-        matches!(error, Error::OutOfRange { index: 0, value: 1, limit: 1, .. })
+        matches!(error, VectorError::OutOfRange { index: 0, value: 1, limit: 1, .. })
     })?;
     refused("offsets that descend", &offsets(&[0, 5, 3, 9]), |error| {
-        matches!(error, Error::InvalidOffsets { index: 1, begin: 5, end: 3, .. })
+        matches!(error, VectorError::General(Error::InvalidOffsets { index: 1, begin: 5, end: 3, .. }))
     })?;
     refused("offsets past the end", &offsets(&[0, 3, 10, 9]), |error| {
-        matches!(error, Error::InvalidOffsets { index: 1, begin: 3, end: 10, .. })
+        matches!(error, VectorError::General(Error::InvalidOffsets { index: 1, begin: 3, end: 10, .. }))
     })?;
     setup.judge(&backend.distances(&store, &setup.search()).map_err(failed)?)
 }
@@ -480,8 +480,8 @@ fn wrong_candidates<B: VectorSearch>(backend: &B) -> Result<(), String> {
             let errors = [backend.distances(&store, &wrong.search()).err(), backend.nearest(&store, &wrong.search(), k).err()];
             for error in errors {
                 match (check, error) {
-                    (Check::Host, Some(Error::OutOfRange { index: 3, value: 500, limit: 500, .. })) => {}
-                    (Check::Device, Some(Error::BadCandidates { count: 6 })) => {}
+                    (Check::Host, Some(VectorError::OutOfRange { index: 3, value: 500, limit: 500, .. })) => {}
+                    (Check::Device, Some(VectorError::BadCandidates { count: 6 })) => {}
                     (_, error) => return Err(format!("six wrong candidates, {check:?}, k = {k}: {error:?}")),
                 }
             }
@@ -491,7 +491,7 @@ fn wrong_candidates<B: VectorSearch>(backend: &B) -> Result<(), String> {
     // A store without slots, and a candidate all the same.
     let store = backend.vector_store(Shape::new(300, 0)).map_err(failed)?;
     let found = backend.distances(&store, &Search::new(&[1.0; 300], &[0], &[0, 1]).check(Check::Device));
-    if !matches!(found, Err(Error::BadCandidates { count: 1 })) {
+    if !matches!(found, Err(VectorError::BadCandidates { count: 1 })) {
         return Err(format!("a candidate in a store without slots: {found:?}"));
     }
     Ok(())
@@ -500,25 +500,31 @@ fn wrong_candidates<B: VectorSearch>(backend: &B) -> Result<(), String> {
 fn wrong_stores<B: VectorSearch>(backend: &B) -> Result<(), String> {
     let refused =
         |what: &str, is_refused: bool| if is_refused { Ok(()) } else { Err(format!("{what} was not refused as it should be")) };
-    refused("vectors of no numbers", matches!(backend.vector_store(Shape::new(0, 3)), Err(Error::Unsupported { .. })))?;
+    refused(
+        "vectors of no numbers",
+        matches!(backend.vector_store(Shape::new(0, 3)), Err(VectorError::General(Error::Unsupported { .. }))),
+    )?;
     if let Ok(slots) = usize::try_from(1_u64 << 32) {
         let error = backend.vector_store(Shape::new(1, slots)).err();
         let (asked, limit) = (1 << 32, (1 << 32) - 1);
-        refused("too many slots", matches!(error, Some(Error::TooLong { asked: a, limit: l, .. }) if (a, l) == (asked, limit)))?;
+        refused(
+            "too many slots",
+            matches!(error, Some(VectorError::General(Error::TooLong { asked: a, limit: l, .. })) if (a, l) == (asked, limit)),
+        )?;
     }
     for dimension in
         [(1 << 32) - 1, 1 << 32, 1 << 40, (1 << 62) + 1].map(|dimension: u64| usize::try_from(dimension)).into_iter().flatten()
     {
         for precision in PRECISIONS {
             let error = backend.vector_store(Shape::new(dimension, 1).precision(precision)).err();
-            let is_clear = matches!(error, Some(Error::TooLong { asked, .. }) if asked == dimension as u64);
+            let is_clear = matches!(error, Some(VectorError::General(Error::TooLong { asked, .. })) if asked == dimension as u64);
             refused("too many numbers of a vector", is_clear)?;
         }
     }
     for precision in PRECISIONS {
         for (dimension, capacity) in [(1 << 31, 1 << 31), (u32::MAX as usize, u32::MAX as usize - 1)] {
             let error = backend.vector_store(Shape::new(dimension, capacity).precision(precision)).err();
-            let is_clear = matches!(error, Some(Error::OutOfMemory { .. } | Error::TooLong { .. }));
+            let is_clear = matches!(error, Some(VectorError::General(Error::OutOfMemory { .. } | Error::TooLong { .. })));
             refused("more memory than there can be", is_clear)?;
         }
     }
@@ -527,13 +533,19 @@ fn wrong_stores<B: VectorSearch>(backend: &B) -> Result<(), String> {
     every(setup, |setup| {
         let mut store = setup.store(backend)?;
         let part = store.write(0, &[7.0; 4]);
-        refused("a part of a vector", matches!(part, Err(Error::LengthMismatch { .. })))?;
+        refused("a part of a vector", matches!(part, Err(VectorError::General(Error::LengthMismatch { .. }))))?;
         let past = store.write(6, &[7.0; 9]);
-        refused("a vector past the last slot", matches!(past, Err(Error::OutOfRange { index: 2, value: 8, limit: 8, .. })))?;
+        refused(
+            "a vector past the last slot",
+            matches!(past, Err(VectorError::OutOfRange { index: 2, value: 8, limit: 8, .. })),
+        )?;
         let far = store.write(u32::MAX, &[7.0; 3]);
-        refused("the last slot of all", matches!(far, Err(Error::OutOfRange { index: 0, value: 0xffff_ffff, limit: 8, .. })))?;
+        refused(
+            "the last slot of all",
+            matches!(far, Err(VectorError::OutOfRange { index: 0, value: 0xffff_ffff, limit: 8, .. })),
+        )?;
         let entries = store.set_entries(&[1, 2, 8, 9]);
-        refused("entries without slots", matches!(entries, Err(Error::OutOfRange { index: 2, value: 8, limit: 8, .. })))?;
+        refused("entries without slots", matches!(entries, Err(VectorError::OutOfRange { index: 2, value: 8, limit: 8, .. })))?;
         store.write(8, &[]).map_err(failed)?;
         // Nothing of that has changed anything.
         setup.judge(&backend.distances(&store, &setup.search()).map_err(failed)?)
@@ -570,6 +582,6 @@ fn rewriting<B: VectorSearch>(backend: &B) -> Result<(), String> {
     })
 }
 
-fn failed(error: Error) -> String {
+fn failed(error: VectorError) -> String {
     format!("the backend failed: {error}")
 }

@@ -8,74 +8,24 @@
 //!
 //! A change computes the new state beside the old one. The last step that can fail sends the new entries to the backend.
 
-use crate::IvfError;
-use crate::kmeans::{CANDIDATES, Centers, drawn};
-use core::ops::Range;
+use super::error::IvfError;
+use super::kmeans::{CANDIDATES, Centers, drawn};
+use super::lists::Lists;
+use super::options::IvfOptions;
+use crate::backend::{VectorSearch, VectorStore};
+use crate::error::VectorError;
+use crate::found::NO_SLOT;
+use crate::metric::Metric;
+use crate::precision::Precision;
+use crate::search::{Check, Search};
+use crate::shape::Shape;
 use polysort_core::Error;
-use polysort_core::vector::{Check, Metric, NO_SLOT, Precision, Search, Shape, VectorSearch, VectorStore};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use std::collections::{BTreeSet, HashMap};
 
-/// The default number of vectors per list that training reads: more vectors do not move the centers much.
-const SAMPLE: usize = 256;
-
-/// The default maximum of rounds of training.
-const ITERATIONS: usize = 20;
-
 /// The most vectors that one call writes to the store.
 const WRITTEN: usize = 1024;
-
-/// Options of an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IvfOptions {
-    dimension: usize,
-    lists: usize,
-    metric: Metric,
-    precision: Precision,
-    seed: u64,
-    iterations: usize,
-    sample: usize,
-}
-
-impl IvfOptions {
-    /// Returns options for vectors of `dimension` numbers in `lists` lists, with squared distances and single precision. A usual number of lists is
-    /// the square root of the number of vectors.
-    pub fn new(dimension: usize, lists: usize) -> Self {
-        let (metric, precision) = (Metric::L2, Precision::F32);
-        Self { dimension, lists, metric, precision, seed: 0, iterations: ITERATIONS, sample: SAMPLE }
-    }
-
-    /// Sets the metric of the distances. With [`Metric::Cosine`] training uses the directions of the vectors only.
-    #[must_use]
-    pub fn metric(self, metric: Metric) -> Self {
-        Self { metric, ..self }
-    }
-
-    /// Sets the precision of the vectors in the store of the backend. Centers are always in single precision.
-    #[must_use]
-    pub fn precision(self, precision: Precision) -> Self {
-        Self { precision, ..self }
-    }
-
-    /// Sets the seed of the random choices of training. Equal seeds give equal lists on one backend.
-    #[must_use]
-    pub fn seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
-    }
-
-    /// Sets the largest number of rounds of training; the default is 20.
-    #[must_use]
-    pub fn iterations(self, iterations: usize) -> Self {
-        Self { iterations, ..self }
-    }
-
-    /// Sets the largest number of vectors per list that training reads. The default is 256, the minimum is 1.
-    #[must_use]
-    pub fn sample(self, sample: usize) -> Self {
-        Self { sample: sample.max(1), ..self }
-    }
-}
 
 /// A vector that a search found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,43 +54,6 @@ pub struct IvfIndex<B: VectorSearch> {
     vectors: Vec<f32>,
     slots: HashMap<u64, u32>,
     free: BTreeSet<u32>,
-}
-
-/// Slots, list by list.
-#[derive(Clone, Debug)]
-struct Lists {
-    slots: Vec<u32>,
-    offsets: Vec<u32>,
-}
-
-impl Lists {
-    fn empty(lists: usize) -> Self {
-        Self { slots: vec![], offsets: vec![0; lists + 1] }
-    }
-
-    fn range(&self, list: usize) -> Range<u32> {
-        self.offsets[list]..self.offsets[list + 1]
-    }
-
-    fn len(&self, list: usize) -> usize {
-        self.range(list).len()
-    }
-
-    /// Returns the lists without the slots `removed`, and with the slots of `added` at the end of their lists. `added` has pairs of list and slot.
-    fn changed(&self, removed: &BTreeSet<u32>, mut added: Vec<(u32, u32)>) -> Self {
-        added.sort_by_key(|&(list, _)| list);
-        let mut changed = Self { slots: vec![], offsets: vec![0] };
-        let mut added = added.into_iter().peekable();
-        for list in 0..self.offsets.len() - 1 {
-            let old = &self.slots[self.range(list).start as usize..self.range(list).end as usize];
-            changed.slots.extend(old.iter().filter(|slot| !removed.contains(slot)));
-            while let Some((_, slot)) = added.next_if(|&(of, _)| of as usize == list) {
-                changed.slots.push(slot);
-            }
-            changed.offsets.push(changed.slots.len() as u32);
-        }
-        changed
-    }
 }
 
 impl<B: VectorSearch> IvfIndex<B> {
@@ -369,7 +282,7 @@ impl<B: VectorSearch> IvfIndex<B> {
     }
 
     /// Returns the lists that each query reads: `nprobe` lists, or all.
-    fn probes(&self, queries: &[f32], nprobe: usize) -> Result<Vec<u32>, Error> {
+    fn probes(&self, queries: &[f32], nprobe: usize) -> Result<Vec<u32>, VectorError> {
         if nprobe >= self.lists() {
             let all: Vec<u32> = (0..self.lists() as u32).collect();
             return Ok(all.repeat(queries.len() / self.options.dimension));
@@ -380,7 +293,7 @@ impl<B: VectorSearch> IvfIndex<B> {
     }
 
     /// Returns a larger store with the same vectors, if the current one has fewer than `slots` slots.
-    fn grown(&self, slots: usize) -> Result<Option<B::Store>, Error> {
+    fn grown(&self, slots: usize) -> Result<Option<B::Store>, VectorError> {
         let shape = self.store.shape();
         if slots <= shape.capacity {
             return Ok(None);
@@ -415,7 +328,7 @@ fn check_vectors(precision: Precision, dimension: usize, vectors: usize, numbers
         return Err(IvfError::Dimension { numbers: numbers.len(), vectors, dimension });
     }
     match precision.check("the vectors", numbers) {
-        Err(Error::NotFinite { index, value, .. }) => {
+        Err(VectorError::NotFinite { index, value, .. }) => {
             Err(IvfError::NotFinite { vector: index / dimension, number: value, precision })
         }
         checked => Ok(checked.map(|()| vectors)?),

@@ -9,8 +9,11 @@
 //!     a center without points takes the point that is farthest from its own center
 //! ```
 
-use polysort_core::Error;
-use polysort_core::vector::{Check, Metric, Search, Shape, VectorSearch, VectorStore};
+use crate::backend::{VectorSearch, VectorStore};
+use crate::error::VectorError;
+use crate::metric::Metric;
+use crate::search::{Check, Search};
+use crate::shape::Shape;
 use rand::RngExt;
 use rand::rngs::SmallRng;
 use rand::seq::index::sample;
@@ -19,13 +22,13 @@ use rand::seq::index::sample;
 const DRAWN_FROM: usize = 16;
 
 /// The most candidates of one call. It limits the memory of a search.
-pub(crate) const CANDIDATES: usize = 1 << 22;
+pub(super) const CANDIDATES: usize = 1 << 22;
 
 /// Centers in a store of a backend.
-pub(crate) struct Centers<B: VectorSearch> {
+pub(super) struct Centers<B: VectorSearch> {
     store: B::Store,
     assigned_by: Metric,
-    pub(crate) numbers: Vec<f32>,
+    pub(super) numbers: Vec<f32>,
 }
 
 /// Points with their nearest centers.
@@ -37,14 +40,14 @@ struct Assigned {
 
 impl<B: VectorSearch> Centers<B> {
     /// Trains as many centers as `shape` has slots. There must be at least as many `points`.
-    pub(crate) fn train(
+    pub(super) fn train(
         backend: &B,
         shape: Shape,
         assigned_by: Metric,
         points: &[f32],
         iterations: usize,
         rng: &mut SmallRng,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, VectorError> {
         let mut store = backend.vector_store(shape)?;
         store.set_entries(&(0..shape.capacity as u32).collect::<Vec<u32>>())?;
         let numbers = first_centers(backend, shape.dimension, points, shape.capacity, rng)?;
@@ -67,24 +70,24 @@ impl<B: VectorSearch> Centers<B> {
         Ok(centers)
     }
 
-    pub(crate) fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.store.shape().capacity
     }
 
     /// Calls `take` with the nearest center of each point and its distance, point by point.
-    pub(crate) fn assign(&self, backend: &B, points: &[f32], mut take: impl FnMut(u32, f32)) -> Result<(), Error> {
+    pub(super) fn assign(&self, backend: &B, points: &[f32], mut take: impl FnMut(u32, f32)) -> Result<(), VectorError> {
         self.nearest(backend, points, 1, self.assigned_by, |centers, distances| take(centers[0], distances[0]))
     }
 
     /// Calls `take` with the `k` nearest centers of each point and their distances, point by point.
-    pub(crate) fn nearest(
+    pub(super) fn nearest(
         &self,
         backend: &B,
         points: &[f32],
         k: usize,
         metric: Metric,
         mut take: impl FnMut(&[u32], &[f32]),
-    ) -> Result<(), Error> {
+    ) -> Result<(), VectorError> {
         let (dimension, count) = (self.store.shape().dimension, self.count());
         let batch = (CANDIDATES / count).max(1);
         let most = batch.min(points.len() / dimension);
@@ -110,7 +113,7 @@ fn first_centers<B: VectorSearch>(
     points: &[f32],
     count: usize,
     rng: &mut SmallRng,
-) -> Result<Vec<f32>, Error> {
+) -> Result<Vec<f32>, VectorError> {
     let drawn = drawn(dimension, points, count * DRAWN_FROM, rng);
     let points = drawn.len() / dimension;
     let all: Vec<u32> = (0..points as u32).collect();
@@ -146,7 +149,7 @@ fn first_centers<B: VectorSearch>(
 }
 
 /// Draws `count` of the vectors at random; returns all vectors if there are at most `count`.
-pub(crate) fn drawn(dimension: usize, vectors: &[f32], count: usize, rng: &mut SmallRng) -> Vec<f32> {
+pub(super) fn drawn(dimension: usize, vectors: &[f32], count: usize, rng: &mut SmallRng) -> Vec<f32> {
     let there = vectors.len() / dimension;
     if there <= count {
         return vectors.to_vec();

@@ -3,7 +3,7 @@
 use crate::oracle::StdBackend;
 use half::f16;
 use polysort_core::Error;
-use polysort_core::vector::{Distances, Metric, NO_SLOT, Precision, Search, Shape, VectorSearch, VectorStore};
+use polysort_vector::{Distances, Metric, NO_SLOT, Precision, Search, Shape, VectorError, VectorSearch, VectorStore};
 
 /// Half the distance from 1 to the next number: the largest share by which rounding changes a number.
 const ROUNDING: f64 = 1.0 / (1_u64 << 24) as f64;
@@ -100,7 +100,7 @@ impl VectorStore for StdStore {
         self.entries.len()
     }
 
-    fn write(&mut self, slot: u32, vectors: &[f32]) -> Result<(), Error> {
+    fn write(&mut self, slot: u32, vectors: &[f32]) -> Result<(), VectorError> {
         let start = slot as usize * self.shape.dimension;
         if self.shape.check_write(slot, vectors)? > 0 {
             self.vectors[start..][..vectors.len()].copy_from_slice(&kept(self.shape.precision, vectors));
@@ -108,7 +108,7 @@ impl VectorStore for StdStore {
         Ok(())
     }
 
-    fn set_entries(&mut self, slots: &[u32]) -> Result<(), Error> {
+    fn set_entries(&mut self, slots: &[u32]) -> Result<(), VectorError> {
         self.shape.check_entries(slots)?;
         self.entries = slots.to_vec();
         Ok(())
@@ -119,7 +119,7 @@ impl VectorStore for StdStore {
 impl VectorSearch for StdBackend {
     type Store = StdStore;
 
-    fn vector_store(&self, shape: Shape) -> Result<StdStore, Error> {
+    fn vector_store(&self, shape: Shape) -> Result<StdStore, VectorError> {
         shape.check()?;
         let numbers = shape.dimension * shape.capacity;
         let mut vectors = vec![];
@@ -129,7 +129,7 @@ impl VectorSearch for StdBackend {
         Ok(StdStore { shape, vectors, entries: vec![] })
     }
 
-    fn distances(&self, store: &StdStore, search: &Search<'_>) -> Result<Distances, Error> {
+    fn distances(&self, store: &StdStore, search: &Search<'_>) -> Result<Distances, VectorError> {
         let dimension = store.shape.dimension;
         let queries = search.queries(dimension, store.entries())?;
         let (mut found, mut count) = (Distances::default(), 0);
@@ -149,6 +149,7 @@ impl VectorSearch for StdBackend {
                 found.slots.push(slot);
             }
         }
-        if count == 0 { Ok(found) } else { Err(Error::BadCandidates { count }) }
+        VectorError::check_candidates(count)?;
+        Ok(found)
     }
 }

@@ -1,0 +1,8 @@
+//! The checks of vector search.
+
+mod checks;
+mod exact;
+mod suite;
+
+pub use checks::{VectorCheck, vector_checks};
+pub use exact::{Exact, StdStore};
