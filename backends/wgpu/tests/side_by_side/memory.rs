@@ -5,8 +5,8 @@ use crate::{LONG, finished, keys, polled, sorts, warm};
 use core::future::poll_fn;
 use core::task::Poll;
 use libtest_mimic::Failed;
-use polysort_core::vector::{Search, Shape, VectorSearch, VectorStore};
 use polysort_core::{Error, Options, Sort, SortAsync};
+use polysort_vector::{Search, Shape, VectorError, VectorSearch, VectorStore};
 use polysort_wgpu::wgpu::DeviceType;
 use polysort_wgpu::{SortBuffer, WgpuBackend};
 use std::time::{Duration, Instant};
@@ -122,8 +122,10 @@ pub(crate) fn failed_uploads() -> Result<(), Failed> {
     let mut left = Box::pin(backend.sort_async(&mut slice, Options::ascending()));
     let ended = polled(left.as_mut(), 1);
     ensure(ended.is_none(), || "the call ended at its first poll".into())?;
-    let refused = [buffer.copy_from_slice(&new), store.write(1, &[9.0; 4]), store.set_entries(&[1, 1, 1])];
-    ensure(refused.iter().all(|outcome| matches!(outcome, Err(Error::OutOfMemory { .. }))), || format!("{refused:?}"))?;
+    let refused =
+        [buffer.copy_from_slice(&new).map_err(VectorError::from), store.write(1, &[9.0; 4]), store.set_entries(&[1; 3])];
+    let is_refused = |outcome: &Result<(), VectorError>| matches!(outcome, Err(VectorError::General(Error::OutOfMemory { .. })));
+    ensure(refused.iter().all(is_refused), || format!("{refused:?}"))?;
     finished(ended, left).map_err(failed)?;
     ensure(*buffer.read().map_err(failed)? == *old, || "the buffer has other elements".into())?;
     ensure(store.entries() == 2, || format!("{} entries", store.entries()))?;
