@@ -1,6 +1,7 @@
 //! The contract of a device that sorts.
 
-use crate::{AnyOperation, Error, Limits, MaybeSend, Spec, Word, global, with_word};
+use crate::global::DEVICES;
+use crate::{AnyOperation, Error, Limits, MaybeSend, Spec, Word, with_word};
 use bytemuck::Pod;
 
 /// A device that sorts words: all cores, a GPU, or anything else that has the two required sorts.
@@ -82,7 +83,7 @@ pub trait Backend: Clone + Send + Sync + 'static {
     /// # Errors
     /// As [`open`](Backend::open).
     fn global() -> Result<Self, Error> {
-        global::shared()
+        DEVICES.get(Self::open, Self::is_lost)
     }
 
     /// Whether the device behind this handle is lost, so that [`global`](Backend::global) must open another one.

@@ -1,6 +1,6 @@
 //! The steps of each operation, written once for blocking and for async calls: checks, words of the keys, the backend, keys again.
 
-use crate::operation::{check_pairs_into, check_segments};
+use crate::checks::{check_pairs_into, check_segments};
 use crate::words::{Pairs, Words, checked_words, rebuilt, shared_words};
 use crate::{
     AnyOperation, Backend, Error, Operation, Options, Segments, Sortable, Spec, TopK, Values, ValuesMut, permutation,

@@ -1,44 +1,46 @@
 //! One opened device for each backend type.
 
+use crate::error::Error;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
-use crate::{Backend, Error};
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-/// Returns a handle to the shared device of `B`; opens it if there is none or if it is lost.
-pub(crate) fn shared<B: Backend>() -> Result<B, Error> {
-    static SLOTS: LazyLock<Slots> = LazyLock::new(Slots::default);
-    SLOTS.shared()
-}
+/// The devices that all threads of the process share.
+pub(crate) static DEVICES: LazyLock<Devices> = LazyLock::new(Devices::default);
 
-/// The devices, each in the slot of its type: `TypeId` of `B` → `Slot<B>`. This lock is not held while a device opens: a
+/// Devices, each in the slot of its type: `TypeId` of `D` → `Slot<D>`. This lock is not held while a device opens: a
 /// backend may open another one (`Fallback` does).
 #[derive(Default)]
-pub(crate) struct Slots(Mutex<HashMap<TypeId, Box<dyn Any + Send>>>);
+pub(crate) struct Devices(Mutex<HashMap<TypeId, Box<dyn Any + Send>>>);
 
 /// The device of one backend type. The lock is held while the device opens, so that it opens once.
-type Slot<B> = Arc<Mutex<Option<B>>>;
+type Slot<D> = Arc<Mutex<Option<D>>>;
 
-impl Slots {
-    pub(crate) fn shared<B: Backend>(&self) -> Result<B, Error> {
-        let slot = self.slot::<B>();
+impl Devices {
+    /// Returns a handle to the shared device of a type; opens it if there is none or if it is lost.
+    pub(crate) fn get<D: Clone + Send + 'static>(
+        &self,
+        open: impl FnOnce() -> Result<D, Error>,
+        is_lost: impl FnOnce(&D) -> bool,
+    ) -> Result<D, Error> {
+        let slot = self.slot::<D>();
         let mut device = lock(&slot);
         match &*device {
-            Some(open) if !open.is_lost() => Ok(open.clone()),
+            Some(opened) if !is_lost(opened) => Ok(opened.clone()),
             _ => {
                 *device = None;
-                let opened = B::open()?;
+                let opened = open()?;
                 *device = Some(opened.clone());
                 Ok(opened)
             }
         }
     }
 
-    fn slot<B: Backend>(&self) -> Slot<B> {
+    fn slot<D: Send + 'static>(&self) -> Slot<D> {
         let mut slots = lock(&self.0);
-        let slot = slots.entry(TypeId::of::<B>()).or_insert_with(|| Box::new(Slot::<B>::default()));
-        slot.downcast_ref::<Slot<B>>().expect("the slot of a type holds that type").clone()
+        let slot = slots.entry(TypeId::of::<D>()).or_insert_with(|| Box::new(Slot::<D>::default()));
+        slot.downcast_ref::<Slot<D>>().expect("the slot of a type holds that type").clone()
     }
 }
 

@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod backend;
+mod checks;
 mod compound;
 mod dynamic;
 mod error;
@@ -36,6 +37,7 @@ mod sort;
 mod sort_async;
 mod spec;
 mod sync;
+mod top_k;
 mod values;
 mod word;
 mod words;
@@ -56,8 +58,9 @@ pub use provided::{first_of_each, pairs_by_argsort};
 #[doc(hidden)]
 pub use retry::{Opened, Retry};
 pub use segments::Segments;
-pub use sort::{Sort, TopK};
+pub use sort::Sort;
 pub use sort_async::SortAsync;
 pub use spec::{Options, Order, Spec, Window};
+pub use top_k::TopK;
 pub use values::{Values, ValuesMut};
 pub use word::Word;

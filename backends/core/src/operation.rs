@@ -1,6 +1,6 @@
 //! The operations that a backend runs: the one list of them.
 
-use crate::{Error, Segments, Spec, Values, ValuesMut, Word, permutation};
+use crate::{Segments, Values, ValuesMut};
 
 /// An operation on keys that are words of one size. A [`Spec`], passed beside it, gives the order.
 ///
@@ -68,7 +68,7 @@ pub enum Operation<'a, W> {
     },
 }
 
-impl<W: Word> Operation<'_, W> {
+impl<W> Operation<'_, W> {
     /// Borrows the operation, so that it can be run again if this run fails.
     pub fn by_ref(&mut self) -> Operation<'_, W> {
         match self {
@@ -96,42 +96,6 @@ impl<W: Word> Operation<'_, W> {
         }
     }
 
-    /// Checks all that a backend relies on: the spec, the lengths of the slices, and the segments.
-    ///
-    /// # Errors
-    /// Those of [`Spec::check`] and [`Segments::check`]; [`Error::LengthMismatch`] for slices of wrong lengths; [`Error::TooLong`] for more keys
-    /// than `u32` indices can name.
-    pub fn check(&self, spec: Spec) -> Result<(), Error> {
-        spec.check::<W>()?;
-        let len = self.keys().len();
-        match self {
-            Self::Sort { segments, .. } => check_segments(*segments, len),
-            Self::SortPairs { values, segments, .. } => {
-                Error::check_lengths("keys", len, "values", values.len())?;
-                check_segments(*segments, len)
-            }
-            Self::SortInto { sorted, .. } => Error::check_lengths("keys", len, "sorted", sorted.len()),
-            Self::SortPairsInto { values, sorted_keys, sorted_values, .. } => {
-                check_pairs_into(len, values.len(), sorted_keys.len(), sorted_values.len())?;
-                let (size, sorted_size) = (values.size(), sorted_values.size());
-                if size == sorted_size {
-                    return Ok(());
-                }
-                Err(Error::Unsupported { what: format!("values of {size} bytes each, sorted into values of {sorted_size}") })
-            }
-            Self::Argsort { segments, indices, .. } => {
-                permutation::check_len(len)?;
-                Error::check_lengths("keys", len, "indices", indices.len())?;
-                check_segments(*segments, len)
-            }
-            Self::TopK { k, segments, indices, .. } => {
-                permutation::check_len(len)?;
-                check_segments(*segments, len)?;
-                Error::check_lengths("selected keys", selected_len(*k, *segments, len), "indices", indices.len())
-            }
-        }
-    }
-
     /// The bytes of the payload that moves with each key: 4 for an operation that returns indices.
     pub fn payload_bytes(&self) -> usize {
         match self {
@@ -149,17 +113,6 @@ impl<W: Word> Operation<'_, W> {
 /// If the segments have more begins than ends. [`Segments::check`] refuses those.
 pub fn selected_len(k: usize, segments: Option<Segments<'_>>, len: usize) -> usize {
     segments.map_or(len.min(k), |segments| segments.ranges().map(|range| range.len().min(k)).sum())
-}
-
-pub(crate) fn check_segments(segments: Option<Segments<'_>>, keys: usize) -> Result<(), Error> {
-    segments.map_or(Ok(()), |segments| segments.check(keys))
-}
-
-/// Checks that both inputs and both outputs of a sort of pairs have one length.
-pub(crate) fn check_pairs_into(keys: usize, values: usize, sorted_keys: usize, sorted_values: usize) -> Result<(), Error> {
-    Error::check_lengths("keys", keys, "values", values)?;
-    Error::check_lengths("keys", keys, "sorted_keys", sorted_keys)?;
-    Error::check_lengths("keys", keys, "sorted_values", sorted_values)
 }
 
 /// An operation on keys of any of the five words: what a backend gets. [`with_word!`](crate::with_word) gives access to the
@@ -199,23 +152,9 @@ macro_rules! with_word {
     };
 }
 
-impl<'a, W: Word> From<Operation<'a, W>> for AnyOperation<'a> {
-    fn from(operation: Operation<'a, W>) -> Self {
-        W::operation(operation)
-    }
-}
-
 impl AnyOperation<'_> {
     /// Borrows the operation, so that it can be run again if this run fails.
     pub fn by_ref(&mut self) -> AnyOperation<'_> {
         with_word!(self, operation => operation.by_ref().into())
-    }
-
-    /// Checks all that a backend relies on.
-    ///
-    /// # Errors
-    /// As [`Operation::check`].
-    pub fn check(&self, spec: Spec) -> Result<(), Error> {
-        with_word!(self, operation => operation.check(spec))
     }
 }

@@ -5,7 +5,7 @@
 //! calls that go on without it   0   1   3   7   …   511   1023           the call after these tries again
 //! ```
 
-use crate::Error;
+use crate::error::Error;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The most calls in a row that go on without the device.

@@ -1,7 +1,7 @@
 //! The operations on keys: what a user calls, on any backend.
 
 use crate::flow::{self, By, now};
-use crate::{Backend, Error, Options, Segments, Sortable, permutation};
+use crate::{Backend, Error, Options, Segments, Sortable, TopK, permutation};
 use bytemuck::Pod;
 
 /// Every operation, for every key, on every backend. Implemented for all [`Backend`]s.
@@ -284,12 +284,3 @@ pub trait Sort: Backend {
 }
 
 impl<B: Backend> Sort for B {}
-
-/// The result of [`Sort::top_k`] and [`Sort::top_k_segments`]: the selected keys and their indices, in sorted order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TopK<K> {
-    /// The selected keys.
-    pub keys: Vec<K>,
-    /// The index of each selected key in the input.
-    pub indices: Vec<u32>,
-}

@@ -67,3 +67,9 @@ macro_rules! word {
     )*};
 }
 word!(u8, U8; u16, U16; u32, U32; u64, U64; u128, U128;);
+
+impl<'a, W: Word> From<Operation<'a, W>> for AnyOperation<'a> {
+    fn from(operation: Operation<'a, W>) -> Self {
+        W::operation(operation)
+    }
+}

@@ -1,12 +1,15 @@
 //! `WgpuBackend`: the engine, as a [`Backend`].
 
 use crate::adapters::{Allowed, BACKENDS};
+use crate::call::Call;
 use crate::copy::Copiers;
 use crate::engine::{Asked, Engine, Memory};
 use crate::gpu::Gpu;
 use crate::wait::{Waiting, blocking};
+use crate::workspace::Workspace;
 use polysort_core::{AnyOperation, Backend, Error, Limits, Spec, sorts_by_run, with_word};
-use polysort_shaders::plan::{Algorithm, Blocked, Facts, Tuned};
+use polysort_shaders::abi;
+use polysort_shaders::plan::{Algorithm, Blocked, Buffer as Role, Facts, Tuned};
 use std::sync::Arc;
 use wgpu::Backends;
 
@@ -135,7 +138,12 @@ impl WgpuBackend {
     /// # Errors
     /// [`Error::DeviceLost`] if the device is lost, or another failure of the device.
     pub fn recounts(&self) -> Result<u32, Error> {
-        blocking(self.engine.recounts(Waiting::Here))
+        let find = |workspace: &Workspace| workspace.find(Role::State).cloned();
+        let Some(state) = self.engine.pool.find(find) else { return Ok(0) };
+        let mut words = [0_u32; abi::STATE_HISTOGRAM as usize];
+        let bytes = bytemuck::cast_slice_mut(&mut words);
+        blocking(Call::download(&self.engine, Waiting::Here, &state, &[], bytes))?;
+        Ok(words[abi::STATE_RECOUNTS as usize])
     }
 
     /// What wgpu knows of the device.

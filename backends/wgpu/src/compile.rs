@@ -1,6 +1,5 @@
 //! Compiles kernels for a device, and keeps them.
 
-use crate::gpu::Gpu;
 use polysort_core::Error;
 use polysort_shaders::plan::Variant;
 use polysort_shaders::{abi, prelude};
@@ -43,24 +42,30 @@ pub(crate) struct Pipelines(Mutex<HashMap<(Variant, bool), Compiled>>);
 /// A kernel, once it is compiled.
 type Compiled = Arc<Mutex<Option<Arc<Pipeline>>>>;
 
-impl Gpu {
-    /// Returns the kernel of a variant. The first call compiles it: in the device's own language if `native` is set and
-    /// such a kernel exists, else from WGSL.
-    pub(crate) fn pipeline(&self, variant: &Variant, native: bool, bindings: &[Slot]) -> Result<Arc<Pipeline>, Error> {
-        let entry =
-            self.pipelines.0.lock().unwrap_or_else(PoisonError::into_inner).entry((*variant, native)).or_default().clone();
+impl Pipelines {
+    /// Returns the kernel of a variant, in the device's own language if `native` is set. The first call compiles it with
+    /// `compile`.
+    pub(crate) fn get(
+        &self,
+        variant: &Variant,
+        native: bool,
+        compile: impl FnOnce() -> Result<Pipeline, Error>,
+    ) -> Result<Arc<Pipeline>, Error> {
+        let entry = self.0.lock().unwrap_or_else(PoisonError::into_inner).entry((*variant, native)).or_default().clone();
         let mut compiled = entry.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pipeline) = &*compiled {
             return Ok(pipeline.clone());
         }
-        let pipeline = Arc::new(self.guarded(|| compile(&self.device, variant, native, bindings))?);
+        let pipeline = Arc::new(compile()?);
         tracing::debug!(kernel = variant.kernel.name(), "compiled");
         *compiled = Some(pipeline.clone());
         Ok(pipeline)
     }
 }
 
-fn compile(device: &Device, variant: &Variant, native: bool, bindings: &[Slot]) -> Pipeline {
+/// Compiles the kernel of a variant: in the device's own language if `native` is set and such a kernel exists, else from
+/// WGSL.
+pub(crate) fn compile(device: &Device, variant: &Variant, native: bool, bindings: &[Slot]) -> Pipeline {
     let entry = |(binding, slot): (usize, &Slot)| {
         let (ty, size) = match slot {
             Slot::Number => (BufferBindingType::Uniform, BufferSize::new(4)),

@@ -1,13 +1,13 @@
 //! `Gpu`: an open device, its error handling, and the allocation of its memory.
 
 use crate::adapters::{Allowed, BACKENDS, adapters, facts, shares_memory, wanted};
-use crate::compile::Pipelines;
+use crate::compile::{Pipeline, Pipelines, Slot, compile};
 use crate::copy::Copiers;
 use crate::turns::Turns;
 use crate::way::takes_native;
 use polysort_core::{Cause, Error};
 use polysort_shaders::abi;
-use polysort_shaders::plan::Facts;
+use polysort_shaders::plan::{Facts, Variant};
 use std::sync::{Arc, Mutex, PoisonError};
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 use wgpu::{
@@ -161,6 +161,12 @@ impl Gpu {
         }
         #[cfg(not(target_arch = "wasm32"))]
         work()
+    }
+
+    /// Returns the kernel of a variant, in the device's own language if `native` is set and such a kernel exists. The first
+    /// call compiles it.
+    pub(crate) fn pipeline(&self, variant: &Variant, native: bool, bindings: &[Slot]) -> Result<Arc<Pipeline>, Error> {
+        self.pipelines.get(variant, native, || self.guarded(|| compile(&self.device, variant, native, bindings)))
     }
 
     /// Returns a new encoder.

@@ -42,7 +42,9 @@ mod select;
 mod self_test;
 mod sorter;
 mod sync;
+mod tested;
 mod turns;
+mod untested;
 mod up;
 #[cfg(feature = "vector")]
 mod vector;

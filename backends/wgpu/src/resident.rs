@@ -3,12 +3,17 @@
 use crate::backend::WgpuBackend;
 use crate::bind::invalid;
 use crate::buffer::SortBuffer;
+use crate::call::Call;
+use crate::engine::{Engine, PASS};
+use crate::launch::Count;
 use crate::readers::{Readers, unless_read};
 use crate::sorter::payload;
 use crate::wait::{Waiting, blocking};
+use crate::workspace::Staging;
 use bytemuck::Pod;
 use polysort_core::{Error, MaskKey, Options, Spec};
-use polysort_shaders::plan::{Payload, Request};
+use polysort_shaders::plan::{Buffer as Role, Payload, Request, SortPlan};
+use std::sync::Arc;
 use wgpu::Buffer;
 
 /// The buffers of a sort on the device.
@@ -38,6 +43,38 @@ impl<'a> Resident<'a> {
         let bytes = (from.len() * size_of::<T>()) as u64;
         self.copies.push((&from.buffer, &to.buffer, bytes.next_multiple_of(4)));
         self
+    }
+}
+
+impl Engine {
+    /// Sorts buffers on the device. `request.max` is the number of keys. Returns when the commands are submitted.
+    async fn sort_resident(self: &Arc<Self>, waiting: Waiting, request: Request, resident: Resident<'_>) -> Result<(), Error> {
+        let count = Count::Fixed(request.max as u32);
+        let (request, native) = self.tested(waiting, request).await?;
+        let gpu = self.gpu.clone();
+        let plan = SortPlan::new(request, &gpu.facts)?;
+        let mut call = Call::begin(self, waiting, None, &plan.scratch, Staging::default()).await?;
+        let given = |role| match role {
+            Role::Keys => Some(resident.keys),
+            Role::Values => resident.values,
+            _ => None,
+        };
+        let launches = self.allocating(waiting, || call.workspace_mut().bind(&gpu, &plan, native, given)).await?;
+        let submit = || {
+            gpu.guarded(|| {
+                let mut encoder = gpu.encoder();
+                for &(from, to, bytes) in resident.copies.iter().filter(|(.., bytes)| *bytes > 0) {
+                    encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
+                }
+                launches.record(&mut encoder.begin_compute_pass(&PASS), count)?;
+                // No thread may map a buffer between this check and the submission.
+                unless_read(&resident.readers, || gpu.queue.submit([encoder.finish()]))
+            })?
+        };
+        call.submitted();
+        gpu.watched(submit).await?;
+        call.succeeded();
+        Ok(())
     }
 }
 

@@ -1,93 +1,72 @@
-//! Calls that share the device of a backend type: it opens once, and again once after its loss.
+//! Calls that share the device of a type: it opens once, and again once after its loss.
 
-use crate::global::Slots;
-use crate::{Backend, Error, Spec, Word};
+use crate::Error;
+use crate::global::Devices;
 use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use loom::thread;
-use polysort_core::{Limits, Pod};
 use std::sync::Arc;
 
-loom::lazy_static! {
-    static ref SLOTS: Slots = Slots::default();
-    /// How often `Inner` was opened.
-    static ref OPENED: AtomicU32 = AtomicU32::new(0);
-}
-
-/// A backend that knows its number and can be lost.
+/// A device that knows its number and can be lost.
 #[derive(Clone)]
 struct Inner {
     number: u32,
     is_lost: Arc<AtomicBool>,
 }
 
-/// A backend that opens `Inner`, as a fallback does.
+/// A device that opens `Inner`, as a fallback does.
 #[derive(Clone)]
 struct Outer(Inner);
 
-/// The functions of a backend that no test here calls.
-macro_rules! does_not_sort {
-    () => {
-        fn name(&self) -> String {
-            "a model".into()
-        }
-
-        fn limits(&self) -> Limits {
-            Limits::default()
-        }
-
-        fn sort_bits<W: Word>(&self, _: &mut [W], _: Spec) -> Result<(), Error> {
-            unreachable!("a model does not sort")
-        }
-
-        fn sort_pairs_bits<W: Word, V: Pod>(&self, _: &mut [W], _: &mut [V], _: Spec) -> Result<(), Error> {
-            unreachable!("a model does not sort")
-        }
-    };
+#[derive(Default)]
+struct Shared {
+    devices: Devices,
+    /// How often `Inner` was opened.
+    opened: AtomicU32,
 }
 
-impl Backend for Inner {
-    fn open() -> Result<Self, Error> {
-        Ok(Self { number: OPENED.fetch_add(1, Ordering::SeqCst) + 1, is_lost: Arc::new(AtomicBool::new(false)) })
+impl Shared {
+    fn inner(&self) -> Result<Inner, Error> {
+        let open = || {
+            let number = self.opened.fetch_add(1, Ordering::SeqCst) + 1;
+            Ok(Inner { number, is_lost: Arc::new(AtomicBool::new(false)) })
+        };
+        self.devices.get(open, |inner: &Inner| inner.is_lost.load(Ordering::SeqCst))
     }
 
-    fn is_lost(&self) -> bool {
-        self.is_lost.load(Ordering::SeqCst)
+    fn outer(&self) -> Result<Outer, Error> {
+        self.devices.get(|| self.inner().map(Outer), |_| false)
     }
 
-    does_not_sort!();
-}
-
-impl Backend for Outer {
-    fn open() -> Result<Self, Error> {
-        SLOTS.shared().map(Self)
+    fn number(&self) -> u32 {
+        self.inner().expect("it opens").number
     }
-
-    does_not_sort!();
-}
-
-fn number() -> u32 {
-    SLOTS.shared::<Inner>().expect("it opens").number
 }
 
 #[test]
-fn a_device_opens_once_also_for_a_backend_that_opens_another() {
+fn a_device_opens_once_also_for_a_device_that_opens_another() {
     loom::model(|| {
-        let others = [thread::spawn(number), thread::spawn(|| SLOTS.shared::<Outer>().expect("it opens").0.number)];
-        let mut numbers = vec![number()];
+        let shared = Arc::new(Shared::default());
+        let (one, other) = (shared.clone(), shared.clone());
+        let others = [thread::spawn(move || one.number()), thread::spawn(move || other.outer().expect("it opens").0.number)];
+        let mut numbers = vec![shared.number()];
         numbers.extend(others.map(|other| other.join().expect("no thread panics")));
-        assert_eq!((numbers, OPENED.load(Ordering::SeqCst)), (vec![1; 3], 1));
+        assert_eq!((numbers, shared.opened.load(Ordering::SeqCst)), (vec![1; 3], 1));
     });
 }
 
 #[test]
 fn a_lost_device_is_opened_once_more() {
     loom::model(|| {
-        let first = SLOTS.shared::<Inner>().expect("it opens");
-        let other = thread::spawn(number);
+        let shared = Arc::new(Shared::default());
+        let first = shared.inner().expect("it opens");
+        let other = {
+            let shared = shared.clone();
+            thread::spawn(move || shared.number())
+        };
         first.is_lost.store(true, Ordering::SeqCst);
-        assert_eq!(number(), 2, "this thread knows of the loss");
+        assert_eq!(shared.number(), 2, "this thread knows of the loss");
         let other = other.join().expect("no thread panics");
         assert!(other == 1 || other == 2);
-        assert_eq!(OPENED.load(Ordering::SeqCst), 2);
+        assert_eq!(shared.opened.load(Ordering::SeqCst), 2);
     });
 }

@@ -10,7 +10,7 @@
 mod budget;
 #[path = "../../../backends/wgpu/src/crew.rs"]
 mod crew;
-#[allow(dead_code, reason = "the one global instance of the contract crate has the types of loom here")]
+#[allow(dead_code, reason = "the contract crate has one instance for all threads of a process")]
 #[path = "../../../backends/core/src/global.rs"]
 mod global;
 #[path = "../../../backends/wgpu/src/pool.rs"]
@@ -31,7 +31,12 @@ mod readers_model;
 mod retry_model;
 mod turns_model;
 
-pub(crate) use polysort_core::{Backend, Error, Spec, Word};
+pub(crate) use polysort_core::Error;
+
+/// The errors that the modules return.
+mod error {
+    pub(crate) use polysort_core::Error;
+}
 
 /// The locks and threads that the modules use.
 mod sync {

@@ -1,0 +1,66 @@
+//! Sorts of the host's data by kernels that need not have passed a self-test: the self-tests themselves run them.
+
+use crate::call::Call;
+use crate::data::{Data, Lists};
+use crate::engine::{Engine, PASS};
+use crate::launch::Count;
+use crate::wait::Waiting;
+use crate::workspace::{Bindable, Staging};
+use polysort_core::Error;
+use polysort_shaders::plan::{Buffer as Role, Request, Segmented};
+use std::sync::Arc;
+use wgpu::{Buffer, CommandEncoder};
+
+impl Engine {
+    /// Rounds the lengths of a request up by less than 1/4. So sorts of similar lengths use the same buffers and bind
+    /// groups.
+    pub(crate) fn shared(&self, request: Request) -> Request {
+        let rounded = |count: u64| count.next_multiple_of((count / 8).next_power_of_two());
+        let most = self.gpu.facts.limits(request.payload.words()).longest(request.unit_bytes());
+        let segments = request.segments.map(|segments| Segmented { max: rounded(segments.max.into()) as u32, ..segments });
+        Request { max: rounded(request.max).min(most).max(request.max), segments, ..request }
+    }
+
+    /// Sorts data of the host, without a self-test. `request.max` is at least the number of keys. With `lists`, it sorts
+    /// each segment by itself.
+    pub(crate) async fn sort_untested(
+        self: &Arc<Self>,
+        waiting: Waiting,
+        (request, native): Bindable,
+        mut data: Data<'_>,
+        lists: Option<Lists<'_>>,
+    ) -> Result<(), Error> {
+        let count = match (&data, request.segments) {
+            (_, Some(segments)) => segments.max.into(),
+            // `max` of such a request is the number of keys, or of segments to select from.
+            (Data::Top(..), None) => request.max,
+            (data, None) => 8 * data.keys().len() as u64 / u64::from(request.key_bits),
+        };
+        let request = self.shared(request);
+        let gpu = self.gpu.clone();
+        let results: Vec<usize> = data.results().iter().map(|(_, bytes)| bytes.len()).collect();
+        let bytes = data.keys().len() as u64;
+        let uploads = data.uploads().into_iter().chain(lists.into_iter().flat_map(Lists::uploads));
+        let uploads: Vec<(Role, &[u8])> = uploads.filter(|(_, bytes)| !bytes.is_empty()).collect();
+        // The plan of a selection from segments does not have the number of keys.
+        let roomy = || bytes.next_power_of_two().min(gpu.facts.max_binding).max(bytes);
+        let keys = if request.top.is_some_and(|top| top.segmented) { vec![(Role::Keys, roomy())] } else { vec![] };
+        let up: Vec<usize> = uploads.iter().map(|(_, bytes)| bytes.len()).collect();
+        let mut call = Call::begin(self, waiting, Some((request, native)), &keys, Staging { up: &up, down: &results }).await?;
+        let bind = || {
+            let workspace = call.workspace_mut();
+            keys.iter().try_for_each(|&(role, bytes)| workspace.grow(&gpu, role, bytes))?;
+            workspace.launches(&gpu, (request, native))
+        };
+        let launches = self.allocating(waiting, bind).await?;
+        for (role, bytes) in uploads {
+            call.upload(bytes, role).await?;
+        }
+        let mut results = data.results();
+        let sources: Vec<Buffer> = results.iter().map(|(role, _)| call.workspace().buffer(*role).clone()).collect();
+        let mut targets: Vec<&mut [u8]> = results.iter_mut().map(|(_, bytes)| &mut **bytes).collect();
+        let record =
+            |encoder: &mut CommandEncoder| launches.record(&mut encoder.begin_compute_pass(&PASS), Count::Fixed(count as u32));
+        call.run(record, &sources, &mut targets).await
+    }
+}
