@@ -17,77 +17,12 @@
 //! Bytes of main memory for a key of 32 bits without payload: 4 for the histogram, 8 for the partition, and 4 + 4 for
 //! all passes over its batch. A sort with a pass for each of four digits takes 4 + 32.
 
-use super::command::{Buffer, Builder, Groups, Number};
-use super::shape::{Kernel, Variant};
-use super::tuning::{TABLE_GROUPS, batch_keys};
-use super::{Algorithm, Class, RADIX, RADIX_BITS, Request, SegmentLists, SortPlan};
-
-/// Words of a batch in the table of buckets: its first tile, its first key, and a ticket for each pass from 1 on.
-pub const BATCH_WORDS: u32 = 20;
-
-/// Words of a tile in the table of buckets: its first key, its number of keys, the first tile of its bucket, and its
-/// bucket.
-pub const TILE_WORDS: u32 = 4;
-
-/// The most batches: as many as there are buckets.
-const MAX_BATCHES: u64 = RADIX as u64;
-
-/// The layout of [`Buffer::Buckets`], in words from its start. It begins with RADIX words for each bucket and each digit
-/// but the highest: for each value, the number of keys of the bucket with a smaller value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BucketTable {
-    /// Digits of a key, without the highest one.
-    pub lower_digits: u32,
-    /// Batches that the host records launches for. The batch of a bucket is the index of its first key divided by
-    /// [`SortPlan::batch`]. So there are at most as many batches as the keys divided by [`SortPlan::batch`], rounded up.
-    pub batches: u32,
-    /// The offset of the record of the first batch. An empty record follows the last batch.
-    pub first_batch: u32,
-    /// The offset of the record of the first tile.
-    pub first_tile: u32,
-    /// Words of the table.
-    pub words: u64,
-}
-
-impl BucketTable {
-    /// Returns the offset of the words of a digit of a bucket.
-    pub fn smaller(&self, bucket: u32, digit: u32) -> u32 {
-        (bucket * self.lower_digits + digit) * RADIX
-    }
-}
-
-impl SortPlan {
-    /// Returns the most tiles that all buckets can have. The last tile of a bucket may be partial. So `c` keys have less
-    /// than `c / T + 1` tiles of `T` keys, and all `n` keys have less than `n / T + 256`. For long segments, their largest
-    /// number takes the place of 256.
-    pub fn bucket_tiles(&self) -> u64 {
-        let buckets = self.segment_lists().map_or(RADIX, |lists| lists.capacity(SegmentLists::LONG));
-        self.request.max.div_ceil(self.tile.into()) + u64::from(buckets.max(1)) - 1
-    }
-
-    /// Returns the table of buckets, if the sort has one.
-    pub fn bucket_table(&self) -> Option<BucketTable> {
-        if let Some(lists) = self.segment_lists() {
-            return Some(self.segment_table(lists));
-        }
-        if self.algorithm != Algorithm::MsdHybrid {
-            return None;
-        }
-        let lower_digits = self.request.key_bits / RADIX_BITS - 1;
-        let batches = self.request.max.max(1).div_ceil(self.batch.into()) as u32;
-        let first_batch = RADIX * lower_digits * RADIX;
-        let first_tile = first_batch + (batches + 1) * BATCH_WORDS;
-        let words = u64::from(first_tile) + u64::from(TILE_WORDS) * self.bucket_tiles();
-        Some(BucketTable { lower_digits, batches, first_batch, first_tile, words })
-    }
-
-    /// Returns the keys of a batch: the tuned number, or more if there would be more batches than buckets.
-    pub(super) fn keys_of_batch(request: &Request, class: Class) -> u32 {
-        let wanted = request.batch.unwrap_or_else(|| batch_keys(class, request.key_words(), request.payload.words()));
-        let least = request.max.div_ceil(MAX_BATCHES).next_power_of_two();
-        wanted.max(least as u32).max(1)
-    }
-}
+use super::builder::Builder;
+use super::command::{Buffer, Groups, Number};
+use super::digit::RADIX;
+use super::kernel::Kernel;
+use super::tuning::TABLE_GROUPS;
+use super::variant::Variant;
 
 impl Builder<'_> {
     /// Adds the passes of the hybrid.

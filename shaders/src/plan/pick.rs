@@ -10,10 +10,16 @@
 //!
 //! Each digit that the selection needs takes one read of the keys. Two more reads follow.
 
-use super::command::{Buffer, Builder, Groups, Number, each};
-use super::shape::{Facts, Kernel, Shapes, Variant};
+use super::builder::Builder;
+use super::command::{Buffer, Groups, Number, each};
+use super::digit::RADIX;
+use super::facts::Facts;
+use super::kernel::Kernel;
+use super::request::{Payload, Request, Top};
+use super::shapes::Shapes;
+use super::sort_plan::SortPlan;
 use super::tuning::MAX_PICK_KEYS;
-use super::{Payload, RADIX, Request, SortPlan, Top};
+use super::variant::Variant;
 use polysort_core::Error;
 
 /// Keys of each thread of a workgroup. The thread has one bit of a word for each key.

@@ -7,9 +7,11 @@
 //! ```
 
 use super::command::{Buffer, Command, Groups};
-use super::shape::{Facts, Kernel, Variant, Vectors};
+use super::facts::Facts;
+use super::kernel::Kernel;
+use super::request::{Request, Top};
 use super::tuning::{DISTANCE_RUN, DISTANCE_TEAM, GROUP};
-use super::{Request, Top};
+use super::variant::{Variant, Vectors};
 use polysort_vector::{BY_DISTANCE, Metric, Precision, Shape};
 
 /// The launches of a search. The number of workgroups depends on the number of candidates for `distances`, of queries for

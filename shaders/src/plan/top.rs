@@ -12,37 +12,11 @@
 //! Candidates keep the order of their segments, and equal keys the order of their indices. So the last level selects the
 //! same keys as one selection from all keys.
 
-use super::command::{Buffer, Builder, COUNT_DIGITS, Groups, LAST_LEVEL, Number};
+use super::builder::Builder;
+use super::command::{Buffer, COUNT_DIGITS, Groups, LAST_LEVEL, Number};
+use super::request::Top;
 use super::tuning::SELECT_SEGMENT;
-
-/// A selection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Top {
-    /// The number of keys to select, at least 1.
-    pub k: u32,
-    /// Whether to select from each of many segments by itself. Counts are then numbers of segments. The segments may lie
-    /// anywhere in the binding of the keys.
-    pub segmented: bool,
-}
-
-impl Top {
-    /// Returns the number of candidates of each level, up to the level of a single segment. The candidates of the first
-    /// level are the `keys`.
-    pub fn levels(self, keys: u64) -> Vec<u64> {
-        let mut levels = vec![keys];
-        while let Some(&there) = levels.last().filter(|&&there| there > SELECT_SEGMENT.into()) {
-            let full = there.div_ceil(SELECT_SEGMENT.into()) - 1;
-            let last = there - full * u64::from(SELECT_SEGMENT);
-            levels.push(full * u64::from(self.k) + last.min(self.k.into()));
-        }
-        levels
-    }
-
-    /// Returns the number of indices that a selection from up to `max` keys, or segments, writes.
-    pub fn results(self, max: u64) -> u64 {
-        u64::from(self.k) * if self.segmented { max } else { 1 }
-    }
-}
+use super::variant::Variant;
 
 impl Builder<'_> {
     /// Returns the largest number of candidates that an even level selects, or, if `odd` is set, an odd one.
@@ -80,28 +54,7 @@ impl Builder<'_> {
                 bindings.push(to(level - 1));
             }
             let groups = there.div_ceil(SELECT_SEGMENT.into()).max(1) as u32;
-            self.push(super::Variant { nested: level > 0, ..variant }, bindings, numbers, Groups::Fixed(groups));
+            self.push(Variant { nested: level > 0, ..variant }, bindings, numbers, Groups::Fixed(groups));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_level_has_one_segment() {
-        let segment = u64::from(SELECT_SEGMENT);
-        let top = |k| Top { k, segmented: false };
-        assert_eq!(top(1).levels(0), [0]);
-        assert_eq!(top(100).levels(segment), [segment]);
-        assert_eq!(top(100).levels(segment + 7), [segment + 7, 107]);
-        assert_eq!(top(100).levels(3 * segment), [3 * segment, 300]);
-        for k in [1, 100, SELECT_SEGMENT / 4] {
-            let levels = top(k).levels((1 << 30) - 1);
-            assert!(levels.windows(2).all(|pair| pair[1] <= pair[0] / 4 + u64::from(k)), "{levels:?}");
-            assert!(*levels.last().unwrap() <= segment);
-        }
-        assert_eq!((top(5).results(1000), Top { k: 5, segmented: true }.results(1000)), (5, 5000));
     }
 }

@@ -1,6 +1,8 @@
 //! The bytes of each buffer that a plan touches. An executor compares them with the size of a buffer before it binds it.
 
-use super::{Buffer, SearchPlan, SortPlan};
+use super::command::Buffer;
+use super::search::SearchPlan;
+use super::sort_plan::SortPlan;
 use polysort_vector::Shape;
 
 impl SortPlan {

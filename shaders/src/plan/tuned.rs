@@ -1,8 +1,7 @@
 //! `Tuned`: shapes of passes that were measured on one device. On that device they replace the built-in ones.
 
-use super::shape::{Facts, Kernel, Variant, sweep};
+use super::digit::RADIX;
 use super::tuning::{COUNT_BITS, PassShape, spread};
-use super::{MAX_KEYS, RADIX};
 use core::fmt::{self, Display, Formatter};
 use polysort_core::Error;
 
@@ -105,17 +104,5 @@ impl Tuned {
     /// Returns the shape of a pass over up to `max` keys. Few keys are spread over more workgroups.
     pub(super) fn pass(&self, kind: PassKind, max: u64) -> Option<PassShape> {
         self.shape(kind).map(|shape| PassShape { keys: spread(shape.keys, max), ..shape })
-    }
-}
-
-impl Facts {
-    /// Returns the shape of a pass of [`Algorithm::OneSweep`](super::Algorithm::OneSweep) over many keys, if the
-    /// subgroups suit it. It is the measured one, or else the built-in one, reduced to what fits the device. `None` for
-    /// a kind that is not one of [`PassKind::ALL`].
-    pub fn pass_shape(&self, kind: PassKind) -> Option<PassShape> {
-        let PassKind { key_words, value_words } = PassKind::ALL.into_iter().find(|&known| known == kind)?;
-        let shape = Variant { value_words, look_back: true, ..Variant::of(Kernel::Onesweep, 32 * key_words) };
-        let Variant { group, keys, slices, .. } = sweep(shape, MAX_KEYS, self).ok().flatten()?;
-        Some(PassShape { group, keys, slices })
     }
 }

@@ -1,6 +1,7 @@
 //! The built-in numbers of plans, each with its reason or its measurement.
 
-use super::{Class, WIDE_RADIX_BITS};
+use super::class::Class;
+use super::digit::WIDE_RADIX_BITS;
 
 /// The shape of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

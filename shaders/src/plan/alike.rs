@@ -1,0 +1,30 @@
+//! Which sorts use the same kernels.
+
+use super::facts::Facts;
+use super::request::{Algorithm, Request};
+use super::{shapes, tuning};
+
+impl Facts {
+    /// Returns the smallest number of keys whose sort uses the same kernels as `request`. A self-test of these kernels needs
+    /// no more keys. One constant may differ: the keys per thread of the histogram. Returns 1 for selections and segments,
+    /// whose kernels are the same for all lengths.
+    pub fn least_alike(&self, request: &Request) -> u64 {
+        if request.top.is_some() || request.segments.is_some() {
+            return 1;
+        }
+        let counted = request.key_bits == 16 && Algorithm::Counting.sorts(request) && self.counts_16();
+        let shapes = tuning::steps(self.class).chain(self.single_steps(request)).take_while(|_| self.unrolls());
+        let steps = shapes.chain(counted.then_some(tuning::COUNT_16));
+        steps.filter(|&step| step <= request.max).max().unwrap_or(1)
+    }
+
+    /// Returns the numbers of keys at which the shape of the single launch changes. From the last one on, there may be no
+    /// single launch.
+    fn single_steps(&self, request: &Request) -> impl Iterator<Item = u64> {
+        let next = |&step: &u64| {
+            let shape = shapes::single(request, step, self).ok().filter(|_| request.algorithm.is_none())?;
+            Some(u64::from(shape.tile) + 1).filter(|&next| next > step)
+        };
+        core::iter::successors(Some(1), next).skip(1)
+    }
+}

@@ -1,0 +1,134 @@
+//! From a request and the facts of a device to a plan.
+
+use super::builder::Builder;
+use super::command::Buffer;
+use super::digit::{MAX_KEYS, RADIX_BITS, WIDE_RADIX_BITS, digits};
+use super::facts::Facts;
+use super::request::{Algorithm, Payload, Request};
+use super::segment_lists::SegmentLists;
+use super::segment_shapes::SegmentShapes;
+use super::shapes::Shapes;
+use super::sort_plan::SortPlan;
+use super::tuning;
+use polysort_core::{Error, Masks};
+
+impl SortPlan {
+    /// Plans `request` for a device.
+    ///
+    /// # Errors
+    /// - [`Error::InvalidRange`] or [`Error::Unsupported`] if the spec does not suit the keys.
+    /// - [`Error::TooLong`] if the keys do not fit a binding.
+    /// - [`Error::Unsupported`] if the algorithm does not support the device or the request.
+    pub fn new(request: Request, facts: &Facts) -> Result<Self, Error> {
+        check_request(&request)?;
+        let limits = facts.limits(request.payload.words());
+        limits.check("the device", request.max as usize, request.unit_bytes())?;
+        let algorithm = algorithm(&request, facts)?;
+        // A selection always has digits of eight bits.
+        let is_wide = algorithm == Algorithm::WideDigits && request.top.is_none();
+        let digit_bits = if is_wide { WIDE_RADIX_BITS } else { RADIX_BITS };
+        let shapes = Shapes::new(&request, digit_bits, facts)?;
+        // A counting sort has counters for whole keys, but sorts a single tile by digits.
+        let radix_bits = if algorithm == Algorithm::Counting { request.key_bits } else { digit_bits };
+        let up = request.key_words() * 32 - request.key_bits;
+        let masks = Masks { clear: request.spec.masks.clear << up, set: request.spec.masks.set << up };
+        let window = (request.spec.begin + up, request.spec.end + up);
+        let digits = digits(window.0, window.1, digit_bits);
+        let mut plan = Self {
+            request,
+            algorithm,
+            radix_bits,
+            digits,
+            masks,
+            window,
+            tile: shapes.segments.as_ref().map_or_else(|| shapes.pass_tile(algorithm), SegmentShapes::tile),
+            batch: shapes.bucket_sweep.map_or(0, |shape| shape.batch),
+            small_bucket: match &shapes.segments {
+                Some(shapes) => shapes.small_bucket(),
+                None => shapes.bucket_tile.map_or(0, |shape| shape.small_bucket),
+            },
+            network_keys: shapes.segments.as_ref().map_or(0, SegmentShapes::network_keys),
+            single_tile: if request.algorithm.is_some() || request.top.is_some() || request.segments.is_some() {
+                0
+            } else {
+                shapes.single.tile
+            },
+            scratch: vec![],
+            long: vec![],
+            short: vec![],
+            then: None,
+        };
+        // If a tile has few keys, its status words can take more bytes than its keys.
+        if is_wide && plan.status_bytes() > facts.max_binding {
+            let limit = (facts.max_binding >> (2 + radix_bits)) * u64::from(plan.tile);
+            return Err(Error::TooLong { what: "the device".into(), asked: request.max, limit });
+        }
+        let mut builder = Builder::new(&plan, &shapes);
+        match request.top {
+            None if request.segments.is_some() => builder.segments(),
+            None => builder.long(),
+            Some(top) if shapes.picks(top) => builder.pick(),
+            Some(top) => builder.top(top),
+        }
+        let (long, scratch) = builder.finish();
+        let too_large = |&(_, bytes): &(Buffer, u64)| bytes > facts.max_binding;
+        if let Some(segments) = request.segments.filter(|_| scratch.iter().any(too_large)) {
+            let (what, asked) = ("the device, as a number of segments".into(), segments.max.into());
+            return Err(Error::TooLong { what, asked, limit: facts.max_binding / SegmentLists::MOST_BYTES });
+        }
+        let short = if plan.single_tile > 0 { Builder::new(&plan, &shapes).short() } else { vec![] };
+        (plan.long, plan.scratch, plan.short) = (long, scratch, short);
+        if request.top.is_some_and(|top| shapes.picks(top)) {
+            plan.sort_picked(facts)?;
+        }
+        Ok(plan)
+    }
+}
+
+fn check_request(request: &Request) -> Result<(), Error> {
+    match request.key_bits {
+        8 => request.spec.check::<u8>(),
+        16 => request.spec.check::<u16>(),
+        32 => request.spec.check::<u32>(),
+        64 => request.spec.check::<u64>(),
+        128 => request.spec.check::<u128>(),
+        bits => Err(Error::Unsupported { what: format!("keys of {bits} bits; a key has 8, 16, 32, 64 or 128") }),
+    }?;
+    let segments = request.segments.map_or(0, |segments| segments.max.into());
+    if segments > MAX_KEYS {
+        return Err(Error::TooLong { what: "a sort, as a number of segments".into(), asked: segments, limit: MAX_KEYS });
+    }
+    match request.payload {
+        Payload::Words(words) if !(1..=4).contains(&words) => {
+            Err(Error::Unsupported { what: format!("values of {words} words of 32 bits; a value has 1 to 4") })
+        }
+        _ if request.top.is_some() && request.segments.is_some() => {
+            Err(Error::Unsupported { what: "a selection from segments of a buffer; sort the segments".into() })
+        }
+        payload if request.top.is_some_and(|top| top.k == 0 || payload != Payload::Indices) => {
+            Err(Error::Unsupported { what: format!("a selection {:?} with payload {payload:?}", request.top) })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn algorithm(request: &Request, facts: &Facts) -> Result<Algorithm, Error> {
+    let is_due = request.key_bits == 8 || request.max >= tuning::COUNT_16 && facts.counts_16();
+    let counts = Algorithm::Counting.sorts(request) && is_due;
+    let sweeps = facts.ballot(tuning::GROUP).is_some();
+    match request.algorithm {
+        None if counts => Ok(Algorithm::Counting),
+        None if sweeps => Ok(Algorithm::OneSweep),
+        None => Ok(Algorithm::ReduceThenScan),
+        Some(wanted) if !wanted.sorts(request) => {
+            let Request { key_bits, payload, .. } = request;
+            Err(Error::Unsupported {
+                what: format!("{wanted:?} of keys of {key_bits} bits with payload {payload:?} and this window"),
+            })
+        }
+        Some(wanted @ (Algorithm::OneSweep | Algorithm::MsdHybrid)) if !sweeps => {
+            Err(Error::Unsupported { what: format!("{wanted:?} on a device without subgroups of a suitable size") })
+        }
+        Some(wanted) => Ok(wanted),
+    }
+}

@@ -1,0 +1,252 @@
+//! What a user asks of a plan.
+
+use super::blocked::Blocked;
+use super::class::Class;
+use super::digit::RADIX;
+use super::tuning::{SELECT_SEGMENT, batch_keys};
+use polysort_core::Spec;
+
+/// An algorithm that sorts on a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// LSD radix sort with one read and one write of each key per digit. Tiles use decoupled look-back (Adinets and
+    /// Merrill, "Onesweep", 2022).
+    OneSweep,
+    /// LSD radix sort with three launches per digit. No workgroup waits for another (Merrill and Grimshaw, 2011). Long
+    /// segments are still sorted with look-back.
+    ReduceThenScan,
+    /// Counts the keys of each value, and writes the values from these counts. For keys of 8 and 16 bits without payload.
+    Counting,
+    /// OneSweep with digits of 11, 11 and 10 bits of each word: keys of 32 bits take three passes. For keys of 32 and 64
+    /// bits. Two counters of 16 bits share a word, so that the counters of all values fit workgroup memory (warp-level
+    /// multi-split, Ashkiani et al., 2016).
+    WideDigits,
+    /// One partition by the most significant digit, then a sort of the buckets by the other digits, batch by batch. A
+    /// batch fits a cache. Both steps use decoupled look-back. For keys of 32 and 64 bits.
+    MsdHybrid,
+}
+
+impl Algorithm {
+    /// Returns whether this algorithm supports a request, on a device with the needed features. A request that names an
+    /// algorithm that does not support it fails. If such an algorithm is set for a whole backend, the planner chooses
+    /// another one.
+    pub fn sorts(self, request: &Request) -> bool {
+        match self {
+            Self::OneSweep | Self::ReduceThenScan => true,
+            // Segments have kernels of their own.
+            _ if request.segments.is_some() => false,
+            Self::Counting => request.is_packed() && request.payload == Payload::None && request.spec.width() == request.key_bits,
+            Self::WideDigits | Self::MsdHybrid => matches!(request.key_bits, 32 | 64),
+        }
+    }
+
+    /// Returns whether tiles look back over the counts of earlier tiles.
+    pub fn looks_back(self) -> bool {
+        matches!(self, Self::OneSweep | Self::WideDigits | Self::MsdHybrid)
+    }
+}
+
+/// The payload of a sort: what it moves with the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Payload {
+    /// Nothing.
+    None,
+    /// Values of 1 to 4 words of 32 bits.
+    Words(u32),
+    /// The indices of the keys. They are the result: the keys stay as they are.
+    Indices,
+}
+
+impl Payload {
+    /// Returns the words of 32 bits of a value.
+    pub fn words(self) -> u32 {
+        match self {
+            Payload::None => 0,
+            Payload::Words(words) => words,
+            Payload::Indices => 1,
+        }
+    }
+}
+
+/// The offset of the first element of a caller's buffer in its binding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Words of 32 bits from the start of the binding to the first element.
+    pub first: u32,
+}
+
+/// A selection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Top {
+    /// The number of keys to select, at least 1.
+    pub k: u32,
+    /// Whether to select from each of many segments by itself. Counts are then numbers of segments. The segments may lie
+    /// anywhere in the binding of the keys.
+    pub segmented: bool,
+}
+
+impl Top {
+    /// Returns the number of candidates of each level, up to the level of a single segment. The candidates of the first
+    /// level are the `keys`.
+    pub fn levels(self, keys: u64) -> Vec<u64> {
+        let mut levels = vec![keys];
+        while let Some(&there) = levels.last().filter(|&&there| there > SELECT_SEGMENT.into()) {
+            let full = there.div_ceil(SELECT_SEGMENT.into()) - 1;
+            let last = there - full * u64::from(SELECT_SEGMENT);
+            levels.push(full * u64::from(self.k) + last.min(self.k.into()));
+        }
+        levels
+    }
+
+    /// Returns the number of indices that a selection from up to `max` keys, or segments, writes.
+    pub fn results(self, max: u64) -> u64 {
+        u64::from(self.k) * if self.segmented { max } else { 1 }
+    }
+}
+
+/// The segments of a request, whose offsets lie in buffers. In such a request, counts are numbers of segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Segmented {
+    /// The largest number of segments.
+    pub max: u32,
+    /// The offset of the begin of segment 0 in its binding.
+    pub begins: Place,
+    /// The offset of the end of segment 0 in its binding.
+    pub ends: Place,
+}
+
+/// The most batches: as many as there are buckets.
+const MAX_BATCHES: u64 = RADIX as u64;
+
+/// A request to sort or to select.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Bits of a key: 8, 16, 32, 64 or 128.
+    pub key_bits: u32,
+    /// The payload.
+    pub payload: Payload,
+    /// The order.
+    pub spec: Spec,
+    /// The selection, if this is a request to select. The payload is then [`Payload::Indices`].
+    pub top: Option<Top>,
+    /// The segments, if this is a request to sort each segment by itself.
+    pub segments: Option<Segmented>,
+    /// The largest number of keys, or of segments to select from.
+    pub max: u64,
+    /// The offset of the keys in their binding.
+    pub keys: Place,
+    /// The offset of the values, or of the indices, in their binding.
+    pub values: Place,
+    /// Whether the keys to select from and the indices of the selected keys lie in one buffer. A launch can bind one
+    /// buffer twice only if both bindings are writable.
+    pub aliased: bool,
+    /// The forced algorithm; `None` lets the planner choose. With a forced algorithm, not even a few keys are sorted in one
+    /// launch.
+    pub algorithm: Option<Algorithm>,
+    /// For tests: tiles that publish nothing, so that other workgroups have to count them.
+    pub blocked: Blocked,
+    /// For tests: the keys of a batch. `None` means a number that suits a cache.
+    pub batch: Option<u32>,
+    /// For tests: the most keys of a bucket that one workgroup sorts. `None` means as many as fit its memory.
+    pub small_bucket: Option<u32>,
+}
+
+impl Request {
+    /// Returns a request to sort up to `max` keys of `key_bits` bits, without payload.
+    pub fn keys(key_bits: u32, spec: Spec, max: u64) -> Self {
+        Self {
+            key_bits,
+            payload: Payload::None,
+            spec,
+            top: None,
+            segments: None,
+            max,
+            keys: Place::default(),
+            values: Place::default(),
+            aliased: false,
+            algorithm: None,
+            blocked: Blocked::NONE,
+            batch: None,
+            small_bucket: None,
+        }
+    }
+
+    /// Returns this request with values of `words` words of 32 bits, 1 to 4.
+    #[must_use]
+    pub fn with_values(self, words: u32) -> Self {
+        Self { payload: Payload::Words(words), ..self }
+    }
+
+    /// Returns this request as an argsort.
+    #[must_use]
+    pub fn for_indices(self) -> Self {
+        Self { payload: Payload::Indices, ..self }
+    }
+
+    /// Returns this request as the selection `top`, whose result is the indices of the selected keys.
+    #[must_use]
+    pub fn select(self, top: Top) -> Self {
+        Self { payload: Payload::Indices, top: Some(top), ..self }
+    }
+
+    /// Returns this request with these segments: the sort treats each as an array of its own.
+    #[must_use]
+    pub fn in_segments(self, segments: Segmented) -> Self {
+        Self { segments: Some(segments), ..self }
+    }
+
+    /// Returns the bytes that a key, or a segment to select from, takes in its largest binding. The binding of the values
+    /// is left out.
+    pub fn unit_bytes(&self) -> usize {
+        match self.top {
+            // The segment's begin and end take two words; the indices selected from it take `k` words.
+            Some(top) if top.segmented => 4 * top.k.max(2) as usize,
+            _ if self.is_packed() => 4,
+            _ => self.key_bits as usize / 8,
+        }
+    }
+
+    /// Returns the bytes of the values, or of the indices, of `max` keys.
+    pub fn value_bytes(&self) -> u64 {
+        4 * self.top.map_or(u64::from(self.payload.words()) * self.max, |top| top.results(self.max))
+    }
+
+    /// Returns the words of 32 bits that a key takes while it is sorted.
+    pub fn key_words(&self) -> u32 {
+        self.key_bits.div_ceil(32)
+    }
+
+    /// Returns whether a word of the caller's buffer has several keys.
+    pub fn is_packed(&self) -> bool {
+        self.key_bits < 32
+    }
+
+    /// Returns the keys of a batch: the tuned number, or more if there would be more batches than buckets.
+    pub(super) fn keys_of_batch(&self, class: Class) -> u32 {
+        let wanted = self.batch.unwrap_or_else(|| batch_keys(class, self.key_words(), self.payload.words()));
+        let least = self.max.div_ceil(MAX_BATCHES).next_power_of_two();
+        wanted.max(least as u32).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_level_has_one_segment() {
+        let segment = u64::from(SELECT_SEGMENT);
+        let top = |k| Top { k, segmented: false };
+        assert_eq!(top(1).levels(0), [0]);
+        assert_eq!(top(100).levels(segment), [segment]);
+        assert_eq!(top(100).levels(segment + 7), [segment + 7, 107]);
+        assert_eq!(top(100).levels(3 * segment), [3 * segment, 300]);
+        for k in [1, 100, SELECT_SEGMENT / 4] {
+            let levels = top(k).levels((1 << 30) - 1);
+            assert!(levels.windows(2).all(|pair| pair[1] <= pair[0] / 4 + u64::from(k)), "{levels:?}");
+            assert!(*levels.last().unwrap() <= segment);
+        }
+        assert_eq!((top(5).results(1000), Top { k: 5, segmented: true }.results(1000)), (5, 5000));
+    }
+}
