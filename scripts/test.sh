@@ -81,7 +81,7 @@ ASAN_OPTIONS=allocator_may_return_null=1 RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitize
     cargo test --quiet --target "$host" --target-dir target/asan -p polysort-rayon --features vector --lib --tests 2>&1 | tee -a "$sanitized"
 
 step "documentation"
-RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --features polysort-kit/vector --no-deps --quiet
 
 step "packages"
 cargo package --workspace --exclude polysort-benches --exclude polysort-msl --exclude polysort-web --allow-dirty --quiet --no-verify
