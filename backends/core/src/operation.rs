@@ -2,7 +2,7 @@
 
 use crate::{Segments, Values, ValuesMut};
 
-/// An operation on keys that are words of one size. A [`Spec`], passed beside it, gives the order.
+/// An operation on keys that are words of one size. A [`Spec`](crate::Spec), passed beside it, gives the order.
 ///
 /// [`Sort`](crate::Sort) makes operations from the user's keys. A backend that implements [`run`](crate::Backend::run) matches all of them, so
 /// that the compiler names every place that a new one concerns.

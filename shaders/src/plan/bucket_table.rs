@@ -12,7 +12,7 @@ pub const BATCH_WORDS: u32 = 20;
 /// bucket.
 pub const TILE_WORDS: u32 = 4;
 
-/// The layout of [`Buffer::Buckets`], in words from its start. It begins with RADIX words for each bucket and each digit
+/// The layout of [`Buffer::Buckets`](super::Buffer::Buckets), in words from its start. It begins with RADIX words for each bucket and each digit
 /// but the highest: for each value, the number of keys of the bucket with a smaller value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketTable {
@@ -61,7 +61,7 @@ impl SortPlan {
         Some(BucketTable { lower_digits, batches, first_batch, first_tile, words })
     }
 
-    /// Returns the layout of [`Buffer::Buckets`] for segments. Each long segment is a bucket with counts of all digits, and
+    /// Returns the layout of [`Buffer::Buckets`](super::Buffer::Buckets) for segments. Each long segment is a bucket with counts of all digits, and
     /// there is one batch.
     pub(super) fn segment_table(&self, lists: SegmentLists) -> BucketTable {
         let lower_digits = self.request.key_words() * 32 / RADIX_BITS;

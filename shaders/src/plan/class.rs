@@ -1,6 +1,6 @@
 //! Architectures of devices.
 
-/// The architecture of a device, which selects the numbers of [`tuning`].
+/// The architecture of a device, which selects the numbers of [`tuning`](super::tuning).
 ///
 /// Apple's GPUs have numbers of their own. All others take those that were measured on an NVIDIA H200, until somebody measures them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::sort_plan::SortPlan;
 use super::tuning::NETWORK_GROUP;
 
-/// The lists of segments, and their layout in [`Buffer::Lists`].
+/// The lists of segments, and their layout in [`Buffer::Lists`](super::Buffer::Lists).
 ///
 /// A class is a range of lengths. Teams of 1, 2, 4, … threads of the network sort the first classes. The next class is
 /// that of segments that fit a workgroup, the last one that of longer segments. An entry of a list is the index of the
