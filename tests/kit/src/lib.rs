@@ -35,8 +35,8 @@
 //! which every pattern occurs with every operation and key, every length with both orders, and every kind of range. At its end the program prints
 //! what it did not run, and why.
 //!
-//! With the feature `vector`, a backend that searches vectors enters by [`enter_vectors`](Suite::enter_vectors) as well. Its distances are compared with double precision, and
-//! its nearest vectors with a stable sort of its own distances.
+//! With the feature `vector`, a backend that searches vectors enters by [`enter_vectors`](Suite::enter_vectors) as well. Its distances are compared
+//! with double precision, and its nearest vectors with a stable sort of its own distances.
 #![forbid(unsafe_code)]
 
 mod case;
