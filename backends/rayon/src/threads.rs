@@ -20,7 +20,7 @@ impl Threads {
     /// On `t` threads the sort is taken to last `ENTER_NS + THREAD_NS * t + work / t`, with more `work` than on one thread. This is least
     /// at the square root of `work / THREAD_NS`.
     pub(crate) fn worth(nanoseconds: u64, available: impl FnOnce() -> usize) -> Self {
-        let work = nanoseconds / PARALLEL_WORK.1 * PARALLEL_WORK.0;
+        let work = (nanoseconds / PARALLEL_WORK.1).saturating_mul(PARALLEL_WORK.0);
         let pays = |threads: u64| threads > 1 && ENTER_NS + THREAD_NS * threads + work / threads < nanoseconds;
         let best = (work / THREAD_NS).isqrt();
         if !pays(best) {
@@ -157,7 +157,7 @@ mod tests {
             }
             assert_eq!(last, available);
         }
-        assert_eq!(threads(u64::MAX / 2, 3), 3);
+        assert_eq!(threads(u64::MAX, 3), 3);
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub(crate) fn few_tickets(set: Set) -> usize {
 
 /// The most keys of words of `bits` bits that one thread sorts by quicksort.
 ///
-/// Measured with AVX-512, beside a partition and networks: words of 32 bits on Intel's Sapphire Rapids 1.5 × as fast at 2^12, 1.3 × at 2^18
+/// Measured with AVX-512, beside a partition and networks: words of 32 bits on Intel's Emerald Rapids 1.5 × as fast at 2^12, 1.3 × at 2^18
 /// and 1.5 × at 2^22; on AMD's Zen 4 1.3 × at 2^12, equal at 2^14, and 0.8 × at 2^16. Words of 64 bits are faster at 2^10, and slower from
 /// 2^12 on, on both.
 pub(crate) fn quicksort_keys(set: Set, bits: u32) -> usize {
@@ -119,7 +119,7 @@ pub(crate) const STEP_NS: u64 = 25_000;
 
 /// About how long one thread takes to sort so many records, in nanoseconds: what a slow machine and a fast one take lies 1.5 × above and below.
 ///
-/// Measured at 2^16, on Sapphire Rapids and on Zen 4: `u32` 5.3 and 2.5 ns, `u64` 7.8 and 2.8; pairs of `u32` and argsorts 13.7 and 3.9 to 6.
+/// Measured at 2^16, on Emerald Rapids and on Zen 4: `u32` 5.3 and 2.5 ns, `u64` 7.8 and 2.8; pairs of `u32` and argsorts 13.7 and 3.9 to 6.
 pub(crate) fn sort_ns<R: Record>(len: usize) -> u64 {
     let moves_more = size_of::<R>() > size_of::<R::Key>();
     // Records that are more than their key are sorted stably.

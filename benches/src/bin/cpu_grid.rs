@@ -100,7 +100,11 @@ fn each_thread_count(arguments: &Arguments) -> Result<()> {
     for threads in &arguments.threads {
         let mut own = rest.clone();
         own[at + 1] = threads.to_string();
-        own.retain(|argument| !argument.starts_with("--describe"));
+        // The machine is described once.
+        if let Some(at) = own.iter().position(|argument| argument == "--describe") {
+            own.drain(at..at + 2);
+        }
+        own.retain(|argument| !argument.starts_with("--describe="));
         let status = Command::new(std::env::current_exe()?).args(own).env("OMP_NUM_THREADS", threads.to_string()).status()?;
         anyhow::ensure!(status.success(), "the run with {threads} threads ended with {status}");
     }
