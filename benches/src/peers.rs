@@ -5,15 +5,24 @@
 
 use crate::input::Input;
 use crate::key::BenchKey;
+use crate::table::WITNESS;
 use crate::task::{ArgsortTask, KeysTask, PairsTask, Payload, Task, TuplesTask};
 use core::fmt;
 use polysort_core::Sort;
 use polysort_rayon::RayonBackend;
 use rayon::prelude::*;
+use std::time::Duration;
 use voracious_radix_sort::RadixSort as _;
 
 /// From this length on, serial peers stay out of runs on several threads.
 const SERIAL_LEN: usize = 1 << 20;
+
+/// From this length on, x86-simd-sort uses OpenMP's threads if there are several.
+const OPENMP_LEN: usize = 100_000;
+
+/// Time in which OpenMP's threads fall asleep. After a parallel region they spin for 300 000 instructions of `pause`, which takes some 15 ms
+/// where a `pause` takes 140 cycles. Until then they keep all cores busy, and the system that runs next would be measured beside them.
+const OPENMP_REST: Duration = Duration::from_millis(40);
 
 /// One system, and its work on the slices of a cell.
 pub struct System<'a> {
@@ -23,6 +32,8 @@ pub struct System<'a> {
     pub backend: &'static str,
     /// What it is timed by.
     pub task: Box<dyn Task + 'a>,
+    /// Time after a run, outside of what is timed, in which its threads fall asleep.
+    pub rest: Duration,
 }
 
 impl fmt::Debug for System<'_> {
@@ -49,7 +60,7 @@ struct Entries<'a, 'f> {
 impl<'a> Entries<'a, '_> {
     fn enter(&mut self, system: &'static str, backend: &'static str, task: impl Task + 'a) {
         if self.field.only.is_empty() || self.field.only.iter().any(|name| name == system) {
-            self.systems.push(System { system, backend, task: Box::new(task) });
+            self.systems.push(System { system, backend, task: Box::new(task), rest: Duration::ZERO });
         }
     }
 
@@ -86,17 +97,41 @@ pub fn keys<'a, K: BenchKey>(input: &'a Input<K>, field: &Field) -> Vec<System<'
         }
     }
     if let Some(sort) = K::SIMD_SORT {
-        entries.enter("x86-simd-sort", "qsort", KeysTask::new(input, sort));
+        entries.enter(WITNESS, "qsort", KeysTask::new(input, sort));
+        if entries.parallel() && input.len >= OPENMP_LEN {
+            entries.systems.iter_mut().filter(|system| system.system == WITNESS).for_each(|system| system.rest = OPENMP_REST);
+        }
     }
     entries.systems
+}
+
+/// Our own sorts by `op`, as the command line names it, on each of `backends`.
+pub fn own<'a, K: BenchKey>(op: &str, input: &'a Input<K>, backends: &[RayonBackend]) -> Vec<System<'a>> {
+    let task = |backend: RayonBackend| -> Box<dyn Task + 'a> {
+        match op {
+            "sort" => Box::new(KeysTask::new(input, move |keys: &mut [K]| backend.sort(keys).expect("a sort"))),
+            "pairs32" => Box::new(PairsTask::<K, u32, _>::new(input, sorts_pairs(backend))),
+            "pairs64" => Box::new(PairsTask::<K, u64, _>::new(input, sorts_pairs(backend))),
+            _ => Box::new(ArgsortTask::new(input, move |keys: &[K]| backend.argsort(keys).expect("a sort"))),
+        }
+    };
+    let system = |backend: &RayonBackend| System {
+        system: "polysort",
+        backend: "rayon",
+        task: task(backend.clone()),
+        rest: Duration::ZERO,
+    };
+    backends.iter().map(system).collect()
+}
+
+fn sorts_pairs<K: BenchKey, V: Payload>(backend: RayonBackend) -> impl Fn(&mut [K], &mut [V]) {
+    move |keys, values| backend.sort_pairs(keys, values).expect("a sort")
 }
 
 /// The stable systems that sort keys with values: peers sort tuples.
 pub fn pairs<'a, K: BenchKey, V: Payload>(input: &'a Input<K>, field: &Field) -> Vec<System<'a>> {
     let mut entries = Entries { field, len: input.len, systems: vec![] };
-    let backend = RayonBackend::default();
-    let sort = move |keys: &mut [K], values: &mut [V]| backend.sort_pairs(keys, values).expect("a sort");
-    entries.enter("polysort", "rayon", PairsTask::new(input, sort));
+    entries.enter("polysort", "rayon", PairsTask::<K, V, _>::new(input, sorts_pairs(RayonBackend::default())));
     if entries.serial() {
         let sort = |tuples: &mut [(K, V)]| tuples.sort_by(|a, b| a.0.compare(&b.0));
         entries.enter("std", "sort_by_key", TuplesTask::new(input, true, sort));

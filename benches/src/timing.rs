@@ -33,10 +33,10 @@ pub struct Timed {
 pub fn measure(systems: Vec<System<'_>>, effort: Effort, shift: usize) -> Vec<Timed> {
     let mut runners: Vec<Runner<'_>> = systems.into_iter().filter_map(Runner::warmed_up).collect();
     let Some(best) = runners.iter().map(|runner| runner.first).min() else { return vec![] };
-    let begin = Instant::now();
+    let (begin, mut rests) = (Instant::now(), Duration::ZERO);
     let count = runners.len();
     for round in 0..effort.reps.1 {
-        let over = begin.elapsed() > effort.budget * count as u32;
+        let over = begin.elapsed().saturating_sub(rests) > effort.budget * count as u32;
         if over && round >= effort.reps.0 {
             break;
         }
@@ -45,6 +45,7 @@ pub fn measure(systems: Vec<System<'_>>, effort: Effort, shift: usize) -> Vec<Ti
             let left_behind = runner.first > best * LEFT_BEHIND && runner.first > effort.budget;
             if round == 0 || !left_behind {
                 runner.time();
+                rests += runner.system.rest;
             }
         }
     }
@@ -76,6 +77,7 @@ impl<'a> Runner<'a> {
         let begin = Instant::now();
         self.system.task.run();
         self.times.push(begin.elapsed());
+        std::thread::sleep(self.system.rest);
         self.verified &= self.system.task.verify();
     }
 

@@ -18,7 +18,7 @@ use crate::scatter::{Counters, MAX_DIGITS, count, place};
 use crate::scratch::Scratch;
 use crate::source::{Key, Source};
 use crate::threads::Threads;
-use crate::tuning::{BUCKETS_OF_FEW, PASS_BITS};
+use crate::tuning::{BUCKETS_OF_FEW, PASS_BITS, SPLIT_PASS_BITS};
 use crate::window::Window;
 
 /// Sorts `columns`, stably by `window`, with as much scratch. `even` as in [`Digit::choose`].
@@ -50,6 +50,9 @@ pub(crate) fn sort_into<C: SortFew>(
     window: Window,
     even: bool,
 ) {
+    if C::suits_quicksort(network, records.len()) {
+        return columns.quicksort_from(network, records);
+    }
     if even && suits_passes::<C>(network, records.len()) {
         let mut sorted = Scratch::of::<C::Record>(records.len());
         let sorted = sorted.records(records.len());
@@ -73,7 +76,9 @@ fn suits_passes<C: SortFew>(network: Network, len: usize) -> bool {
 /// beside the records.
 fn pass_bits<C: SortFew>(network: Network, len: usize) -> DigitBits {
     let bucket = (C::few(network) / BUCKETS_OF_FEW).max(1);
-    let bits = |buckets: usize| buckets.next_power_of_two().ilog2().clamp(1, PASS_BITS);
+    // A bucket that is a little too large for a network costs little more if it is split once.
+    let most = if C::suits_quicksort(network, 2 * C::few(network)) { SPLIT_PASS_BITS } else { PASS_BITS };
+    let bits = |buckets: usize| buckets.next_power_of_two().ilog2().clamp(1, most);
     DigitBits { few: bits(len.div_ceil(bucket)), many: bits(len / 2) }
 }
 

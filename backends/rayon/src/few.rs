@@ -1,6 +1,7 @@
 //! The sort of so few records that networks take them at once: their keys where no one can tell a stable sort from another, else tickets.
 
 use crate::columns::{Columns, Indices, Keys, Pairs};
+use crate::quicksort;
 use crate::simd::{Map, NetworkWord, Set};
 use crate::tickets;
 use crate::tuning::{FEW_ROWS, few_keys, few_tickets};
@@ -39,6 +40,28 @@ pub(crate) trait SortFew: Columns {
         sort_by_tickets(self, network.set, window);
     }
 
+    /// Whether [`quicksort`](SortFew::quicksort) and [`quicksort_from`](SortFew::quicksort_from) are the fastest sort of `len` records. They
+    /// are not stable.
+    fn suits_quicksort(_: Network, _len: usize) -> bool {
+        false
+    }
+
+    /// Sorts everything by quicksort.
+    ///
+    /// # Panics
+    /// If quicksort does not suit these records.
+    fn quicksort(&mut self, _: Network) {
+        unreachable!("quicksort is for keys alone");
+    }
+
+    /// Replaces everything by `records` in order, keys mapped back, by quicksort. What `records` hold afterwards is arbitrary.
+    ///
+    /// # Panics
+    /// If quicksort does not suit these records.
+    fn quicksort_from(&mut self, _: Network, _records: &mut [Self::Record]) {
+        unreachable!("quicksort is for keys alone");
+    }
+
     /// Replaces everything by `records` in their stable order by `window`, keys mapped back.
     fn finish(&mut self, network: Network, records: &[Self::Record], window: Window) {
         tickets::sort_into(network.set, records, self, window);
@@ -59,6 +82,18 @@ impl<W: Word> SortFew for Keys<'_, W> {
             true => sort_words(network.set, None, self.keys, self.masks),
             false => sort_by_tickets(self, network.set, window),
         }
+    }
+
+    fn suits_quicksort(network: Network, len: usize) -> bool {
+        quicksort::suits::<W>(network, len)
+    }
+
+    fn quicksort(&mut self, network: Network) {
+        quicksort::sort(network.set, self.keys, self.masks);
+    }
+
+    fn quicksort_from(&mut self, network: Network, records: &mut [W]) {
+        quicksort::sort_into(network.set, records, self.keys, self.masks);
     }
 
     fn finish(&mut self, network: Network, records: &[W], window: Window) {

@@ -8,10 +8,9 @@
 
 use crate::columns::{Keys, Pairs};
 use crate::few::{Network, SortFew};
-use crate::msd;
 use crate::presorted::settle;
-use crate::scratch::Scratch;
 use crate::simd::Set;
+use crate::sort::sort_unordered;
 use crate::threads::Threads;
 use crate::window::Window;
 use polysort_core::{Masks, Word};
@@ -70,10 +69,9 @@ fn sort<C: SortFew>(mut columns: C, window: Window, network: Network, threads: T
     if columns.len() <= C::few(network) {
         return columns.sort_few(network, window);
     }
-    let Some(columns) = settle(columns, window, network, threads) else { return };
-    let mut scratch = Scratch::of::<C::Record>(columns.len());
-    let records = scratch.records(columns.len());
-    msd::sort(network, columns, records, window, threads, true);
+    if let Some(columns) = settle(columns, window, network, threads) {
+        sort_unordered(columns, window, network, threads);
+    }
 }
 
 fn case<W: Word>(random: &mut Random, set: Set) {

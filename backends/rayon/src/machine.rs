@@ -1,24 +1,26 @@
-//! What the machine is like: its caches, asked once.
+//! What the machine is like: its caches, and whose processor it is. Asked once.
 
 use std::sync::OnceLock;
 
-/// Sizes of caches, in bytes.
+/// Sizes of caches, in bytes, and the maker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Machine {
     /// The second level of one core.
     pub(crate) l2: usize,
     /// The last level of all cores.
     pub(crate) l3: usize,
+    /// Whether Intel makes the processor.
+    pub(crate) is_intel: bool,
 }
 
 /// What is assumed where nothing can be asked, or the answer makes no sense.
-const USUAL: Machine = Machine { l2: 1 << 20, l3: 32 << 20 };
+const USUAL: Machine = Machine { l2: 1 << 20, l3: 32 << 20, is_intel: false };
 
 impl Machine {
     /// This machine.
     pub(crate) fn this() -> Self {
         static THIS: OnceLock<Machine> = OnceLock::new();
-        *THIS.get_or_init(|| Self::of(caches()))
+        *THIS.get_or_init(|| Self { is_intel: is_intel(), ..Self::of(caches()) })
     }
 
     /// The machine with caches of these levels and sizes, as far as they are plausible.
@@ -59,6 +61,16 @@ fn caches() -> Vec<(u8, usize)> {
     (0..8).filter_map(cache).collect()
 }
 
+#[cfg(target_arch = "x86_64")]
+fn is_intel() -> bool {
+    raw_cpuid::CpuId::new().get_vendor_info().is_some_and(|vendor| vendor.as_str() == "GenuineIntel")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn is_intel() -> bool {
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,7 +78,7 @@ mod tests {
     #[test]
     fn sizes_that_make_no_sense_are_not_believed() {
         assert_eq!(Machine::of([]), USUAL);
-        assert_eq!(Machine::of([(1, 32 << 10), (2, 2 << 20), (3, 300 << 20)]), Machine { l2: 2 << 20, l3: 300 << 20 });
+        assert_eq!(Machine::of([(1, 32 << 10), (2, 2 << 20), (3, 300 << 20)]), Machine { l2: 2 << 20, l3: 300 << 20, ..USUAL });
         assert_eq!(Machine::of([(2, 0), (3, 4 << 10)]), USUAL);
     }
 

@@ -17,7 +17,7 @@ use crate::few::{Network, SortFew};
 use crate::partition::partition;
 use crate::scratch::Scratch;
 use crate::threads::Threads;
-use crate::tuning::{TASK, THREAD_NS, sort_ns, tuning};
+use crate::tuning::{STEP_NS, TASK, sort_ns, tuning};
 use crate::window::Window;
 use core::cmp::Reverse;
 
@@ -73,12 +73,12 @@ impl<C: SortFew> Task<'_, C> {
     /// Whether one thread would be busy with this bucket of `len` records when all others are done.
     fn is_large(&self, len: usize, threads: Threads) -> bool {
         let own = self.records.len();
-        !threads.is_one() && own > len / threads.count() / 2 && sort_ns::<C::Record>(own) > 2 * THREAD_NS
+        !threads.is_one() && own > len / threads.count() / 2 && sort_ns::<C::Record>(own) > 2 * STEP_NS
     }
 
     /// Sorts the bucket on all of these threads, from the caller's slices.
     fn run_on(mut self, threads: Threads) {
-        let threads = threads.at_most(sort_ns::<C::Record>(self.records.len()));
+        let threads = threads.worth_sorting(sort_ns::<C::Record>(self.records.len()));
         self.window = self.window.narrowed(varying(&*self.records, threads));
         let pieces = self.columns.pieces(TASK).zip(self.records.chunks(TASK)).collect();
         threads.for_each(pieces, || (), |(), (mut columns, records)| columns.write(records));

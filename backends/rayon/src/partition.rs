@@ -14,7 +14,7 @@ use crate::digit::{Bits, Clamped, Classify, Digit, DigitBits};
 use crate::scatter::{Counters, MAX_DIGITS, Places, block, count, scatter_chunk, stream_chunk};
 use crate::source::{Key, Source};
 use crate::threads::Threads;
-use crate::tuning::{BUCKETS_A_THREAD, COUNTED_BITS, MAX_BUCKETS, SHARE_BYTES, STREAM_BLOCKS, tuning};
+use crate::tuning::{BUCKETS_A_THREAD, COUNTED_BITS, COUNTED_RECORDS, MAX_BUCKETS, SHARE_BYTES, STREAM_BLOCKS, tuning};
 use crate::window::Window;
 use core::ops::Range;
 use polysort_core::Word;
@@ -57,7 +57,8 @@ pub(crate) fn partition<S: Source + ?Sized>(
     threads: Threads,
     even: bool,
 ) -> Option<Vec<Bucket>> {
-    let digit = Digit::choose(source, window, DigitBits { few: COUNTED_BITS, many: COUNTED_BITS }, even, threads)?;
+    let bits = DigitBits { few: counted_bits::<S::Record>(source.len(), threads), many: COUNTED_BITS };
+    let digit = Digit::choose(source, window, bits, even, threads)?;
     let chunks = chunks(source.len(), threads);
     let counts = match digit.as_bits() {
         Some(class) => count_chunks(source, &chunks, threads, class),
@@ -72,6 +73,13 @@ pub(crate) fn partition<S: Source + ?Sized>(
         Class::Table(digit, ref table) => scatter_chunks(source, tasks, threads, Looked { digit, table }, limits.stream),
     }
     Some(layout.buckets)
+}
+
+/// Bits of a digit of even keys: enough to choose buckets by, and as many more as cost little beside the records of a chunk.
+fn counted_bits<R>(len: usize, threads: Threads) -> u32 {
+    let buckets = (threads.count() * BUCKETS_A_THREAD).max(len * size_of::<R>() / tuning().bucket_bytes);
+    let digits = (len / threads.count() / COUNTED_RECORDS).max(4 * buckets);
+    digits.next_power_of_two().ilog2().min(COUNTED_BITS)
 }
 
 /// The chunks of a source: one for each thread, and several of a long one, so that a slow thread does not hold up the others.

@@ -3,9 +3,9 @@
 use crate::columns::Columns;
 use crate::few::Network;
 use crate::merge;
-use crate::source::Key;
+use crate::source::{Key, Source};
 use crate::threads::Threads;
-use crate::tuning::scan_ns;
+use crate::tuning::{TASK, scan_ns};
 use crate::window::Window;
 use core::ops::Range;
 use num_traits::{Bounded, Zero};
@@ -143,37 +143,51 @@ fn has_ties<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>, threads:
     threads.map(shares, has).into_iter().any(|has| has)
 }
 
-/// Reverses records in descending order. Equal ones get their own order back, unless no one can tell.
+/// Reverses records in descending order. Equal ones keep their own order, unless no one can tell.
 fn reverse<C: Columns>(columns: &mut C, ones: Key<C>, whole: bool, threads: Threads) {
     let len = columns.len();
-    let ties = if whole { vec![] } else { runs_of_ties(columns, ones, threads) };
-    columns.reverse(0..len, threads);
-    for tie in ties {
-        columns.reverse(len - tie.end..len - tie.start, threads);
+    if !whole && has_ties(columns, 0..len, ones, threads) {
+        reverse_ties(columns, ones, threads);
     }
+    columns.reverse(0..len, threads);
+}
+
+/// Reverses each run of records whose ranks are equal. All are in descending order.
+fn reverse_ties<C: Columns>(columns: &mut C, ones: Key<C>, threads: Threads) {
+    // Tasks of about equal length, cut where no two equal ranks are parted.
+    let len = columns.len();
+    let ends: Vec<usize> = (TASK..len).step_by(TASK).map(|at| end_of_tie(columns, at - 1, ones)).collect();
+    let (mut tasks, mut start) = (Vec::with_capacity(ends.len() + 1), 0);
+    let mut rest = columns.pieces(len).next().expect("a run is not empty");
+    for end in ends {
+        let (task, others) = rest.split_at(end - start);
+        tasks.push(task);
+        (rest, start) = (others, end);
+    }
+    tasks.push(rest);
+    let threads = threads.at_most(scan_ns(len * size_of::<C::Record>()));
+    threads.for_each(
+        tasks,
+        || (),
+        |(), mut task| {
+            let ties = ties_within(&task, 0..task.len(), ones);
+            ties.into_iter().for_each(|tie| task.reverse(tie, Threads::ONE));
+        },
+    );
+}
+
+/// The end of the run of equal ranks that `at` lies in. Ranks descend.
+fn end_of_tie<C: Columns>(columns: &C, at: usize, ones: Key<C>) -> usize {
+    let tied = rank(columns, at, ones);
+    let (mut low, mut high) = (at + 1, columns.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if rank(columns, middle, ones) == tied { low = middle + 1 } else { high = middle }
+    }
+    low
 }
 
 /// The ranges of more than one record whose ranks are equal.
-fn runs_of_ties<C: Columns>(columns: &C, ones: Key<C>, threads: Threads) -> Vec<Range<usize>> {
-    let len = columns.len();
-    if !has_ties(columns, 0..len, ones, threads) {
-        return vec![];
-    }
-    let looks = len.div_ceil(LONG_LOOK);
-    let threads = threads.at_most(scan_ns(len * size_of::<Key<C>>()));
-    let look = |look: usize| ties_within(columns, look * LONG_LOOK..(look * LONG_LOOK + LONG_LOOK + 1).min(len), ones);
-    let found = threads.map(looks, look);
-    let mut ties: Vec<Range<usize>> = vec![];
-    for tie in found.into_iter().flatten() {
-        match ties.last_mut() {
-            // Neighbouring looks share a key.
-            Some(last) if last.end > tie.start => last.end = tie.end,
-            _ => ties.push(tie),
-        }
-    }
-    ties
-}
-
 fn ties_within<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>) -> Vec<Range<usize>> {
     let mut ties: Vec<Range<usize>> = vec![];
     let (mut at, mut last) = (range.start, None);
@@ -198,12 +212,13 @@ mod tests {
     use crate::simd::Set;
     use polysort_core::Masks;
 
-    /// Keys that descend but for one tie, wherever that lies between two looks.
+    /// Keys that descend but for one tie, wherever that lies between two tasks, or over how many of them.
     #[test]
-    fn ties_where_two_looks_meet_keep_their_order() {
-        let len = 2 * LONG_LOOK as u32;
-        for start in LONG_LOOK as u32 - 4..LONG_LOOK as u32 + 2 {
-            for end in start + 2..start + 6 {
+    fn ties_where_two_tasks_meet_keep_their_order() {
+        let (task, len) = (TASK as u32, 3 * TASK as u32);
+        for start in [0, 1].into_iter().chain(task - 4..task + 2) {
+            for end in (start + 2..start + 6).chain([task, task + 1, 2 * task - 1, 2 * task + 1, len]).filter(|&end| end > start)
+            {
                 let keys = Vec::from_iter((0..len).map(|i| len - if (start..end).contains(&i) { start } else { i }));
                 let mut expected = Vec::from_iter((0..len).map(|i| (keys[i as usize], i)));
                 expected.sort_unstable();

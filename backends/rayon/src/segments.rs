@@ -50,7 +50,7 @@ impl Tasks<'_> {
             let (_, rest) = columns.split_at(segment.start - at);
             let (own, rest) = rest.split_at(segment.len());
             if segment.len() > 1 {
-                sort(own, self.window, self.whole, self.threads.at_most(sort_ns::<C::Record>(segment.len())));
+                sort(own, self.window, self.whole, self.threads.worth_sorting(sort_ns::<C::Record>(segment.len())));
             }
             (columns, at) = (rest, segment.end);
         }

@@ -4,6 +4,7 @@
 //! up to some hundred records   networks                          simd/, tickets.rs
 //! in order, or in reverse      nothing, or a reversal            presorted.rs
 //! few values, keys alone       counting                          counting.rs
+//! keys alone                   quicksort                         quicksort.rs
 //! fits in a cache              a partition, then networks        cached.rs
 //! larger                       a partition, then each bucket     msd.rs
 //! ```
@@ -13,7 +14,7 @@ use crate::few::{Network, SortFew};
 use crate::scratch::Scratch;
 use crate::simd::Set;
 use crate::threads::Threads;
-use crate::tuning::{COUNT_16, COUNT_FEW, sort_ns};
+use crate::tuning::{COUNT_16, COUNT_FEW};
 use crate::window::Window;
 use crate::{counting, msd, presorted};
 use polysort_core::{Spec, Word};
@@ -54,8 +55,11 @@ pub(crate) fn sort<C: SortFew>(mut columns: C, window: Window, whole: bool, thre
 }
 
 /// Sorts `columns`, of which there is nothing more to be known.
-fn sort_unordered<C: SortFew>(columns: C, window: Window, network: Network, threads: Threads) {
+pub(crate) fn sort_unordered<C: SortFew>(mut columns: C, window: Window, network: Network, threads: Threads) {
     let len = columns.len();
+    if threads.is_one() && C::suits_quicksort(network, len) {
+        return columns.quicksort(network);
+    }
     let mut scratch = Scratch::of::<C::Record>(len);
-    msd::sort(network, columns, scratch.records(len), window, threads.at_most(sort_ns::<C::Record>(len)), true);
+    msd::sort(network, columns, scratch.records(len), window, threads, true);
 }

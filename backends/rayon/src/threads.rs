@@ -1,7 +1,7 @@
 //! The threads that a call may use. Nothing else in this crate starts work on another thread, so a number that a caller chose is
 //! respected by every step, and a call on one thread never meets a pool.
 
-use crate::tuning::{ENTER_NS, THREAD_NS};
+use crate::tuning::{ENTER_NS, PARALLEL_WORK, STEP_NS, THREAD_NS};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
@@ -14,18 +14,30 @@ impl Threads {
     /// The calling thread alone.
     pub(crate) const ONE: Self = Self(1);
 
-    /// As many of `available` threads as `nanoseconds` of work on one thread are worth. `available` is asked only if it may be more
-    /// than one.
+    /// As many of `available` threads as a sort is worth that takes one thread so many `nanoseconds`. `available` is asked only if it may be
+    /// more than one.
+    ///
+    /// On `t` threads the sort is taken to last `ENTER_NS + THREAD_NS * t + work / t`, with more `work` than on one thread. This is least
+    /// at the square root of `work / THREAD_NS`.
     pub(crate) fn worth(nanoseconds: u64, available: impl FnOnce() -> usize) -> Self {
-        if nanoseconds < ENTER_NS {
+        let work = (nanoseconds / PARALLEL_WORK.1).saturating_mul(PARALLEL_WORK.0);
+        let pays = |threads: u64| threads > 1 && ENTER_NS + THREAD_NS * threads + work / threads < nanoseconds;
+        let best = (work / THREAD_NS).isqrt();
+        if !pays(best) {
             return Self::ONE;
         }
-        Self(available()).at_most(nanoseconds)
+        let threads = best.min(available() as u64);
+        if pays(threads) { Self(threads as usize) } else { Self::ONE }
     }
 
-    /// As many of these threads as `nanoseconds` of work on one thread are worth.
+    /// As many of these threads as a sort is worth that takes one thread so many `nanoseconds`.
+    pub(crate) fn worth_sorting(self, nanoseconds: u64) -> Self {
+        Self::worth(nanoseconds, || self.0)
+    }
+
+    /// As many of these threads as a step is worth that takes one thread so many `nanoseconds`.
     pub(crate) fn at_most(self, nanoseconds: u64) -> Self {
-        Self(self.0.min((nanoseconds / THREAD_NS) as usize).max(1))
+        Self(self.0.min((nanoseconds / STEP_NS) as usize).max(1))
     }
 
     pub(crate) fn count(self) -> usize {
@@ -127,4 +139,38 @@ pub(crate) fn within(pool: Option<&ThreadPool>, work: impl FnOnce() + Send) {
     }
     let mut work = Once::new(work);
     within(pool, &mut || work.run());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longer_sorts_get_more_threads() {
+        let threads = |nanoseconds, available| Threads::worth(nanoseconds, || available).count();
+        for available in 1..=64 {
+            let mut last = 1;
+            for nanoseconds in (0..40).map(|bits| 1 << bits) {
+                let now = threads(nanoseconds, available);
+                assert!(now >= last && now <= available, "{now} of {available} threads for {nanoseconds} ns");
+                last = now;
+            }
+            assert_eq!(last, available);
+        }
+        assert_eq!(threads(u64::MAX, 3), 3);
+    }
+
+    #[test]
+    fn short_sorts_do_not_ask_for_threads() {
+        let asked = |nanoseconds| {
+            let mut asked = false;
+            Threads::worth(nanoseconds, || {
+                asked = true;
+                16
+            });
+            asked
+        };
+        assert!(!asked(0) && !asked(100_000));
+        assert!(asked(1_000_000));
+    }
 }

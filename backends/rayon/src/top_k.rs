@@ -120,7 +120,7 @@ impl<W: Word> Tasks<'_, W> {
         order.clear();
         order.extend((0..keys.len() as u64).map(|index| (range.start as u64 + index) as u32));
         let columns = Indices::new(self.keys, range.start, order, self.spec.masks);
-        sort(columns, Window::of(self.spec), false, self.threads.at_most(sort_ns::<Pair<W, u32>>(keys.len())));
+        sort(columns, Window::of(self.spec), false, self.threads.worth_sorting(sort_ns::<Pair<W, u32>>(keys.len())));
         place.copy_from_slice(&order[..place.len()]);
     }
 }

@@ -3,6 +3,7 @@
 //! `BYTES` are bytes of records, so that a wide key gets as much cache as a narrow one. What depends on the machine is in [`Tuning`].
 
 use crate::machine::Machine;
+use crate::record::Record;
 use crate::simd::Set;
 
 /// What depends on the machine.
@@ -59,17 +60,44 @@ pub(crate) fn few_tickets(set: Set) -> usize {
     FEW_ROWS * set.lanes(64)
 }
 
-/// Bits of the digit of a pass in the cache, at most: the counters must stay in the L1 beside the lines that are written to.
-pub(crate) const PASS_BITS: u32 = 11;
+/// The most keys of words of `bits` bits that one thread sorts by quicksort.
+///
+/// Measured with AVX-512, beside a partition and networks: words of 32 bits on Intel's Emerald Rapids 1.5 × as fast at 2^12, 1.3 × at 2^18
+/// and 1.5 × at 2^22; on AMD's Zen 4 1.3 × at 2^12, equal at 2^14, and 0.8 × at 2^16. Words of 64 bits are faster at 2^10, and slower from
+/// 2^12 on, on both.
+pub(crate) fn quicksort_keys(set: Set, bits: u32) -> usize {
+    if !set.has_splits() {
+        return 0;
+    }
+    let machine = Machine::this();
+    match bits {
+        32 if machine.is_intel => machine.l3 / 4 / size_of::<u32>(),
+        32 => 1 << 13,
+        64 => 1 << 10,
+        _ => 0,
+    }
+}
 
-/// Bits that a partition of what does not fit in a cache counts to choose its buckets by.
+/// Bits of the digit of a pass in the cache, at most: the counters must stay in the L1 beside the lines that are written to. Measured: with 10,
+/// 2^18 pairs of `u32` take 0.97 × as long as with 11.
+pub(crate) const PASS_BITS: u32 = 10;
+
+/// The same where large buckets are sorted by quicksort. Measured: with 9 bits, 2^18 `u32` take 0.6 × as long on Zen 4 as with 11.
+pub(crate) const SPLIT_PASS_BITS: u32 = 9;
+
+/// Bits that a partition of what does not fit in a cache counts to choose its buckets by, at most.
 pub(crate) const COUNTED_BITS: u32 = 11;
+
+/// Records of each thread for each digit that such a partition counts, at least. Measured on 8 threads, 2^14 to 2^16 records: 8 bits take 30
+/// to 50 µs less than 11, as one thread adds up all threads' counts.
+pub(crate) const COUNTED_RECORDS: usize = 16;
 
 /// Buckets of such a partition, at most.
 pub(crate) const MAX_BUCKETS: usize = 512;
 
-/// Buckets for each thread, at least, if the keys allow it: the last ones to be sorted leave threads idle.
-pub(crate) const BUCKETS_A_THREAD: usize = 8;
+/// Buckets for each thread, at least, if the keys allow it: the last ones to be sorted leave threads idle. Measured on 8 and 16 threads, 2^16
+/// to 2^20 records: 4 are up to 1.2 × as fast as 8; with 2, a bucket may be so large that all threads sort it.
+pub(crate) const BUCKETS_A_THREAD: usize = 4;
 
 /// Bytes of a bucket that each chunk should have, at least: at the ends it shares lines with other threads' chunks.
 pub(crate) const SHARE_BYTES: usize = 1 << 10;
@@ -77,15 +105,26 @@ pub(crate) const SHARE_BYTES: usize = 1 << 10;
 /// Blocks of a bucket that each chunk should have, at least, if they are written past the cache.
 pub(crate) const STREAM_BLOCKS: usize = 4;
 
-/// Work on one thread, in nanoseconds, from which on other threads are asked: a thread takes some 10 µs to wake.
-pub(crate) const ENTER_NS: u64 = 300_000;
+/// What a sort on several threads takes beyond what its threads do, in nanoseconds: one of them wakes, and takes over from the caller.
+pub(crate) const ENTER_NS: u64 = 40_000;
 
-/// Work that each thread should have, in nanoseconds.
-pub(crate) const THREAD_NS: u64 = 25_000;
+/// What each thread adds to that, in nanoseconds: it wakes, several times, and its counts are added to those of others.
+pub(crate) const THREAD_NS: u64 = 12_000;
 
-/// About how long one thread takes to sort so many records, in nanoseconds.
-pub(crate) fn sort_ns<R>(len: usize) -> u64 {
-    (len as u64 * (4 + size_of::<R>() as u64)) / 4
+/// How much more work several threads have than one, as a fraction: a partition more, into lines that other threads wrote before.
+pub(crate) const PARALLEL_WORK: (u64, u64) = (5, 3);
+
+/// Work that each thread should have in a step of a sort, in nanoseconds.
+pub(crate) const STEP_NS: u64 = 25_000;
+
+/// About how long one thread takes to sort so many records, in nanoseconds: what a slow machine and a fast one take lies 1.5 × above and below.
+///
+/// Measured at 2^16, on Emerald Rapids and on Zen 4: `u32` 5.3 and 2.5 ns, `u64` 7.8 and 2.8; pairs of `u32` and argsorts 13.7 and 3.9 to 6.
+pub(crate) fn sort_ns<R: Record>(len: usize) -> u64 {
+    let moves_more = size_of::<R>() > size_of::<R::Key>();
+    // Records that are more than their key are sorted stably.
+    let each = if moves_more { 16 } else { 4 };
+    len as u64 * (each + 3 * size_of::<R>() as u64) / 4
 }
 
 /// About how long one thread takes to read so many bytes and do little with them, in nanoseconds.

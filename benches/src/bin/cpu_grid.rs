@@ -10,6 +10,7 @@ use polysort_benches::table::{By, standings, table, verdict};
 use polysort_benches::task::Payload;
 use polysort_benches::timing::{Effort, Timed, measure};
 use polysort_kit::Pattern;
+use polysort_rayon::RayonBackend;
 use std::fs::OpenOptions;
 use std::path::PathBuf;
 use std::process::Command;
@@ -21,6 +22,9 @@ struct Arguments {
     /// Numbers of threads.
     #[arg(long, value_delimiter = ',', default_value = "1")]
     threads: Vec<usize>,
+    /// Measures our own sorts alone, on pools of these numbers of threads, in turns in one process: how they scale.
+    #[arg(long, value_delimiter = ',')]
+    pools: Vec<usize>,
     /// Operations: `sort`, `pairs32`, `pairs64`, `argsort`.
     #[arg(long, value_delimiter = ',', default_value = "sort")]
     ops: Vec<String>,
@@ -96,7 +100,11 @@ fn each_thread_count(arguments: &Arguments) -> Result<()> {
     for threads in &arguments.threads {
         let mut own = rest.clone();
         own[at + 1] = threads.to_string();
-        own.retain(|argument| !argument.starts_with("--describe"));
+        // The machine is described once.
+        if let Some(at) = own.iter().position(|argument| argument == "--describe") {
+            own.drain(at..at + 2);
+        }
+        own.retain(|argument| !argument.starts_with("--describe="));
         let status = Command::new(std::env::current_exe()?).args(own).env("OMP_NUM_THREADS", threads.to_string()).status()?;
         anyhow::ensure!(status.success(), "the run with {threads} threads ended with {status}");
     }
@@ -114,7 +122,11 @@ fn run(arguments: &Arguments, threads: usize) -> Result<Vec<Row>> {
     }
     // A peer's panic is a fact about the peer, and is seen in its absence.
     std::panic::set_hook(Box::new(|_| {}));
-    let mut grid = Grid { arguments, threads, run: run_name(), rows: vec![] };
+    for op in &arguments.ops {
+        anyhow::ensure!(["sort", "pairs32", "pairs64", "argsort"].contains(&op.as_str()), "no operation {op}");
+    }
+    let backends = arguments.pools.iter().map(|&threads| RayonBackend::with_threads(threads)).collect::<Result<_, _>>()?;
+    let mut grid = Grid { arguments, threads, backends, run: run_name(), rows: vec![] };
     for key in &arguments.keys {
         match key.as_str() {
             "u8" => grid.key::<u8>()?,
@@ -134,6 +146,8 @@ fn run(arguments: &Arguments, threads: usize) -> Result<Vec<Row>> {
 struct Grid<'a> {
     arguments: &'a Arguments,
     threads: usize,
+    /// Ours on each of the pools, if these are measured.
+    backends: Vec<RayonBackend>,
     run: String,
     rows: Vec<Row>,
 }
@@ -159,22 +173,38 @@ impl Grid<'_> {
         let effort = Effort { budget: Duration::from_millis(*budget), reps: (*least_reps, *most_reps) };
         let field = Field { threads: self.threads, only: systems.clone() };
         for (shift, op) in self.arguments.ops.iter().enumerate() {
-            let (op, payload, timed) = match op.as_str() {
-                "sort" => ("sort", "none", measure(peers::keys(input, &field), effort, shift)),
-                "pairs32" => ("sort_pairs", u32::NAME, measure(peers::pairs::<K, u32>(input, &field), effort, shift)),
-                "pairs64" => ("sort_pairs", u64::NAME, measure(peers::pairs::<K, u64>(input, &field), effort, shift)),
-                "argsort" => ("argsort", "none", measure(peers::argsort(input, &field), effort, shift)),
-                other => anyhow::bail!("no operation {other}"),
+            let payload = match op.as_str() {
+                "pairs32" => u32::NAME,
+                "pairs64" => u64::NAME,
+                _ => "none",
             };
-            let cell = Cell {
-                op: op.into(),
+            let name = match op.as_str() {
+                "pairs32" | "pairs64" => "sort_pairs",
+                other => other,
+            };
+            let cell = |threads: usize| Cell {
+                op: name.into(),
                 key: K::NAME.into(),
                 payload: payload.into(),
                 pattern: pattern_name(pattern),
                 n: input.len,
-                threads: self.threads,
+                threads,
             };
-            self.keep(&cell, &timed, input.slices())?;
+            if !self.backends.is_empty() {
+                let timed = measure(peers::own(op, input, &self.backends), effort, shift);
+                anyhow::ensure!(timed.len() == self.backends.len(), "a sort of ours panicked: {:?}", cell(1));
+                for (&threads, timed) in self.arguments.pools.iter().zip(timed) {
+                    self.keep(&cell(threads), &[timed], input.slices())?;
+                }
+                continue;
+            }
+            let timed = match op.as_str() {
+                "sort" => measure(peers::keys(input, &field), effort, shift),
+                "pairs32" => measure(peers::pairs::<K, u32>(input, &field), effort, shift),
+                "pairs64" => measure(peers::pairs::<K, u64>(input, &field), effort, shift),
+                _ => measure(peers::argsort(input, &field), effort, shift),
+            };
+            self.keep(&cell(self.threads), &timed, input.slices())?;
         }
         Ok(())
     }

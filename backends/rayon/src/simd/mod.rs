@@ -1,7 +1,7 @@
-//! Sorting networks on the widest vector instructions that the processor has, chosen when the program runs.
+//! Sorting networks on the widest vector instructions that the processor has, chosen when the program runs, and the step of a quicksort.
 //!
 //! `registers` says what a network needs of a set of instructions, `network` is written once over it; `avx512`, `avx2`, `neon` and
-//! `portable` are the sets.
+//! `portable` are the sets. `split` is the step with AVX-512; with other sets, it takes one word after the other.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -12,6 +12,8 @@ mod neon;
 mod network;
 mod portable;
 mod registers;
+#[cfg(target_arch = "x86_64")]
+mod split;
 
 pub(crate) use registers::Map;
 
@@ -61,6 +63,15 @@ impl Set {
         register_bits / bits as usize
     }
 
+    /// Whether registers of the set are split by a pivot.
+    pub(crate) fn has_splits(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512(_) => true,
+            _ => false,
+        }
+    }
+
     /// The sets that this processor has, the widest first.
     pub(crate) fn all() -> Vec<Self> {
         let mut all = vec![];
@@ -87,6 +98,9 @@ pub(crate) trait NetworkWord: Word {
     /// Sorts `from`, or if there is none what is in `to`, into `to`, which is as long. Words are mapped by `enter` before they are
     /// compared, and by `leave` afterwards.
     fn sort(set: Set, from: Option<&[Self]>, to: &mut [Self], enter: Map<Self>, leave: Map<Self>);
+
+    /// Moves the words below `pivot` in front of the others, in any order, and returns their number.
+    fn split(set: Set, words: &mut [Self], pivot: Self) -> usize;
 }
 
 macro_rules! network_words {
@@ -102,6 +116,14 @@ macro_rules! network_words {
                     #[cfg(target_arch = "aarch64")]
                     Set::Neon(token) => network::sort(neon::Neon::<$word>::new(token), from, to, enter, leave),
                     Set::Portable => network::sort(portable::Portable::<$word>::new(), from, to, enter, leave),
+                }
+            }
+
+            fn split(set: Set, words: &mut [Self], pivot: Self) -> usize {
+                match set {
+                    #[cfg(target_arch = "x86_64")]
+                    Set::Avx512(v4) => split::SplitWord::split(v4, words, pivot),
+                    _ => portable::split(words, pivot),
                 }
             }
         }
@@ -179,19 +201,46 @@ mod tests {
         }
     }
 
+    /// Splits at words that come and at such as do not, with no word below and with all.
+    fn check_splits<W: NetworkWord>() {
+        let mut state = u64::from(W::BITS) + 1;
+        for set in Set::all() {
+            for len in lengths() {
+                let words = words::<W>(len, &mut state);
+                let any = words.get(len / 2).copied().unwrap_or(W::zero());
+                for pivot in [any, any >> 1, W::zero(), W::max_value()] {
+                    // Neither word beside them changes.
+                    let mut split = [&[W::one()], &words[..], &[W::one()]].concat();
+                    let count = W::split(set, &mut split[1..=len], pivot);
+                    let what = format!("{}, {len} words of {} bits, below {pivot:?}", set.name(), W::BITS);
+                    assert!(split[0] == W::one() && split[len + 1] == W::one(), "{what}");
+                    let (below, others) = split[1..=len].split_at_mut(count);
+                    assert!(below.iter().all(|&word| word < pivot) && others.iter().all(|&word| word >= pivot), "{what}");
+                    let (mut split, mut expected) = (split[1..=len].to_vec(), words.clone());
+                    split.sort_unstable();
+                    expected.sort_unstable();
+                    assert!(split == expected, "{what}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn words_of_16_bits() {
         check::<u16>();
+        check_splits::<u16>();
     }
 
     #[test]
     fn words_of_32_bits() {
         check::<u32>();
+        check_splits::<u32>();
     }
 
     #[test]
     fn words_of_64_bits() {
         check::<u64>();
+        check_splits::<u64>();
     }
 
     /// All inputs of zeros and ones: a network that sorts these sorts everything.

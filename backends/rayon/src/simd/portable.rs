@@ -14,6 +14,17 @@ impl<W> Portable<W> {
     }
 }
 
+/// As [`NetworkWord::split`](super::NetworkWord::split), one word after the other.
+pub(super) fn split<W: Copy + Ord>(words: &mut [W], pivot: W) -> usize {
+    let mut low = 0;
+    for at in 0..words.len() {
+        // All of `low..at` are not below the pivot.
+        words.swap(low, at);
+        low += usize::from(words[low] < pivot);
+    }
+    low
+}
+
 macro_rules! registers {
     ($($word:ident $lanes:literal;)*) => {$(
         impl Registers for Portable<$word> {
