@@ -132,7 +132,7 @@ struct Paths<'a> {
 
 impl Paths<'_> {
     /// The path from the root on; `None` for one that leaves the crate, or names what is in scope.
-    fn from_root(&self, path: &[String]) -> Option<Names> {
+    fn absolute(&self, path: &[String]) -> Option<Names> {
         let above = path.iter().take_while(|name| *name == "super").count();
         let within = |module: &[String], rest: &[String]| [module, rest].concat();
         match path.first().map(String::as_str)? {
@@ -161,7 +161,7 @@ impl<'ast> Visit<'ast> for Paths<'_> {
         let mut paths = vec![];
         leaves(&item.tree, &mut vec![], &mut paths);
         for (path, name) in paths {
-            let Some(path) = self.from_root(&path) else { continue };
+            let Some(path) = self.absolute(&path) else { continue };
             if matches!(item.vis, Visibility::Inherited) {
                 self.named.push(path);
             } else {
@@ -172,7 +172,7 @@ impl<'ast> Visit<'ast> for Paths<'_> {
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let names: Names = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-        self.named.extend(self.from_root(&names));
+        self.named.extend(self.absolute(&names));
         visit::visit_path(self, path);
     }
 }

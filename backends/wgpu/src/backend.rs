@@ -138,6 +138,9 @@ impl WgpuBackend {
     /// # Errors
     /// [`Error::DeviceLost`] if the device is lost, or another failure of the device.
     pub fn recounts(&self) -> Result<u32, Error> {
+        if let Some(lost) = self.gpu.lost() {
+            return Err(lost);
+        }
         let find = |workspace: &Workspace| workspace.find(Role::State).cloned();
         let Some(state) = self.engine.pool.find(find) else { return Ok(0) };
         let mut words = [0_u32; abi::STATE_HISTOGRAM as usize];

@@ -117,6 +117,8 @@ pub(crate) fn failed_uploads() -> Result<(), Failed> {
     let mut store = backend.vector_store(Shape::new(2, 3)).map_err(failed)?;
     store.write(0, &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]).map_err(failed)?;
     store.set_entries(&[2, 0]).map_err(failed)?;
+    // Waits for the device, which then has no call in flight.
+    sorts(&backend, LONG, 4)?;
     // A suspended call has all memory of calls in flight.
     let mut slice = keys(LONG, 3);
     let mut left = Box::pin(backend.sort_async(&mut slice, Options::ascending()));

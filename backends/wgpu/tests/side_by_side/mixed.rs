@@ -113,7 +113,7 @@ pub(crate) fn readers() -> Result<(), Failed> {
     ensure(buffer.read().map_err(failed)?.is_sorted(), || "not sorted".into())
 }
 
-/// One buffer is keys and values of one call. Two threads use two buffers in opposite orders.
+/// Two threads use two buffers in opposite orders. For a third one, one buffer is keys and values of a call.
 pub(crate) fn inputs() -> Result<(), Failed> {
     let backend = warm()?;
     let [a, b] = [1, 2].map(|seed| SortBuffer::from_slice(&backend, &keys(LONG, seed)));
@@ -131,11 +131,10 @@ pub(crate) fn inputs() -> Result<(), Failed> {
         }
         Ok(())
     };
-    sorts(&a, &a)?;
     std::thread::scope(|scope| {
-        let other = scope.spawn(|| sorts(&b, &a));
+        let others = [(&b, &a), (&a, &a)].map(|(keys, values)| scope.spawn(|| sorts(keys, values)));
         sorts(&a, &b)?;
-        other.join().map_err(|_| "a thread panicked")?
+        others.into_iter().try_for_each(|other| other.join().map_err(|_| "a thread panicked")?)
     })
 }
 
