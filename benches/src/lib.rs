@@ -4,6 +4,7 @@
 //! key       what a key must do for every peer to sort it
 //! input     the slices of one cell, and their right answer
 //! task      one system's work on such slices: prepare, run, verify
+//! system    a system that sorts, ours or a peer
 //! peers     the systems, by operation
 //! timing    rounds in which the systems take turns
 //! record    a row of a record, and the text about the machine
@@ -16,6 +17,7 @@ pub mod input;
 pub mod key;
 pub mod peers;
 pub mod record;
+pub mod system;
 pub mod table;
 pub mod task;
 pub mod timing;

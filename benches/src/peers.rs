@@ -5,9 +5,8 @@
 
 use crate::input::Input;
 use crate::key::BenchKey;
-use crate::table::WITNESS;
+use crate::system::{System, WITNESS};
 use crate::task::{ArgsortTask, KeysTask, PairsTask, Payload, Task, TuplesTask};
-use core::fmt;
 use polysort_core::Sort;
 use polysort_rayon::RayonBackend;
 use rayon::prelude::*;
@@ -23,24 +22,6 @@ const OPENMP_LEN: usize = 100_000;
 /// Time in which OpenMP's threads fall asleep. After a parallel region they spin for 300 000 instructions of `pause`, which takes some 15 ms
 /// where a `pause` takes 140 cycles. Until then they keep all cores busy, and the system that runs next would be measured beside them.
 const OPENMP_REST: Duration = Duration::from_millis(40);
-
-/// One system, and its work on the slices of a cell.
-pub struct System<'a> {
-    /// Who wrote it.
-    pub system: &'static str,
-    /// Its function.
-    pub backend: &'static str,
-    /// What it is timed by.
-    pub task: Box<dyn Task + 'a>,
-    /// Time after a run, outside of what is timed, in which its threads fall asleep.
-    pub rest: Duration,
-}
-
-impl fmt::Debug for System<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "System({}, {})", self.system, self.backend)
-    }
-}
 
 /// Which systems may take part.
 #[derive(Clone, Debug)]

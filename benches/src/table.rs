@@ -1,11 +1,9 @@
 //! Ratios to the best peer, cell by cell.
 
 use crate::record::{Cell, Row};
+use crate::system::WITNESS;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-
-/// The witness that is not written in Rust, and is judged apart.
-pub const WITNESS: &str = "x86-simd-sort";
 
 /// Our speed in a cell, and that of the best peers that gave the right answer.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Rounds in which the systems of a cell take turns, so that whatever else the machine does falls on all of them.
 
-use crate::peers::System;
+use crate::system::System;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 

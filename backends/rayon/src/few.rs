@@ -85,7 +85,7 @@ impl<W: Word> SortFew for Keys<'_, W> {
     }
 
     fn suits_quicksort(network: Network, len: usize) -> bool {
-        quicksort::suits::<W>(network, len)
+        network.whole && quicksort::suits::<W>(network.set, len)
     }
 
     fn quicksort(&mut self, network: Network) {

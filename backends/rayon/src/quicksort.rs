@@ -12,7 +12,6 @@
 //! Some word is below a pivot and some is not, so both parts are smaller. Where words are split more often than so many should be, the
 //! pivot is the middle between the least and the greatest word; after as many more splits as a word has bits, all are equal.
 
-use crate::few::Network;
 use crate::simd::{Map, NetworkWord, Set};
 use crate::tuning::{FEW_ROWS, quicksort_keys};
 use polysort_core::{Masks, Word};
@@ -30,8 +29,8 @@ const SAMPLED: usize = 16;
 const ROWS: usize = FEW_ROWS / 2;
 
 /// Whether a quicksort is the fastest sort of so many keys of which no one can tell a stable sort from another.
-pub(crate) fn suits<W: Word>(network: Network, len: usize) -> bool {
-    network.whole && len <= quicksort_keys(network.set, W::BITS)
+pub(crate) fn suits<W: Word>(set: Set, len: usize) -> bool {
+    len <= quicksort_keys(set, W::BITS)
 }
 
 /// Sorts raw keys of 32 or 64 bits.

@@ -1,0 +1,26 @@
+//! A system that sorts, ours or a peer.
+
+use crate::task::Task;
+use std::fmt;
+use std::time::Duration;
+
+/// The witness that is not written in Rust, and is judged apart.
+pub const WITNESS: &str = "x86-simd-sort";
+
+/// One system, and its work on the slices of a cell.
+pub struct System<'a> {
+    /// Who wrote it.
+    pub system: &'static str,
+    /// Its function.
+    pub backend: &'static str,
+    /// What it is timed by.
+    pub task: Box<dyn Task + 'a>,
+    /// Time after a run, outside of what is timed, in which its threads fall asleep.
+    pub rest: Duration,
+}
+
+impl fmt::Debug for System<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "System({}, {})", self.system, self.backend)
+    }
+}
