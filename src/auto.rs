@@ -21,8 +21,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The GPU is opened when the calls that it could have had have taken as long as opening takes. A software adapter runs on the cores, so it does not
 /// count as a GPU unless it was measured. If the GPU fails, the CPU takes the call.
 ///
-/// A failure is never kept for ever. If the GPU could not be opened, or is lost, the next call for the GPU opens it again. After `k` such failures
-/// in a row, `2^(k-1) - 1` such calls, at most 1023, go to the CPU before one tries the GPU again. A call that the GPU answers resets the count.
+/// If the GPU could not be opened, or is lost, a later call for the GPU opens it again. After the first such failure, that is the next one. After `k` of
+/// them in a row, `2^(k-1) - 1` such calls, at most 1023, go to the CPU first. A call that succeeds on the GPU resets the count.
 ///
 /// `Auto` is a handle: cloning it copies one pointer.
 #[derive(Clone, Debug)]

@@ -295,7 +295,7 @@ pub fn top_k_with<K: Sortable, B: Backend>(keys: &[K], k: usize, options: Option
 }
 
 /// Returns the `k` largest keys of each segment and their indices, largest first, equal keys by lowest index, selected on backend `B`. A
-/// segment that is shorter gives all of its keys.
+/// segment of fewer than `k` keys gives all of them. Indices count from the start of `keys`.
 ///
 /// ```
 /// # #[cfg(feature = "rayon")] {
@@ -317,7 +317,7 @@ pub fn top_k_segments<'a, K: Sortable, B: Backend>(
 }
 
 /// Returns the `k` smallest keys of each segment and their indices, smallest first, equal keys by lowest index, selected on backend `B`. A
-/// segment that is shorter gives all of its keys.
+/// segment of fewer than `k` keys gives all of them. Indices count from the start of `keys`.
 ///
 /// # Errors
 /// The errors of opening `B`, and of [`Sort::bottom_k_segments`].

@@ -1,11 +1,15 @@
 // Computes the distance of each candidate from its query, and looks up its slot.
 //
+// A slot holds a vector. An entry is the number of a slot, and a candidate is the number of an entry. A page is a part of
+// the slots that fits one binding.
+//
 // in       search; queries: search.queries vectors; vectors: the search.page_slots vectors of one page; entries: the
-//          slot of each entry; candidates: the entry of each candidate; offsets: search.queries + 1 words: where the
-//          candidates of each query begin, and end
-// in, out  faults: one word, which grows by the candidates without an entry or a slot
+//          slot of each entry; candidates: the entry of each candidate; offsets: search.queries + 1 words: the
+//          candidates of query `q` are offsets[q] .. offsets[q + 1]
+// in, out  faults: one word. The launch for the first page adds the number of candidates that name no entry, or an entry
+//          that names no slot
 // out      distances, slots: a word for each candidate whose slot lies in the page. The launch for the first page also
-//          writes infinity and NOTHING for the candidates without a slot
+//          writes infinity and NOTHING for the candidates that count as faults
 // launch   for each page, at least candidates / TILE threadgroups, rounded up; each computes TILE distances
 // does     A team of TEAM threads computes RUN distances at a time: the threads read neighboring parts of a vector, and
 //          add up their sums by halves, from lane to lane: a team lies in one simdgroup. If single precision cannot

@@ -4,8 +4,9 @@
 // in, out  keys_from, values_to: the keys and values, sorted in place. An argsort only reads the keys, and writes the
 //          indices to values_to
 // launch   one workgroup
-// does     Each thread holds as many keys in registers as it takes to hold all; if values move, also the index of each.
-//          Digit by digit, the keys take their new order in `board`, one word of all keys at a time. At the end, the
+// does     Each thread holds ceil(keys / GROUP) keys in registers; if values move, also the index of each. Digit by
+//          digit, the keys take their new order through `board`, an array in workgroup memory. It has room for one
+//          word of each key, so a key of two words goes through it twice. At the end, the
 //          workgroup writes the keys and moves the values.
 // needs    at most TILE keys
 

@@ -10,9 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// slices, does not support the operation. A caller's mistake ([`Error::is_misuse`]) is returned at once. A failed call leaves the
 /// slices as they were, so nothing is lost on the way. The [`Report`] counts every fallback, and `tracing` gets a warning.
 ///
-/// A failure is never kept for ever. If `P` could not be opened, the next call opens it again, by [`P::global`](Backend::global). If `P` is lost, the next
-/// call opens it again, by [`P::reopen`](Backend::reopen).
-/// After `k` such failures in a row, `2^(k-1) - 1` calls, at most 1023, go to `S` before one tries `P` again. A call that `P` answers
+/// If `P` could not be opened, or is lost, a later call opens it again, by [`P::global`](Backend::global) or [`P::reopen`](Backend::reopen). After the
+/// first such failure, that is the next call. After `k` of them in a row, `2^(k-1) - 1` calls, at most 1023, go to `S` first. A call that succeeds on `P`
 /// resets the count. One call at a time opens `P`; calls that come meanwhile go to `S`.
 ///
 /// A clone is a handle to the same primary backend and the same report. Fallbacks nest: `Fallback<A, Fallback<B, C>>`.

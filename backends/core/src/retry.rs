@@ -60,11 +60,11 @@ impl<T: Clone> Retry<T> {
         retry
     }
 
-    /// Returns the device for a call; opens it with `open` if there is none and this call is to try. `open` gets the device that was lost
-    /// last.
+    /// Returns the device for a call. If there is none, and it is this call's turn to try (see [`Retry`]), opens it with `open`, which gets the device
+    /// that was lost last.
     ///
     /// # Errors
-    /// The latest failure, if the call has to go on without the device.
+    /// The latest failure, of this call or of an earlier one, if the call has to go on without the device.
     pub fn get(&self, open: impl FnOnce(Option<T>) -> Result<T, Error>) -> Result<Opened<T>, Error> {
         let lost = {
             let mut state = self.state();

@@ -114,7 +114,8 @@ impl SortPlan {
         (4 * most) << self.radix_bits
     }
 
-    /// Returns the workgroups for a count of keys, as the two dimensions of a launch.
+    /// Returns the workgroups of a command for `count` keys, as the two dimensions of a launch; for as many keys as the request allows if `count` is
+    /// `None`. `groups` are the command's [`groups`](Command::groups). The product of the dimensions may be more than needed: the kernels ignore the rest.
     ///
     /// # Errors
     /// [`Error::TooLong`] if a dimension would be more than `max_groups`.

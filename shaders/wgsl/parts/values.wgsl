@@ -1,5 +1,5 @@
-// Counts of whole keys of 8 or 16 bits, in `state`: VALUE_BLOCK words for the numbers of keys in blocks of VALUE_BLOCK
-// values, then a word for each value, in the sort's order.
+// Counts of the values of keys of 8 or 16 bits, in `state`, in the sort's order. VALUE_BLOCK neighboring values are a
+// block. First there is the number of keys of each block, in room for VALUE_BLOCK blocks; then that of each value.
 
 const BLOCKS: u32 = RADIX / VALUE_BLOCK;
 const VALUE_MASK: u32 = RADIX - 1u;

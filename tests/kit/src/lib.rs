@@ -32,7 +32,7 @@
 //! ```
 //!
 //! A case is a key type, an operation, a [`Pattern`], a length, an order and a range of bits. `--full` runs all combinations. Without it a part runs in
-//! which every pattern occurs with every operation and key, every length with both orders, and every kind of range. At its end the program prints
+//! which each operation runs with each key type and each pattern, every length with both orders, and every kind of range. At its end the program prints
 //! what it did not run, and why.
 //!
 //! With the feature `vector`, a backend that searches vectors enters by [`enter_vectors`](Suite::enter_vectors) as well. Its distances are compared
