@@ -29,8 +29,8 @@ pub(crate) struct Call {
     has_succeeded: bool,
 }
 
-/// A call does not take a workspace that has so many bytes more than twice what the call needs: it would reserve them
-/// all, and calls beside it would find no room.
+/// A call takes a workspace only if it has at most twice the bytes that the call needs, plus this. A call reserves the whole
+/// workspace, so with a larger one it would leave no room for others.
 const SPARE: u64 = 32 << 20;
 
 impl Call {
@@ -48,12 +48,17 @@ impl Call {
         staging: Staging<'_>,
     ) -> Result<Self, Error> {
         let results: usize = staging.down.iter().sum();
-        let suits = |workspace: &Workspace, needed: u64| workspace.bytes() <= needed.saturating_mul(2).saturating_add(SPARE);
+        let mut wanted = others.to_vec();
+        let other_bytes: u64 = others.iter().map(|(_, bytes)| bytes).sum();
+        // `buffers` is the number of bytes of the buffers that the call needs. The call also needs room for its results.
+        let suits = |workspace: &Workspace, buffers: u64| {
+            let needed = buffers.saturating_add(results as u64);
+            workspace.bytes() <= needed.saturating_mul(2).saturating_add(SPARE)
+        };
         let bound_bytes = |workspace: &Workspace| {
             let bytes = sort.and_then(|sort| workspace.bound_bytes(&sort))?;
-            suits(workspace, bytes).then_some(bytes)
+            suits(workspace, bytes.saturating_add(other_bytes)).then_some(bytes)
         };
-        let mut wanted = others.to_vec();
         let mut bound = engine.pool.find(bound_bytes);
         let mut permit: Option<Permit> = None;
         loop {
@@ -115,6 +120,8 @@ impl Call {
     }
 
     async fn upload_to(&mut self, bytes: &[u8], buffer: &Buffer, start: u64) -> Result<(), Error> {
+        // A long copy is submitted chunk by chunk.
+        self.is_running = true;
         let (gpu, waiting) = (self.gpu().clone(), self.waiting);
         // A call that is alone submits the copy at once, so that the device copies while this thread records the rest.
         // Many calls at a time keep the device busy anyway, and a further submission would only cost time.

@@ -55,7 +55,7 @@ impl<T> Pool<T> {
         Some(state.idle.remove(best))
     }
 
-    /// Puts an item back that no call has used, as if it had never been taken.
+    /// Puts an item back that no call has used. It does not age the other items, and is not dropped.
     pub(crate) fn put_back(&self, taken: Taken<T>) {
         // An item that was never put back by a call is new, and has no bytes.
         if taken.needed > 0 {

@@ -52,6 +52,7 @@ fn main() {
             trial("memory: the memory of a call counts until the device is done", memory::submitted),
             trial("memory: more calls may wait than there are waiting threads", memory::many_wait),
             trial("memory: memory that is not needed is freed", memory::kept),
+            trial("memory: a download takes the staging memory of the one before", memory::downloads_share),
             trial("memory: an upload that finds no room changes nothing", memory::failed_uploads),
             trial("memory: small calls leave the memory of a large one alone", memory::small_beside_large),
         ]);

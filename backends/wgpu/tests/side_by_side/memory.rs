@@ -109,6 +109,23 @@ pub(crate) fn kept() -> Result<(), Failed> {
     ensure(small < large / 4, || format!("{small} bytes are kept of {large}, after small sorts alone"))
 }
 
+/// A download takes the staging memory of the one before it.
+pub(crate) fn downloads_share() -> Result<(), Failed> {
+    let backend = warm()?;
+    backend.release().map_err(failed)?;
+    // Its chunk is larger than what any call may leave unused.
+    let input = keys(12 << 20, 1);
+    let buffer = SortBuffer::from_slice(&backend, &input).map_err(failed)?;
+    let mut copy = vec![0; input.len()];
+    let mut kept = vec![];
+    for _ in 0..3 {
+        buffer.copy_to_slice(&mut copy).map_err(failed)?;
+        kept.push(backend.scratch_bytes().map_err(failed)?);
+    }
+    ensure(copy == input, || "other elements".into())?;
+    ensure(kept[0] > 0 && kept.iter().all(|&bytes| bytes == kept[0]), || format!("{kept:?} bytes are kept"))
+}
+
 /// An upload that finds no room changes nothing: the elements of a buffer, the vectors of a store and its entries stay.
 pub(crate) fn failed_uploads() -> Result<(), Failed> {
     let backend = narrow(Duration::from_millis(50))?;
