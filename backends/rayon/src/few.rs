@@ -89,10 +89,12 @@ impl<W: Word> SortFew for Keys<'_, W> {
     }
 
     fn quicksort(&mut self, network: Network) {
+        assert!(Self::suits_quicksort(network, self.keys.len()), "quicksort of {} keys", self.keys.len());
         quicksort::sort(network.set, self.keys, self.masks);
     }
 
     fn quicksort_from(&mut self, network: Network, records: &mut [W]) {
+        assert!(Self::suits_quicksort(network, records.len()), "quicksort of {} keys", records.len());
         quicksort::sort_into(network.set, records, self.keys, self.masks);
     }
 

@@ -70,10 +70,11 @@ struct Task<'a, C: SortFew> {
 }
 
 impl<C: SortFew> Task<'_, C> {
-    /// Whether one thread would be busy with this bucket of `len` records when all others are done.
+    /// Whether one thread would be busy with this bucket, of `len` records in all, when the others are done, and more threads would sort it faster.
     fn is_large(&self, len: usize, threads: Threads) -> bool {
         let own = self.records.len();
-        !threads.is_one() && own > len / threads.count() / 2 && sort_ns::<C::Record>(own) > 2 * STEP_NS
+        let is_slow = sort_ns::<C::Record>(own) > 2 * STEP_NS && !threads.worth_sorting(sort_ns::<C::Record>(own)).is_one();
+        own > len / threads.count() / 2 && is_slow
     }
 
     /// Sorts the bucket on all of these threads, from the caller's slices.

@@ -17,7 +17,8 @@ impl Threads {
     /// As many of `available` threads as a sort is worth that takes one thread so many `nanoseconds`. `available` is asked only if it may be
     /// more than one.
     ///
-    /// On `t` threads the sort is taken to last `ENTER_NS + THREAD_NS * t + work / t`, with more `work` than on one thread. This is least
+    /// On `t` threads the sort is taken to last `ENTER_NS + THREAD_NS * t + work / t`, where `work` is `nanoseconds` times
+    /// [`PARALLEL_WORK`]. This is least
     /// at the square root of `work / THREAD_NS`.
     pub(crate) fn worth(nanoseconds: u64, available: impl FnOnce() -> usize) -> Self {
         let work = (nanoseconds / PARALLEL_WORK.1).saturating_mul(PARALLEL_WORK.0);

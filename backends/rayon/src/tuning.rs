@@ -63,8 +63,8 @@ pub(crate) fn few_tickets(set: Set) -> usize {
 /// The most keys of words of `bits` bits that one thread sorts by quicksort.
 ///
 /// Measured with AVX-512, beside a partition and networks: words of 32 bits on Intel's Emerald Rapids 1.5 × as fast at 2^12, 1.3 × at 2^18
-/// and 1.5 × at 2^22; on AMD's Zen 4 1.3 × at 2^12, equal at 2^14, and 0.8 × at 2^16. Words of 64 bits are faster at 2^10, and slower from
-/// 2^12 on, on both.
+/// and 1.5 × at 2^22; on AMD's Zen 4 1.3 × at 2^12, equal at 2^14, and 0.8 × at 2^16. Words of 64 bits are faster at 2^10 on both; from
+/// 2^12 on they are slower, or no more than 1.03 × as fast.
 pub(crate) fn quicksort_keys(set: Set, bits: u32) -> usize {
     if !set.has_splits() {
         return 0;
@@ -82,7 +82,7 @@ pub(crate) fn quicksort_keys(set: Set, bits: u32) -> usize {
 /// 2^18 pairs of `u32` take 0.97 × as long as with 11.
 pub(crate) const PASS_BITS: u32 = 10;
 
-/// The same where large buckets are sorted by quicksort. Measured: with 9 bits, 2^18 `u32` take 0.6 × as long on Zen 4 as with 11.
+/// Bits of the digit of a pass in the cache, at most, where large buckets are sorted by quicksort. Measured: with 9 bits, 2^18 `u32` take 0.6 × as long on Zen 4 as with 11.
 pub(crate) const SPLIT_PASS_BITS: u32 = 9;
 
 /// Bits that a partition of what does not fit in a cache counts to choose its buckets by, at most.
@@ -117,7 +117,7 @@ pub(crate) const PARALLEL_WORK: (u64, u64) = (5, 3);
 /// Work that each thread should have in a step of a sort, in nanoseconds.
 pub(crate) const STEP_NS: u64 = 25_000;
 
-/// About how long one thread takes to sort so many records, in nanoseconds: what a slow machine and a fast one take lies 1.5 × above and below.
+/// About how long one thread takes to sort so many records, in nanoseconds: between what a slow machine and a fast one take.
 ///
 /// Measured at 2^16, on Emerald Rapids and on Zen 4: `u32` 5.3 and 2.5 ns, `u64` 7.8 and 2.8; pairs of `u32` and argsorts 13.7 and 3.9 to 6.
 pub(crate) fn sort_ns<R: Record>(len: usize) -> u64 {
