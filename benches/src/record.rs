@@ -152,7 +152,7 @@ pub fn describe_machine(out: &mut impl Write, commit: &str) -> Result<()> {
         writeln!(out, "{line}")?;
     }
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_string();
-    // Its number alone: what follows says who built it.
+    // Only the version number: the rest names the machine that built the kernel.
     writeln!(out, "Kernel: Linux {}", read("/proc/sys/kernel/osrelease").split('-').next().unwrap_or_default())?;
     writeln!(out, "Huge pages: {}", read("/sys/kernel/mm/transparent_hugepage/enabled"))?;
     writeln!(out, "Load before: {}", read("/proc/loadavg"))?;

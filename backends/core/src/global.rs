@@ -9,8 +9,8 @@ use std::sync::{Arc, LazyLock};
 /// The devices that all threads of the process share.
 pub(crate) static DEVICES: LazyLock<Devices> = LazyLock::new(Devices::default);
 
-/// Devices, each in the slot of its type: `TypeId` of `D` → `Slot<D>`. This lock is not held while a device opens: a
-/// backend may open another one (`Fallback` does).
+/// Devices, each in the slot of its type: `TypeId` of `D` → `Slot<D>`. This lock is free while a device opens, because
+/// a backend may open another one (`Fallback` does).
 #[derive(Default)]
 pub(crate) struct Devices(Mutex<HashMap<TypeId, Box<dyn Any + Send>>>);
 

@@ -51,7 +51,7 @@ pub(crate) fn sort_into<C: SortFew>(
     even: bool,
 ) {
     if C::suits_quicksort(network, records.len()) {
-        return columns.quicksort_from(network, records);
+        return columns.quicksort(network, Some(records));
     }
     if even && suits_passes::<C>(network, records.len()) {
         let mut sorted = Scratch::of::<C::Record>(records.len());

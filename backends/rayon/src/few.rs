@@ -40,25 +40,17 @@ pub(crate) trait SortFew: Columns {
         sort_by_tickets(self, network.set, window);
     }
 
-    /// Whether [`quicksort`](SortFew::quicksort) and [`quicksort_from`](SortFew::quicksort_from) are the fastest sort of `len` records. They
-    /// are not stable.
+    /// Whether [`quicksort`](SortFew::quicksort) is the fastest sort of `len` records. It is not stable.
     fn suits_quicksort(_: Network, _len: usize) -> bool {
         false
     }
 
-    /// Sorts everything by quicksort.
+    /// Sorts everything by quicksort. If there are `records`, everything is replaced by them in order, keys mapped back; the contents of
+    /// `records` are arbitrary afterwards.
     ///
     /// # Panics
     /// If quicksort does not suit these records.
-    fn quicksort(&mut self, _: Network) {
-        unreachable!("quicksort is for keys alone");
-    }
-
-    /// Replaces everything by `records` in order, keys mapped back, by quicksort. What `records` hold afterwards is arbitrary.
-    ///
-    /// # Panics
-    /// If quicksort does not suit these records.
-    fn quicksort_from(&mut self, _: Network, _records: &mut [Self::Record]) {
+    fn quicksort(&mut self, _: Network, _records: Option<&mut [Self::Record]>) {
         unreachable!("quicksort is for keys alone");
     }
 
@@ -88,14 +80,9 @@ impl<W: Word> SortFew for Keys<'_, W> {
         network.whole && quicksort::suits::<W>(network.set, len)
     }
 
-    fn quicksort(&mut self, network: Network) {
+    fn quicksort(&mut self, network: Network, records: Option<&mut [W]>) {
         assert!(Self::suits_quicksort(network, self.keys.len()), "quicksort of {} keys", self.keys.len());
-        quicksort::sort(network.set, self.keys, self.masks);
-    }
-
-    fn quicksort_from(&mut self, network: Network, records: &mut [W]) {
-        assert!(Self::suits_quicksort(network, records.len()), "quicksort of {} keys", records.len());
-        quicksort::sort_into(network.set, records, self.keys, self.masks);
+        quicksort::sort(network.set, self.keys, records, self.masks);
     }
 
     fn finish(&mut self, network: Network, records: &[W], window: Window) {

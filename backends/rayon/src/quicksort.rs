@@ -12,7 +12,7 @@
 //! Some word is below a pivot and some is not, so both parts are smaller. After `2 * log2(n)` splits, one in another, the pivot is the
 //! middle between the least and the greatest word; after as many more splits as a word has bits, all words are equal.
 
-use crate::simd::{Map, NetworkWord, Set};
+use crate::simd::{Map, Set, SplitWord};
 use crate::tuning::{FEW_ROWS, quicksort_keys};
 use polysort_core::{Masks, Word};
 
@@ -33,28 +33,26 @@ pub(crate) fn suits<W: Word>(set: Set, len: usize) -> bool {
     len <= quicksort_keys(set, W::BITS)
 }
 
-/// Sorts raw keys of 32 or 64 bits.
-pub(crate) fn sort<W: Word>(set: Set, keys: &mut [W], masks: Masks) {
-    if !masks.is_identity::<W>() {
-        keys.iter_mut().for_each(|key| *key = masks.apply(*key));
-    }
+/// Sorts raw keys of 32 or 64 bits. If there are `ordered` words, as many, these are sorted into `keys` instead, as raw keys; the contents of
+/// `ordered` are arbitrary afterwards.
+pub(crate) fn sort<W: Word>(set: Set, keys: &mut [W], ordered: Option<&mut [W]>, masks: Masks) {
+    let (words, keys) = match ordered {
+        Some(words) => (words, Some(keys)),
+        None => {
+            if !masks.is_identity::<W>() {
+                keys.iter_mut().for_each(|key| *key = masks.apply(*key));
+            }
+            (keys, None)
+        }
+    };
     match W::BITS {
-        32 => sort_words::<u32>(set, bytemuck::cast_slice_mut(keys), None, masks),
-        64 => sort_words::<u64>(set, bytemuck::cast_slice_mut(keys), None, masks),
+        32 => sort_words::<u32>(set, bytemuck::cast_slice_mut(words), keys.map(bytemuck::cast_slice_mut), masks),
+        64 => sort_words::<u64>(set, bytemuck::cast_slice_mut(words), keys.map(bytemuck::cast_slice_mut), masks),
         bits => unreachable!("no quicksort of words of {bits} bits"),
     }
 }
 
-/// Sorts ordered words of 32 or 64 bits into `keys`, which is as long, as raw keys. What `words` hold afterwards is arbitrary.
-pub(crate) fn sort_into<W: Word>(set: Set, words: &mut [W], keys: &mut [W], masks: Masks) {
-    match W::BITS {
-        32 => sort_words::<u32>(set, bytemuck::cast_slice_mut(words), Some(bytemuck::cast_slice_mut(keys)), masks),
-        64 => sort_words::<u64>(set, bytemuck::cast_slice_mut(words), Some(bytemuck::cast_slice_mut(keys)), masks),
-        bits => unreachable!("no quicksort of words of {bits} bits"),
-    }
-}
-
-fn sort_words<W: NetworkWord>(set: Set, words: &mut [W], keys: Option<&mut [W]>, masks: Masks) {
+fn sort_words<W: SplitWord>(set: Set, words: &mut [W], keys: Option<&mut [W]>, masks: Masks) {
     // Twice as many splits as halves would take.
     let splits = 2 * words.len().max(1).ilog2();
     Quicksort { set, leave: Map::leave(masks) }.sort(words, keys, &[], splits);
@@ -66,7 +64,7 @@ struct Quicksort<W> {
     leave: Map<W>,
 }
 
-impl<W: NetworkWord> Quicksort<W> {
+impl<W: SplitWord> Quicksort<W> {
     /// Sorts `words` into `keys`, or in place if there are none. `samples` are some of the words, in order; pivots are taken from samples
     /// in the next `splits` splits.
     fn sort(self, words: &mut [W], keys: Option<&mut [W]>, samples: &[W], splits: u32) {

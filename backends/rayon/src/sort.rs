@@ -58,7 +58,7 @@ pub(crate) fn sort<C: SortFew>(mut columns: C, window: Window, whole: bool, thre
 pub(crate) fn sort_unordered<C: SortFew>(mut columns: C, window: Window, network: Network, threads: Threads) {
     let len = columns.len();
     if threads.is_one() && C::suits_quicksort(network, len) {
-        return columns.quicksort(network);
+        return columns.quicksort(network, None);
     }
     let mut scratch = Scratch::of::<C::Record>(len);
     msd::sort(network, columns, scratch.records(len), window, threads, true);

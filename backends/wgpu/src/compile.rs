@@ -43,8 +43,7 @@ pub(crate) struct Pipelines(Mutex<HashMap<(Variant, bool), Compiled>>);
 type Compiled = Arc<Mutex<Option<Arc<Pipeline>>>>;
 
 impl Pipelines {
-    /// Returns the kernel of a variant, in the device's own language if `native` is set. The first call compiles it with
-    /// `compile`.
+    /// Returns the kernel of a variant and a language. The first call compiles it with `compile`.
     pub(crate) fn get(
         &self,
         variant: &Variant,

@@ -67,7 +67,7 @@ type Kind = (u32, Payload, Option<Top>, bool, Option<Algorithm>, u64);
 
 /// A device, the memory that is kept on it, and the results of its self-tests.
 pub(crate) struct Engine {
-    pub(crate) gpu: Arc<Gpu>,
+    gpu: Arc<Gpu>,
     pub(crate) asked: Asked,
     pub(crate) pool: Pool<Workspace>,
     pub(crate) budget: Arc<Budget>,

@@ -163,8 +163,7 @@ impl Gpu {
         work()
     }
 
-    /// Returns the kernel of a variant, in the device's own language if `native` is set and such a kernel exists. The first
-    /// call compiles it.
+    /// Returns the kernel of a variant, as [`compile`] makes it. The first call compiles it.
     pub(crate) fn pipeline(&self, variant: &Variant, native: bool, bindings: &[Slot]) -> Result<Arc<Pipeline>, Error> {
         self.pipelines.get(variant, native, || self.guarded(|| compile(&self.device, variant, native, bindings)))
     }

@@ -51,7 +51,7 @@ impl Engine {
     async fn sort_resident(self: &Arc<Self>, waiting: Waiting, request: Request, resident: Resident<'_>) -> Result<(), Error> {
         let count = Count::Fixed(request.max as u32);
         let (request, native) = self.tested(waiting, request).await?;
-        let gpu = self.gpu.clone();
+        let gpu = self.gpu().clone();
         let plan = SortPlan::new(request, &gpu.facts)?;
         let mut call = Call::begin(self, waiting, None, &plan.scratch, Staging::default()).await?;
         let given = |role| match role {

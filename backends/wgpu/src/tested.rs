@@ -20,7 +20,7 @@ impl Engine {
         data: Data<'_>,
         lists: Option<Lists<'_>>,
     ) -> Result<(), Error> {
-        let (tested, native) = self.tested(waiting, self.shared(request)).await?;
+        let (tested, native) = self.tested(waiting, self.rounded(request)).await?;
         let request = Request { max: request.max, segments: request.segments, ..tested };
         self.sort_untested(waiting, (request, native), data, lists).await
     }
@@ -33,7 +33,7 @@ impl Engine {
     /// [`Error::DeviceLost`] if the device is lost, [`Error::SelfTest`] if the device sorts wrongly, or a failure of the
     /// device.
     pub(crate) async fn tested(self: &Arc<Self>, waiting: Waiting, request: Request) -> Result<Bindable, Error> {
-        if let Some(lost) = self.gpu.lost() {
+        if let Some(lost) = self.gpu().lost() {
             return Err(lost);
         }
         let Asked { blocked, batch, small_bucket, .. } = self.asked;
@@ -43,17 +43,17 @@ impl Engine {
         let top = match request.top {
             None => None,
             Some(top) => {
-                let plan = SortPlan::new(Request { algorithm: asked, ..request }, &self.gpu.facts)?;
+                let plan = SortPlan::new(Request { algorithm: asked, ..request }, &self.gpu().facts)?;
                 let tile = plan.long_commands().last().map_or(0, |command| command.variant.tile);
                 Some(Top { k: tile, ..top })
             }
         };
-        let least = self.gpu.facts.least_alike(&Request { algorithm: asked, ..request });
+        let least = self.gpu().facts.least_alike(&Request { algorithm: asked, ..request });
         let kind = (request.key_bits, request.payload, top, request.segments.is_some(), asked, least);
         let way = match self.tested.get(&kind) {
             Some(way) => way,
             None => {
-                let mut ways = Ways::new(self.gpu.is_native, asked);
+                let mut ways = Ways::new(self.gpu().is_native, asked);
                 while !ways.takes(self_test::check(self, waiting, request, least, ways.current()).await)? {}
                 self.tested.set(kind, ways.current());
                 ways.current()

@@ -14,9 +14,9 @@ use wgpu::{Buffer, CommandEncoder};
 impl Engine {
     /// Rounds the lengths of a request up by less than 1/4. So sorts of similar lengths use the same buffers and bind
     /// groups.
-    pub(crate) fn shared(&self, request: Request) -> Request {
+    pub(crate) fn rounded(&self, request: Request) -> Request {
         let rounded = |count: u64| count.next_multiple_of((count / 8).next_power_of_two());
-        let most = self.gpu.facts.limits(request.payload.words()).longest(request.unit_bytes());
+        let most = self.gpu().facts.limits(request.payload.words()).longest(request.unit_bytes());
         let segments = request.segments.map(|segments| Segmented { max: rounded(segments.max.into()) as u32, ..segments });
         Request { max: rounded(request.max).min(most).max(request.max), segments, ..request }
     }
@@ -36,8 +36,8 @@ impl Engine {
             (Data::Top(..), None) => request.max,
             (data, None) => 8 * data.keys().len() as u64 / u64::from(request.key_bits),
         };
-        let request = self.shared(request);
-        let gpu = self.gpu.clone();
+        let request = self.rounded(request);
+        let gpu = self.gpu().clone();
         let results: Vec<usize> = data.results().iter().map(|(_, bytes)| bytes.len()).collect();
         let bytes = data.keys().len() as u64;
         let uploads = data.uploads().into_iter().chain(lists.into_iter().flat_map(Lists::uploads));

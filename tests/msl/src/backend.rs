@@ -2,7 +2,8 @@
 
 use crate::buffer::Buffer;
 use crate::error::Error as KernelError;
-use crate::kernel::{Kernel, Schedule};
+use crate::kernel::Kernel;
+use crate::schedule::{FACTS, Schedule};
 use crate::source::Source;
 use core::sync::atomic::{AtomicU64, Ordering};
 use polysort_core::{
@@ -11,13 +12,10 @@ use polysort_core::{
 };
 use polysort_shaders::abi;
 use polysort_shaders::plan::{
-    self, Algorithm, Blocked, Class, Command, Facts, Groups, Length, Payload, Request, Segmented, SortPlan, Top, Variant,
+    self, Algorithm, Blocked, Command, Facts, Groups, Length, Payload, Request, Segmented, SortPlan, Top, Variant,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// The facts of an Apple GPU.
-pub const FACTS: Facts = Facts { max_binding: 1 << 30, class: Class::Apple, ..Facts::new(Some((32, 32)), 32 << 10, 1024) };
 
 /// The configuration of an [`MslBackend`].
 #[derive(Clone, Copy, Debug)]

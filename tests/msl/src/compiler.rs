@@ -1,8 +1,8 @@
 //! Compiles the text of a kernel to a library with a C++ compiler, and caches the libraries.
 
 use crate::error::Error;
-use crate::kernel::Options;
 use crate::loaded::Loaded;
+use crate::options::Options;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

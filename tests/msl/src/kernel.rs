@@ -1,9 +1,10 @@
 //! `Kernel`: a compiled kernel that can be launched.
 
-use crate::backend::FACTS;
 use crate::buffer::Buffer;
 use crate::error::{Error, Fault, Mistake};
-use crate::loaded::{Launch, Loaded};
+use crate::loaded::{Counts, Launch, Loaded};
+use crate::options::Options;
+use crate::schedule::Schedule;
 use crate::{compiler, text};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,98 +14,6 @@ pub const MAX_THREADS: u32 = 1024;
 
 /// The most threadgroups that run at a time.
 pub const MAX_RESIDENT: u32 = 16;
-
-/// The options of a compilation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Options {
-    /// `__METAL_VERSION__`: 310 is Metal 3.1. Fences exist from 320 on.
-    pub metal_version: u32,
-    /// Whether the compiler may assume that numbers are finite, and reorder sums. This is the default of Metal's compiler.
-    pub fast_math: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self::metal(310)
-    }
-}
-
-impl Options {
-    /// Returns options with this `__METAL_VERSION__`.
-    pub const fn metal(metal_version: u32) -> Self {
-        Self { metal_version, fast_math: false }
-    }
-
-    /// Returns these options with or without fast math.
-    #[must_use]
-    pub const fn fast_math(self, fast_math: bool) -> Self {
-        Self { fast_math, ..self }
-    }
-}
-
-/// The order in which threads run, and the faults that are tolerated. Equal schedules give equal runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Schedule {
-    /// The seed of all choices. With 0, threadgroups and lanes run in order.
-    pub seed: u64,
-    /// The number of threadgroups that run at a time.
-    pub resident: u32,
-    /// A thread is preempted at one in this many atomic operations.
-    pub preempt: u32,
-    /// Memory accesses and waits per thread of the launch. If a launch has more, it counts as one that does not end. A launch of fewer than
-    /// 1024 threads has the budget of 1024 threads.
-    pub budget: u64,
-    /// Whether threads may read threadgroup memory that no thread has written. Its contents follow from the seed. Otherwise such a read is a
-    /// fault.
-    pub reads_garbage: bool,
-    /// Whether data races in buffers are allowed. In threadgroup memory they are always a fault.
-    pub races: bool,
-    /// Bytes of threadgroup memory. Apple's GPUs have 32 KiB.
-    pub memory: u32,
-}
-
-impl Schedule {
-    /// Returns the schedule of a seed: 1 to 6 threadgroups at a time, and a preemption at one in 2 to 65 atomic operations.
-    pub fn seeded(seed: u64) -> Self {
-        let mixed = (seed ^ 0x5bf0_3635).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Self {
-            seed,
-            resident: 1 + (mixed >> 40) as u32 % 6,
-            preempt: 2 + (mixed >> 48) as u32 % 64,
-            budget: 50_000,
-            reads_garbage: false,
-            races: false,
-            memory: FACTS.workgroup_bytes,
-        }
-    }
-}
-
-impl Default for Schedule {
-    fn default() -> Self {
-        Self::seeded(0)
-    }
-}
-
-/// The operations of a launch. Accesses to the memory of one thread, and accesses that the compiler has merged, are not counted.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Bytes that non-atomic accesses read from buffers of 1 KiB and more.
-    pub device_read: u64,
-    /// Bytes that non-atomic accesses write to these buffers.
-    pub device_written: u64,
-    /// Atomic operations on these buffers.
-    pub device_atomics: u64,
-    /// Accesses to threadgroup memory that are not atomic.
-    pub threadgroup_accesses: u64,
-    /// Atomic operations on threadgroup memory.
-    pub threadgroup_atomics: u64,
-    /// Barriers of threadgroups.
-    pub barriers: u64,
-    /// Simdgroup operations and barriers, of each lane.
-    pub simd_operations: u64,
-}
 
 /// A compiled kernel.
 #[derive(Debug)]

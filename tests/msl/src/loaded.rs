@@ -2,11 +2,30 @@
 #![allow(unsafe_code, reason = "what a C++ compiler made is loaded and called")]
 
 use crate::error::Error;
-use crate::kernel::Counts;
 use libloading::Library;
 use std::ffi::c_void;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+
+/// The operations of a launch. Accesses to the memory of one thread, and accesses that the compiler has merged, are not counted.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Bytes that non-atomic accesses read from buffers of 1 KiB and more.
+    pub device_read: u64,
+    /// Bytes that non-atomic accesses write to these buffers.
+    pub device_written: u64,
+    /// Atomic operations on these buffers.
+    pub device_atomics: u64,
+    /// Accesses to threadgroup memory that are not atomic.
+    pub threadgroup_accesses: u64,
+    /// Atomic operations on threadgroup memory.
+    pub threadgroup_atomics: u64,
+    /// Barriers of threadgroups.
+    pub barriers: u64,
+    /// Simdgroup operations and barriers, of each lane.
+    pub simd_operations: u64,
+}
 
 /// As in `shim/machine.h`.
 #[repr(C)]

@@ -3,7 +3,7 @@
 #[path = "../../../shaders/tests/translated/mod.rs"]
 mod translation;
 
-use crate::kernel::Options;
+use crate::options::Options;
 use polysort_shaders::plan::Variant;
 use polysort_shaders::prelude;
 

@@ -14,7 +14,7 @@ impl<W> Portable<W> {
     }
 }
 
-/// As [`NetworkWord::split`](super::NetworkWord::split), one word after the other.
+/// As [`SplitWord::split`](super::SplitWord::split), one word after the other.
 pub(super) fn split<W: Copy + Ord>(words: &mut [W], pivot: W) -> usize {
     let mut low = 0;
     for at in 0..words.len() {

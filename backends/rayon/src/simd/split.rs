@@ -17,7 +17,6 @@
 #![allow(unsafe_code, reason = "stores of the first lanes")]
 
 use super::avx512::Avx512;
-use super::portable;
 use super::registers::Registers;
 use core::arch::x86_64::__m512i;
 use pulp::x86::V4;
@@ -25,24 +24,11 @@ use pulp::x86::V4;
 /// Registers of a block.
 const ROWS: usize = 8;
 
-/// A word that AVX-512 splits by a pivot.
-pub(super) trait SplitWord: Sized {
-    /// As [`NetworkWord::split`](super::NetworkWord::split).
-    fn split(v4: V4, words: &mut [Self], pivot: Self) -> usize;
-}
-
-/// Without AVX-512's second extension for bytes no instruction gathers words of 16 bits.
-impl SplitWord for u16 {
-    fn split(_: V4, words: &mut [u16], pivot: u16) -> usize {
-        portable::split(words, pivot)
-    }
-}
-
-/// The arguments of a split, to be used in a function that is compiled for the set.
-struct Split<'a, W> {
-    v4: V4,
-    words: &'a mut [W],
-    pivot: W,
+/// The arguments of [`SplitWord::split`](super::SplitWord::split), to be used in a function that is compiled for the set.
+pub(super) struct Split<'a, W> {
+    pub(super) v4: V4,
+    pub(super) words: &'a mut [W],
+    pub(super) pivot: W,
 }
 
 /// The slice that is split. Words are moved to both ends of `low..high`, where there is room for all words that were read.
@@ -54,12 +40,6 @@ struct Target<'a, W> {
 
 macro_rules! split_words {
     ($($word:ident, $mask:ident, $lanes:literal, $less:ident, $gather:ident, $mask_store:ident;)*) => {$(
-        impl SplitWord for $word {
-            fn split(v4: V4, words: &mut [Self], pivot: Self) -> usize {
-                v4.vectorize(Split { v4, words, pivot })
-            }
-        }
-
         impl pulp::NullaryFnOnce for Split<'_, $word> {
             type Output = usize;
 

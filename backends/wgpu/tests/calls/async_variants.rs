@@ -71,7 +71,7 @@ pub(crate) fn same_results() -> Result<(), Failed> {
 }
 
 /// Runs a future that is `Send`, so that any executor can run it.
-fn on_any_thread<T>(future: impl Future<Output = T> + Send) -> T {
+pub(crate) fn on_any_thread<T>(future: impl Future<Output = T> + Send) -> T {
     pollster::block_on(future)
 }
 

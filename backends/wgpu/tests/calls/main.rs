@@ -5,6 +5,7 @@ mod buffers;
 mod masks;
 mod recording;
 mod segments;
+mod slices;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -31,6 +32,7 @@ fn main() {
             trial("buffers: slices and values that do not fit are refused", buffers::refused),
             trial("buffers: elements that are never dropped cause errors only", buffers::forgotten),
             trial("buffers: impossible lengths are refused", buffers::impossible_lengths),
+            trial("slices: a sort into other slices keeps its inputs", slices::sorted_into),
             trial("masks: a key without an in-place view is sorted", masks::without_a_view),
             trial("segments: keys that fill a binding are sorted", segments::that_just_fit),
             trial("async variants: they give the results of blocking calls", async_variants::same_results),
