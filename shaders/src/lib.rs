@@ -10,5 +10,6 @@
 #![forbid(unsafe_code)]
 
 pub mod abi;
+pub mod manifest;
 pub mod plan;
 pub mod prelude;

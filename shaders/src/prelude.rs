@@ -1,193 +1,94 @@
-//! Assembles the text of a kernel: the constants of its variant, the parts that it needs, and its file.
+//! Assembles the text of a kernel: the constants of its variant, and the parts and the file that the manifest lists.
 //!
 //! WGSL has neither includes nor conditional compilation. So this module evaluates the lines `#if FLAG`, `#else` and
 //! `#endif`, and drops the lines that they exclude. It also repeats the lines between `#repeat NAME COUNT` and `#end`. The
 //! texts in Metal Shading Language use the same lines.
 
 use crate::abi;
+use crate::manifest::{Access, Binding, Kernel, Part, Source};
 use crate::plan::{
-    BATCH_WORDS, COUNT_DIGIT_BITS, Kernel, LAST_LEVEL, MAX_DIGITS, RADIX, Ranking, SegmentLists, TILE_WORDS, VALUE_BLOCK,
-    Variant, Vectors, When, state_words, tuning,
+    BATCH_WORDS, COUNT_DIGIT_BITS, LAST_LEVEL, MAX_DIGITS, RADIX, Ranking, SegmentLists, TILE_WORDS, VALUE_BLOCK, Variant,
+    Vectors, When, state_words, tuning,
 };
 use core::fmt::Write;
 use polysort_vector::{Metric, Precision};
 
 /// Returns the WGSL of a kernel.
 pub fn wgsl(variant: &Variant) -> String {
+    macro_rules! part {
+        ($name:literal) => {
+            include_str!(concat!("../wgsl/parts/", $name, ".wgsl"))
+        };
+    }
     let mut text = String::new();
     for (name, value) in constants(variant) {
         writeln!(text, "const {name}: u32 = {value}u;").expect("a string takes all");
     }
-    for part in parts(variant).into_iter().chain([file(variant.kernel)]) {
-        text.push('\n');
-        text += &chosen(part, &|flag| is_set(variant, flag), &|count| times(variant, count));
-    }
-    text
-}
-
-/// The text of a file of `wgsl/parts`.
-macro_rules! part {
-    ($name:literal) => {
-        include_str!(concat!("../wgsl/parts/", $name, ".wgsl"))
-    };
-}
-
-/// Returns the hand-written Metal Shading Language of a kernel. It is for devices with simdgroups of 32 lanes. `None`
-/// if the kernel is written in WGSL only.
-pub fn msl(variant: &Variant) -> Option<String> {
-    macro_rules! metal {
-        ($name:literal) => {
-            include_str!(concat!("../msl/", $name, ".metal"))
-        };
-    }
-    // The kernels that sort segments exist in WGSL only.
-    if variant.network_keys > 0 || matches!(variant.ranking, Some(Ranking::Counters | Ranking::Ballot { wide: true, .. })) {
-        return None;
-    }
-    let (sort, sums, search) = (metal!("parts/sort"), metal!("parts/sums"), metal!("parts/search"));
-    let (counts, values, table) = (metal!("parts/counts"), metal!("parts/values"), metal!("parts/bucket_table"));
-    let rows = if variant.has_wide_digits() { vec![metal!("parts/wide_rows")] } else { vec![sums, metal!("parts/rows")] };
-    let ranking = [metal!("parts/threads")].into_iter().chain(rows).chain([metal!("parts/rank")]);
-    let sweep = [metal!("parts/board"), metal!("parts/move_tile"), metal!("parts/sweep")];
-    let mut files = vec![metal!("parts/group"), sort];
-    match variant.kernel {
-        Kernel::Begin => files.push(metal!("begin")),
-        Kernel::Histogram => files.extend([counts, metal!("histogram")]),
-        Kernel::Scan => files.extend([sums, metal!("scan")]),
-        Kernel::Onesweep => files.extend(ranking.chain(sweep).chain([metal!("onesweep")])),
-        Kernel::Buckets => files.extend([table, sums, metal!("buckets")]),
-        Kernel::BucketTile => files.extend(ranking.chain([metal!("parts/sort_by_digit"), metal!("bucket_tile")])),
-        Kernel::BucketHistogram => files.extend([table, sums, counts, metal!("bucket_histogram")]),
-        Kernel::BucketSweep => files.extend([table].into_iter().chain(ranking).chain(sweep).chain([metal!("bucket_sweep")])),
-        Kernel::SingleTile => files.extend(ranking.chain([metal!("parts/sort_by_digit"), metal!("single_tile")])),
-        Kernel::Copy => files.push(metal!("copy")),
-        Kernel::Identity => files.push(metal!("identity")),
-        Kernel::Widen => files.push(metal!("widen")),
-        Kernel::Narrow => files.push(metal!("narrow")),
-        Kernel::CountValues => files.extend([values, metal!("count_values")]),
-        Kernel::ScanValues => files.extend([values, sums, metal!("scan_values")]),
-        Kernel::Fill => files.extend([values, sums, metal!("fill")]),
-        Kernel::TopK => files.extend(ranking.chain([metal!("parts/positions"), metal!("top_k")])),
-        Kernel::IvfDistance => files = vec![metal!("parts/group"), search, metal!("ivf_distance")],
-        Kernel::Nearest => files = vec![metal!("parts/group"), search, metal!("nearest")],
-        Kernel::Upsweep | Kernel::Spine | Kernel::Downsweep => return None,
-        Kernel::Segments | Kernel::SegmentNetwork | Kernel::SegmentTile | Kernel::LongSegments => return None,
-        Kernel::PickCount | Kernel::PickDigit | Kernel::PickTally | Kernel::PickSpine | Kernel::Pick => return None,
-    }
-    let mut text = String::from("#include <metal_stdlib>\n\nusing namespace metal;\n\n");
-    // The subgroup histograms of the MSL kernels have no bank padding.
-    let variant = &Variant { runs: false, ..*variant };
-    for (name, value) in constants(variant).into_iter().chain([("LOOK", tuning::LOOK)]) {
-        writeln!(text, "#define {name} {value}u").expect("a string takes all");
-    }
-    for file in files {
-        text.push('\n');
-        text += &chosen(file, &|flag| is_set(variant, flag), &|count| times(variant, count));
-    }
-    Some(text)
-}
-
-/// Returns the text of a kernel's WGSL file.
-pub fn file(kernel: Kernel) -> &'static str {
-    match kernel {
-        Kernel::Begin => include_str!("../wgsl/begin.wgsl"),
-        Kernel::Histogram => include_str!("../wgsl/histogram.wgsl"),
-        Kernel::Scan => include_str!("../wgsl/scan.wgsl"),
-        Kernel::CountValues => include_str!("../wgsl/count_values.wgsl"),
-        Kernel::ScanValues => include_str!("../wgsl/scan_values.wgsl"),
-        Kernel::Onesweep => include_str!("../wgsl/onesweep.wgsl"),
-        Kernel::Buckets => include_str!("../wgsl/buckets.wgsl"),
-        Kernel::BucketTile => include_str!("../wgsl/bucket_tile.wgsl"),
-        Kernel::BucketHistogram => include_str!("../wgsl/bucket_histogram.wgsl"),
-        Kernel::BucketSweep => include_str!("../wgsl/bucket_sweep.wgsl"),
-        Kernel::Upsweep => include_str!("../wgsl/upsweep.wgsl"),
-        Kernel::Spine => include_str!("../wgsl/spine.wgsl"),
-        Kernel::Downsweep => include_str!("../wgsl/downsweep.wgsl"),
-        Kernel::SingleTile => include_str!("../wgsl/single_tile.wgsl"),
-        Kernel::Segments => include_str!("../wgsl/segments.wgsl"),
-        Kernel::SegmentNetwork => include_str!("../wgsl/segment_network.wgsl"),
-        Kernel::SegmentTile => include_str!("../wgsl/segment_tile.wgsl"),
-        Kernel::LongSegments => include_str!("../wgsl/long_segments.wgsl"),
-        Kernel::PickCount => include_str!("../wgsl/pick_count.wgsl"),
-        Kernel::PickDigit => include_str!("../wgsl/pick_digit.wgsl"),
-        Kernel::PickTally => include_str!("../wgsl/pick_tally.wgsl"),
-        Kernel::PickSpine => include_str!("../wgsl/pick_spine.wgsl"),
-        Kernel::Pick => include_str!("../wgsl/pick.wgsl"),
-        Kernel::Copy => include_str!("../wgsl/copy.wgsl"),
-        Kernel::Identity => include_str!("../wgsl/identity.wgsl"),
-        Kernel::Widen => include_str!("../wgsl/widen.wgsl"),
-        Kernel::Narrow => include_str!("../wgsl/narrow.wgsl"),
-        Kernel::Fill => include_str!("../wgsl/fill.wgsl"),
-        Kernel::TopK => include_str!("../wgsl/top_k.wgsl"),
-        Kernel::IvfDistance => include_str!("../wgsl/ivf_distance.wgsl"),
-        Kernel::Nearest => include_str!("../wgsl/nearest.wgsl"),
-    }
-}
-
-fn parts(variant: &Variant) -> Vec<&'static str> {
-    let (key, sort, schedule) = (part!("key"), part!("sort"), part!("schedule"));
     let rows = if variant.has_wide_digits() { part!("wide_rows") } else { part!("rows") };
     let ranking = match variant.ranking {
         Some(Ranking::Ballot { .. }) => vec![part!("threads"), part!("lanes"), rows, part!("rank_by_ballot")],
         Some(Ranking::Counters) => vec![part!("threads"), part!("sums"), part!("rank_by_counters")],
         None => vec![],
     };
-    let moving = [part!("value"), part!("board"), part!("places"), part!("move_tile")];
-    let (sweep, held) = (part!("sweep"), [part!("sort_by_digit"), part!("held_tile")]);
-    let lists = (variant.network_keys > 0).then_some(part!("lists"));
-    let table = lists.into_iter().chain([part!("bucket_table")]);
-    let mut parts = vec![part!("number")];
-    match variant.kernel {
-        Kernel::Begin => parts.extend([key, sort, part!("call")]),
-        Kernel::Histogram => parts.extend([key, sort, part!("source"), part!("counts")]),
-        Kernel::Scan => parts.extend([key, sort, part!("sums")]),
-        Kernel::Onesweep => parts.extend([key, sort, schedule].into_iter().chain(moving).chain(ranking).chain([sweep])),
-        Kernel::Buckets => parts.extend([key, sort, schedule].into_iter().chain(table).chain([part!("sums")])),
-        Kernel::BucketTile => {
-            parts.extend([key, sort, schedule, part!("value"), part!("board")].into_iter().chain(ranking).chain(held));
-        }
-        Kernel::BucketHistogram => {
-            parts.extend([key, sort, schedule, part!("value")].into_iter().chain(table).chain([part!("sums"), part!("counts")]));
-        }
-        Kernel::BucketSweep => {
-            parts.extend([key, sort, schedule].into_iter().chain(table).chain(moving).chain(ranking).chain([sweep]));
-        }
-        Kernel::Segments => parts.extend([key, sort, part!("call")].into_iter().chain(lists)),
-        Kernel::SegmentNetwork => parts.extend([key, sort, part!("value")].into_iter().chain(lists)),
-        Kernel::SegmentTile => {
-            let known = [key, sort, part!("value"), part!("board")];
-            parts.extend(known.into_iter().chain(lists).chain(ranking).chain(held));
-        }
-        Kernel::PickCount | Kernel::PickTally => parts.extend([key, sort, part!("source"), part!("bar"), part!("pick")]),
-        Kernel::PickDigit => parts.extend([key, sort, part!("sums"), part!("pick")]),
-        Kernel::PickSpine => parts.extend([part!("sums"), part!("pick")]),
-        Kernel::Pick => parts.extend([key, sort, part!("source"), part!("bar"), part!("sums"), part!("pick")]),
-        Kernel::LongSegments => parts.extend([key, sort].into_iter().chain(table)),
-        Kernel::Upsweep => parts.extend([key, sort, schedule, part!("pass"), part!("places")]),
-        Kernel::Spine => parts.extend([schedule, part!("pass"), part!("sums")]),
-        Kernel::Downsweep => parts.extend([key, sort, schedule, part!("pass")].into_iter().chain(moving).chain(ranking)),
-        Kernel::SingleTile => {
-            let known = [key, sort, part!("call"), part!("source"), part!("value"), part!("board")];
-            parts.extend(known.into_iter().chain(ranking).chain(held));
-        }
-        Kernel::TopK => {
-            let known = [key, sort, part!("call"), part!("source"), part!("board"), part!("bar")];
-            parts.extend(known.into_iter().chain(ranking));
-            // The parts of the ranking with counters include the sums already.
-            if variant.ranking != Some(Ranking::Counters) {
-                parts.push(part!("sums"));
-            }
-            parts.push(part!("positions"));
-        }
-        Kernel::IvfDistance | Kernel::Nearest => parts = vec![part!("search")],
-        Kernel::Copy => parts.extend([schedule, part!("due")]),
-        Kernel::Identity => parts.extend([key, sort, schedule]),
-        Kernel::Widen => parts.extend([key, sort, part!("source")]),
-        Kernel::Narrow => parts.extend([key, sort, schedule]),
-        Kernel::CountValues => parts.extend([key, sort, part!("values")]),
-        Kernel::ScanValues | Kernel::Fill => parts.extend([key, sort, part!("values"), part!("sums")]),
+    text + &assembled(&variant.kernel.entry().wgsl, variant, &ranking)
+}
+
+/// Returns the hand-written Metal Shading Language of a kernel. It is for devices with simdgroups of 32 lanes. `None`
+/// if the kernel, or this variant of it, is written in WGSL only.
+pub fn msl(variant: &Variant) -> Option<String> {
+    macro_rules! part {
+        ($name:literal) => {
+            include_str!(concat!("../msl/parts/", $name, ".metal"))
+        };
     }
-    parts
+    // Sorts of segments, rankings with counters and subgroups of more than 32 lanes exist in WGSL only.
+    if variant.network_keys > 0 || matches!(variant.ranking, Some(Ranking::Counters | Ranking::Ballot { wide: true, .. })) {
+        return None;
+    }
+    let source = variant.kernel.entry().msl.as_ref()?;
+    let rows = if variant.has_wide_digits() { vec![part!("wide_rows")] } else { vec![part!("sums"), part!("rows")] };
+    let ranking = [&[part!("threads")][..], &rows, &[part!("rank")]].concat();
+    // The subgroup histograms of the MSL kernels have no bank padding.
+    let variant = &Variant { runs: false, ..*variant };
+    let mut text = String::from("#include <metal_stdlib>\n\nusing namespace metal;\n\n");
+    for (name, value) in constants(variant).into_iter().chain([("LOOK", tuning::LOOK)]) {
+        writeln!(text, "#define {name} {value}u").expect("a string takes all");
+    }
+    Some(text + &assembled(source, variant, &ranking))
+}
+
+/// Returns the parts of a source and its file, with the lines that the variant includes. `ranking` is the text of
+/// [`Part::Ranking`]. A file that several parts need is included once.
+fn assembled(source: &Source, variant: &Variant, ranking: &[&'static str]) -> String {
+    let mut files: Vec<&str> = vec![];
+    for part in source.parts {
+        let needed = match part {
+            Part::File(file) => core::slice::from_ref(file),
+            Part::FileIf(flag, file) if is_set(variant, flag) => core::slice::from_ref(file),
+            Part::FileIf(..) => &[],
+            Part::Ranking => ranking,
+        };
+        let new: Vec<&str> = needed.iter().copied().filter(|file| !files.contains(file)).collect();
+        files.extend(new);
+    }
+    files.push(source.file);
+    let mut text = String::new();
+    for file in files {
+        text.push('\n');
+        text += &chosen(file, &|flag| is_set(variant, flag), &|count| times(variant, count));
+    }
+    text
+}
+
+/// Returns the bindings of a kernel, in the order of their numbers.
+pub fn bindings(variant: &Variant) -> impl Iterator<Item = &'static Binding> {
+    let bindings = variant.kernel.entry().bindings.iter();
+    bindings.filter(|binding| binding.only_if.is_none_or(|flag| is_set(variant, flag)))
+}
+
+/// Returns whether the WGSL of a kernel declares `binding` as a writable storage buffer.
+pub fn writes(variant: &Variant, binding: &Binding) -> bool {
+    binding.access == Access::Write || binding.access == Access::Aliased && variant.aliased
 }
 
 /// Returns the number of repetitions of a `#repeat`; `None` if its lines become a loop.
@@ -404,41 +305,4 @@ fn numbered(body: &str, name: &str, number: u32) -> String {
         if &word[..end] == name { text += &format!("{number}u{}", &word[end..]) } else { text += word }
     }
     text
-}
-
-/// Returns whether a kernel declares `binding` as a writable storage buffer.
-pub fn writes(variant: &Variant, binding: usize) -> bool {
-    let written: &[usize] = match variant.kernel {
-        Kernel::Pick if variant.aliased => &[1, 3, 4, 5],
-        Kernel::TopK if variant.aliased => &[6, 7],
-        Kernel::Begin => &[5],
-        Kernel::Histogram => &[1, 3],
-        Kernel::Scan | Kernel::CountValues | Kernel::ScanValues => &[1],
-        Kernel::Onesweep => &[2, 3, 4, 6, 8],
-        Kernel::Buckets => &[1, 2],
-        Kernel::BucketTile => &[1, 2, 3, 4, 5],
-        Kernel::BucketHistogram => &[2, 3, 4, 6, 8],
-        Kernel::BucketSweep => &[3, 4, 5, 6, 8, 10],
-        Kernel::Downsweep => &[2, 3, 5, 7],
-        Kernel::Upsweep => &[2, 3],
-        Kernel::Spine => &[1, 2],
-        Kernel::SingleTile => &[5, 6],
-        Kernel::Segments => &[7, 10],
-        Kernel::SegmentNetwork | Kernel::SegmentTile => &[1, 3, 4],
-        Kernel::LongSegments => &[1, 3],
-        Kernel::PickCount => &[2],
-        Kernel::PickDigit => &[2, 3, 4],
-        Kernel::PickTally => &[1, 2],
-        Kernel::PickSpine => &[0, 1],
-        Kernel::Pick => &[1, 4, 5],
-        Kernel::Copy => &[4, 6],
-        Kernel::Identity => &[1, 2],
-        Kernel::Fill => &[2],
-        Kernel::Widen => &[1, 3],
-        Kernel::Narrow => &[1, 4],
-        Kernel::TopK => &[7],
-        Kernel::IvfDistance => &[6, 7, 8],
-        Kernel::Nearest => &[4, 5],
-    };
-    written.contains(&binding)
 }

@@ -3,12 +3,14 @@
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, StorageAccess, TypeInner};
 use polysort_core::{Error, Options, Spec};
+use polysort_shaders::manifest::{Access, Binding, Part};
 use polysort_shaders::plan::{
     Algorithm, Buffer, Class, Command, Facts, Kernel, Place, Ranking, Request, SearchPlan, Segmented, SortPlan, Top, Variant,
 };
 use polysort_shaders::{abi, prelude};
 use polysort_vector::{Metric, Precision, Shape};
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 
 /// Devices that differ in what matters: lanes, and memory.
 fn devices() -> Vec<(&'static str, Facts)> {
@@ -125,62 +127,115 @@ fn every_variant_is_valid_with_the_capabilities_that_it_says() {
     assert_eq!(kernels.len(), Kernel::ALL.len(), "a kernel is in no plan");
 }
 
+/// Returns the manifest's bindings of the command's kernel, with the buffers that the command binds.
+fn bound(command: &Command) -> Vec<(&'static Binding, Buffer)> {
+    let bindings: Vec<_> = prelude::bindings(&command.variant).collect();
+    assert_eq!(bindings.len(), command.bindings.len(), "{command}");
+    bindings.into_iter().zip(command.bindings.iter().copied()).collect()
+}
+
 #[test]
-fn bindings_are_those_of_the_commands() {
+fn bindings_are_those_of_the_manifest_and_of_the_commands() {
     for (_, _, command) in launches() {
         let module = module(&command.variant);
         let mut found = HashMap::new();
         for (_, global) in module.global_variables.iter() {
             if let Some(binding) = &global.binding {
                 assert_eq!(binding.group, 0);
-                found.insert(binding.binding as usize, global.space);
+                found.insert(binding.binding as usize, (global.name.as_deref().unwrap(), global.space));
             }
         }
-        assert_eq!(found.len(), command.bindings.len(), "{command}");
+        let bound = bound(&command);
+        assert_eq!(found.len(), bound.len(), "{command}");
         assert_eq!(command.numbers.len(), command.bindings.iter().filter(|&&b| b == Buffer::Number).count(), "{command}");
-        for (index, buffer) in command.bindings.iter().enumerate() {
-            let space = found.get(&index).unwrap_or_else(|| panic!("no binding {index}: {command}"));
-            let uniform = matches!(buffer, Buffer::Number | Buffer::Sort | Buffer::Search);
-            assert_eq!(*space == AddressSpace::Uniform, uniform, "binding {index} of {command}");
-            let writes = prelude::writes(&command.variant, index);
+        for (index, (binding, buffer)) in bound.into_iter().enumerate() {
+            let (name, space) = *found.get(&index).unwrap_or_else(|| panic!("no binding {index}: {command}"));
+            assert_eq!(name, binding.name, "binding {index} of {command}");
+            let uniform = match binding.access {
+                Access::Number => Some(Buffer::Number),
+                Access::Sort => Some(Buffer::Sort),
+                Access::Search => Some(Buffer::Search),
+                Access::Read | Access::Write | Access::Aliased => None,
+            };
+            assert_eq!(uniform, Some(buffer).filter(|buffer| UNIFORMS.contains(buffer)), "binding {index} of {command}");
+            assert_eq!(space == AddressSpace::Uniform, uniform.is_some(), "binding {index} of {command}");
             let stores = matches!(space, AddressSpace::Storage { access } if access.contains(StorageAccess::STORE));
-            assert_eq!(stores, writes, "binding {index} of {command}");
+            assert_eq!(stores, prelude::writes(&command.variant, binding), "binding {index} of {command}");
         }
     }
 }
 
-/// By number and name; what is only read says so.
+/// The buffers that kernels bind as uniforms.
+const UNIFORMS: [Buffer; 3] = [Buffer::Number, Buffer::Sort, Buffer::Search];
+
+/// Each kernel whose entry names MSL has an MSL version of all variants for subgroups of up to 32 lanes, except those for segments. An MSL
+/// version declares each binding with the name, the number and the access of the manifest.
 #[test]
-fn bindings_of_twins_are_the_same() {
-    // Without subgroups, by segments, and those that select as many as are asked for.
-    let by_segments = [Kernel::Segments, Kernel::SegmentNetwork, Kernel::SegmentTile, Kernel::LongSegments];
-    let picks = [Kernel::PickCount, Kernel::PickDigit, Kernel::PickTally, Kernel::PickSpine, Kernel::Pick];
-    let alone = [&by_segments[..], &picks, &[Kernel::Upsweep, Kernel::Spine, Kernel::Downsweep]].concat();
-    let mut twins = BTreeSet::new();
+fn msl_versions_have_the_bindings_of_the_manifest() {
+    let mut translated = BTreeSet::new();
     for (_, _, command) in launches() {
         let kernel = command.variant.kernel;
         let Some(text) = prelude::msl(&command.variant) else {
-            // They take up to 32 lanes, whatever else the plan chooses for other sorts than of segments.
             let Variant { ranking, network_keys, .. } = command.variant;
             let is_plain = network_keys == 0 && matches!(ranking, None | Some(Ranking::Ballot { wide: false, .. }));
-            assert!(alone.contains(&kernel) || !is_plain, "no twin of {command}");
+            assert!(kernel.entry().msl.is_none() || !is_plain, "no MSL version of {command}");
             continue;
         };
-        twins.insert(kernel);
-        let module = module(&command.variant);
-        for (_, global) in module.global_variables.iter() {
-            let (Some(binding), Some(name)) = (&global.binding, &global.name) else { continue };
-            let declared = format!("{name} [[buffer({})]],", binding.binding);
+        assert!(kernel.entry().msl.is_some(), "{kernel:?}");
+        translated.insert(kernel);
+        for (index, (binding, buffer)) in bound(&command).into_iter().enumerate() {
+            let declared = format!("{} [[buffer({index})]],", binding.name);
             let Some(line) = text.lines().find(|line| line.ends_with(&declared)) else { panic!("no {declared} in {command}") };
-            let space = if global.space == AddressSpace::Uniform { "constant " } else { "device " };
-            // What another argument may write is no matter to that language.
-            let writes = prelude::writes(&Variant { aliased: false, ..command.variant }, binding.binding as usize);
-            let begins = if writes || global.space == AddressSpace::Uniform { space.into() } else { format!("const {space}") };
-            // State that is shared is atomic, which is never constant.
-            assert!(line.trim_start().starts_with(&begins) || line.contains("device atomic_uint*"), "{line}: {command}");
+            let begin = match binding.access {
+                _ if UNIFORMS.contains(&buffer) => "constant ",
+                Access::Write => "device ",
+                // Other arguments may write the same buffer.
+                _ => "const device ",
+            };
+            // Atomic words are never constant.
+            assert!(line.trim_start().starts_with(begin) || line.contains("device atomic_uint*"), "{line}: {command}");
         }
     }
-    assert_eq!(twins, Kernel::ALL.into_iter().filter(|kernel| !alone.contains(kernel)).collect());
+    assert_eq!(translated, Kernel::ALL.into_iter().filter(|kernel| kernel.entry().msl.is_some()).collect());
+}
+
+/// Each file of `wgsl` and `msl` is in an entry of the manifest, or in the ranking that kernels share.
+#[test]
+fn every_file_is_in_the_manifest() {
+    let prelude = include_str!("../src/prelude.rs");
+    for language in ["wgsl", "msl"] {
+        let mut known = vec![];
+        for source in Kernel::ALL.iter().filter_map(|kernel| match language {
+            "wgsl" => Some(&kernel.entry().wgsl),
+            _ => kernel.entry().msl.as_ref(),
+        }) {
+            known.push(source.file);
+            known.extend(source.parts.iter().filter_map(|part| match part {
+                Part::File(file) | Part::FileIf(_, file) => Some(*file),
+                Part::Ranking => None,
+            }));
+        }
+        for folder in [language.into(), format!("{language}/parts")] {
+            for file in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap() {
+                let path = file.unwrap().path();
+                let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+                if path.is_file() && !prelude.contains(&format!("part!(\"{name}\")")) {
+                    let text = std::fs::read_to_string(&path).unwrap();
+                    assert!(known.contains(&text.as_str()), "no kernel has {}", path.display());
+                }
+            }
+        }
+    }
+}
+
+/// ARCHITECTURE.md names every kernel of a sort beside the algorithm that uses it.
+#[test]
+fn the_architecture_names_every_kernel() {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../ARCHITECTURE.md")).unwrap();
+    // Every second piece between backticks is code.
+    let words: BTreeSet<&str> = text.split('`').skip(1).step_by(2).flat_map(str::split_whitespace).collect();
+    let missing: Vec<_> = Kernel::ALL.into_iter().map(Kernel::name).filter(|name| !words.contains(name)).collect();
+    assert_eq!(missing, [""; 0]);
 }
 
 #[test]

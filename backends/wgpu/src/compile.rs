@@ -1,6 +1,7 @@
 //! Compiles kernels for a device, and keeps them.
 
 use polysort_core::Error;
+use polysort_shaders::manifest::{Access, Binding};
 use polysort_shaders::plan::Variant;
 use polysort_shaders::{abi, prelude};
 use std::collections::HashMap;
@@ -20,7 +21,7 @@ pub(crate) struct Pipeline {
 
 /// The declaration of a binding in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Slot {
+enum Slot {
     /// A uniform with a dynamic offset.
     Number,
     /// A uniform of this many bytes.
@@ -64,14 +65,14 @@ impl Pipelines {
 
 /// Compiles the kernel of a variant: in the device's own language if `native` is set and such a kernel exists, else from
 /// WGSL.
-pub(crate) fn compile(device: &Device, variant: &Variant, native: bool, bindings: &[Slot]) -> Pipeline {
-    let entry = |(binding, slot): (usize, &Slot)| {
+pub(crate) fn compile(device: &Device, variant: &Variant, native: bool) -> Pipeline {
+    let entry = |(binding, slot): (usize, Slot)| {
         let (ty, size) = match slot {
             Slot::Number => (BufferBindingType::Uniform, BufferSize::new(4)),
-            Slot::Uniform(bytes) => (BufferBindingType::Uniform, BufferSize::new(*bytes)),
+            Slot::Uniform(bytes) => (BufferBindingType::Uniform, BufferSize::new(bytes)),
             Slot::Storage { writes } => (BufferBindingType::Storage { read_only: !writes }, None),
         };
-        let has_dynamic_offset = *slot == Slot::Number;
+        let has_dynamic_offset = slot == Slot::Number;
         BindGroupLayoutEntry {
             binding: binding as u32,
             visibility: ShaderStages::COMPUTE,
@@ -80,7 +81,7 @@ pub(crate) fn compile(device: &Device, variant: &Variant, native: bool, bindings
         }
     };
     let label = Some(variant.kernel.name());
-    let entries: Vec<_> = bindings.iter().enumerate().map(entry).collect();
+    let entries: Vec<_> = slots(variant).into_iter().enumerate().map(entry).collect();
     let layout = device.create_bind_group_layout(&BindGroupLayoutDescriptor { label, entries: &entries });
     let pipeline_layout = device.create_pipeline_layout(&PipelineLayoutDescriptor {
         label,
@@ -148,13 +149,12 @@ fn passed_through(device: &Device, variant: &Variant, text: String) -> wgpu::Sha
 }
 
 /// Returns the declarations of a kernel's bindings.
-pub(crate) fn slots(variant: &Variant, bindings: &[polysort_shaders::plan::Buffer]) -> Vec<Slot> {
-    use polysort_shaders::plan::Buffer as Role;
-    let slot = |(index, role): (usize, &Role)| match role {
-        Role::Number => Slot::Number,
-        Role::Sort => Slot::Uniform(size_of::<abi::Sort>() as u64),
-        Role::Search => Slot::Uniform(size_of::<abi::Search>() as u64),
-        _ => Slot::Storage { writes: prelude::writes(variant, index) },
+fn slots(variant: &Variant) -> Vec<Slot> {
+    let slot = |binding: &Binding| match binding.access {
+        Access::Number => Slot::Number,
+        Access::Sort => Slot::Uniform(size_of::<abi::Sort>() as u64),
+        Access::Search => Slot::Uniform(size_of::<abi::Search>() as u64),
+        Access::Read | Access::Write | Access::Aliased => Slot::Storage { writes: prelude::writes(variant, binding) },
     };
-    bindings.iter().enumerate().map(slot).collect()
+    prelude::bindings(variant).map(slot).collect()
 }

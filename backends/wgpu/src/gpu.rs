@@ -1,7 +1,7 @@
 //! `Gpu`: an open device, its error handling, and the allocation of its memory.
 
 use crate::adapters::{Allowed, BACKENDS, adapters, facts, shares_memory, wanted};
-use crate::compile::{Pipeline, Pipelines, Slot, compile};
+use crate::compile::{Pipeline, Pipelines, compile};
 use crate::copy::Copiers;
 use crate::turns::Turns;
 use crate::way::takes_native;
@@ -164,8 +164,8 @@ impl Gpu {
     }
 
     /// Returns the kernel of a variant, as [`compile`] makes it. The first call compiles it.
-    pub(crate) fn pipeline(&self, variant: &Variant, native: bool, bindings: &[Slot]) -> Result<Arc<Pipeline>, Error> {
-        self.pipelines.get(variant, native, || self.guarded(|| compile(&self.device, variant, native, bindings)))
+    pub(crate) fn pipeline(&self, variant: &Variant, native: bool) -> Result<Arc<Pipeline>, Error> {
+        self.pipelines.get(variant, native, || self.guarded(|| compile(&self.device, variant, native)))
     }
 
     /// Returns a new encoder.

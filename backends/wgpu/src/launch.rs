@@ -1,7 +1,7 @@
 //! Encodes the commands of a plan: the executor of [`polysort_shaders::plan`] on wgpu.
 
 use crate::bind::{Bound, Part};
-use crate::compile::{Pipeline, slots};
+use crate::compile::Pipeline;
 use crate::gpu::Gpu;
 use polysort_core::Error;
 use polysort_shaders::abi;
@@ -152,7 +152,7 @@ impl Launch {
         bound: impl Fn(Role) -> Result<Bound, Error>,
     ) -> Result<Self, Error> {
         let kernel = command.variant.kernel;
-        let pipeline = gpu.pipeline(&command.variant, native, &slots(&command.variant, &command.bindings))?;
+        let pipeline = gpu.pipeline(&command.variant, native)?;
         let parts = command.bindings.iter().map(|&role| bound(role)).collect::<Result<Vec<_>, _>>()?;
         let entries: Vec<_> =
             (0..).zip(&parts).map(|(binding, part)| BindGroupEntry { binding, resource: part.resource() }).collect();

@@ -2,12 +2,12 @@
 
 use super::command::{Buffer, COUNT_DIGITS, Command, Groups, Number, VALUE_BLOCK, When, each, state_words};
 use super::digit::RADIX;
-use super::kernel::Kernel;
 use super::request::{Algorithm, Payload};
 use super::shapes::Shapes;
 use super::sort_plan::SortPlan;
 use super::tuning::{COPY_GROUPS, COPY_TILE, COUNT_TEAMS, PASS_GROUPS, team_keys};
 use super::variant::Variant;
+use crate::manifest::Kernel;
 
 /// The result of a builder: the commands, and the scratch buffers that they need, with their bytes.
 type Built = (Vec<Command>, Vec<(Buffer, u64)>);

@@ -2,11 +2,11 @@
 
 use super::digit::MAX_KEYS;
 use super::facts::Facts;
-use super::kernel::Kernel;
 use super::request::Algorithm;
 use super::tuned::PassKind;
 use super::tuning::{self, GROUP, PassShape, SELECT_KEYS, SELECT_SEGMENT, WIDE_SLICES};
 use super::variant::{Ranking, Variant};
+use crate::manifest::Kernel;
 use polysort_core::Error;
 
 /// Returns the shape of a workgroup that has up to `max` keys in registers until they are sorted. If fewer keys fit, it has

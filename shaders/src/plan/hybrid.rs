@@ -20,9 +20,9 @@
 use super::builder::Builder;
 use super::command::{Buffer, Groups, Number};
 use super::digit::RADIX;
-use super::kernel::Kernel;
 use super::tuning::TABLE_GROUPS;
 use super::variant::Variant;
+use crate::manifest::Kernel;
 
 impl Builder<'_> {
     /// Adds the passes of the hybrid.

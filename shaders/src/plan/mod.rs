@@ -19,7 +19,6 @@ mod digit;
 mod facts;
 mod fit;
 mod hybrid;
-mod kernel;
 mod pick;
 mod planning;
 mod request;
@@ -35,6 +34,7 @@ mod tuned;
 pub mod tuning;
 mod variant;
 
+pub use crate::manifest::Kernel;
 pub use blocked::Blocked;
 pub use bucket_table::{BATCH_WORDS, BucketTable, TILE_WORDS};
 pub use class::Class;
@@ -43,7 +43,6 @@ pub use command::{
 };
 pub use digit::{Digit, MAX_DIGITS, MAX_KEYS, RADIX, RADIX_BITS, WIDE_RADIX_BITS};
 pub use facts::Facts;
-pub use kernel::Kernel;
 pub use request::{Algorithm, Payload, Place, Request, Segmented, Top};
 pub use search::SearchPlan;
 pub use segment_lists::SegmentLists;

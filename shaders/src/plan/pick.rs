@@ -14,12 +14,12 @@ use super::builder::Builder;
 use super::command::{Buffer, Groups, Number, each};
 use super::digit::RADIX;
 use super::facts::Facts;
-use super::kernel::Kernel;
 use super::request::{Payload, Request, Top};
 use super::shapes::Shapes;
 use super::sort_plan::SortPlan;
 use super::tuning::MAX_PICK_KEYS;
 use super::variant::Variant;
+use crate::manifest::Kernel;
 use polysort_core::Error;
 
 /// Keys of each thread of a workgroup. The thread has one bit of a word for each key.

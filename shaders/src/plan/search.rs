@@ -8,10 +8,10 @@
 
 use super::command::{Buffer, Command, Groups};
 use super::facts::Facts;
-use super::kernel::Kernel;
 use super::request::{Request, Top};
 use super::tuning::{DISTANCE_RUN, DISTANCE_TEAM, GROUP};
 use super::variant::{Variant, Vectors};
+use crate::manifest::Kernel;
 use polysort_vector::{BY_DISTANCE, Metric, Precision, Shape};
 
 /// The launches of a search. The number of workgroups depends on the number of candidates for `distances`, of queries for

@@ -2,10 +2,10 @@
 
 use super::facts::Facts;
 use super::fit::{fitted, held, sweep};
-use super::kernel::Kernel;
 use super::request::{Algorithm, Request};
 use super::tuning::{COUNTER_KEYS, NETWORK_GROUP};
 use super::variant::Variant;
+use crate::manifest::Kernel;
 use polysort_core::Error;
 
 /// The shapes of the kernels that sort segments.

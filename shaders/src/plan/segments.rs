@@ -15,11 +15,11 @@
 
 use super::builder::Builder;
 use super::command::{Buffer, COUNT_DIGITS, Groups, Number, When, count_digit, each};
-use super::kernel::Kernel;
 use super::request::Payload;
 use super::segment_lists::SegmentLists;
 use super::tuning::{COPY_TILE, GROUP, LIST_GROUPS, NETWORK_GROUP, NETWORK_GROUPS, SWEEP_GROUPS};
 use super::variant::Variant;
+use crate::manifest::Kernel;
 
 impl Builder<'_> {
     /// Adds the commands of a sort of segments.

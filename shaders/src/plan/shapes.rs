@@ -2,11 +2,11 @@
 
 use super::facts::Facts;
 use super::fit::{fitted, held, no_wide_digits, selecting, sweep};
-use super::kernel::Kernel;
 use super::request::{Algorithm, Payload, Request};
 use super::segment_shapes::SegmentShapes;
 use super::tuning::{self, COPY_TILE, COUNTER_KEYS, GROUP, MOST_COLUMNS, SELECT_KEYS};
 use super::variant::Variant;
+use crate::manifest::Kernel;
 use polysort_core::Error;
 
 /// The shapes of the kernels of one sort.

@@ -1,8 +1,8 @@
 //! A kernel with all constants that its text depends on.
 
 use super::digit::{RADIX, RADIX_BITS};
-use super::kernel::Kernel;
 use super::tuning::{self, DIGIT_RUN, DISTANCE_RUN};
+use crate::manifest::Kernel;
 use polysort_vector::{Metric, Precision};
 
 /// The method by which a workgroup ranks the keys of a tile.

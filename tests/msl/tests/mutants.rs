@@ -424,6 +424,16 @@ fn missed(mistakes: impl IntoIterator<Item = Mistake>) -> Vec<(Kernel, By, &'sta
     missed
 }
 
+/// Every native kernel has a planted mistake, except those that only copy or clear words.
+#[test]
+fn every_native_kernel_has_a_mistake() {
+    let plain = [Kernel::Begin, Kernel::Copy, Kernel::Identity, Kernel::Widen, Kernel::Narrow];
+    let mistakes = [&MISTAKES[..], &WIDE_MISTAKES, &HYBRID_MISTAKES, &COUNTING_MISTAKES].concat();
+    let without = Kernel::ALL.into_iter().filter(|&kernel| !mistakes.iter().any(|mistake| mistake.kernel == kernel));
+    let without: Vec<Kernel> = without.filter(|kernel| kernel.entry().msl.is_some()).collect();
+    assert_eq!(without, plain);
+}
+
 #[test]
 fn mistakes_are_found() {
     let all = [By::Plans, By::WideDigits, By::Hybrid, By::Counting];

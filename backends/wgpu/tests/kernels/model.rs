@@ -65,10 +65,7 @@ pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64
         Kernel::PickTally => model.pick_tally(on),
         Kernel::PickSpine => model.pick_spine(on),
         Kernel::Pick => model.pick(on),
-        Kernel::IvfDistance | Kernel::Nearest => unreachable!("it is no kernel of a sort"),
-        Kernel::Segments | Kernel::SegmentNetwork | Kernel::SegmentTile | Kernel::LongSegments => {
-            unreachable!("these requests have no segments")
-        }
+        kernel => unreachable!("the kernel {} has no model here", kernel.name()),
     }
 }
 

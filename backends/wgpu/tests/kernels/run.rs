@@ -1,6 +1,7 @@
 //! A plain executor: launches one command of a plan, with new buffers for each launch.
 
 use libtest_mimic::Failed;
+use polysort_shaders::manifest::{Access, Binding};
 use polysort_shaders::plan::{self, Command, SortPlan, Variant};
 use polysort_shaders::{abi, prelude};
 use polysort_wgpu::WgpuBackend;
@@ -74,8 +75,8 @@ impl Runner {
         pass.dispatch_workgroups(grid.0, grid.1, 1);
         drop(pass);
         let mut copies = vec![];
-        for (index, role) in command.bindings.iter().enumerate() {
-            if prelude::writes(&command.variant, index) {
+        for (index, (role, binding)) in command.bindings.iter().zip(prelude::bindings(&command.variant)).enumerate() {
+            if prelude::writes(&command.variant, binding) {
                 let size = bound[index].size();
                 let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
                 let copy = device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
@@ -105,20 +106,20 @@ impl Runner {
     fn pipeline(&mut self, command: &Command) -> &(BindGroupLayout, ComputePipeline) {
         self.pipelines.entry(command.variant).or_insert_with(|| {
             let device = self.backend.device();
-            let entry = |(index, role): (usize, &plan::Buffer)| {
-                let (ty, size) = match role {
-                    plan::Buffer::Number => (BufferBindingType::Uniform, BufferSize::new(4)),
-                    plan::Buffer::Sort => (BufferBindingType::Uniform, BufferSize::new(size_of::<abi::Sort>() as u64)),
-                    _ => (BufferBindingType::Storage { read_only: !prelude::writes(&command.variant, index) }, None),
+            let entry = |(index, binding): (usize, &Binding)| {
+                let (ty, size) = match binding.access {
+                    Access::Number => (BufferBindingType::Uniform, BufferSize::new(4)),
+                    Access::Sort => (BufferBindingType::Uniform, BufferSize::new(size_of::<abi::Sort>() as u64)),
+                    _ => (BufferBindingType::Storage { read_only: !prelude::writes(&command.variant, binding) }, None),
                 };
                 BindGroupLayoutEntry {
                     binding: index as u32,
                     visibility: ShaderStages::COMPUTE,
-                    ty: BindingType::Buffer { ty, has_dynamic_offset: *role == plan::Buffer::Number, min_binding_size: size },
+                    ty: BindingType::Buffer { ty, has_dynamic_offset: binding.access == Access::Number, min_binding_size: size },
                     count: None,
                 }
             };
-            let entries: Vec<_> = command.bindings.iter().enumerate().map(entry).collect();
+            let entries: Vec<_> = prelude::bindings(&command.variant).enumerate().map(entry).collect();
             let label = Some(command.variant.kernel.name());
             let layout = device.create_bind_group_layout(&BindGroupLayoutDescriptor { label, entries: &entries });
             let source = ShaderSource::Wgsl(prelude::wgsl(&command.variant).into());
