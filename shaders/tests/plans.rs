@@ -3,7 +3,7 @@
 use core::fmt::Write;
 use polysort_core::{Error, Masks, Options, Spec, Word};
 use polysort_shaders::plan::{
-    Algorithm, Class, Facts, Groups, Kernel, MAX_KEYS, Payload, Place, Request, Segmented, SortPlan, Top, Variant, tuning,
+    Algorithm, Class, Facts, Groups, Kernel, MAX_KEYS, Payload, Place, Request, Segmented, SortPlan, Top, Variant,
 };
 
 /// Devices that differ in what matters to a plan.
@@ -50,12 +50,13 @@ fn plans_are_those_that_were_read() {
     let wide = Some(Algorithm::WideDigits);
     let window = Options::descending().bits(5..60);
     let segments = Some(Segmented { max: 5000, begins: Place::default(), ends: Place { first: 1 } });
+    let count_16 = Class::Nvidia.architecture().count_16.value.unwrap();
     let requests = [
         ("u8", keys(8, Spec::of::<u8>(whole))),
         ("u8_with_values", keys(8, Spec::of::<u8>(whole)).with_values(1)),
         ("f16_descending_indices", keys(16, Spec::of::<half::f16>(Options::descending())).for_indices()),
-        ("u16_few", Request { max: tuning::COUNT_16 - 1, ..keys(16, Spec::of::<u16>(whole)) }),
-        ("u16_many", Request { max: tuning::COUNT_16, ..keys(16, Spec::of::<u16>(whole)) }),
+        ("u16_few", Request { max: count_16 - 1, ..keys(16, Spec::of::<u16>(whole)) }),
+        ("u16_many", Request { max: count_16, ..keys(16, Spec::of::<u16>(whole)) }),
         ("f16_counting", Request { algorithm: Some(Algorithm::Counting), ..keys(16, Spec::of::<half::f16>(whole)) }),
         ("u32", u32s),
         ("u32_with_values", u32s.with_values(2)),

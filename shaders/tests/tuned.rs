@@ -99,7 +99,7 @@ fn shapes_that_no_kernel_has_are_refused() {
         assert!(refused(kind, SHAPE), "{kind:?}");
     }
     // The built-in ones are all good.
-    for class in [Class::Apple, Class::Nvidia] {
+    for class in [Class::Apple, Class::Nvidia, Class::Unknown] {
         for kind in PassKind::ALL {
             let shape = tuning::pass(class, kind.key_words, kind.value_words, 1 << 24);
             let large = tuning::large_pass(class, kind.key_words, kind.value_words, 1 << 24);
@@ -113,7 +113,7 @@ fn many_keys_have_large_tiles_where_these_fit_whole() {
     let mut larger = 0;
     for kind in PassKind::ALL {
         let of_class = |class, max| tuning::large_pass(class, kind.key_words, kind.value_words, max);
-        assert_eq!(of_class(Class::Apple, 1 << 24), None);
+        assert_eq!([Class::Apple, Class::Unknown].map(|class| of_class(class, 1 << 24)), [None; 2]);
         let Some(large) = of_class(Class::Nvidia, 1 << 24) else { continue };
         let made = |max, facts: &Facts| pass_on(request(kind, max), facts);
         let of_any = |max| tuning::pass(Class::Nvidia, kind.key_words, kind.value_words, max);

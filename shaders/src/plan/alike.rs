@@ -12,9 +12,9 @@ impl Facts {
         if request.top.is_some() || request.segments.is_some() {
             return 1;
         }
-        let counted = request.key_bits == 16 && Algorithm::Counting.sorts(request) && self.counts_16();
+        let counted = self.count_16().filter(|_| request.key_bits == 16 && Algorithm::Counting.sorts(request));
         let shapes = tuning::steps(self.class).chain(self.single_steps(request)).take_while(|_| self.unrolls());
-        let steps = shapes.chain(counted.then_some(tuning::COUNT_16));
+        let steps = shapes.chain(counted);
         steps.filter(|&step| step <= request.max).max().unwrap_or(1)
     }
 

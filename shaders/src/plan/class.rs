@@ -1,8 +1,6 @@
 //! Architectures of devices.
 
-/// The architecture of a device, which selects the numbers of [`tuning`](super::tuning).
-///
-/// Apple's GPUs have numbers of their own. All others take those that were measured on an NVIDIA H200, until somebody measures them.
+/// The architecture of a device. [`architecture`](Class::architecture) returns its row in the table of tuned numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Class {

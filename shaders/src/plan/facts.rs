@@ -20,7 +20,7 @@ pub struct Facts {
     pub max_groups: u32,
     /// The most bytes of a binding.
     pub max_binding: u64,
-    /// The class of the device, which selects the numbers of [`tuning`].
+    /// The class of the device, which selects its row in the table of architectures.
     pub class: Class,
     /// Shapes of passes that were measured on this device. The plan uses them instead of the built-in ones.
     pub tuned: Tuned,
@@ -78,9 +78,10 @@ impl Facts {
         fits.then_some((group, Ranking::Ballot { rows, wide: most > 32 }))
     }
 
-    /// Returns whether this device sorts many keys of 16 bits by counting.
-    pub(super) fn counts_16(&self) -> bool {
-        self.class != Class::Apple && self.workgroup_bytes >= 4 * (1_u32 << 15).div_ceil(tuning::COUNT_16_SPANS)
+    /// Returns the number of keys of 16 bits from which on this device sorts them by counting; `None` if it never does.
+    pub(super) fn count_16(&self) -> Option<u64> {
+        let fits = self.workgroup_bytes >= 4 * (1_u32 << 15).div_ceil(tuning::COUNT_16_SPANS);
+        self.class.architecture().count_16.value.filter(|_| fits)
     }
 
     /// Returns the limits of a sort of keys with values of `value_words` words; 0 means no values.

@@ -10,6 +10,7 @@
 //! executor makes no choices.
 
 mod alike;
+mod architecture;
 mod blocked;
 mod bucket_table;
 mod builder;
@@ -35,6 +36,7 @@ pub mod tuning;
 mod variant;
 
 pub use crate::manifest::Kernel;
+pub use architecture::{Architecture, Passes, Source, Sourced};
 pub use blocked::Blocked;
 pub use bucket_table::{BATCH_WORDS, BucketTable, TILE_WORDS};
 pub use class::Class;

@@ -1,5 +1,6 @@
 //! From a request and the facts of a device to a plan.
 
+use super::architecture::Source;
 use super::builder::Builder;
 use super::command::Buffer;
 use super::digit::{MAX_KEYS, RADIX_BITS, WIDE_RADIX_BITS, digits};
@@ -9,6 +10,7 @@ use super::segment_lists::SegmentLists;
 use super::segment_shapes::SegmentShapes;
 use super::shapes::Shapes;
 use super::sort_plan::SortPlan;
+use super::tuned::PassKind;
 use super::tuning;
 use polysort_core::{Error, Masks};
 
@@ -53,6 +55,7 @@ impl SortPlan {
             } else {
                 shapes.single.tile
             },
+            sources: sources(&request, algorithm, facts),
             scratch: vec![],
             long: vec![],
             short: vec![],
@@ -85,6 +88,23 @@ impl SortPlan {
     }
 }
 
+/// Returns the tuned numbers that a plan depends on, and where they come from.
+fn sources(request: &Request, algorithm: Algorithm, facts: &Facts) -> Vec<(&'static str, Source)> {
+    let row = facts.class.architecture();
+    let kind = PassKind::new(request.key_words(), request.payload.words());
+    let passes = if facts.tuned.shape(kind).is_some() { Source::ThisDevice } else { row.passes.source };
+    let is_batched = algorithm == Algorithm::MsdHybrid && request.batch.is_none();
+    let has_passes =
+        request.top.is_none() && (request.segments.is_some() || matches!(algorithm, Algorithm::OneSweep | Algorithm::MsdHybrid));
+    let counts = request.top.is_none() && request.key_bits == 16 && algorithm == Algorithm::Counting;
+    let mut sources = vec![];
+    sources.extend(has_passes.then_some(("passes", passes)));
+    sources.extend(is_batched.then_some(("batches", row.batch_bytes.source)));
+    sources.extend(counts.then_some(("counting", row.count_16.source)));
+    sources.push(("other numbers", row.others));
+    sources
+}
+
 fn check_request(request: &Request) -> Result<(), Error> {
     match request.key_bits {
         8 => request.spec.check::<u8>(),
@@ -113,7 +133,7 @@ fn check_request(request: &Request) -> Result<(), Error> {
 }
 
 fn algorithm(request: &Request, facts: &Facts) -> Result<Algorithm, Error> {
-    let is_due = request.key_bits == 8 || request.max >= tuning::COUNT_16 && facts.counts_16();
+    let is_due = request.key_bits == 8 || facts.count_16().is_some_and(|least| request.max >= least);
     let counts = Algorithm::Counting.sorts(request) && is_due;
     let sweeps = facts.ballot(tuning::GROUP).is_some();
     match request.algorithm {

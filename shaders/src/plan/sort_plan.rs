@@ -1,5 +1,6 @@
 //! A plan of a sort or a selection: its commands, and all that they refer to.
 
+use super::architecture::Source;
 use super::command::{Buffer, Command, Groups};
 use super::digit::Digit;
 use super::request::{Algorithm, Payload, Request, Top};
@@ -41,6 +42,8 @@ pub struct SortPlan {
     pub network_keys: u32,
     /// The most keys that one launch sorts; 0 if the request excludes the single launch.
     pub single_tile: u32,
+    /// The tuned numbers that the plan depends on, and where they come from.
+    pub sources: Vec<(&'static str, Source)>,
     /// The scratch buffers of the sort, and their bytes.
     pub scratch: Vec<(Buffer, u64)>,
     /// The commands of a sort of any length, in order.
@@ -139,6 +142,9 @@ impl core::fmt::Display for SortPlan {
             Some(Top { k, .. }) => {
                 writeln!(f, "first {k} of each of up to {max} segments of keys of {key} bits, {digits} digits")?;
             }
+        }
+        for (numbers, source) in &self.sources {
+            writeln!(f, "  {numbers}: {source}")?;
         }
         for (buffer, bytes) in &self.scratch {
             writeln!(f, "  {buffer:?}: {bytes} bytes")?;

@@ -1,5 +1,6 @@
 //! The built-in numbers of plans, each with its reason or its measurement.
 
+use super::architecture::Passes;
 use super::class::Class;
 use super::digit::WIDE_RADIX_BITS;
 
@@ -19,28 +20,27 @@ pub struct PassShape {
 ///
 /// Registers limit the keys per thread: each key takes its words, and one word for its rank. A processor of an H200 has
 /// registers for three workgroups of 256 threads with 80 registers each, for two of 512 with 64, or for two of 256 with
-/// 128. The numbers below are the most keys that fit these registers. Short inputs get smaller tiles, so that all 132
-/// processors have work.
+/// 128. The numbers of [`Passes::PerKind`] are the most keys that fit these registers. Short inputs get smaller tiles, so
+/// that all 132 processors have work.
 ///
 /// Measured: on an H200, 2^16 `u32` take 70 µs with 28 keys per thread, 46 µs with 8.
-///
-/// No Apple GPU has been measured. The fastest published sort there, forge-sort, has 256 threads with 16 keys of 32
-/// bits, or 8 of 64 bits: about 36 words per thread. Those GPUs have tens of processors. For short inputs, tiles of half
-/// that size give work to all of them.
 pub fn pass(class: Class, key_words: u32, value_words: u32, max: u64) -> PassShape {
-    let (group, keys) = if class == Class::Apple {
-        let keys = (36 / (1 + key_words + value_words)).min(16) & !1;
-        (GROUP, if max <= FEW_ON_APPLE { (keys / 2).next_multiple_of(2) } else { keys })
-    } else {
-        let (group, keys) = match (key_words, value_words) {
-            (1, 0) => (GROUP, 28),
-            (1, 1) => (512, 14),
-            (2, 0) => (GROUP, 32),
-            (2, 1) => (GROUP, 20),
-            // The number is even, so that both slices have the same size.
-            _ => (GROUP, 30 / (1 + key_words + value_words) * 2),
-        };
-        (group, spread(keys, max))
+    let (group, keys) = match class.architecture().passes.value {
+        Passes::WithinWords { words, few } => {
+            let keys = (words / (1 + key_words + value_words)).min(16) & !1;
+            (GROUP, if max <= few { (keys / 2).next_multiple_of(2) } else { keys })
+        }
+        Passes::PerKind => {
+            let (group, keys) = match (key_words, value_words) {
+                (1, 0) => (GROUP, 28),
+                (1, 1) => (512, 14),
+                (2, 0) => (GROUP, 32),
+                (2, 1) => (GROUP, 20),
+                // The number is even, so that both slices have the same size.
+                _ => (GROUP, 30 / (1 + key_words + value_words) * 2),
+            };
+            (group, spread(keys, max))
+        }
     };
     let bytes = 4 * group * key_words.max(value_words);
     let slices = if keys.div_ceil(2) * bytes > SLICE_BYTES { 4 } else { 2 };
@@ -67,7 +67,8 @@ pub fn large_pass(class: Class, key_words: u32, value_words: u32, max: u64) -> O
         (2, 2) => (512, 20),
         _ => return None,
     };
-    (class != Class::Apple && max > FEW[1]).then_some(PassShape { group, keys, slices: 2 })
+    let per_kind = class.architecture().passes.value == Passes::PerKind;
+    (per_kind && max > FEW[1]).then_some(PassShape { group, keys, slices: 2 })
 }
 
 /// The most workgroup memory of a slice, on any device. On an H200 the workgroups of a processor seem to share 48 KiB,
@@ -87,13 +88,14 @@ pub(super) fn spread(keys: u32, max: u64) -> u32 {
 /// The longest input with the smallest tiles, and the longest input with medium tiles.
 const FEW: [u64; 2] = [1 << 18, 1 << 21];
 
-/// The longest input with the smaller tiles on Apple's GPUs.
-const FEW_ON_APPLE: u64 = 1 << 17;
-
 /// Returns the numbers of keys at which the shape of passes changes. The numbers of [`FEW`] apply to tuned shapes, to wide
-/// digits and to other GPUs than Apple's. The number of [`FEW_ON_APPLE`] applies to the built-in shapes on Apple's GPUs.
+/// digits and to [`Passes::PerKind`].
 pub(super) fn steps(class: Class) -> impl Iterator<Item = u64> {
-    FEW.into_iter().chain((class == Class::Apple).then_some(FEW_ON_APPLE)).map(|few| few + 1)
+    let few = match class.architecture().passes.value {
+        Passes::WithinWords { few, .. } => Some(few),
+        Passes::PerKind => None,
+    };
+    FEW.into_iter().chain(few).map(|few| few + 1)
 }
 
 /// Returns the threads of a workgroup and the keys per thread for passes with wide digits. A tile has 2048 status words: the
@@ -136,8 +138,7 @@ pub const PASS_GROUPS: u32 = 1 << 10;
 ///
 /// Measured: the hybrid sorts 2^26 `u32` on an H200 at 0.5 × OneSweep's speed.
 pub fn batch_keys(class: Class, key_words: u32, value_words: u32) -> u32 {
-    let bytes: u32 = if class == Class::Apple { 4 << 20 } else { 8 << 20 };
-    1 << (bytes / (4 * (key_words + value_words))).ilog2()
+    1 << (class.architecture().batch_bytes.value / (4 * (key_words + value_words))).ilog2()
 }
 
 /// The workgroups that write the table of buckets, which has up to 2 MB. Each of them adds up the tiles of all buckets.
@@ -271,11 +272,6 @@ pub fn team_keys(max: u64) -> u32 {
 // After a counter is half full, other threads may add to it before one thread clears it. All threads together must not
 // overflow the counter.
 const _: () = assert!(COUNT_GROUP * HISTOGRAM_BATCH * 2 < 1 << 15);
-
-/// The number of keys of 16 bits from which on a counting sort is faster than two passes.
-///
-/// Measured on an H200: 2^24 keys take 236 µs, with passes 307 µs; 2^22 keys take 162 µs, with passes 132 µs.
-pub const COUNT_16: u64 = 1 << 24;
 
 /// The most workgroups of a team that share the values of 16 bits. Each of them reads all keys of its team. An H200 needs
 /// this many; more were not measured.

@@ -1,0 +1,99 @@
+//! The table of architectures: its sources exist, plans print them, and an unknown device gets small kernels.
+
+use polysort_core::{Options, Spec};
+use polysort_shaders::plan::tuning::PassShape;
+use polysort_shaders::plan::{Algorithm, Class, Facts, PassKind, Request, SortPlan, Source, Tuned, Variant, tuning};
+use std::path::Path;
+
+const ALL: [Class; 6] = [Class::Apple, Class::Nvidia, Class::Amd, Class::Intel, Class::Software, Class::Unknown];
+
+/// A device of this class. Devices with the same lanes and limits differ in the class only.
+fn device(class: Class) -> Facts {
+    Facts { class, ..Facts::new(Some((32, 32)), 48 << 10, 1024) }
+}
+
+fn keys(bits: u32, max: u64) -> Request {
+    let spec = match bits {
+        16 => Spec::of::<u16>(Options::ascending()),
+        32 => Spec::of::<u32>(Options::ascending()),
+        _ => Spec::of::<u64>(Options::ascending()),
+    };
+    Request::keys(bits, spec.unwrap(), max)
+}
+
+fn plan(request: Request, class: Class) -> SortPlan {
+    SortPlan::new(request, &device(class)).unwrap()
+}
+
+/// A measurement has a record, and is one of a device of the same architecture.
+#[test]
+fn measured_numbers_have_records() {
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../benches/record");
+    let mut measured = vec![];
+    for class in ALL {
+        let row = class.architecture();
+        for source in [row.passes.source, row.batch_bytes.source, row.count_16.source, row.others] {
+            let Source::Measured { gpu, record } = source else { continue };
+            assert!(records.join(record).exists(), "{class:?}: no record {record}");
+            assert!(gpu.to_uppercase().contains(&format!("{class:?}").to_uppercase()), "{class:?}: measured on {gpu}");
+            measured.push(class);
+        }
+    }
+    measured.dedup();
+    assert_eq!(measured, [Class::Nvidia]);
+}
+
+#[test]
+fn plans_print_where_their_numbers_come_from() {
+    let hybrid = Request { algorithm: Some(Algorithm::MsdHybrid), ..keys(32, 1 << 20) };
+    let text = |request, class| plan(request, class).to_string();
+    assert!(
+        text(keys(32, 1 << 20), Class::Nvidia).contains("passes: measured on NVIDIA H200 (nvidia-h200/2026-11-22-5-shapes.csv)")
+    );
+    for class in [Class::Amd, Class::Intel, Class::Software] {
+        let text = text(hybrid, class);
+        assert!(text.contains("passes: derived from the numbers of an NVIDIA H200"), "{class:?}: {text}");
+        assert!(text.contains("batches: derived from the numbers of an NVIDIA H200"), "{class:?}: {text}");
+    }
+    assert!(text(keys(32, 1 << 20), Class::Apple).contains("passes: derived from the tiles of forge-sort"));
+    assert!(text(hybrid, Class::Unknown).contains("passes: guessed: few registers"));
+    assert!(text(keys(16, 1 << 24), Class::Nvidia).contains("counting: measured on NVIDIA H200"));
+    // A forced batch and a shape of this device take the place of the numbers of the table.
+    assert!(!text(Request { batch: Some(5000), ..hybrid }, Class::Nvidia).contains("batches:"));
+    let shape = PassShape { group: 256, keys: 8, slices: 2 };
+    let tuned = Tuned::NONE.with(PassKind::new(1, 0), shape).unwrap();
+    let on_this = SortPlan::new(keys(32, 1 << 20), &Facts { tuned, ..device(Class::Nvidia) }).unwrap();
+    assert!(on_this.to_string().contains("passes: measured on this device"));
+}
+
+/// Returns the kernels that rank tiles, which take the most registers and workgroup memory.
+fn ranking(request: Request, class: Class) -> Vec<Variant> {
+    let variants = plan(request, class).all_commands().map(|command| command.variant).collect::<Vec<_>>();
+    variants.into_iter().filter(|variant| variant.ranking.is_some()).collect()
+}
+
+/// A kernel for an unknown device has no more keys per thread, and takes no more workgroup memory, than the same kernel for a
+/// long input on an H200.
+#[test]
+fn an_unknown_device_gets_small_kernels() {
+    for kind in PassKind::ALL {
+        for algorithm in [Algorithm::OneSweep, Algorithm::MsdHybrid] {
+            let request = |max| {
+                let keys = keys(32 * kind.key_words, max);
+                let request = if kind.value_words > 0 { keys.with_values(kind.value_words) } else { keys };
+                Request { algorithm: Some(algorithm), ..request }
+            };
+            let measured = ranking(request(1 << 26), Class::Nvidia);
+            for max in [1 << 16, 1 << 20, 1 << 22, 1 << 26] {
+                for variant in ranking(request(max), Class::Unknown) {
+                    let same = measured.iter().find(|measured| measured.kernel == variant.kernel).unwrap();
+                    assert!(variant.keys <= same.keys, "{kind}, {max}: {} {}", variant.kernel.name(), variant.keys);
+                    assert!(variant.workgroup_bytes() <= same.workgroup_bytes(), "{kind}, {max}: {}", variant.kernel.name());
+                }
+                assert_eq!(tuning::large_pass(Class::Unknown, kind.key_words, kind.value_words, max), None);
+            }
+        }
+    }
+    assert_eq!(plan(keys(16, 1 << 26), Class::Unknown).algorithm, Algorithm::OneSweep);
+    assert_eq!(plan(keys(16, 1 << 26), Class::Nvidia).algorithm, Algorithm::Counting);
+}
