@@ -53,7 +53,7 @@ impl MetalBackend {
 
 impl Backend for MetalBackend {
     fn open() -> Result<Self, Error> {
-        Self::open_with(Config::default())
+        Self::open_with(Config::from_env())
     }
 
     fn name(&self) -> String {

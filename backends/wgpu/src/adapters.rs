@@ -18,11 +18,13 @@ pub(crate) fn wanted(info: &AdapterInfo, features: Features) -> Features {
 }
 
 /// The adapters that may be opened, and the features that their devices may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Allowed {
     /// The interfaces of the adapters.
     pub(crate) backends: Backends,
-    /// Whether adapters that run on the CPU are allowed.
+    /// The adapter among them.
+    pub(crate) adapter: crate::adapter::Adapter,
+    /// Whether the best adapter may run on the CPU.
     pub(crate) software: bool,
     /// Whether subgroup operations are allowed.
     pub(crate) subgroups: bool,

@@ -1,15 +1,17 @@
 //! `WgpuBackend`: the engine, as a [`Backend`].
 
+use crate::adapter::Adapter;
 use crate::adapters::{Allowed, BACKENDS};
 use crate::call::Call;
 use crate::copy::Copiers;
 use crate::engine::{Asked, Engine, Memory};
 use crate::gpu::Gpu;
+use crate::knobs::Knobs;
 use crate::wait::{Waiting, blocking};
 use crate::workspace::Workspace;
 use polysort_core::{AnyOperation, Backend, Error, Limits, Spec, sorts_by_run, with_word};
 use polysort_shaders::abi;
-use polysort_shaders::plan::{Algorithm, Blocked, Buffer as Role, Facts, Tuned};
+use polysort_shaders::plan::{Algorithm, Buffer as Role, Facts, Tuned};
 use std::sync::Arc;
 use wgpu::Backends;
 
@@ -28,12 +30,14 @@ pub struct WgpuBackend {
 }
 
 /// How to open a [`WgpuBackend`]. The default opens the best real GPU and uses everything that it can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
     /// The interfaces to look for adapters in.
     pub backends: Backends,
-    /// For tests: whether an adapter that runs on the CPU may be opened.
+    /// The adapter to open, of those that the interfaces reach.
+    pub adapter: Adapter,
+    /// Whether [`Adapter::Best`] may be an adapter that runs on the CPU. The CPU backend is faster than such an adapter.
     pub software: bool,
     /// Whether subgroup operations may be used.
     pub subgroups: bool,
@@ -44,14 +48,6 @@ pub struct Config {
     pub algorithm: Option<Algorithm>,
     /// Shapes of passes that were measured on this device. They replace the built-in ones.
     pub tuned: Tuned,
-    /// For tests: tiles that publish nothing, so that other workgroups have to count them.
-    pub blocked: Blocked,
-    /// For tests of several batches: the keys of a batch, instead of the planner's choice.
-    pub batch: Option<u32>,
-    /// For tests: the most keys of a bucket that one workgroup sorts, instead of the planner's choice.
-    pub small_bucket: Option<u32>,
-    /// For tests: the most bytes of a binding, if fewer than the device allows.
-    pub max_binding: Option<u64>,
     /// How much memory calls may take, and how much is kept between them.
     pub memory: Memory,
     /// Threads that copy between the host's slices and the device, with the calling thread. `None` means one for each
@@ -63,15 +59,12 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             backends: BACKENDS,
+            adapter: Adapter::Best,
             software: false,
             subgroups: true,
             native: false,
             algorithm: None,
             tuned: Tuned::NONE,
-            blocked: Blocked::NONE,
-            batch: None,
-            small_bucket: None,
-            max_binding: None,
             memory: Memory::default(),
             copy_threads: None,
         }
@@ -79,11 +72,13 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Returns the default. With the environment variable `POLYSORT_SOFTWARE_GPU=1`, an adapter that runs on the CPU
-    /// may be opened too.
+    /// Returns the default, changed by environment variables:
+    /// - `POLYSORT_ADAPTER` sets [`adapter`](Config::adapter): an index, or a part of the adapter's name;
+    /// - `POLYSORT_SOFTWARE_GPU=1` sets [`software`](Config::software).
     pub fn from_env() -> Self {
+        let adapter = std::env::var_os("POLYSORT_ADAPTER").map_or(Adapter::Best, |value| (&*value.to_string_lossy()).into());
         let software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some_and(|value| value == "1");
-        Self { software, ..Self::default() }
+        Self { adapter, software, ..Self::default() }
     }
 }
 
@@ -91,7 +86,8 @@ impl WgpuBackend {
     /// Opens a device for this backend alone.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if there is no adapter that `config` allows, or if it does not open.
+    /// [`Error::Unavailable`] if there is no adapter that `config` allows, or if it does not open. If no adapter fits
+    /// [`Config::adapter`], the error lists the adapters.
     pub fn open_with(config: Config) -> Result<Self, Error> {
         blocking(Self::open_async(config))
     }
@@ -101,15 +97,18 @@ impl WgpuBackend {
     /// # Errors
     /// The same as those of [`open_with`](WgpuBackend::open_with).
     pub async fn open_async(config: Config) -> Result<Self, Error> {
-        let Config { backends, software, subgroups, native, .. } = config;
-        let mut gpu = Gpu::open(Allowed { backends, software, subgroups, native }).await?;
+        Self::open_with_knobs(config, Knobs::default()).await
+    }
+
+    pub(crate) async fn open_with_knobs(config: Config, knobs: Knobs) -> Result<Self, Error> {
+        let Config { backends, adapter, software, subgroups, native, .. } = config;
+        let mut gpu = Gpu::open(Allowed { backends, adapter, software, subgroups, native }).await?;
         gpu.facts.tuned = config.tuned;
-        gpu.facts.max_binding = config.max_binding.unwrap_or(u64::MAX).min(gpu.facts.max_binding);
+        gpu.facts.max_binding = knobs.max_binding.unwrap_or(u64::MAX).min(gpu.facts.max_binding);
         gpu.copiers = Copiers::new(config.copy_threads);
         let gpu = Arc::new(gpu);
         tracing::info!(device = gpu.name(), "opened");
-        let Config { algorithm, blocked, batch, small_bucket, memory, .. } = config;
-        let engine = Engine::new(gpu.clone(), Asked { algorithm, blocked, batch, small_bucket }, memory);
+        let engine = Engine::new(gpu.clone(), Asked { algorithm: config.algorithm, knobs }, config.memory);
         Ok(Self { gpu, engine: Arc::new(engine) })
     }
 
@@ -190,8 +189,7 @@ impl core::fmt::Debug for WgpuBackend {
 }
 
 impl Backend for WgpuBackend {
-    /// Opens the best real GPU. With the environment variable `POLYSORT_SOFTWARE_GPU=1`, it may be an adapter that runs
-    /// on the CPU.
+    /// Opens the best GPU, or the adapter of the environment variable `POLYSORT_ADAPTER`: see [`Config::from_env`].
     fn open() -> Result<Self, Error> {
         Self::open_with(Config::from_env())
     }

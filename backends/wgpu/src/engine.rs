@@ -5,6 +5,7 @@
 
 use crate::budget::{Budget, Permit, Refused};
 use crate::gpu::Gpu;
+use crate::knobs::Knobs;
 use crate::pool::Pool;
 use crate::sync::start_thread;
 use crate::wait::{Waiting, polled};
@@ -56,9 +57,7 @@ impl Default for Memory {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Asked {
     pub(crate) algorithm: Option<Algorithm>,
-    pub(crate) blocked: plan::Blocked,
-    pub(crate) batch: Option<u32>,
-    pub(crate) small_bucket: Option<u32>,
+    pub(crate) knobs: Knobs,
 }
 
 /// The properties of a request that decide which self-test it needs: key bits, payload, selection, whether there are

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 use wgpu::{
     AdapterInfo, Buffer, BufferDescriptor, BufferUsages, CommandEncoder, CommandEncoderDescriptor, Device, DeviceDescriptor,
-    DeviceType, ErrorFilter, ErrorScopeGuard, Features, MapMode, MemoryHints, PollType, Queue,
+    ErrorFilter, ErrorScopeGuard, Features, MapMode, MemoryHints, PollType, Queue,
 };
 
 /// The name of this backend in errors.
@@ -42,18 +42,13 @@ pub(crate) struct Gpu {
 }
 
 impl Gpu {
-    /// Opens the best adapter that is allowed.
+    /// Opens the adapter that is allowed.
     pub(crate) async fn open(allowed: Allowed) -> Result<Self, Error> {
         let unavailable = |why: String, source| Error::Unavailable { backend: NAME.into(), why, source };
         let adapters = adapters(allowed.backends & BACKENDS).await;
-        let found = adapters.iter().map(|adapter| adapter.get_info().name).collect::<Vec<_>>().join(", ");
-        let Some(adapter) = adapters.iter().find(|a| allowed.software || a.get_info().device_type != DeviceType::Cpu) else {
-            let why = match adapters.len() {
-                0 => "no adapter was found; is a driver for Vulkan, Metal or DX12 installed?".into(),
-                _ => format!("there are only adapters that run on the CPU ({found}), which the CPU backend outruns"),
-            };
-            return Err(unavailable(why, None));
-        };
+        let infos: Vec<AdapterInfo> = adapters.iter().map(wgpu::Adapter::get_info).collect();
+        let chosen = allowed.adapter.choose(&infos, allowed.software).map_err(|why| unavailable(why, None))?;
+        let adapter = &adapters[chosen];
         let mut wanted = wanted(&adapter.get_info(), adapter.features());
         if !allowed.native {
             wanted.remove(Features::PASSTHROUGH_SHADERS);

@@ -14,6 +14,7 @@
 //! data.
 #![deny(unsafe_code)]
 
+mod adapter;
 mod adapters;
 mod ask;
 mod backend;
@@ -28,6 +29,8 @@ mod data;
 mod down;
 mod engine;
 mod gpu;
+#[cfg_attr(not(feature = "testing"), allow(unreachable_pub, reason = "the feature `testing` exports it"))]
+mod knobs;
 mod launch;
 #[cfg(test)]
 mod memory_tests;
@@ -43,6 +46,8 @@ mod self_test;
 mod sorter;
 mod sync;
 mod tested;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod turns;
 mod untested;
 mod up;
@@ -52,6 +57,7 @@ mod wait;
 mod way;
 mod workspace;
 
+pub use adapter::Adapter;
 pub use ask::Ask;
 pub use backend::{Config, WgpuBackend};
 pub use bind::Part;

@@ -2,6 +2,7 @@
 
 use crate::data::{Data, Lists};
 use crate::engine::{Asked, Engine};
+use crate::knobs::Knobs;
 use crate::self_test;
 use crate::wait::Waiting;
 use crate::way::Ways;
@@ -36,8 +37,8 @@ impl Engine {
         if let Some(lost) = self.gpu().lost() {
             return Err(lost);
         }
-        let Asked { blocked, batch, small_bucket, .. } = self.asked;
-        let asked = self.asked.algorithm.filter(|algorithm| algorithm.sorts(&request)).or(request.algorithm);
+        let Asked { algorithm, knobs: Knobs { blocked, batch, small_bucket, .. } } = self.asked;
+        let asked = algorithm.filter(|algorithm| algorithm.sorts(&request)).or(request.algorithm);
         let request = Request { blocked, batch, small_bucket, ..request };
         // Selections with the same kernel are of one kind. The self-test selects as many keys as the kernel's tile has.
         let top = match request.top {

@@ -9,7 +9,8 @@ use libtest_mimic::Trial;
 use polysort_core::{Masks, Spec, Word};
 use polysort_kit::{Plan, Suite};
 use polysort_shaders::plan::{Algorithm, Facts, Payload, Request, SortPlan};
-use polysort_wgpu::{Config, WgpuBackend};
+use polysort_wgpu::WgpuBackend;
+use polysort_wgpu::testing::{self, Knobs};
 use std::collections::BTreeSet;
 
 fn main() {
@@ -24,9 +25,6 @@ fn main() {
         config.algorithm = Some(algorithm);
         config
     };
-    // The inputs have several batches, and buckets both small and large.
-    let mut hybrid = by(Algorithm::MsdHybrid);
-    (hybrid.batch, hybrid.small_bucket) = (Some(20_000), Some(300));
     let suite_is_full = suite.is_full();
     let ways = [
         (label.clone(), support::config()),
@@ -34,22 +32,32 @@ fn main() {
         (format!("{label}, OneSweep"), by(Algorithm::OneSweep)),
         (format!("{label}, wide digits"), by(Algorithm::WideDigits)),
         (format!("{label}, reduce then scan"), by(Algorithm::ReduceThenScan)),
-        (format!("{label}, MSD hybrid"), hybrid),
+        (format!("{label}, MSD hybrid"), by(Algorithm::MsdHybrid)),
         (format!("{label}, counting"), by(Algorithm::Counting)),
     ];
     for (seed, (name, config)) in (0..).zip(ways) {
+        // The inputs of the hybrid have several batches, and buckets both small and large.
+        let knobs = match config.algorithm {
+            Some(Algorithm::MsdHybrid) => Knobs { batch: Some(20_000), small_bucket: Some(300), ..Knobs::default() },
+            _ => Knobs::default(),
+        };
+        let algorithm = config.algorithm;
+        let open = {
+            let config = config.clone();
+            move || testing::open(config.clone(), knobs)
+        };
         let name = format!("wgpu, {name}");
         // If the device does not open, each trial reports the error.
-        let Ok(backend) = WgpuBackend::open_with(config) else {
-            suite.enter_with(&name, Plan::up_to(0, false), move || WgpuBackend::open_with(config));
+        let Ok(backend) = open() else {
+            suite.enter_with(&name, Plan::up_to(0, false), open);
             continue;
         };
-        if config.algorithm == Some(Algorithm::WideDigits) && !has_wide_digits(backend.facts()) {
+        if algorithm == Some(Algorithm::WideDigits) && !has_wide_digits(backend.facts()) {
             let what = format!("[{name}] skipped, too little workgroup memory");
             suite.add(Trial::test(what, || Err("this device has no wide digits".into())).with_ignored_flag(true));
             continue;
         }
-        let takes = |check: &str| match config.algorithm {
+        let takes = |check: &str| match algorithm {
             _ if suite_is_full => true,
             // By default, short inputs of 16 bits are not sorted by counting.
             Some(Algorithm::Counting) => ["u16 sort", "i16 sort", "f16 sort"].contains(&check),
@@ -58,7 +66,7 @@ fn main() {
             }
             _ if support::compiles_slowly(&backend) && !is_common(check) => false,
             // All keys of one width have the same kernels for segments, and all algorithms have the same.
-            _ if is_of_segments(check) && support::is_software(&backend) && !stands_for_segments(&backend, config, check) => {
+            _ if is_of_segments(check) && support::is_software(&backend) && !stands_for_segments(&backend, algorithm, check) => {
                 false
             }
             // For other keys, OneSweep is the planner's choice anyway.
@@ -67,7 +75,7 @@ fn main() {
             None if config.subgroups => true,
             _ => is_cheap(&backend, check),
         };
-        suite.enter_part(&name, plan(&suite, config, &backend, seed), takes, move || WgpuBackend::open_with(config));
+        suite.enter_part(&name, plan(&suite, algorithm, knobs, &backend, seed), takes, open);
     }
     suite.run()
 }
@@ -95,10 +103,10 @@ fn is_of_segments(check: &str) -> bool {
 }
 
 /// Whether a check of segments runs on a device that runs on the CPU. On SwiftShader, which compiles fast, one check of each width runs.
-fn stands_for_segments(backend: &WgpuBackend, config: Config, check: &str) -> bool {
+fn stands_for_segments(backend: &WgpuBackend, algorithm: Option<Algorithm>, check: &str) -> bool {
     let key = named(check).0;
     let is_key = key == "u32" || support::is_slow(backend) && ["u8", "u16", "u64", "u128"].contains(&key);
-    config.algorithm.is_none() && is_key
+    algorithm.is_none() && is_key
 }
 
 /// Returns the bits of the keys of a check; 0 for keys that [`is_cheap`] does not distinguish.
@@ -122,8 +130,8 @@ fn is_cheap(backend: &WgpuBackend, check: &str) -> bool {
     support::is_cheap(backend, bits(check), payload)
 }
 
-/// Returns the cases for a device that is opened with `config`.
-fn plan(suite: &Suite, config: Config, backend: &WgpuBackend, seed: u64) -> Plan {
+/// Returns the cases for a device that is opened with this algorithm and these knobs.
+fn plan(suite: &Suite, algorithm: Option<Algorithm>, knobs: Knobs, backend: &WgpuBackend, seed: u64) -> Plan {
     let longest = match (suite.is_full(), support::is_slow(backend)) {
         (true, false) => 3_000_000,
         (_, true) => 1 << 16,
@@ -131,11 +139,11 @@ fn plan(suite: &Suite, config: Config, backend: &WgpuBackend, seed: u64) -> Plan
     };
     let mut plan = Plan::up_to(suite.longest(longest), suite.is_full());
     let facts = backend.facts();
-    plan = plan.around_of(8, &boundaries::<u8>(facts, config));
-    plan = plan.around_of(16, &boundaries::<u16>(facts, config));
-    plan = plan.around_of(32, &boundaries::<u32>(facts, config));
-    plan = plan.around_of(64, &boundaries::<u64>(facts, config));
-    plan = plan.around_of(128, &boundaries::<u128>(facts, config));
+    plan = plan.around_of(8, &boundaries::<u8>(facts, algorithm, knobs));
+    plan = plan.around_of(16, &boundaries::<u16>(facts, algorithm, knobs));
+    plan = plan.around_of(32, &boundaries::<u32>(facts, algorithm, knobs));
+    plan = plan.around_of(64, &boundaries::<u64>(facts, algorithm, knobs));
+    plan = plan.around_of(128, &boundaries::<u128>(facts, algorithm, knobs));
     if suite.is_full() || !support::is_software(backend) {
         return plan.segmented_up_to(20_000);
     }
@@ -144,13 +152,13 @@ fn plan(suite: &Suite, config: Config, backend: &WgpuBackend, seed: u64) -> Plan
 }
 
 /// Returns the lengths at which the plans for keys of `W` change their tile or their kernels.
-fn boundaries<W: Word>(facts: &Facts, config: Config) -> Vec<usize> {
+fn boundaries<W: Word>(facts: &Facts, algorithm: Option<Algorithm>, knobs: Knobs) -> Vec<usize> {
     let spec = Spec::new::<W>(Masks::float(W::BITS), 0, W::BITS).expect("a spec of all bits");
     let payloads = (1..=4).map(Payload::Words).chain([Payload::None, Payload::Indices]);
     let mut boundaries = BTreeSet::new();
     for payload in payloads {
-        let request = Request { payload, batch: config.batch, ..Request::keys(W::BITS, spec, 1 << 16) };
-        let request = Request { algorithm: config.algorithm.filter(|algorithm| algorithm.sorts(&request)), ..request };
+        let request = Request { payload, batch: knobs.batch, ..Request::keys(W::BITS, spec, 1 << 16) };
+        let request = Request { algorithm: algorithm.filter(|algorithm| algorithm.sorts(&request)), ..request };
         let Ok(plan) = SortPlan::new(request, facts) else { continue };
         boundaries.extend([plan.tile, plan.single_tile]);
         boundaries.extend([1, 2, 3, 7].map(|tiles| tiles * plan.tile));

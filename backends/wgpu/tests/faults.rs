@@ -46,8 +46,8 @@ fn main() {
         } else {
             eprintln!("not run on {label}: out of memory");
         }
-        // The shared device opens with the default configuration only.
-        if config() == Config::default() || std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some() {
+        // The shared device opens with the configuration of the environment only.
+        if config() == Config::from_env() {
             trials.push(trial("a lost shared device is opened again", global_opens_again));
             trials.push(trial("a fallback sorts on the CPU after a loss, and then on a new device", fallback));
         }

@@ -7,6 +7,7 @@ use polysort_core::{Options, Sort, Spec};
 use polysort_kit::{Case, Oracle, Pattern, TestKey};
 use polysort_shaders::plan::{Algorithm, Blocked, Payload, Request, SortPlan};
 use polysort_wgpu::WgpuBackend;
+use polysort_wgpu::testing::{self, Knobs};
 
 /// Tiles of each sort. With [`Blocked::one_of`] 512, the blocked tile is the 256th.
 const TILES: u32 = 300;
@@ -71,12 +72,13 @@ fn argsort<K: TestKey>(blocked: Blocked, options: Options) -> Result<(), Failed>
 /// Opens a backend with blocked tiles. Returns it with keys for [`TILES`] tiles, of which the last is partial.
 fn start<K: TestKey>(blocked: Blocked, payload: Payload) -> Result<(WgpuBackend, Vec<K>), Failed> {
     let mut config = support::config();
-    (config.algorithm, config.blocked) = (Some(Algorithm::OneSweep), blocked);
-    let backend = WgpuBackend::open_with(config).map_err(support::failed)?;
+    config.algorithm = Some(Algorithm::OneSweep);
+    let algorithm = config.algorithm;
+    let backend = testing::open(config, Knobs { blocked, ..Knobs::default() }).map_err(support::failed)?;
     let spec = Spec::of::<K>(Options::ascending()).map_err(support::failed)?;
     let plan = |max: u64| {
         let request = Request::keys(8 * size_of::<K>() as u32, spec, max);
-        let request = Request { payload, algorithm: config.algorithm, ..request };
+        let request = Request { payload, algorithm, ..request };
         SortPlan::new(request, backend.facts()).map_err(support::failed)
     };
     // The tile depends on the length, and the length on the tile.

@@ -6,19 +6,21 @@ mod support;
 use libtest_mimic::{Failed, Trial};
 use polysort_kit::vector_checks;
 use polysort_vector::{Precision, Search, Shape, VectorSearch, VectorStore};
-use polysort_wgpu::{Config, WgpuBackend};
+use polysort_wgpu::WgpuBackend;
+use polysort_wgpu::plan::Blocked;
+use polysort_wgpu::testing::{self, Knobs};
 
-/// The largest binding in bytes, so small that most stores have several pages.
-const SMALL_BINDING: u64 = 1 << 16;
+/// A largest binding so small that most stores have several pages.
+const PAGED: Knobs = Knobs { blocked: Blocked::NONE, batch: None, small_bucket: None, max_binding: Some(1 << 16) };
 
 fn main() {
     support::run("vectors", |label| {
-        let mut paged = support::config();
-        paged.max_binding = Some(SMALL_BINDING);
         let mut trials: Vec<Trial> = vec![];
-        for (name, config) in
-            [("", support::config()), (", no subgroups", support::config_without_subgroups()), (", paged", paged)]
-        {
+        for (name, config, knobs) in [
+            ("", support::config(), Knobs::default()),
+            (", no subgroups", support::config_without_subgroups(), Knobs::default()),
+            (", paged", support::config(), PAGED),
+        ] {
             // Only the selection of the nearest vectors uses subgroups.
             let is_alike = |name: &str| !config.subgroups && !name.contains("nearest");
             let (alike, checks): (Vec<_>, Vec<_>) =
@@ -27,21 +29,22 @@ fn main() {
                 eprintln!("not run on {label}{name}: {} vector checks without subgroup operations", alike.len());
             }
             for check in checks {
+                let config = config.clone();
                 let run = move || {
-                    let backend = WgpuBackend::open_with(config).map_err(support::failed)?;
+                    let backend = testing::open(config, knobs).map_err(support::failed)?;
                     (check.run)(&backend).map_err(Failed::from)
                 };
                 trials.push(support::trial(&format!("{label}{name}"), check.name, run));
             }
         }
-        trials.push(support::trial(label, "a store of many pages gives the results of one page", move || pages_agree(paged)));
+        trials.push(support::trial(label, "a store of many pages gives the results of one page", pages_agree));
         trials.push(support::trial(label, "async variants give the right results", || pollster::block_on(async_variants())));
         trials
     })
 }
 
 /// Compares a store of many pages with a store of one page.
-fn pages_agree(paged: Config) -> Result<(), Failed> {
+fn pages_agree() -> Result<(), Failed> {
     let mut random = support::random(5);
     let (dimension, capacity) = (70, 3000);
     let mut numbers = |count: usize| (0..count).map(|_| random() as i16 as f32).collect::<Vec<f32>>();
@@ -52,8 +55,8 @@ fn pages_agree(paged: Config) -> Result<(), Failed> {
     let search = Search::new(&queries, &candidates, &offsets);
     for precision in [Precision::F32, Precision::F16] {
         let mut found = vec![];
-        for config in [support::config(), paged] {
-            let backend = WgpuBackend::open_with(config).map_err(support::failed)?;
+        for knobs in [Knobs::default(), PAGED] {
+            let backend = testing::open(support::config(), knobs).map_err(support::failed)?;
             let shape = Shape::new(dimension, capacity).precision(precision);
             let mut store = backend.vector_store(shape).map_err(support::failed)?;
             // Writes two parts, and no page ends where the first part ends.

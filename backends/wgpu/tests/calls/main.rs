@@ -10,7 +10,8 @@ mod slices;
 mod support;
 
 use libtest_mimic::Failed;
-use polysort_wgpu::WgpuBackend;
+use polysort_core::Error;
+use polysort_wgpu::{Adapter, WgpuBackend};
 
 fn main() {
     support::run("calls", |label| {
@@ -35,11 +36,34 @@ fn main() {
             trial("slices: a sort into other slices keeps its inputs", slices::sorted_into),
             trial("masks: a key without an in-place view is sorted", masks::without_a_view),
             trial("segments: keys that fill a binding are sorted", segments::that_just_fit),
+            trial("adapters: an index and a part of the name open the adapter", adapters),
             trial("async variants: they give the results of blocking calls", async_variants::same_results),
             trial("async variants: other tasks run while one waits", async_variants::side_by_side),
             trial("async variants: a dropped call changes nothing", async_variants::dropped),
         ]
     })
+}
+
+/// Opens the adapter of the tests by its name and by its index, and an adapter that does not exist.
+fn adapters() -> Result<(), Failed> {
+    let name = open()?.info().name.clone();
+    let opened = |adapter: Adapter| {
+        let mut config = support::config();
+        config.adapter = adapter;
+        WgpuBackend::open_with(config).map(|backend| backend.info().name.clone())
+    };
+    let by_name = opened(Adapter::Named(name.to_uppercase())).map_err(support::failed)?;
+    support::ensure(by_name == name, || format!("{by_name} was opened by the name {name}"))?;
+    opened(Adapter::Index(0)).map_err(support::failed)?;
+    for adapter in [Adapter::Index(1000), Adapter::from("no such adapter")] {
+        match opened(adapter.clone()) {
+            Err(error @ Error::Unavailable { .. }) => {
+                support::ensure(error.to_string().contains(&name), || format!("{error} does not list {name}"))?;
+            }
+            other => return Err(format!("{adapter:?} gave {other:?}").into()),
+        }
+    }
+    Ok(())
 }
 
 fn open() -> Result<WgpuBackend, Failed> {

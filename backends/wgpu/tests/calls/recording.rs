@@ -50,14 +50,15 @@ pub(crate) fn tuned() -> Result<(), Failed> {
     // This shape fits all devices with subgroups, except those with 128 lanes.
     let (kind, shape) = (PassKind::new(1, 0), PassShape { group: 64, keys: 6, slices: 3 });
     let mut config = support::config();
-    config.tuned = Tuned::NONE.with(kind, shape).map_err(support::failed)?;
+    let tuned = Tuned::NONE.with(kind, shape).map_err(support::failed)?;
+    config.tuned = tuned;
     let backend = WgpuBackend::open_with(config).map_err(support::failed)?;
     if let Some(made) = backend.facts().pass_shape(kind).filter(|_| backend.info().subgroup_max_size <= 64) {
         support::ensure(made == shape, || format!("the plan has the shape {made}, not {shape}"))?;
     }
     let mut sorted = keys(30_000);
     let on_device = SortBuffer::from_slice(&backend, &sorted).map_err(support::failed)?;
-    let sorter = DeviceSorter::with_tuned(backend.device(), backend.queue(), config.tuned).map_err(support::failed)?;
+    let sorter = DeviceSorter::with_tuned(backend.device(), backend.queue(), tuned).map_err(support::failed)?;
     let sort = sorter.prepare_sort::<u32>(on_device.raw(), Ask::up_to(30_000)).map_err(support::failed)?;
     let expected = SortPlan::new(sort.plan().request, backend.facts()).map_err(support::failed)?;
     support::ensure(*sort.plan() == expected, || format!("another plan than the backend's:\n{}\n{expected}", sort.plan()))?;

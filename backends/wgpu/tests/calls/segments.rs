@@ -4,6 +4,7 @@ use crate::recording::open;
 use crate::{keys, support};
 use libtest_mimic::Failed;
 use polysort_core::{Options, Segments, Sort};
+use polysort_wgpu::testing::{self, Knobs};
 use polysort_wgpu::wgpu::{Buffer, CommandEncoderDescriptor};
 use polysort_wgpu::{Ask, Count, Part, Prepared, SortBuffer, WgpuBackend};
 
@@ -12,9 +13,8 @@ const LENGTHS: [u32; 14] = [5, 0, 1, 9000, 2, 40, 300, 1025, 17, 20_000, 65, 700
 
 /// Sorts segments of keys that fill a binding.
 pub(crate) fn that_just_fit() -> Result<(), Failed> {
-    let mut config = support::config();
-    config.max_binding = Some(1 << 16);
-    let backend = WgpuBackend::open_with(config).map_err(support::failed)?;
+    let knobs = Knobs { max_binding: Some(1 << 16), ..Knobs::default() };
+    let backend = testing::open(support::config(), knobs).map_err(support::failed)?;
     let unsorted = keys((1 << 16) / size_of::<u32>());
     let offsets = [0, 5, 5, 9000, unsorted.len()];
     let mut expected = unsorted.clone();

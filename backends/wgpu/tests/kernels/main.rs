@@ -32,6 +32,7 @@ fn main() {
                     continue;
                 }
                 let what = format!("kernel {} leaves the buffers of the model", kernel.name());
+                let config = config.clone();
                 trials.push(support::trial(&format!("{label}{name}"), &what, move || alone(config, kernel)));
             }
         }

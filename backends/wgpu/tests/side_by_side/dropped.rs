@@ -7,6 +7,7 @@ use core::pin::pin;
 use libtest_mimic::Failed;
 use polysort_core::{Error, Options, SortAsync};
 use polysort_vector::{Precision, Search, Shape, VectorSearch, VectorStore};
+use polysort_wgpu::testing::{self, Knobs};
 use polysort_wgpu::{SortBuffer, WgpuBackend};
 
 /// More polls than any of these calls needs.
@@ -127,9 +128,8 @@ pub(crate) fn buffers() -> Result<(), Failed> {
 
 pub(crate) fn stores() -> Result<(), Failed> {
     let backend = warm()?;
-    let mut paged = crate::support::config();
-    paged.max_binding = Some(1 << 16);
-    let paged = WgpuBackend::open_with(paged).map_err(failed)?;
+    let knobs = Knobs { max_binding: Some(1 << 16), ..Knobs::default() };
+    let paged = testing::open(crate::support::config(), knobs).map_err(failed)?;
     let (dimension, capacity) = (70, 3000);
     let number = |seed: usize| move |i: usize| ((i * 7 + seed) % 13) as f32;
     let (zeros, ones) = (vec![0.0; dimension * capacity], vec![1.0_f32; dimension * capacity]);
