@@ -6,7 +6,7 @@
 //! for each bucket      a network, written where it belongs            few.rs, simd/
 //! ```
 //!
-//! Stable sorts of fewer records take two passes instead ([`passes`]).
+//! Stable sorts of fewer records take two passes instead ([`passes`]), and so do those by few bits ([`narrow`]).
 //!
 //! What makes it fast: a pass costs about as much as two levels of a quicksort and does the work of six to eleven; networks cost little
 //! for few keys, and nothing depends on what the keys are like. A bucket that came out large is sorted in the same way, from where it is.

@@ -1,7 +1,7 @@
 //! The stable sort of some hundred to some ten thousand records: passes, least significant digit first.
 //!
 //! The passes sort by the top bits of the window. Two passes take a few bits more than the logarithm of the length, so that nearly all records
-//! of even keys differ in them; uneven keys get up to four passes. Records that are equal in the top bits are neighbors afterwards, and an
+//! of even keys differ in them; uneven keys get a third pass. Records that are equal in the top bits are neighbors afterwards, and an
 //! insertion sort orders each such run by the bits below.
 //!
 //! ```text
@@ -20,9 +20,8 @@ use num_traits::Zero;
 /// Bits of a digit of even keys, at most.
 const DIGIT_BITS: u32 = 10;
 
-/// Bits of a digit of uneven keys, at most, and the most passes over them.
+/// Bits of a digit of uneven keys, at most.
 const UNEVEN_DIGIT_BITS: u32 = 11;
-const UNEVEN_PASSES: u32 = 4;
 
 /// Bits beyond the logarithm of the length that two passes sort by: one record in `2^SLACK_BITS` of even keys is left to insertions.
 const SLACK_BITS: u32 = 5;
@@ -68,7 +67,7 @@ pub(crate) fn sort_into<S: Source + ?Sized>(
         if lost_bits > MOST_LOST_BITS {
             return false;
         }
-        top = window.top((top.width() + lost_bits).min(UNEVEN_PASSES * UNEVEN_DIGIT_BITS));
+        top = window.top(top.width() + lost_bits);
         sort_by(source, top, room, sorted);
     } else {
         to_starts(&mut lows[..digits[0].count()]);
