@@ -9,6 +9,7 @@
 //! timing    rounds in which the systems take turns
 //! record    a row of a record, and the text about the machine
 //! table     ratios to the best peer
+//! plot      the same as a picture
 //! ```
 #![allow(missing_debug_implementations, reason = "systems and tasks hold functions, and no other crate uses them")]
 #![deny(unsafe_code)]
@@ -16,6 +17,7 @@
 pub mod input;
 pub mod key;
 pub mod peers;
+pub mod plot;
 pub mod record;
 pub mod system;
 pub mod table;

@@ -5,8 +5,8 @@
 
 use crate::input::Input;
 use crate::key::BenchKey;
-use crate::system::{System, WITNESS};
-use crate::task::{ArgsortTask, KeysTask, PairsTask, Payload, Task, TuplesTask};
+use crate::system::{FLOOR, System, WITNESS};
+use crate::task::{ArgsortTask, CopyTask, KeysTask, PairsTask, Payload, Task, TuplesTask};
 use polysort_core::Sort;
 use polysort_rayon::RayonBackend;
 use rayon::prelude::*;
@@ -28,7 +28,7 @@ const OPENMP_REST: Duration = Duration::from_millis(40);
 pub struct Field {
     /// Threads of this run.
     pub threads: usize,
-    /// Names of systems, or nothing for all.
+    /// Names of systems, or nothing for all but [`FLOOR`].
     pub only: Vec<String>,
 }
 
@@ -42,6 +42,13 @@ impl<'a> Entries<'a, '_> {
     fn enter(&mut self, system: &'static str, backend: &'static str, task: impl Task + 'a) {
         if self.field.only.is_empty() || self.field.only.iter().any(|name| name == system) {
             self.systems.push(System { system, backend, task: Box::new(task), rest: Duration::ZERO });
+        }
+    }
+
+    /// Enters a copy of records of so many bytes, if it was asked for by name.
+    fn enter_floor<K: BenchKey>(&mut self, input: &'a Input<K>, record_bytes: usize) {
+        if self.field.only.iter().any(|name| name == FLOOR) {
+            self.enter(FLOOR, "copy", CopyTask::new(input, record_bytes));
         }
     }
 
@@ -77,6 +84,7 @@ pub fn keys<'a, K: BenchKey>(input: &'a Input<K>, field: &Field) -> Vec<System<'
             entries.enter("turbosort", "sort_parallel", KeysTask::new(input, sort));
         }
     }
+    entries.enter_floor(input, size_of::<K>());
     if let Some(sort) = K::SIMD_SORT {
         entries.enter(WITNESS, "qsort", KeysTask::new(input, sort));
         if entries.parallel() && input.len >= OPENMP_LEN {
@@ -86,6 +94,9 @@ pub fn keys<'a, K: BenchKey>(input: &'a Input<K>, field: &Field) -> Vec<System<'
     entries.systems
 }
 
+/// Indices of a selection.
+const FIRST: usize = 100;
+
 /// Our own sorts by `op`, as the command line names it, on each of `backends`.
 pub fn own<'a, K: BenchKey>(op: &str, input: &'a Input<K>, backends: &[RayonBackend]) -> Vec<System<'a>> {
     let task = |backend: RayonBackend| -> Box<dyn Task + 'a> {
@@ -93,6 +104,13 @@ pub fn own<'a, K: BenchKey>(op: &str, input: &'a Input<K>, backends: &[RayonBack
             "sort" => Box::new(KeysTask::new(input, move |keys: &mut [K]| backend.sort(keys).expect("a sort"))),
             "pairs32" => Box::new(PairsTask::<K, u32, _>::new(input, sorts_pairs(backend))),
             "pairs64" => Box::new(PairsTask::<K, u64, _>::new(input, sorts_pairs(backend))),
+            "in-place" => {
+                let backend = backend.in_place();
+                Box::new(KeysTask::new(input, move |keys: &mut [K]| backend.sort(keys).expect("a sort")))
+            }
+            "first100" => Box::new(ArgsortTask::first(input, FIRST, move |keys: &[K]| {
+                backend.bottom_k(keys, FIRST).expect("a selection").indices
+            })),
             _ => Box::new(ArgsortTask::new(input, move |keys: &[K]| backend.argsort(keys).expect("a sort"))),
         }
     };
@@ -113,6 +131,7 @@ fn sorts_pairs<K: BenchKey, V: Payload>(backend: RayonBackend) -> impl Fn(&mut [
 pub fn pairs<'a, K: BenchKey, V: Payload>(input: &'a Input<K>, field: &Field) -> Vec<System<'a>> {
     let mut entries = Entries { field, len: input.len, systems: vec![] };
     entries.enter("polysort", "rayon", PairsTask::<K, V, _>::new(input, sorts_pairs(RayonBackend::default())));
+    entries.enter_floor(input, size_of::<K>() + size_of::<V>());
     if entries.serial() {
         let sort = |tuples: &mut [(K, V)]| tuples.sort_by(|a, b| a.0.compare(&b.0));
         entries.enter("std", "sort_by_key", TuplesTask::new(input, true, sort));
@@ -135,6 +154,7 @@ pub fn argsort<'a, K: BenchKey>(input: &'a Input<K>, field: &Field) -> Vec<Syste
     let mut entries = Entries { field, len: input.len, systems: vec![] };
     let backend = RayonBackend::default();
     entries.enter("polysort", "rayon", ArgsortTask::new(input, move |keys: &[K]| backend.argsort(keys).expect("a sort")));
+    entries.enter_floor(input, size_of::<u32>());
     let identity = |keys: &[K]| -> Vec<u32> { (0..keys.len() as u32).collect() };
     if entries.serial() {
         let lookup = move |keys: &[K]| {

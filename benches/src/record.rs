@@ -1,5 +1,6 @@
 //! A row of a record, and the text about the machine that lies beside it.
 
+use crate::table::By;
 use crate::timing::Timed;
 use anyhow::Result;
 use std::io::Write;
@@ -78,6 +79,11 @@ impl Row {
             reps: timed.times.len(),
             verified: timed.verified,
         }
+    }
+
+    /// The time of one slice that counts, in nanoseconds.
+    pub fn time(&self, by: By) -> f64 {
+        self.times[if by == By::Median { 0 } else { 3 }].max(1) as f64
     }
 
     /// The fields in the order of [`HEADER`].

@@ -7,6 +7,9 @@ use std::time::Duration;
 /// The witness that is not written in Rust, and is judged apart.
 pub const WITNESS: &str = "x86-simd-sort";
 
+/// The system that only copies the bytes of a sort: no sort that moves its records is faster than its time, called the floor.
+pub const FLOOR: &str = "memcpy";
+
 /// One system, and its work on the slices of a cell.
 pub struct System<'a> {
     /// Who wrote it.

@@ -1,7 +1,7 @@
 //! Ratios to the best peer, cell by cell.
 
 use crate::record::{Cell, Row};
-use crate::system::WITNESS;
+use crate::system::{FLOOR, WITNESS};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -16,6 +16,8 @@ pub struct Standing {
     pub rust: Option<(f64, String)>,
     /// The witness's time.
     pub witness: Option<f64>,
+    /// The time of a copy of the same bytes.
+    pub floor: Option<f64>,
 }
 
 impl Standing {
@@ -38,27 +40,29 @@ pub enum By {
 pub fn standings(rows: &[Row], by: By) -> Vec<Standing> {
     let mut cells: BTreeMap<&Cell, Vec<&Row>> = BTreeMap::new();
     rows.iter().filter(|row| row.verified).for_each(|row| cells.entry(&row.cell).or_default().push(row));
-    let time = |row: &Row| row.times[if by == By::Median { 0 } else { 3 }].max(1) as f64;
+    let time = |row: &Row| row.time(by);
     let standing = |(cell, rows): (&Cell, Vec<&Row>)| {
         let own = rows.iter().filter(|row| row.system == "polysort").map(|row| time(row)).reduce(f64::min)?;
-        let peers = rows.iter().filter(|row| row.system != "polysort" && row.system != WITNESS);
+        let peers = rows.iter().filter(|row| !["polysort", WITNESS, FLOOR].contains(&&*row.system));
         let rust = peers.map(|row| (time(row), format!("{} {}", row.system, row.backend))).min_by(|a, b| a.0.total_cmp(&b.0));
-        let witness = rows.iter().filter(|row| row.system == WITNESS).map(|row| time(row)).reduce(f64::min);
-        Some(Standing { cell: cell.clone(), own, rust, witness })
+        let of = |system: &str| rows.iter().filter(|row| row.system == system).map(|row| time(row)).reduce(f64::min);
+        Some(Standing { cell: cell.clone(), own, rust, witness: of(WITNESS), floor: of(FLOOR) })
     };
     cells.into_iter().filter_map(standing).collect()
 }
 
 /// A table of speeds (million keys in a second) and ratios, a row for each cell.
 pub fn table(standings: &[Standing]) -> String {
-    let mut text = String::from("op key payload pattern n threads | Mkeys/s | over the best Rust peer | over x86-simd-sort\n");
+    let mut text =
+        String::from("op key payload pattern n threads | Mkeys/s | over the best Rust peer | over x86-simd-sort | over a copy\n");
     for standing in standings {
         let Cell { op, key, payload, pattern, n, threads } = &standing.cell;
         let size = if n.is_power_of_two() { format!("2^{}", n.ilog2()) } else { n.to_string() };
         let rust = standing.rust.as_ref().map_or(String::from("-"), |(time, name)| format!("{:.2} {name}", time / standing.own));
         let witness = standing.witness.map_or(String::from("-"), |time| format!("{:.2}", time / standing.own));
+        let floor = standing.floor.map_or(String::from("-"), |time| format!("{:.2}", time / standing.own));
         let row = format!(
-            "{op:<10} {key:<4} {payload:<4} {pattern:<15} {size:<5} {threads:<2} | {:>7.1} | {rust:<32} | {witness}",
+            "{op:<10} {key:<4} {payload:<4} {pattern:<15} {size:<5} {threads:<2} | {:>7.1} | {rust:<32} | {witness:<4} | {floor}",
             standing.speed()
         );
         writeln!(text, "{row}").expect("a String takes text");
@@ -86,6 +90,10 @@ pub fn verdict(standings: &[Standing]) -> String {
             if time / standing.own < 0.8 {
                 writeln!(text, "below 0.8 of the witness: {cell:?}: {:.2}", time / standing.own).expect("a String takes text");
             }
+        }
+        let is_settled = ["sorted", "reversed", "equal"].contains(&&*cell.pattern);
+        if let Some(time) = standing.floor.filter(|time| is_settled && time / standing.own < 0.5) {
+            writeln!(text, "below 0.5 of a copy: {cell:?}: {:.2}", time / standing.own).expect("a String takes text");
         }
         let half = standings.iter().find(|other| Cell { threads: other.cell.threads * 2, ..other.cell.clone() } == *cell);
         if let Some(half) = half.filter(|half| standing.own > half.own * 1.05) {

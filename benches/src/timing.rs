@@ -1,6 +1,7 @@
 //! Rounds in which the systems of a cell take turns, so that whatever else the machine does falls on all of them.
 
 use crate::system::System;
+use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,8 @@ pub struct Effort {
     pub budget: Duration,
     /// Timed runs, at least (of a system that is not left behind) and at most.
     pub reps: (usize, usize),
+    /// Bytes that are written before each run, so that caches hold nothing of the run before.
+    pub evicted: usize,
 }
 
 /// A system that takes this many times as long as the best in its first run, and longer than the cell's budget, is timed once.
@@ -32,6 +35,7 @@ pub struct Timed {
 /// Measures `systems`; those that panic are left out. `shift` turns the order in which they begin.
 pub fn measure(systems: Vec<System<'_>>, effort: Effort, shift: usize) -> Vec<Timed> {
     let mut runners: Vec<Runner<'_>> = systems.into_iter().filter_map(Runner::warmed_up).collect();
+    let mut evicted = vec![0_u8; effort.evicted];
     let Some(best) = runners.iter().map(|runner| runner.first).min() else { return vec![] };
     let (begin, mut rests) = (Instant::now(), Duration::ZERO);
     let count = runners.len();
@@ -44,6 +48,7 @@ pub fn measure(systems: Vec<System<'_>>, effort: Effort, shift: usize) -> Vec<Ti
             let runner = &mut runners[(turn + round + shift) % count];
             let left_behind = runner.first > best * LEFT_BEHIND && runner.first > effort.budget;
             if round == 0 || !left_behind {
+                evicted.fill(black_box(round as u8));
                 runner.time();
                 rests += runner.system.rest;
             }

@@ -1,7 +1,7 @@
 //! [`RayonBackend`]: which threads a call gets.
 
 use crate::scratch;
-use crate::threads::{Threads, within};
+use crate::threads::{Threads, Work, within};
 use polysort_core::{AnyOperation, Backend, Error, Limits, Spec, sorts_by_run, with_word};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;
@@ -27,6 +27,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub struct RayonBackend {
     place: Place,
+    in_place: bool,
 }
 
 /// Where a backend's work is done.
@@ -44,7 +45,7 @@ enum Place {
 impl RayonBackend {
     /// A backend that works in `pool`, wherever it is called.
     pub fn in_pool(pool: Arc<ThreadPool>) -> Self {
-        Self { place: Place::Pool(pool) }
+        Self { place: Place::Pool(pool), in_place: false }
     }
 
     /// A backend with a pool of its own; with one thread, it works on the calling thread and has no pool.
@@ -53,7 +54,7 @@ impl RayonBackend {
     /// [`Error::Unavailable`] if the system gives no threads.
     pub fn with_threads(threads: usize) -> Result<Self, Error> {
         if threads == 1 {
-            return Ok(Self { place: Place::Caller });
+            return Ok(Self { place: Place::Caller, in_place: false });
         }
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
         let unavailable = |error: rayon::ThreadPoolBuildError| Error::Unavailable {
@@ -62,6 +63,33 @@ impl RayonBackend {
             source: Some(Arc::new(error)),
         };
         Ok(Self::in_pool(Arc::new(pool.map_err(unavailable)?)))
+    }
+
+    /// The same backend, which sorts keys alone in place: with at most 2 MiB of memory for each thread, whatever the number of keys.
+    ///
+    /// This holds for [`sort`](polysort_core::Sort::sort) in either order, by all bits of the key. All other operations, and sorts by some of
+    /// the bits, take as much scratch as without this option. The result is the same.
+    ///
+    /// Keys of 8 and 16 bits are counted, wider keys are sorted by quicksort: each part is split by one thread, so several threads sort long
+    /// slices more slowly than without this option.
+    ///
+    /// ```
+    /// use polysort_core::Sort;
+    /// use polysort_rayon::RayonBackend;
+    ///
+    /// let mut keys: Vec<u64> = (0..100_000).rev().map(|key| key ^ 0x2a).collect();
+    /// RayonBackend::default().in_place().sort(&mut keys)?;
+    /// assert!(keys.is_sorted());
+    /// # Ok::<(), polysort_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn in_place(self) -> Self {
+        Self { in_place: true, ..self }
+    }
+
+    /// Whether keys alone are sorted [in place](RayonBackend::in_place).
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.in_place
     }
 
     /// The number of threads that a long sort uses when called from here.
@@ -83,10 +111,10 @@ impl RayonBackend {
         scratch::release();
     }
 
-    /// Runs `work` on as many threads as it is worth, if it takes one thread so many `nanoseconds`: on the calling thread, or in the pool.
-    pub(crate) fn on_threads(&self, nanoseconds: u64, work: impl FnOnce(Threads) + Send) {
+    /// Does `work` on as many threads as it is worth by its `cost`: on the calling thread, or in the pool.
+    pub(crate) fn on_threads(&self, cost: Work, work: impl FnOnce(Threads) + Send) {
         scratch::count_call();
-        let threads = Threads::worth(nanoseconds, || self.threads());
+        let threads = Threads::worth(cost, || self.threads());
         match &self.place {
             _ if threads.is_one() => work(threads),
             Place::Pool(pool) => within(Some(pool), || work(threads)),

@@ -6,19 +6,20 @@
 //! for each bucket      a network, written where it belongs            few.rs, simd/
 //! ```
 //!
-//! Stable sorts of fewer records take two passes instead ([`passes`]).
+//! Stable sorts of fewer records take two passes instead ([`passes`]), and so do those by few bits ([`narrow`]).
 //!
 //! What makes it fast: a pass costs about as much as two levels of a quicksort and does the work of six to eleven; networks cost little
 //! for few keys, and nothing depends on what the keys are like. A bucket that came out large is sorted in the same way, from where it is.
 
-use crate::digit::{Classify, Digit, DigitBits};
+use crate::digit::{Class, Classify, Digit, DigitBits, is_lopsided};
 use crate::few::{Network, SortFew};
+use crate::narrow;
 use crate::passes;
 use crate::scatter::{Counters, MAX_DIGITS, count, place};
 use crate::scratch::Scratch;
 use crate::source::{Key, Source};
 use crate::threads::Threads;
-use crate::tuning::{BUCKETS_OF_FEW, PASS_BITS, SPLIT_PASS_BITS};
+use crate::tuning::{BUCKETS_OF_FEW, BUCKETS_OF_FEW_TICKETS, PASS_BITS, SPLIT_PASS_BITS, tuning};
 use crate::window::Window;
 
 /// Sorts `columns`, stably by `window`, with as much scratch. `even` as in [`Digit::choose`].
@@ -26,7 +27,10 @@ pub(crate) fn sort<C: SortFew>(network: Network, mut columns: C, scratch: &mut [
     if columns.len() <= C::few(network) {
         return columns.sort_few(network, window);
     }
-    if even && suits_passes::<C>(network, columns.len()) {
+    if suits_narrow::<C>(network, window, columns.len()) {
+        return narrow::sort(&mut columns, scratch, window);
+    }
+    if even && suits_passes::<C>(network, columns.len()) && !is_lopsided(&columns, window) {
         let mut sorted = Scratch::of::<C::Record>(columns.len());
         let sorted = sorted.records(columns.len());
         if passes::sort_into(&columns, window, scratch, sorted) {
@@ -35,9 +39,9 @@ pub(crate) fn sort<C: SortFew>(network: Network, mut columns: C, scratch: &mut [
     }
     let (bits, mut ends) = (pass_bits::<C>(network, columns.len()), [0; MAX_DIGITS]);
     if let Some(digit) = partition(&columns, scratch, window, bits, even, &mut ends) {
-        let longest = longest_over(C::few(network), &ends[..digit.count]);
+        let longest = longest_over(C::few(network), &ends[..digit.count()]);
         let mut room = Scratch::of::<C::Record>(longest);
-        finish(network, columns, scratch, room.records(longest), digit, &ends);
+        finish(network, columns, scratch, room.records(longest), &digit, &ends);
     }
 }
 
@@ -50,10 +54,10 @@ pub(crate) fn sort_into<C: SortFew>(
     window: Window,
     even: bool,
 ) {
-    if C::suits_quicksort(network, records.len()) {
-        return columns.quicksort(network, Some(records));
+    if suits_narrow::<C>(network, window, records.len()) {
+        return narrow::sort_into(records, &mut columns, scratch, window);
     }
-    if even && suits_passes::<C>(network, records.len()) {
+    if even && suits_passes::<C>(network, records.len()) && !is_lopsided(&*records, window) {
         let mut sorted = Scratch::of::<C::Record>(records.len());
         let sorted = sorted.records(records.len());
         if passes::sort_into(&*records, window, scratch, sorted) {
@@ -62,9 +66,22 @@ pub(crate) fn sort_into<C: SortFew>(
     }
     let (bits, mut ends) = (pass_bits::<C>(network, records.len()), [0; MAX_DIGITS]);
     match partition(&*records, scratch, window, bits, even, &mut ends) {
-        Some(digit) => finish(network, columns, scratch, records, digit, &ends),
+        Some(digit) => finish(network, columns, scratch, records, &digit, &ends),
         None => columns.write(records),
     }
+}
+
+/// Whether so many records are sorted here: they and their scratch fit in the caches of a core, or one pass leaves a stable sort so few records
+/// in a bucket that tickets sort them.
+pub(crate) fn suits<C: SortFew>(network: Network, len: usize) -> bool {
+    let (bytes, tuning) = (len * size_of::<C::Record>(), tuning());
+    let is_one_pass = C::has_tickets(network) && 2 * len <= C::few(network) << PASS_BITS;
+    bytes <= tuning.cached_bytes || is_one_pass && bytes <= tuning.cached_stable_bytes
+}
+
+/// Whether passes by all bits are the fastest sort of so many records.
+fn suits_narrow<C: SortFew>(network: Network, window: Window, len: usize) -> bool {
+    C::has_tickets(network) && narrow::suits(window, len)
 }
 
 /// Whether two passes are faster than a partition and tickets for so many records.
@@ -75,7 +92,8 @@ fn suits_passes<C: SortFew>(network: Network, len: usize) -> bool {
 /// Bits of a digit that leaves as few records of `len` in a bucket as networks sort best; of uneven records, as many as counters cost little
 /// beside the records.
 fn pass_bits<C: SortFew>(network: Network, len: usize) -> DigitBits {
-    let bucket = (C::few(network) / BUCKETS_OF_FEW).max(1);
+    let share = if C::has_tickets(network) { BUCKETS_OF_FEW_TICKETS } else { BUCKETS_OF_FEW };
+    let bucket = (C::few(network) / share).max(1);
     // A bucket that is a little too large for a network costs little more if it is split once.
     let most = if C::suits_quicksort(network, 2 * C::few(network)) { SPLIT_PASS_BITS } else { PASS_BITS };
     let bits = |buckets: usize| buckets.next_power_of_two().ilog2().clamp(1, most);
@@ -93,9 +111,10 @@ fn partition<S: Source + ?Sized>(
     ends: &mut Counters,
 ) -> Option<Digit<Key<S>>> {
     let digit = Digit::choose(source, window, bits, even, Threads::ONE)?;
-    match digit.as_bits() {
-        Some(class) => partition_by(source, target, class, digit.count, ends),
-        None => partition_by(source, target, digit.as_clamped(), digit.count, ends),
+    match digit.class() {
+        Class::Bits(class) => partition_by(source, target, class, digit.count(), ends),
+        Class::Clamped(class) => partition_by(source, target, class, digit.count(), ends),
+        Class::Values(class) => partition_by(source, target, class, digit.count(), ends),
     }
     Some(digit)
 }
@@ -128,23 +147,34 @@ fn finish<C: SortFew>(
     columns: C,
     records: &mut [C::Record],
     room: &mut [C::Record],
-    digit: Digit<Key<C>>,
+    digit: &Digit<Key<C>>,
     ends: &Counters,
 ) {
     let (few, len) = (C::few(network), records.len());
     let (mut columns, mut records, mut start) = (columns, records, 0);
-    for (at, &end) in ends[..digit.count].iter().enumerate() {
-        let (mut own_columns, other_columns) = columns.split_at((end - start) as usize);
-        let (own, others) = records.split_at_mut((end - start) as usize);
-        (columns, records, start) = (other_columns, others, end);
-        let left = digit.left(at..at + 1);
-        if own.len() <= 1 || left.is_empty() {
-            own_columns.write(own);
-        } else if own.len() <= few {
+    // Buckets that are only to be written are written together.
+    let mut settled = 0;
+    for (at, &end) in ends[..digit.count()].iter().enumerate() {
+        let left = digit.left(at);
+        if end - start <= 1 || left.is_empty() {
+            settled += (end - start) as usize;
+            start = end;
+            continue;
+        }
+        let (mut own_columns, other_columns) = columns.split_at(settled);
+        let (own, others) = records.split_at_mut(settled);
+        own_columns.write(own);
+        let (mut own_columns, other_columns) = other_columns.split_at((end - start) as usize);
+        let (own, others) = others.split_at_mut((end - start) as usize);
+        (columns, records, start, settled) = (other_columns, others, end, 0);
+        if own.len() <= few {
             own_columns.finish(network, own, left);
+        } else if C::suits_quicksort(network, own.len()) {
+            own_columns.quicksort(network, Some(own));
         } else {
             let room = &mut room[..own.len()];
             sort_into(network, own, own_columns, room, left, own.len() <= len / 2);
         }
     }
+    columns.write(records);
 }

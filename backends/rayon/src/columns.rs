@@ -1,6 +1,7 @@
 //! The caller's slices as records: read with keys mapped to ordered bits, written back in place.
 
-use crate::record::Pair;
+use crate::digit::{Bits, Classify};
+use crate::record::{Pair, Record};
 use crate::source::{BLOCK, Source};
 use crate::threads::Threads;
 use crate::tuning::{TASK, scan_ns};
@@ -16,6 +17,9 @@ pub(crate) trait Columns: Source + Sized + Send {
     /// Replaces everything by the records at the positions of `order`, keys mapped back.
     fn gather(&mut self, records: &[Self::Record], order: impl ExactSizeIterator<Item = usize>);
 
+    /// Replaces everything by `records`, keys mapped back, each at the next index of its digit, which `next` holds and which is then one more.
+    fn scatter<const DIGITS: usize>(&mut self, records: &[Self::Record], digit: Bits, next: &mut [u32; DIGITS]);
+
     /// The first `mid` records and the rest.
     fn split_at(self, mid: usize) -> (Self, Self);
 
@@ -24,6 +28,16 @@ pub(crate) trait Columns: Source + Sized + Send {
 
     /// Puts the records at `range` in the opposite order.
     fn reverse(&mut self, range: Range<usize>, threads: Threads);
+}
+
+/// The next index of the digit of `key`, which is then one more.
+#[inline(always)]
+fn advance<W: Word, const DIGITS: usize>(digit: Bits, key: W, next: &mut [u32; DIGITS]) -> usize {
+    const { assert!(DIGITS.is_power_of_two()) }
+    // The mask changes nothing, but shows that the index is in bounds.
+    let next = &mut next[digit.class(key) & (DIGITS - 1)];
+    *next += 1;
+    *next as usize - 1
 }
 
 /// Keys alone.
@@ -58,6 +72,13 @@ impl<W: Word> Columns for Keys<'_, W> {
     fn gather(&mut self, records: &[W], order: impl ExactSizeIterator<Item = usize>) {
         for (raw, at) in self.keys.iter_mut().zip(order) {
             *raw = self.masks.invert(records[at]);
+        }
+    }
+
+    fn scatter<const DIGITS: usize>(&mut self, records: &[Self::Record], digit: Bits, next: &mut [u32; DIGITS]) {
+        for record in records {
+            let at = advance(digit, *record, next);
+            self.keys[at] = self.masks.invert(*record);
         }
     }
 
@@ -111,6 +132,26 @@ impl<W: Word, V: Pod + Send + Sync> Columns for Pairs<'_, W, V> {
         for ((raw, value), at) in self.keys.iter_mut().zip(self.values.iter_mut()).zip(order) {
             *raw = self.masks.invert(records[at].key);
             *value = records[at].value;
+        }
+    }
+
+    fn scatter<const DIGITS: usize>(&mut self, records: &[Self::Record], digit: Bits, next: &mut [u32; DIGITS]) {
+        if digit.is_whole::<W>() && records.len() >= 4 * DIGITS {
+            // All keys of a digit are equal: they need not be moved one by one.
+            for record in records {
+                self.values[advance(digit, record.key, next)] = record.value;
+            }
+            let mut start = 0;
+            for (ordered, &end) in next[..digit.count()].iter().enumerate() {
+                self.keys[start..end as usize].fill(self.masks.invert(W::truncate(ordered as u128)));
+                start = end as usize;
+            }
+            return;
+        }
+        for record in records {
+            let at = advance(digit, record.key(), next);
+            self.keys[at] = self.masks.invert(record.key);
+            self.values[at] = record.value;
         }
     }
 
@@ -237,6 +278,14 @@ impl<W: Word> Columns for Indices<'_, W> {
         self.first = None;
         for (index, at) in self.indices.iter_mut().zip(order) {
             *index = records[at].value;
+        }
+    }
+
+    fn scatter<const DIGITS: usize>(&mut self, records: &[Self::Record], digit: Bits, next: &mut [u32; DIGITS]) {
+        self.first = None;
+        for record in records {
+            let at = advance(digit, record.key(), next);
+            self.indices[at] = record.value;
         }
     }
 

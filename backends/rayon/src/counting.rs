@@ -1,8 +1,9 @@
 //! Keys alone of so few values that counting them all is the sort: the output is written without looking at the input again.
 //!
-//! All values of 8 or 16 bits have a counter each. Wider keys that a sample shows to have few values are counted by a dictionary: a
-//! table without collisions, found by trying multipliers. Keys that are not in it are set aside and merged in.
+//! All values of 8 or 16 bits have a counter each. Wider keys that a sample shows to have few values are counted by a dictionary
+//! ([`Dictionary`]). Keys that are not in it are set aside and merged in.
 
+use crate::dictionary::Dictionary;
 use crate::threads::Threads;
 use crate::tuning::{COUNTED_SAMPLES, DICTIONARY, FIRST_SAMPLES, scan_ns};
 use core::ops::Range;
@@ -10,6 +11,12 @@ use polysort_core::{Masks, Word};
 
 /// Counters of each kind that neighbouring keys take in turn, so that equal ones do not wait for one another.
 const WAYS: usize = 4;
+
+/// The same for 16-bit keys, whose counters fill a good part of a core's cache.
+const WAYS_16: usize = 2;
+
+/// Runs of equal keys up to this length are written by one instruction or a few.
+const SHORT: usize = 16;
 
 /// Up to so many values are counted by comparing.
 const COMPARED: usize = 4;
@@ -27,11 +34,11 @@ pub(crate) fn sort<W: Word>(keys: &mut [W], masks: Masks, threads: Threads) {
 
 /// Sorts keys by all their bits if they are found to have few values, and says whether they have.
 pub(crate) fn sort_few<W: Word>(keys: &mut [W], masks: Masks, threads: Threads) -> bool {
-    let Some(dictionary) = Dictionary::of(keys) else { return false };
-    let Some(chunks) = in_chunks(keys, threads, |range| dictionary.counted(&keys[range])) else { return false };
+    let Some(dictionary) = few_values(keys) else { return false };
+    let Some(chunks) = in_chunks(keys, threads, |range| Counting(&dictionary).counted(&keys[range])) else { return false };
     let (counts, others): (Vec<_>, Vec<_>) = chunks.into_iter().unzip();
     let counts = counts.into_iter().reduce(add).unwrap_or_default();
-    let known = dictionary.slots.iter().zip(counts).filter(|&(_, count)| count > 0);
+    let known = dictionary.slots().iter().zip(counts).filter(|&(_, count)| count > 0);
     let mut runs: Vec<(W, usize)> = known.map(|(&key, count)| (masks.apply(key), count)).collect();
     runs.extend(others.into_iter().flatten().map(|key| (masks.apply(key), 1)));
     runs.sort_unstable_by_key(|&(ordered, _)| ordered);
@@ -50,6 +57,14 @@ fn in_chunks<W: Word, R: Send>(keys: &[W], threads: Threads, count: impl Fn(Rang
 
 /// How often each value comes, by its ordered bits.
 fn counted<W: Word>(keys: &[W], masks: Masks) -> Vec<usize> {
+    match W::BITS {
+        8 => counted_in::<W, WAYS>(keys, masks),
+        _ => counted_in::<W, WAYS_16>(keys, masks),
+    }
+}
+
+/// As [`counted`], with so many counters of each value.
+fn counted_in<W: Word, const WAYS: usize>(keys: &[W], masks: Masks) -> Vec<usize> {
     let values = 1 << W::BITS;
     // Keys that differ by a power of two have counters that differ in their low address bits all the same: a processor that takes the
     // like of these for one another stalls. The swap of bits is its own inverse.
@@ -76,78 +91,43 @@ fn counted<W: Word>(keys: &[W], masks: Masks) -> Vec<usize> {
     counts
 }
 
-/// A few raw keys, each in the slot of a table that it hashes to.
-struct Dictionary<W> {
-    multiplier: u64,
-    shift: u32,
-    /// Slots without a key of their own hold one of another slot, which is never looked for there.
-    slots: Vec<W>,
-    /// The keys that are in it.
-    few: Vec<W>,
+/// The values of the keys, if a sample shows that they are few.
+fn few_values<W: Word>(keys: &[W]) -> Option<Dictionary<W>> {
+    // First a look that costs next to nothing, as most keys are not like that.
+    if distinct(keys, FIRST_SAMPLES).len() > FIRST_SAMPLES * 3 / 4 {
+        return None;
+    }
+    let values = distinct(keys, COUNTED_SAMPLES);
+    if values.len() > DICTIONARY { None } else { Dictionary::of(values) }
 }
 
-impl<W: Word> Dictionary<W> {
-    /// The values of the keys, if a sample shows that they are few.
-    fn of(keys: &[W]) -> Option<Self> {
-        // First a look that costs next to nothing, as most keys are not like that.
-        let values = distinct(keys, FIRST_SAMPLES);
-        if values.len() > FIRST_SAMPLES * 3 / 4 {
-            return None;
-        }
-        let values = distinct(keys, COUNTED_SAMPLES);
-        if values.len() > DICTIONARY {
-            return None;
-        }
-        // At least one multiplier in a hundred has no collision.
-        let bits = (values.len() * values.len() / 8).next_power_of_two().ilog2().max(4);
-        let multipliers = (1..1000_u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let mut dictionary = Self { multiplier: 0, shift: 64 - bits, slots: vec![values[0]; 1 << bits], few: values };
-        'next: for multiplier in multipliers {
-            dictionary.multiplier = multiplier;
-            let mut taken = vec![false; 1 << bits];
-            for &value in &dictionary.few {
-                if std::mem::replace(&mut taken[dictionary.slot(value)], true) {
-                    continue 'next;
-                }
-            }
-            for at in 0..dictionary.few.len() {
-                let (value, slot) = (dictionary.few[at], dictionary.slot(dictionary.few[at]));
-                dictionary.slots[slot] = value;
-            }
-            return Some(dictionary);
-        }
-        None
-    }
+/// Counts raw keys by a dictionary.
+struct Counting<'a, W>(&'a Dictionary<W>);
 
-    #[inline(always)]
-    fn slot(&self, key: W) -> usize {
-        let (low, high) = (key.widen() as u64, (key.widen() >> 64) as u64);
-        // Both halves of a wide key must count, whichever bits they differ in.
-        let high = high.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        ((low ^ high ^ high >> 32).wrapping_mul(self.multiplier) >> self.shift) as usize
-    }
-
+impl<W: Word> Counting<'_, W> {
     /// How often the key of each slot comes, and the keys of none; `None` if these are many.
     fn counted(&self, keys: &[W]) -> Option<(Vec<usize>, Vec<W>)> {
         let most_others = keys.len() / 64;
-        let (mut counts, mut others) = (vec![0; WAYS * self.slots.len()], vec![]);
+        let slots = self.0.slots().len();
+        let (mut counts, mut others) = (vec![0; WAYS * slots], vec![]);
         for keys in keys.chunks(PART) {
-            if !(self.few.len() <= COMPARED && self.count_by_comparing(keys, &mut counts)) {
+            if !(self.0.values().len() <= COMPARED && self.count_by_comparing(keys, &mut counts)) {
                 self.count_by_slot(keys, &mut counts, &mut others);
             }
             if others.len() > most_others {
                 return None;
             }
         }
-        let counts = counts.chunks(self.slots.len()).map(<[usize]>::to_vec).reduce(add).unwrap_or_default();
+        let counts = counts.chunks(slots).map(<[usize]>::to_vec).reduce(add).unwrap_or_default();
         Some((counts, others))
     }
 
     fn count_by_slot(&self, keys: &[W], counts: &mut [usize], others: &mut Vec<W>) {
+        let slots = self.0.slots();
         for (at, &key) in keys.iter().enumerate() {
-            let slot = self.slot(key);
-            if self.slots[slot] == key {
-                counts[at % WAYS * self.slots.len() + slot] += 1;
+            let slot = self.0.slot(key);
+            if slots[slot] == key {
+                counts[at % WAYS * slots.len() + slot] += 1;
             } else {
                 others.push(key);
             }
@@ -157,13 +137,13 @@ impl<W: Word> Dictionary<W> {
     /// Compares each of very few values with all keys, which is vector code; counts nothing and says so if there are other keys.
     fn count_by_comparing(&self, keys: &[W], counts: &mut [usize]) -> bool {
         let mut equal = [0; COMPARED];
-        for (equal, &value) in equal.iter_mut().zip(&self.few) {
+        for (equal, &value) in equal.iter_mut().zip(self.0.values()) {
             // A part has so few keys that this needs no wider counter.
             *equal = keys.iter().fold(0_u16, |equal, &key| equal + u16::from(key == value));
         }
         let complete = equal.iter().map(|&equal| usize::from(equal)).sum::<usize>() == keys.len();
-        for (&value, equal) in self.few.iter().zip(equal).filter(|_| complete) {
-            counts[self.slot(value)] += usize::from(equal);
+        for (&value, equal) in self.0.values().iter().zip(equal).filter(|_| complete) {
+            counts[self.0.slot(value)] += usize::from(equal);
         }
         complete
     }
@@ -203,11 +183,15 @@ fn fill<W: Word>(keys: &mut [W], threads: Threads, ends: &[usize], value: impl F
             let (mut at, mut rest) = (chunk * share, keys);
             let mut run = ends.partition_point(|&end| end <= at);
             while !rest.is_empty() {
-                let (own, others) = rest.split_at_mut((ends[run] - at).min(rest.len()));
-                own.fill(value(run));
-                at += own.len();
+                let len = (ends[run] - at).min(rest.len());
+                match rest.get_mut(..SHORT) {
+                    // A fill of a length that the compiler knows. What is written behind the run is overwritten by the next.
+                    Some(short) if len <= SHORT => short.fill(value(run)),
+                    _ => rest[..len].fill(value(run)),
+                }
+                rest = &mut rest[len..];
+                at += len;
                 run += 1;
-                rest = others;
             }
         },
     );

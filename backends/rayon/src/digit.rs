@@ -8,7 +8,10 @@
 //! ranks   |0                |base           base + 2^bits digits|                 |
 //! digits  |------- 0 -------| 1 | 2 | 3 |  …  |     2^bits      |- 2^bits + 1 ----|
 //! ```
+//!
+//! Where most samples have one of a few values, each of these is a digit ([`Frequent`]).
 
+use crate::frequent::Frequent;
 use crate::source::{Key, Source};
 use crate::threads::Threads;
 use crate::tuning::scan_ns;
@@ -19,6 +22,19 @@ use polysort_core::Word;
 
 /// Keys that are looked at before a partition.
 const SAMPLES: usize = 64;
+
+/// Keys that are looked at for frequent values, at most, and keys for each of these.
+const FREQUENT_SAMPLES: usize = 1024;
+const KEYS_OF_SAMPLE: usize = 16;
+
+/// Of 32 digits, 64 samples of even keys have 28. Keys that show as many as this are even.
+const TOPS_OF_EVEN: u32 = 12;
+
+/// Keys that show no more than this are nearly all in one part of the range, or at both its ends.
+const TOPS_OF_LOPSIDED: u32 = 4;
+
+/// Keys that show as many are not looked at for frequent values: 16 values, the fewest that are worth it, have 13.
+const TOPS_OF_DIFFERENT: u32 = 22;
 
 /// Samples at either end that may be left out of the range of digits.
 const LEFT_OUT: usize = SAMPLES / 16;
@@ -47,6 +63,11 @@ impl Bits {
     /// The number of different digits.
     pub(crate) fn count(self) -> usize {
         self.mask + 1
+    }
+
+    /// Whether a digit is all of a key.
+    pub(crate) fn is_whole<W: Word>(self) -> bool {
+        self.shift == 0 && self.mask.count_ones() == W::BITS
     }
 
     /// The same without the lowest `bits` of them.
@@ -89,19 +110,21 @@ pub(crate) struct DigitBits {
     pub(crate) many: u32,
 }
 
-/// A digit: of all keys of a source, each has one below `count`, and these are in the order of the keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Digit<W> {
-    /// The window that the keys are to be sorted by.
-    window: Window,
-    /// The least rank of digit 0, but for those below it.
-    base: W,
-    shift: u32,
-    pub(crate) count: usize,
-    /// The first and the end of the digits whose keys agree in all bits of the window from `shift` on; other digits take what is below
-    /// and above.
-    first_inner: usize,
-    end_inner: usize,
+/// A digit: of all keys of a source, each has one below [`count`](Digit::count), and these are in the order of the keys.
+#[derive(Clone, Debug)]
+pub(crate) enum Digit<W> {
+    /// Bits of the key.
+    Range(RangeDigit<W>),
+    /// Values that most keys have, and the window that the keys are to be sorted by.
+    Values(Frequent<W>, Window),
+}
+
+/// What tells the digit of a key.
+#[derive(Clone, Copy)]
+pub(crate) enum Class<'a, W> {
+    Bits(Bits),
+    Clamped(Clamped<W>),
+    Values(&'a Frequent<W>),
 }
 
 impl<W: Word> Digit<W> {
@@ -127,18 +150,66 @@ impl<W: Word> Digit<W> {
         if block.is_empty() {
             return None;
         }
-        if block.width() <= bits.many {
-            return Some(Self::plain(block, bits.many));
+        if block.width() <= bits.many || !even {
+            return Some(Self::Range(RangeDigit::plain(block, bits.many)));
         }
-        if even && sample.is_even(block) {
-            return Some(Self::plain(block, bits.few));
+        let tops = sample.tops(block);
+        if tops < TOPS_OF_DIFFERENT
+            && sample.has_repeats()
+            && let Some(frequent) = frequent(source, window.ones())
+        {
+            return Some(Self::Values(frequent, window));
         }
-        match sample.without_ends(block).filter(|_| even) {
-            Some((first, high)) => Some(Self::clamped(Window { low: block.low, ..window }, first, high, bits.few)),
-            None => Some(Self::plain(block, bits.many)),
+        if tops >= TOPS_OF_EVEN {
+            return Some(Self::Range(RangeDigit::plain(block, bits.few)));
+        }
+        Some(Self::Range(match sample.without_ends(block) {
+            Some((first, high)) => RangeDigit::clamped(Window { low: block.low, ..window }, first, high, bits.few),
+            None => RangeDigit::plain(block, bits.many),
+        }))
+    }
+
+    /// The number of different digits.
+    pub(crate) fn count(&self) -> usize {
+        match self {
+            Self::Range(digit) => digit.count,
+            Self::Values(frequent, _) => frequent.count(),
         }
     }
 
+    pub(crate) fn class(&self) -> Class<'_, W> {
+        match self {
+            Self::Range(digit) => digit.as_bits().map_or_else(|| Class::Clamped(digit.as_clamped()), Class::Bits),
+            Self::Values(frequent, _) => Class::Values(frequent),
+        }
+    }
+
+    /// What is left to sort the keys by that have one digit.
+    pub(crate) fn left(&self, digit: usize) -> Window {
+        match self {
+            Self::Range(range) => range.left(digit..digit + 1),
+            Self::Values(_, window) if Frequent::<W>::is_value(digit) => Window { high: window.low, ..*window },
+            Self::Values(_, window) => *window,
+        }
+    }
+}
+
+/// A digit of bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RangeDigit<W> {
+    /// The window that the keys are to be sorted by.
+    window: Window,
+    /// The least rank of digit 0, but for those below it.
+    base: W,
+    shift: u32,
+    pub(crate) count: usize,
+    /// The first and the end of the digits whose keys agree in all bits of the window from `shift` on; other digits take what is below
+    /// and above.
+    first_inner: usize,
+    end_inner: usize,
+}
+
+impl<W: Word> RangeDigit<W> {
     /// The topmost `bits` bits of `block`; keys differ in no bit of their window above it.
     fn plain(block: Window, bits: u32) -> Self {
         let top = block.top(bits);
@@ -184,7 +255,34 @@ impl<W: Word> Digit<W> {
     }
 }
 
-/// Ranks of keys from all over a source.
+/// Fills `ranks` with keys from all over a source, without the bits that are not in `ones`.
+fn take_samples<S: Source + ?Sized>(source: &S, ones: Key<S>, ranks: &mut [Key<S>]) {
+    let len = source.len() as u128;
+    for (at, rank) in ranks.iter_mut().enumerate() {
+        // Not evenly spaced: keys might be periodic.
+        let part = (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let place = ((len * u128::from(part)) >> 64) as usize;
+        source.read_keys(place..place + 1, |keys| *rank = keys[0] & ones);
+    }
+}
+
+/// The values that most keys have, if a few do.
+fn frequent<S: Source + ?Sized>(source: &S, ones: Key<S>) -> Option<Frequent<Key<S>>> {
+    let mut ranks = [Key::<S>::zero(); FREQUENT_SAMPLES];
+    let ranks = &mut ranks[..(source.len() / KEYS_OF_SAMPLE).clamp(SAMPLES, FREQUENT_SAMPLES)];
+    take_samples(source, ones, ranks);
+    ranks.sort_unstable();
+    Frequent::of(ranks, ones)
+}
+
+/// Whether nearly all keys have one of a few tops, or one of a few values: then a digit of their top bits tells little.
+pub(crate) fn is_lopsided<S: Source + ?Sized>(source: &S, window: Window) -> bool {
+    let sample = Sample::of(source, window.ones());
+    let tops = sample.tops(Window { high: sample.varying_high().max(window.low), ..window });
+    tops <= TOPS_OF_LOPSIDED || tops < TOPS_OF_DIFFERENT && sample.has_repeats()
+}
+
+/// Ranks of a few keys from all over a source.
 struct Sample<W> {
     ranks: [W; SAMPLES],
 }
@@ -195,13 +293,7 @@ impl<W: Word> Sample<W> {
         S::Record: crate::record::Record<Key = W>,
     {
         let mut ranks = [W::zero(); SAMPLES];
-        let len = source.len() as u128;
-        for (at, rank) in ranks.iter_mut().enumerate() {
-            // Not evenly spaced: keys might be periodic.
-            let part = (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let place = ((len * u128::from(part)) >> 64) as usize;
-            source.read_keys(place..place + 1, |keys| *rank = keys[0] & ones);
-        }
+        take_samples(source, ones, &mut ranks);
         Self { ranks }
     }
 
@@ -211,18 +303,29 @@ impl<W: Word> Sample<W> {
         W::BITS - varying.leading_zeros()
     }
 
-    /// Whether the top bits of `block` tell samples apart.
-    fn is_even(&self, block: Window) -> bool {
+    /// How many of 32 digits, the top bits of `block`, samples have.
+    fn tops(&self, block: Window) -> u32 {
         let top = block.top(5);
-        // Of 32 digits even keys would show 28.
-        let seen = self.ranks.iter().fold(0_u32, |seen, &rank| seen | 1 << top.digit(rank));
-        seen.count_ones() >= 12 || top.width() < 5
+        if top.width() < 5 {
+            return u32::BITS;
+        }
+        self.ranks.iter().fold(0_u32, |seen, &rank| seen | 1 << top.digit(rank)).count_ones()
+    }
+
+    /// Whether a good part of the samples are equal to others.
+    fn has_repeats(&self) -> bool {
+        self.sorted().windows(2).filter(|pair| pair[0] == pair[1]).count() > SAMPLES / 4
+    }
+
+    fn sorted(&self) -> [W; SAMPLES] {
+        let mut ranks = self.ranks;
+        ranks.sort_unstable();
+        ranks
     }
 
     /// A rank, and the end of the bits in which nearly all samples may differ from it, if these are fewer than `block` has.
     fn without_ends(&self, block: Window) -> Option<(W, u32)> {
-        let mut ranks = self.ranks;
-        ranks.sort_unstable();
+        let ranks = self.sorted();
         let (first, last) = (ranks[LEFT_OUT], ranks[SAMPLES - 1 - LEFT_OUT]);
         let high = W::BITS - (first ^ last).leading_zeros();
         (high.max(block.low) + WORTH_BITS <= block.high).then_some((first, high))

@@ -3,6 +3,7 @@
 use crate::columns::{Columns, Indices, Keys, Pairs};
 use crate::quicksort;
 use crate::simd::{Map, NetworkWord, Set};
+use crate::threads::Threads;
 use crate::tickets;
 use crate::tuning::{FEW_ROWS, few_keys, few_tickets};
 use crate::window::Window;
@@ -82,7 +83,7 @@ impl<W: Word> SortFew for Keys<'_, W> {
 
     fn quicksort(&mut self, network: Network, records: Option<&mut [W]>) {
         assert!(Self::suits_quicksort(network, self.keys.len()), "quicksort of {} keys", self.keys.len());
-        quicksort::sort(network.set, self.keys, records, self.masks);
+        quicksort::sort(network.set, self.keys, records, self.masks, Threads::ONE);
     }
 
     fn finish(&mut self, network: Network, records: &[W], window: Window) {

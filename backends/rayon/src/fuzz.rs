@@ -8,10 +8,11 @@
 
 use crate::columns::{Keys, Pairs};
 use crate::few::{Network, SortFew};
+use crate::in_place;
 use crate::presorted::settle;
 use crate::simd::Set;
 use crate::sort::sort_unordered;
-use crate::threads::Threads;
+use crate::threads::{Threads, Work};
 use crate::window::Window;
 use polysort_core::{Masks, Word};
 use std::env::var;
@@ -69,7 +70,7 @@ fn sort<C: SortFew>(mut columns: C, window: Window, network: Network, threads: T
     if columns.len() <= C::few(network) {
         return columns.sort_few(network, window);
     }
-    if let Some(columns) = settle(columns, window, network, threads) {
+    if let Some(columns) = settle(columns, window, network, true, threads) {
         sort_unordered(columns, window, network, threads);
     }
 }
@@ -79,7 +80,7 @@ fn case<W: Word>(random: &mut Random, set: Set) {
     let keys = random.keys::<W>(len);
     let masks = [Masks::UNSIGNED, Masks::signed(W::BITS), Masks::float(W::BITS)][random.below(3) as usize];
     let masks = if random.below(2) == 0 { masks } else { masks.reversed(W::BITS) };
-    let threads = if random.below(4) == 0 { Threads::worth(u64::MAX, || 3) } else { Threads::ONE };
+    let threads = if random.below(4) == 0 { Threads::worth(Work::Sort(u64::MAX), || 3) } else { Threads::ONE };
     let (a, b) = (random.below(u64::from(W::BITS) + 1) as u32, random.below(u64::from(W::BITS) + 1) as u32);
     let windows = [Window { low: 0, high: W::BITS }, Window { low: a.min(b), high: a.max(b) }];
     for window in windows {
@@ -93,6 +94,11 @@ fn case<W: Word>(random: &mut Random, set: Set) {
         let network = Network { set, whole: window.width() == W::BITS };
         sort(Keys { keys: &mut sorted, masks }, window, network, threads);
         assert!(is_right(&sorted), "keys: {what}");
+        if network.whole {
+            let mut sorted = keys.clone();
+            in_place::sort(&mut sorted, masks, threads);
+            assert!(is_right(&sorted), "keys in place: {what}");
+        }
 
         let (mut sorted, mut values) = (keys.clone(), Vec::from_iter(0..len as u32));
         sort(Pairs { keys: &mut sorted, values: &mut values, masks }, window, Network { set, whole: false }, threads);

@@ -4,8 +4,8 @@
 //! It runs in the current [rayon] thread pool and keeps the memory it worked in for the next call; see [`RayonBackend`].
 //!
 //! The order of the modules is that of reading: `backend` (the public type), `sort` (which algorithm suits), `source` and `columns` (the caller's slices as records),
-//! `few` (short slices: `simd`, sorting networks, and `tickets`, stable ones), `quicksort` (keys alone), `cached` and `passes` (what fits in a cache), `msd` and
-//! `partition` (what is larger), `digit`, `scatter` and `stream` (what partitions are made of), and the special cases `presorted` and `merge`, `counting`,
+//! `few` (short slices: `simd`, sorting networks, and `tickets`, stable ones), `quicksort` and `in_place` (keys alone), `cached`, `narrow` and `passes` (what fits in a cache), `msd` and
+//! `partition` (what is larger), `digit`, `frequent`, `dictionary`, `scatter` and `stream` (what partitions are made of), and the special cases `presorted` and `merge`, `counting`,
 //! `segments`, `top_k`; and, with the feature `vector`, `vector`, the search of vectors, with `wide`. `threads` is the one place that starts work on other threads;
 //! numbers are in `tuning`, and `machine` says what they depend on.
 #![deny(unsafe_code)]
@@ -14,13 +14,17 @@ mod backend;
 mod cached;
 mod columns;
 mod counting;
+mod dictionary;
 mod digit;
 mod few;
+mod frequent;
 #[cfg(test)]
 mod fuzz;
+mod in_place;
 mod machine;
 mod merge;
 mod msd;
+mod narrow;
 mod operations;
 mod pages;
 mod partition;

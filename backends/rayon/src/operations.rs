@@ -3,9 +3,10 @@
 use crate::backend::RayonBackend;
 use crate::columns::{Indices, Keys, Pairs};
 use crate::record::Pair;
-use crate::tuning::{SELECT_FRACTION, scan_ns, sort_ns};
+use crate::threads::Work;
+use crate::tuning::{SELECT_FRACTION, scan_ns, sort_bits_ns, sort_ns};
 use crate::window::Window;
-use crate::{segments, sort, top_k};
+use crate::{in_place, segments, sort, top_k};
 use polysort_core::{Error, Operation, Segments, Spec, ValuesMut, Word, first_of_each, pairs_by_argsort, permutation};
 
 impl RayonBackend {
@@ -31,14 +32,15 @@ impl RayonBackend {
             Operation::TopK { keys, k, segments: None, indices } => self.select(keys, k, indices, spec),
             Operation::TopK { keys, k, segments: Some(segments), indices } => {
                 let select = |threads| top_k::top_k_segments(keys, k, segments, spec, indices, threads);
-                self.on_threads(sort_ns::<W>(keys.len()), select);
+                self.on_threads(Work::Sort(sort_ns::<W>(keys.len())), select);
             }
         }
         Ok(())
     }
 
     fn sort_keys<W: Word>(&self, keys: &mut [W], segments: Option<Segments<'_>>, spec: Spec) {
-        self.on_threads(sort_ns::<W>(keys.len()), |threads| match segments {
+        self.on_threads(Work::Sort(sort_ns::<W>(keys.len())), |threads| match segments {
+            None if self.is_in_place() && spec.width() == W::BITS => in_place::sort(keys, spec.masks, threads),
             None => sort::sort_keys(keys, spec, threads),
             Some(segments) => {
                 let whole = spec.width() == W::BITS;
@@ -74,7 +76,7 @@ impl RayonBackend {
         spec: Spec,
     ) {
         let values = values.arrays::<N>();
-        self.on_threads(sort_ns::<Pair<W, [u8; N]>>(keys.len()), |threads| {
+        self.on_threads(Work::Sort(sort_bits_ns::<Pair<W, [u8; N]>>(keys.len(), spec.width())), |threads| {
             let columns = Pairs { keys, values, masks: spec.masks };
             match segments {
                 None => sort::sort(columns, Window::of(spec), false, threads),
@@ -85,7 +87,7 @@ impl RayonBackend {
 
     fn sort_indices<W: Word>(&self, keys: &[W], segments: Option<Segments<'_>>, indices: &mut [u32], spec: Spec) {
         permutation::fill_identity(indices);
-        self.on_threads(sort_ns::<Pair<W, u32>>(keys.len()), |threads| {
+        self.on_threads(Work::Sort(sort_bits_ns::<Pair<W, u32>>(keys.len(), spec.width())), |threads| {
             let columns = Indices::new(keys, 0, indices, spec.masks);
             match segments {
                 None => sort::sort(columns, Window::of(spec), false, threads),
@@ -104,7 +106,7 @@ impl RayonBackend {
             self.sort_indices(keys, None, &mut order, spec);
             return first_of_each(&order, k, None, indices);
         }
-        self.on_threads(scan_ns(size_of_val(keys)), |threads| {
+        self.on_threads(Work::Selection(scan_ns(size_of_val(keys))), |threads| {
             indices.copy_from_slice(&top_k::top_k(keys, indices.len(), spec, threads));
         });
     }

@@ -10,7 +10,8 @@
 //! buckets  |---0--| |1| |2| |------3------|       left to sort: two bits more, none, none, …
 //! ```
 
-use crate::digit::{Bits, Clamped, Classify, Digit, DigitBits};
+use crate::digit::{Bits, Clamped, Class, Classify, Digit, DigitBits, RangeDigit};
+use crate::frequent::Frequent;
 use crate::scatter::{Counters, MAX_DIGITS, Places, block, count, scatter_chunk, stream_chunk};
 use crate::source::{Key, Source};
 use crate::threads::Threads;
@@ -27,10 +28,11 @@ pub(crate) struct Bucket {
     pub(crate) window: Window,
 }
 
-/// A digit of fewer bits, or the bucket of each digit.
-enum Class<W> {
+/// What tells the bucket of a key: a digit of fewer bits, the bucket of each digit, or a digit that has each its own.
+enum BucketClass<'a, W> {
     Bits(Bits),
     Table(Clamped<W>, Box<[u16; MAX_DIGITS]>),
+    Values(&'a Frequent<W>),
 }
 
 /// A digit, and the bucket of each.
@@ -60,17 +62,19 @@ pub(crate) fn partition<S: Source + ?Sized>(
     let bits = DigitBits { few: counted_bits::<S::Record>(source.len(), threads), many: COUNTED_BITS };
     let digit = Digit::choose(source, window, bits, even, threads)?;
     let chunks = chunks(source.len(), threads);
-    let counts = match digit.as_bits() {
-        Some(class) => count_chunks(source, &chunks, threads, class),
-        None => count_chunks(source, &chunks, threads, digit.as_clamped()),
+    let counts = match digit.class() {
+        Class::Bits(class) => count_chunks(source, &chunks, threads, class),
+        Class::Clamped(class) => count_chunks(source, &chunks, threads, class),
+        Class::Values(class) => count_chunks(source, &chunks, threads, class),
     };
     let limits = Limits::of::<S::Record>(source.len(), chunks.len(), threads);
-    let layout = Layout::of(digit, &counts, limits);
+    let layout = Layout::of(&digit, &counts, limits);
     let places = layout.places(&counts, target);
     let tasks = chunks.into_iter().zip(places).collect();
     match layout.class {
-        Class::Bits(class) => scatter_chunks(source, tasks, threads, class, limits.stream),
-        Class::Table(digit, ref table) => scatter_chunks(source, tasks, threads, Looked { digit, table }, limits.stream),
+        BucketClass::Bits(class) => scatter_chunks(source, tasks, threads, class, limits.stream),
+        BucketClass::Table(digit, ref table) => scatter_chunks(source, tasks, threads, Looked { digit, table }, limits.stream),
+        BucketClass::Values(class) => scatter_chunks(source, tasks, threads, class, limits.stream),
     }
     Some(layout.buckets)
 }
@@ -151,27 +155,43 @@ impl Limits {
 }
 
 /// Which bucket each digit goes to, and which digits each bucket takes.
-struct Layout<W> {
-    class: Class<W>,
+struct Layout<'a, W> {
+    class: BucketClass<'a, W>,
     digits: Vec<Range<usize>>,
     buckets: Vec<Bucket>,
 }
 
-impl<W: Word> Layout<W> {
+impl<'a, W: Word> Layout<'a, W> {
     /// Chooses buckets for records of which each chunk has counted how many have each digit.
-    fn of(digit: Digit<W>, counts: &[Box<Counters>], limits: Limits) -> Self {
-        let mut sums = vec![0; digit.count + 1];
+    fn of(digit: &'a Digit<W>, counts: &[Box<Counters>], limits: Limits) -> Self {
+        let mut sums = vec![0; digit.count() + 1];
         for counts in counts {
             sums[1..].iter_mut().zip(&counts[..]).for_each(|(sum, &count)| *sum += count as usize);
         }
-        (1..=digit.count).for_each(|at| sums[at] += sums[at - 1]);
+        (1..sums.len()).for_each(|at| sums[at] += sums[at - 1]);
+        match digit {
+            Digit::Range(range) => Self::of_range(*range, &sums, limits),
+            Digit::Values(frequent, _) => {
+                let bucket = |digit_index: usize| Bucket {
+                    len: sums[digit_index + 1] - sums[digit_index],
+                    window: digit.left(digit_index),
+                };
+                let buckets = (0..digit.count()).map(bucket).collect();
+                let digits = (0..digit.count()).map(|at| at..at + 1).collect();
+                Self { class: BucketClass::Values(frequent), digits, buckets }
+            }
+        }
+    }
+
+    /// Chooses ranges of digits. `sums[d]` records have a digit below `d`.
+    fn of_range(digit: RangeDigit<W>, sums: &[usize], limits: Limits) -> Self {
         let inner = digit.inner();
         // Never all records in one bucket: that would be no step ahead.
         let most = (sums[digit.count] - 1).max(1);
         let mut len = limits.len.min(most);
         let digits = loop {
             let mut digits: Vec<_> = (0..inner.start).map(|at| at..at + 1).collect();
-            halve(&sums, inner.clone(), len, &mut digits);
+            halve(sums, inner.clone(), len, &mut digits);
             digits.extend((inner.end..digit.count).map(|at| at..at + 1));
             if digits.len() <= limits.buckets || len == most {
                 break digits;
@@ -183,18 +203,18 @@ impl<W: Word> Layout<W> {
         let buckets = digits.iter().map(bucket).collect();
         let width = digits[0].len();
         let class = match digit.as_bits() {
-            Some(class) if digits.iter().all(|digits| digits.len() == width) => Class::Bits(class.coarser(width.ilog2())),
+            Some(class) if digits.iter().all(|digits| digits.len() == width) => BucketClass::Bits(class.coarser(width.ilog2())),
             _ => {
                 let mut table = Box::new([0; MAX_DIGITS]);
                 digits.iter().enumerate().for_each(|(bucket, digits)| table[digits.clone()].fill(bucket as u16));
-                Class::Table(digit.as_clamped(), table)
+                BucketClass::Table(digit.as_clamped(), table)
             }
         };
         Self { class, digits, buckets }
     }
 
     /// The parts of `target` that each chunk fills: of each bucket one, behind that of the chunk before.
-    fn places<'a, R>(&self, counts: &[Box<Counters>], target: &'a mut [R]) -> Vec<Vec<Places<'a, R>>> {
+    fn places<'t, R>(&self, counts: &[Box<Counters>], target: &'t mut [R]) -> Vec<Vec<Places<'t, R>>> {
         let mut places: Vec<Vec<_>> = counts.iter().map(|_| Vec::with_capacity(self.digits.len())).collect();
         let (mut rest, mut start) = (target, 0);
         for digits in &self.digits {

@@ -1,7 +1,7 @@
 //! The stable sort of some hundred to some ten thousand records: passes, least significant digit first.
 //!
 //! The passes sort by the top bits of the window. Two passes take a few bits more than the logarithm of the length, so that nearly all records
-//! of even keys differ in them; uneven keys get up to four passes. Records that are equal in the top bits are neighbors afterwards, and an
+//! of even keys differ in them; uneven keys get a third pass. Records that are equal in the top bits are neighbors afterwards, and an
 //! insertion sort orders each such run by the bits below.
 //!
 //! ```text
@@ -20,9 +20,8 @@ use num_traits::Zero;
 /// Bits of a digit of even keys, at most.
 const DIGIT_BITS: u32 = 10;
 
-/// Bits of a digit of uneven keys, at most, and the most passes over them.
+/// Bits of a digit of uneven keys, at most.
 const UNEVEN_DIGIT_BITS: u32 = 11;
-const UNEVEN_PASSES: u32 = 4;
 
 /// Bits beyond the logarithm of the length that two passes sort by: one record in `2^SLACK_BITS` of even keys is left to insertions.
 const SLACK_BITS: u32 = 5;
@@ -33,15 +32,9 @@ pub(crate) const MAX: usize = 1 << (2 * DIGIT_BITS - SLACK_BITS);
 /// Bits that a digit may lose before its keys count as uneven.
 const LOST_BITS: u32 = 2;
 
-/// Bits that more bits in the passes make up for. Of keys that lose more, many are equal in the passes' bits.
-const FEW_LOST_BITS: u32 = 3;
-
-/// Passes that sort such keys by all bits of their window, if it is narrow enough.
-const WHOLE_PASSES: u32 = 3;
-
-/// Bits that passes make up for in a wider window, at most. Keys that lose more are nearly all equal in the digit, and a partition by the
-/// bits below is faster.
-const MOST_LOST_BITS: u32 = 5;
+/// Bits that more bits in the passes make up for, at most. Keys that lose more are nearly all equal in the digit, or have few values: a
+/// partition by the bits below, or by values, is faster.
+const MOST_LOST_BITS: u32 = 3;
 
 /// A run of equal records is sorted by insertion up to this length.
 const INSERTION: usize = 24;
@@ -71,15 +64,10 @@ pub(crate) fn sort_into<S: Source + ?Sized>(
     let [lows, highs] = &mut counters;
     let lost_bits = if top == window { 0 } else { lost_bits(&highs[..digits[1].count()], source.len()) };
     if lost_bits > 0 {
-        let whole = window.width() <= WHOLE_PASSES * UNEVEN_DIGIT_BITS;
-        if lost_bits > MOST_LOST_BITS && !whole {
+        if lost_bits > MOST_LOST_BITS {
             return false;
         }
-        top = if lost_bits > FEW_LOST_BITS && whole {
-            window
-        } else {
-            window.top((top.width() + lost_bits).min(UNEVEN_PASSES * UNEVEN_DIGIT_BITS))
-        };
+        top = window.top(top.width() + lost_bits);
         sort_by(source, top, room, sorted);
     } else {
         to_starts(&mut lows[..digits[0].count()]);
@@ -208,7 +196,7 @@ mod tests {
     #[test]
     fn uneven_keys_take_more_passes() {
         for shift in [18, 30, 44, 60] {
-            let key = |i: u32| u64::from(i % 3) << shift | u64::from(i.wrapping_mul(0x9e37_79b9) >> 15);
+            let key = |i: u32| u64::from(i % 20) << shift | u64::from(i.wrapping_mul(0x9e37_79b9) >> 15);
             let records: Vec<Pair<u64, u32>> = (0..4096).map(|i| Pair { key: key(i), value: i }).collect();
             let mut expected = records.clone();
             expected.sort_by_key(|record| record.key());

@@ -17,8 +17,9 @@ const LONG_LOOK: usize = 16 << 10;
 /// The least share of the records that the first of two runs must have: shorter ones are likely chance.
 const RUN_SHARE: usize = 8;
 
-/// Sorts `columns` if they are one or two runs, ascending or descending by `window`, else gives them back.
-pub(crate) fn settle<C: Columns>(mut columns: C, window: Window, network: Network, threads: Threads) -> Option<C> {
+/// Sorts `columns` if they are one run, ascending or descending by `window`, else gives them back. With `merges` it sorts two runs, too, by way
+/// of as much scratch.
+pub(crate) fn settle<C: Columns>(mut columns: C, window: Window, network: Network, merges: bool, threads: Threads) -> Option<C> {
     let (len, whole) = (columns.len(), network.whole);
     let ones = window.ones::<Key<C>>();
     let (first, descends) = run(&columns, 0, ones, threads);
@@ -28,7 +29,7 @@ pub(crate) fn settle<C: Columns>(mut columns: C, window: Window, network: Networ
         }
         return None;
     }
-    if first < len / RUN_SHARE {
+    if !merges || first < len / RUN_SHARE {
         return Some(columns);
     }
     // A descending run is reversed before the merge, so it must not have ties, unless no one can tell.
@@ -225,7 +226,7 @@ mod tests {
                 let (mut sorted, mut values) = (keys, Vec::from_iter(0..len));
                 let columns = Pairs { keys: &mut sorted, values: &mut values, masks: Masks::UNSIGNED };
                 let network = Network { set: Set::Portable, whole: false };
-                assert!(settle(columns, Window { low: 0, high: 32 }, network, Threads::ONE).is_none());
+                assert!(settle(columns, Window { low: 0, high: 32 }, network, true, Threads::ONE).is_none());
                 assert!(sorted.into_iter().zip(values).eq(expected), "equal from {start} to {end}");
             }
         }

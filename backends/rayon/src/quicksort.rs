@@ -9,11 +9,16 @@
 //!
 //! What makes it fast: a split reads and writes in order, needs no other memory, and has no branch on any word.
 //!
+//! On several threads, one thread splits, and both parts are sorted side by side. A sort on its own asks for no memory, so it is also the one that
+//! sorts keys in place ([`RayonBackend::in_place`](crate::RayonBackend::in_place)).
+//!
 //! Some word is below a pivot and some is not, so both parts are smaller. After `2 * log2(n)` splits, one in another, the pivot is the
 //! middle between the least and the greatest word; after as many more splits as a word has bits, all words are equal.
 
 use crate::simd::{Map, Set, SplitWord};
-use crate::tuning::{FEW_ROWS, quicksort_keys};
+use crate::threads::Threads;
+use crate::tuning::{FEW_ROWS, quicksort_keys, scan_ns};
+use bytemuck::cast_slice_mut as cast;
 use polysort_core::{Masks, Word};
 
 /// Words of a sample.
@@ -28,40 +33,47 @@ const SAMPLED: usize = 16;
 /// Registers of words that are left to a network. Measured: for words of 32 bits 32 rows are up to 5 % faster than 16, and as fast as 64.
 const ROWS: usize = FEW_ROWS / 2;
 
+/// Words of a part that is a task of its own, at least: some 50 µs of work.
+const TASK: usize = 16 << 10;
+
 /// Whether quicksort is the fastest sort of `len` keys, if equal keys are identical.
 pub(crate) fn suits<W: Word>(set: Set, len: usize) -> bool {
     len <= quicksort_keys(set, W::BITS)
 }
 
-/// Sorts raw keys of 32 or 64 bits. If there are `ordered` words, as many, these are sorted into `keys` instead, as raw keys; the contents of
+/// Sorts raw keys of 32 bits or more. If there are `ordered` words, as many, these are sorted into `keys` instead, as raw keys; the contents of
 /// `ordered` are arbitrary afterwards.
-pub(crate) fn sort<W: Word>(set: Set, keys: &mut [W], ordered: Option<&mut [W]>, masks: Masks) {
+pub(crate) fn sort<W: Word>(set: Set, keys: &mut [W], ordered: Option<&mut [W]>, masks: Masks, threads: Threads) {
     let (words, keys) = match ordered {
         Some(words) => (words, Some(keys)),
         None => {
             if !masks.is_identity::<W>() {
-                keys.iter_mut().for_each(|key| *key = masks.apply(*key));
+                let threads = threads.at_most(scan_ns(size_of_val(keys)));
+                let parts = keys.chunks_mut(TASK.max(keys.len().div_ceil(threads.count()))).collect();
+                threads.for_each(parts, || (), |(), part: &mut [W]| part.iter_mut().for_each(|key| *key = masks.apply(*key)));
             }
             (keys, None)
         }
     };
     match W::BITS {
-        32 => sort_words::<u32>(set, bytemuck::cast_slice_mut(words), keys.map(bytemuck::cast_slice_mut), masks),
-        64 => sort_words::<u64>(set, bytemuck::cast_slice_mut(words), keys.map(bytemuck::cast_slice_mut), masks),
+        32 => sort_words::<u32>(set, cast(words), keys.map(cast), masks, threads),
+        64 => sort_words::<u64>(set, cast(words), keys.map(cast), masks, threads),
+        128 => sort_words::<u128>(set, cast(words), keys.map(cast), masks, threads),
         bits => unreachable!("no quicksort of words of {bits} bits"),
     }
 }
 
-fn sort_words<W: SplitWord>(set: Set, words: &mut [W], keys: Option<&mut [W]>, masks: Masks) {
+fn sort_words<W: SplitWord>(set: Set, words: &mut [W], keys: Option<&mut [W]>, masks: Masks, threads: Threads) {
     // Twice as many splits as halves would take.
     let splits = 2 * words.len().max(1).ilog2();
-    Quicksort { set, leave: Map::leave(masks) }.sort(words, keys, &[], splits);
+    Quicksort { set, leave: Map::leave(masks), threads }.sort(words, keys, &[], splits);
 }
 
 #[derive(Clone, Copy)]
 struct Quicksort<W> {
     set: Set,
     leave: Map<W>,
+    threads: Threads,
 }
 
 impl<W: SplitWord> Quicksort<W> {
@@ -83,12 +95,14 @@ impl<W: SplitWord> Quicksort<W> {
         };
         let Some(pivot) = pivot(words, samples) else { return self.write(words, keys) };
         let middle = W::split(self.set, words, pivot);
+        #[cfg(test)]
+        tests::count_split(len);
         let (low, high) = words.split_at_mut(middle);
         let (low_keys, high_keys) = keys.map(|keys| keys.split_at_mut(middle)).unzip();
         let (low_samples, high_samples) = samples.split_at(samples.partition_point(|&sample| sample < pivot));
         let splits = splits.saturating_sub(1);
-        self.sort(low, low_keys, low_samples, splits);
-        self.sort(high, high_keys, high_samples, splits);
+        let threads = if len < 2 * TASK { Threads::ONE } else { self.threads };
+        threads.join(|| self.sort(low, low_keys, low_samples, splits), || self.sort(high, high_keys, high_samples, splits));
     }
 
     /// Fills `samples` with words from all over, in order.
@@ -136,12 +150,13 @@ fn pivot<W: Word>(words: &[W], samples: &[W]) -> Option<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
     fn check(what: &str, words: &[u32], splits: u32) {
         let mut expected = words.to_vec();
         expected.sort_unstable();
         for set in Set::all() {
-            let sort = Quicksort { set, leave: Map::identity() };
+            let sort = Quicksort { set, leave: Map::identity(), threads: Threads::ONE };
             let (mut own, mut keys) = (words.to_vec(), vec![1; words.len()]);
             sort.sort(&mut own, None, &[], splits);
             assert!(own == expected, "{what}, {}", set.name());
@@ -166,6 +181,73 @@ mod tests {
                 check("each bit", &of(|word| 1 << (word % 32)), splits);
             }
         }
+    }
+
+    thread_local! {
+        /// Splits of this thread, and the words that they looked at.
+        static SPLIT: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+    }
+
+    /// Counts a split of `len` words.
+    pub(super) fn count_split(len: usize) {
+        let (splits, words) = SPLIT.get();
+        SPLIT.set((splits + 1, words + len));
+    }
+
+    /// Words of which each sample takes the least: a split at such a sample leaves nearly all words in one part.
+    fn adversary(len: usize) -> Vec<u32> {
+        // The split decides where a word is when a later sample looks for it. So the sort is run here, and a word that no sample has looked at so
+        // far counts as the greatest; when one does, it becomes the least that has no value yet.
+        let unknown = u32::MAX;
+        let (mut words, mut origin) = (vec![unknown; len], Vec::from_iter(0..len));
+        let (mut values, mut known, mut start) = (vec![unknown; len], 0, 0);
+        while len - start > SAMPLES * SAMPLED {
+            let mut samples = vec![];
+            for at in 0..SAMPLES as u64 {
+                let part = (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let place = start + (((len - start) as u128 * u128::from(part)) >> 64) as usize;
+                if words[place] == unknown {
+                    (words[place], values[origin[place]], known) = (known, known, known + 1);
+                }
+                samples.push(words[place]);
+            }
+            samples.sort_unstable();
+            // As in `sort`, which takes pivots from the samples while there are enough, and in `portable::split`.
+            while samples.len() >= LEAST_SAMPLES {
+                let pivot = pivot(&words, &samples).expect("different samples");
+                let mut low = start;
+                for at in start..len {
+                    words.swap(low, at);
+                    origin.swap(low, at);
+                    low += usize::from(words[low] < pivot);
+                }
+                start = low;
+                samples.retain(|&sample| sample >= pivot);
+            }
+        }
+        values.iter_mut().zip(known..).filter(|(value, _)| **value == unknown).for_each(|(value, greater)| *value = greater);
+        values
+    }
+
+    /// Words that make each pivot from samples a bad one take at most `2 * log2(n)` such splits, one in another, and as many splits at the
+    /// middle of the range as a word has bits: each look at all words at most.
+    #[test]
+    fn misleading_samples_take_a_limited_number_of_splits() {
+        let len: usize = 1 << 14;
+        let words = adversary(len);
+        let mut expected = words.clone();
+        expected.sort_unstable();
+        let run = |splits: u32| {
+            SPLIT.set((0, 0));
+            let mut own = words.clone();
+            Quicksort { set: Set::Portable, leave: Map::identity(), threads: Threads::ONE }.sort(&mut own, None, &[], splits);
+            assert!(own == expected);
+            SPLIT.get().1 / len
+        };
+        let limit = 2 * len.ilog2();
+        assert!(run(limit) <= (limit + u32::BITS) as usize, "{} splits of all words", run(limit));
+        // The words do mislead: without the limit, they take far more.
+        assert!(run(u32::MAX) > 2 * (limit + u32::BITS) as usize, "{} splits of all words", run(u32::MAX));
     }
 
     /// Samples all of whose words are far smaller than the rest fail at each split; the middle of the range does not.

@@ -2,7 +2,7 @@
 
 use crate::few::SortFew;
 use crate::sort::sort;
-use crate::threads::Threads;
+use crate::threads::{Threads, Work};
 use crate::tuning::{TASK, sort_ns};
 use crate::window::Window;
 use polysort_core::Segments;
@@ -50,7 +50,7 @@ impl Tasks<'_> {
             let (_, rest) = columns.split_at(segment.start - at);
             let (own, rest) = rest.split_at(segment.len());
             if segment.len() > 1 {
-                sort(own, self.window, self.whole, self.threads.worth_sorting(sort_ns::<C::Record>(segment.len())));
+                sort(own, self.window, self.whole, self.threads.that_pay(Work::Sort(sort_ns::<C::Record>(segment.len()))));
             }
             (columns, at) = (rest, segment.end);
         }

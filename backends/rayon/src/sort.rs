@@ -3,6 +3,7 @@
 //! ```text
 //! up to some hundred records   networks                          simd/, tickets.rs
 //! in order, or in reverse      nothing, or a reversal            presorted.rs
+//! few bits, stably             passes                            narrow.rs
 //! few values, keys alone       counting                          counting.rs
 //! keys alone                   quicksort                         quicksort.rs
 //! fits in a cache              a partition, then networks        cached.rs
@@ -14,9 +15,9 @@ use crate::few::{Network, SortFew};
 use crate::scratch::Scratch;
 use crate::simd::Set;
 use crate::threads::Threads;
-use crate::tuning::{COUNT_16, COUNT_FEW};
+use crate::tuning::{COUNT_16, COUNT_FEW, MERGED_KEYS};
 use crate::window::Window;
-use crate::{counting, msd, presorted};
+use crate::{counting, msd, narrow, presorted};
 use polysort_core::{Spec, Word};
 
 /// Sorts keys alone.
@@ -30,11 +31,11 @@ pub(crate) fn sort_keys<W: Word>(keys: &mut [W], spec: Spec, threads: Threads) {
     if len <= Keys::<W>::few(network) {
         return columns.sort_few(network, window);
     }
-    let Some(columns) = presorted::settle(columns, window, network, threads) else { return };
+    let Some(columns) = presorted::settle(columns, window, network, len > MERGED_KEYS, threads) else { return };
     if whole && len >= COUNT_FEW && counting::sort_few(columns.keys, spec.masks, threads) {
         return;
     }
-    if whole && (W::BITS == 8 || W::BITS == 16 && len >= COUNT_16) {
+    if whole && (W::BITS == 8 || W::BITS == 16 && len >= COUNT_16 * threads.count()) {
         return counting::sort(columns.keys, spec.masks, threads);
     }
     sort_unordered(columns, window, network, threads);
@@ -47,9 +48,12 @@ pub(crate) fn sort<C: SortFew>(mut columns: C, window: Window, whole: bool, thre
     }
     let network = Network { set: Set::widest(), whole };
     if columns.len() <= C::few(network) {
+        if narrow::suits(window, columns.len()) {
+            return narrow::sort_few(&mut columns, window);
+        }
         return columns.sort_few(network, window);
     }
-    if let Some(columns) = presorted::settle(columns, window, network, threads) {
+    if let Some(columns) = presorted::settle(columns, window, network, true, threads) {
         sort_unordered(columns, window, network, threads);
     }
 }

@@ -1,10 +1,32 @@
 //! The threads that a call may use. Nothing else in this crate starts work on another thread, so a number that a caller chose is
 //! respected by every step, and a call on one thread never meets a pool.
 
-use crate::tuning::{ENTER_NS, PARALLEL_WORK, STEP_NS, THREAD_NS};
+use crate::tuning::{Costs, SCAN_COSTS, SELECTION_COSTS, SORT_COSTS, STEP_NS};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
+
+/// How long one thread takes for some work, in nanoseconds, by the kind of the work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Work {
+    /// A sort: several rounds of tasks, and more work on several threads than on one.
+    Sort(u64),
+    /// A scan or a search: one round of tasks.
+    Scan(u64),
+    /// A selection: a scan of which each share begins slowly, and whose shares are joined by one thread.
+    Selection(u64),
+}
+
+impl Work {
+    /// The time on one thread, and what several threads cost.
+    fn costs(self) -> (u64, Costs) {
+        match self {
+            Self::Sort(nanoseconds) => (nanoseconds, SORT_COSTS),
+            Self::Scan(nanoseconds) => (nanoseconds, SCAN_COSTS),
+            Self::Selection(nanoseconds) => (nanoseconds, SELECTION_COSTS),
+        }
+    }
+}
 
 /// A number of threads of the rayon pool that the calling thread belongs to; one is the calling thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,16 +36,15 @@ impl Threads {
     /// The calling thread alone.
     pub(crate) const ONE: Self = Self(1);
 
-    /// As many of `available` threads as a sort is worth that takes one thread so many `nanoseconds`. `available` is asked only if it may be
-    /// more than one.
+    /// As many of `available` threads as the work is worth. `available` is asked only if it may be more than one.
     ///
-    /// On `t` threads the sort is taken to last `ENTER_NS + THREAD_NS * t + work / t`, where `work` is `nanoseconds` times
-    /// [`PARALLEL_WORK`]. This is least
-    /// at the square root of `work / THREAD_NS`.
-    pub(crate) fn worth(nanoseconds: u64, available: impl FnOnce() -> usize) -> Self {
-        let work = (nanoseconds / PARALLEL_WORK.1).saturating_mul(PARALLEL_WORK.0);
-        let pays = |threads: u64| threads > 1 && ENTER_NS + THREAD_NS * threads + work / threads < nanoseconds;
-        let best = (work / THREAD_NS).isqrt();
+    /// On `t` threads the work is taken to last `enter_ns + thread_ns * t + work / t` ([`Costs`]). This is least at the square root of
+    /// `work / thread_ns`.
+    pub(crate) fn worth(work: Work, available: impl FnOnce() -> usize) -> Self {
+        let (nanoseconds, costs) = work.costs();
+        let work = (nanoseconds / costs.more_work.1).saturating_mul(costs.more_work.0);
+        let pays = |threads: u64| threads > 1 && costs.enter_ns + costs.thread_ns * threads + work / threads < nanoseconds;
+        let best = (work / costs.thread_ns).isqrt();
         if !pays(best) {
             return Self::ONE;
         }
@@ -31,9 +52,9 @@ impl Threads {
         if pays(threads) { Self(threads as usize) } else { Self::ONE }
     }
 
-    /// As many of these threads as a sort is worth that takes one thread so many `nanoseconds`.
-    pub(crate) fn worth_sorting(self, nanoseconds: u64) -> Self {
-        Self::worth(nanoseconds, || self.0)
+    /// As many of these threads as the work is worth.
+    pub(crate) fn that_pay(self, work: Work) -> Self {
+        Self::worth(work, || self.0)
     }
 
     /// As many of these threads as a step is worth that takes one thread so many `nanoseconds`.
@@ -147,25 +168,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn longer_sorts_get_more_threads() {
-        let threads = |nanoseconds, available| Threads::worth(nanoseconds, || available).count();
-        for available in 1..=64 {
-            let mut last = 1;
-            for nanoseconds in (0..40).map(|bits| 1 << bits) {
-                let now = threads(nanoseconds, available);
-                assert!(now >= last && now <= available, "{now} of {available} threads for {nanoseconds} ns");
-                last = now;
+    fn longer_work_gets_more_threads() {
+        let threads = |work, available| Threads::worth(work, || available).count();
+        for kind in [Work::Sort, Work::Scan, Work::Selection] {
+            for available in 1..=64 {
+                let mut last = 1;
+                for nanoseconds in (0..40).map(|bits| 1 << bits) {
+                    let now = threads(kind(nanoseconds), available);
+                    assert!(now >= last && now <= available, "{now} of {available} threads for {:?}", kind(nanoseconds));
+                    last = now;
+                }
+                assert_eq!(last, available);
             }
-            assert_eq!(last, available);
+            assert_eq!(threads(kind(u64::MAX), 3), 3);
         }
-        assert_eq!(threads(u64::MAX, 3), 3);
+    }
+
+    /// A scan has one round of tasks, a sort has several.
+    #[test]
+    fn scans_get_more_threads_than_sorts_of_the_same_time() {
+        let threads = |work| Threads::worth(work, || 16).count();
+        let times = [100_000, 200_000, 400_000, 800_000];
+        assert!(times.iter().all(|&time| threads(Work::Scan(time)) > threads(Work::Sort(time))));
     }
 
     #[test]
     fn short_sorts_do_not_ask_for_threads() {
         let asked = |nanoseconds| {
             let mut asked = false;
-            Threads::worth(nanoseconds, || {
+            Threads::worth(Work::Sort(nanoseconds), || {
                 asked = true;
                 16
             });

@@ -16,7 +16,7 @@
 use crate::columns::Indices;
 use crate::record::Pair;
 use crate::sort::sort;
-use crate::threads::Threads;
+use crate::threads::{Threads, Work};
 use crate::tuning::{SELECT_AHEAD, SELECT_FRACTION, SELECT_LEAST, SELECT_ROOM, SELECT_SAMPLES, TASK, scan_ns, sort_ns};
 use crate::window::Window;
 use core::ops::Range;
@@ -120,7 +120,7 @@ impl<W: Word> Tasks<'_, W> {
         order.clear();
         order.extend((0..keys.len() as u64).map(|index| (range.start as u64 + index) as u32));
         let columns = Indices::new(self.keys, range.start, order, self.spec.masks);
-        sort(columns, Window::of(self.spec), false, self.threads.worth_sorting(sort_ns::<Pair<W, u32>>(keys.len())));
+        sort(columns, Window::of(self.spec), false, self.threads.that_pay(Work::Sort(sort_ns::<Pair<W, u32>>(keys.len()))));
         place.copy_from_slice(&order[..place.len()]);
     }
 }

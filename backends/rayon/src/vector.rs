@@ -13,7 +13,7 @@
 //! every number of threads. `nearest` does not store all distances.
 
 use crate::backend::RayonBackend;
-use crate::threads::Threads;
+use crate::threads::{Threads, Work};
 use crate::top_k::Best;
 use crate::tuning::scan_ns;
 use crate::tuning::vector::{CACHE_LINE, TASK_BYTES, TOUCHED, TOUCHED_BYTES};
@@ -190,7 +190,7 @@ impl<T: Kept> Task<'_, T> {
         let candidates = self.search.candidate_indices;
         let mut found = Distances { distances: vec![0.0; candidates.len()], slots: vec![0; candidates.len()] };
         let bad = AtomicU64::new(0);
-        backend.on_threads(scan_ns(self.bytes(candidates.len())), |threads| {
+        backend.on_threads(Work::Scan(scan_ns(self.bytes(candidates.len()))), |threads| {
             let task = if threads.is_one() { candidates.len().max(1) } else { self.candidates_a_task() };
             let tasks = found.distances.chunks_mut(task).zip(found.slots.chunks_mut(task)).enumerate().collect();
             threads.for_each(
@@ -239,7 +239,7 @@ impl<T: Kept> Task<'_, T> {
         let most = (0..queries).map(|query| range(query).len()).max().unwrap_or(0).min(k);
         let (mut distances, mut slots) = (vec![f32::INFINITY; queries * most], vec![NO_SLOT; queries * most]);
         let bad = AtomicU64::new(0);
-        backend.on_threads(scan_ns(self.bytes(self.search.candidate_indices.len())), |threads| {
+        backend.on_threads(Work::Scan(scan_ns(self.bytes(self.search.candidate_indices.len()))), |threads| {
             // Wrong candidates are an error for every `k`, also if none is to be selected.
             if most == 0 {
                 return bad.store(self.count_bad(), Ordering::Relaxed);

@@ -37,6 +37,17 @@ fn long_slices_of_every_distribution() {
             let mut expected = keys.clone();
             expected.sort_unstable();
             assert!(sorted == expected, "u64, {name}, {threads} threads");
+            let mut sorted = keys.clone();
+            backend.clone().in_place().sort(&mut sorted).unwrap();
+            assert!(sorted == expected, "u64 in place, {name}, {threads} threads");
+            let floats: Vec<f64> = keys.iter().copied().map(f64::from_bits).collect();
+            let (mut sorted, mut expected) = (floats.clone(), floats);
+            backend.clone().in_place().sort_with(&mut sorted, Options::descending()).unwrap();
+            expected.sort_unstable_by(|a, b| b.total_cmp(a));
+            assert!(
+                sorted.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()),
+                "f64 in place, {name}, {threads} threads"
+            );
 
             let narrow: Vec<i32> = keys.iter().map(|&key| (key >> 32) as i32).collect();
             let mut order: Vec<u32> = (0..len as u32).collect();

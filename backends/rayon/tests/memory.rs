@@ -58,6 +58,9 @@ const PATTERNS: [(&str, Pattern); 7] = [
 /// What does not depend on the length, for each thread: blocks, counters, room for a bucket that came out large.
 const FIXED: usize = 12 << 20;
 
+/// What `RayonBackend::in_place` promises for each thread.
+const IN_PLACE: usize = 2 << 20;
+
 #[test]
 fn at_most_a_record_for_each_key() {
     let random = |i: u64| {
@@ -82,6 +85,13 @@ fn at_most_a_record_for_each_key() {
             };
             let (mut own, mut values) = (keys.clone(), Vec::from_iter(0..LEN));
             check("keys", peak(|| backend.sort(&mut own).unwrap()), most(8, 0));
+            own.copy_from_slice(&keys);
+            let in_place = backend.clone().in_place();
+            check("keys in place", peak(|| in_place.sort(&mut own).unwrap()), threads * IN_PLACE);
+            assert!(own.is_sorted());
+            let mut short: Vec<u16> = keys.iter().map(|&key| key as u16).collect();
+            check("keys of 16 bits in place", peak(|| in_place.sort(&mut short).unwrap()), threads * IN_PLACE);
+            assert!(short.is_sorted());
             own.copy_from_slice(&keys);
             check(
                 "keys by a window",

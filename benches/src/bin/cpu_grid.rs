@@ -25,7 +25,7 @@ struct Arguments {
     /// Measures our own sorts alone, on pools of these numbers of threads, in turns in one process: how they scale.
     #[arg(long, value_delimiter = ',')]
     pools: Vec<usize>,
-    /// Operations: `sort`, `pairs32`, `pairs64`, `argsort`.
+    /// Operations: `sort`, `pairs32`, `pairs64`, `argsort`; with `--pools` also `first100`, a selection, and `in-place`.
     #[arg(long, value_delimiter = ',', default_value = "sort")]
     ops: Vec<String>,
     /// Key types.
@@ -37,7 +37,7 @@ struct Arguments {
     /// Patterns, as the suite names them, in small letters; `all` are all of them.
     #[arg(long, value_delimiter = ',', default_value = "uniform")]
     patterns: Vec<String>,
-    /// Systems that take part; all if none is named.
+    /// Systems that take part; all if none is named. `memcpy` copies as many bytes, and takes part only if it is named.
     #[arg(long, value_delimiter = ',')]
     systems: Vec<String>,
     /// Milliseconds for the timed runs of one system in one cell, more or less.
@@ -49,6 +49,9 @@ struct Arguments {
     /// Timed runs, at most.
     #[arg(long, default_value_t = 101)]
     most_reps: usize,
+    /// MiB that are written before each run, so that caches hold nothing of the run before.
+    #[arg(long, default_value_t = 0)]
+    evict: usize,
     /// What random keys begin with.
     #[arg(long, default_value_t = 7)]
     seed: u64,
@@ -76,7 +79,9 @@ fn main() -> Result<()> {
         let files = arguments.read.iter().map(|path| Row::read_all(path).with_context(|| path.display().to_string()));
         files.collect::<Result<Vec<_>>>()?.concat()
     } else {
-        if let (Some(commit), Some(csv)) = (&arguments.describe, &arguments.csv) {
+        // A process without this variable starts itself again.
+        let is_last = std::env::var_os("OMP_NUM_THREADS").is_some() || arguments.threads.len() > 1;
+        if let (Some(commit), Some(csv), true) = (&arguments.describe, &arguments.csv, is_last) {
             let mut out = OpenOptions::new().create(true).append(true).open(csv.with_extension("txt"))?;
             describe_machine(&mut out, commit)?;
         }
@@ -123,7 +128,9 @@ fn run(arguments: &Arguments, threads: usize) -> Result<Vec<Row>> {
     // A peer's panic is a fact about the peer, and is seen in its absence.
     std::panic::set_hook(Box::new(|_| {}));
     for op in &arguments.ops {
-        anyhow::ensure!(["sort", "pairs32", "pairs64", "argsort"].contains(&op.as_str()), "no operation {op}");
+        let is_known = ["sort", "pairs32", "pairs64", "argsort"].contains(&op.as_str());
+        let is_own = ["first100", "in-place"].contains(&op.as_str()) && !arguments.pools.is_empty();
+        anyhow::ensure!(is_known || is_own, "no operation {op}");
     }
     let backends = arguments.pools.iter().map(|&threads| RayonBackend::with_threads(threads)).collect::<Result<_, _>>()?;
     let mut grid = Grid { arguments, threads, backends, run: run_name(), rows: vec![] };
@@ -169,8 +176,9 @@ impl Grid<'_> {
     }
 
     fn cells<K: BenchKey>(&mut self, input: &Input<K>, pattern: Pattern) -> Result<()> {
-        let Arguments { budget, least_reps, most_reps, systems, .. } = self.arguments;
-        let effort = Effort { budget: Duration::from_millis(*budget), reps: (*least_reps, *most_reps) };
+        let Arguments { budget, least_reps, most_reps, systems, evict, .. } = self.arguments;
+        let reps = (*least_reps, *most_reps);
+        let effort = Effort { budget: Duration::from_millis(*budget), reps, evicted: evict << 20 };
         let field = Field { threads: self.threads, only: systems.clone() };
         for (shift, op) in self.arguments.ops.iter().enumerate() {
             let payload = match op.as_str() {

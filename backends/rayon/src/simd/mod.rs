@@ -126,6 +126,24 @@ macro_rules! network_words {
 }
 network_words!(u16 u32 u64);
 
+/// No registers hold such words: std's sort is as fast for a few.
+impl NetworkWord for u128 {
+    fn sort(_: Set, from: Option<&[Self]>, to: &mut [Self], enter: Map<Self>, leave: Map<Self>) {
+        if let Some(from) = from {
+            to.copy_from_slice(from);
+        }
+        to.iter_mut().for_each(|word| *word = enter.apply(*word));
+        to.sort_unstable();
+        to.iter_mut().for_each(|word| *word = leave.apply(*word));
+    }
+}
+
+impl SplitWord for u128 {
+    fn split(_: Set, words: &mut [Self], pivot: Self) -> usize {
+        portable::split(words, pivot)
+    }
+}
+
 macro_rules! split_words {
     ($($word:ident)*) => {$(
         impl SplitWord for $word {
@@ -244,6 +262,12 @@ mod tests {
     fn words_of_32_bits() {
         check::<u32>();
         check_splits::<u32>();
+    }
+
+    #[test]
+    fn words_of_128_bits() {
+        check::<u128>();
+        check_splits::<u128>();
     }
 
     #[test]
