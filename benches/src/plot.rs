@@ -1,7 +1,6 @@
 //! The plot of the CPU backend beside its peers: a row of panels for each machine and number of threads, a panel for each operation.
 
-use crate::record::Row;
-use crate::table::By;
+use crate::record::{By, Row};
 use anyhow::Result;
 use plotters::coord::Shift;
 use plotters::prelude::*;

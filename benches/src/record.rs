@@ -1,6 +1,5 @@
 //! A row of a record, and the text about the machine that lies beside it.
 
-use crate::table::By;
 use crate::timing::Timed;
 use anyhow::Result;
 use std::io::Write;
@@ -45,6 +44,15 @@ pub struct Cell {
     pub n: usize,
     /// Threads of the run.
     pub threads: usize,
+}
+
+/// Which of a row's times counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The median.
+    Median,
+    /// The least: where other jobs disturb the machine.
+    Least,
 }
 
 /// One system in one cell. Times are nanoseconds of one slice.

@@ -1,6 +1,6 @@
 //! Ratios to the best peer, cell by cell.
 
-use crate::record::{Cell, Row};
+use crate::record::{By, Cell, Row};
 use crate::system::{FLOOR, WITNESS};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -25,15 +25,6 @@ impl Standing {
     pub fn speed(&self) -> f64 {
         self.cell.n as f64 * 1e3 / self.own
     }
-}
-
-/// Which of a row's times counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// The median.
-    Median,
-    /// The least: where other jobs disturb the machine.
-    Least,
 }
 
 /// The standings of all cells that we took part in.

@@ -11,7 +11,8 @@
 //! What makes it fast: a pass costs about as much as two levels of a quicksort and does the work of six to eleven; networks cost little
 //! for few keys, and nothing depends on what the keys are like. A bucket that came out large is sorted in the same way, from where it is.
 
-use crate::digit::{Class, Classify, Digit, DigitBits, is_lopsided};
+use crate::classify::Classify;
+use crate::digit::{Class, Digit, DigitBits, is_lopsided};
 use crate::few::{Network, SortFew};
 use crate::narrow;
 use crate::passes;

@@ -1,6 +1,6 @@
 //! The caller's slices as records: read with keys mapped to ordered bits, written back in place.
 
-use crate::digit::{Bits, Classify};
+use crate::classify::{Bits, Classify};
 use crate::record::{Pair, Record};
 use crate::source::{BLOCK, Source};
 use crate::threads::Threads;

@@ -11,6 +11,7 @@
 //!
 //! Where most samples have one of a few values, each of these is a digit ([`Frequent`]).
 
+use crate::classify::{Bits, Clamped};
 use crate::frequent::Frequent;
 use crate::source::{Key, Source};
 use crate::threads::Threads;
@@ -41,65 +42,6 @@ const LEFT_OUT: usize = SAMPLES / 16;
 
 /// Bits that the range must shrink by to make the two digits at its ends worth their cost.
 const WORTH_BITS: u32 = 2;
-
-/// A map from keys to small numbers that keeps their order.
-pub(crate) trait Classify<W>: Copy + Sync {
-    fn class(self, key: W) -> usize;
-}
-
-/// The bits of a key from `shift` on, as many as `mask` has.
-#[derive(Clone, Copy)]
-pub(crate) struct Bits {
-    shift: u32,
-    mask: usize,
-}
-
-impl Bits {
-    /// The bits of a window, which has fewer than a word has.
-    pub(crate) fn of(window: Window) -> Self {
-        Self { shift: window.low, mask: window.digits() - 1 }
-    }
-
-    /// The number of different digits.
-    pub(crate) fn count(self) -> usize {
-        self.mask + 1
-    }
-
-    /// Whether a digit is all of a key.
-    pub(crate) fn is_whole<W: Word>(self) -> bool {
-        self.shift == 0 && self.mask.count_ones() == W::BITS
-    }
-
-    /// The same without the lowest `bits` of them.
-    pub(crate) fn coarser(self, bits: u32) -> Self {
-        Self { shift: self.shift + bits, mask: self.mask >> bits }
-    }
-}
-
-impl<W: Word> Classify<W> for Bits {
-    #[inline(always)]
-    fn class(self, key: W) -> usize {
-        (key >> self.shift as usize).index() & self.mask
-    }
-}
-
-/// The same of what a key exceeds `base` by, up to `last`; bits that are not in `ones` do not count.
-#[derive(Clone, Copy)]
-pub(crate) struct Clamped<W> {
-    ones: W,
-    base: W,
-    shift: u32,
-    last: usize,
-}
-
-impl<W: Word> Classify<W> for Clamped<W> {
-    #[inline(always)]
-    fn class(self, key: W) -> usize {
-        let above = (key & self.ones).saturating_sub(self.base) >> self.shift as usize;
-        // Compared as a word: an index holds no more than 64 bits.
-        if above > W::truncate(self.last as u128) { self.last } else { above.index() }
-    }
-}
 
 /// How many bits a digit may have.
 #[derive(Clone, Copy, Debug)]

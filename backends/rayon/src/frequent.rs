@@ -10,8 +10,8 @@
 //!
 //! What makes it fast: whatever bits the values differ in, one partition is the whole sort of their keys.
 
+use crate::classify::Classify;
 use crate::dictionary::Dictionary;
-use crate::digit::Classify;
 use polysort_core::Word;
 
 /// Values, at most: with the keys between them, they give fewer digits than a partition has buckets.

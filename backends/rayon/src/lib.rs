@@ -12,6 +12,7 @@
 
 mod backend;
 mod cached;
+mod classify;
 mod columns;
 mod counting;
 mod dictionary;

@@ -29,7 +29,7 @@ impl Machine {
         for (level, bytes) in caches {
             match (level, bytes) {
                 (2, 0x2_0000..=0x200_0000) => machine.l2 = bytes,
-                (3.., 0x10_0000..=0x1_0000_0000) => machine.l3 = bytes,
+                (3.., 0x10_0000..=0xffff_ffff) => machine.l3 = bytes,
                 _ => {}
             }
         }

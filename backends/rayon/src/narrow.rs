@@ -7,8 +7,8 @@
 //!
 //! What makes it fast: the last pass writes keys and values where the caller has them.
 
+use crate::classify::Bits;
 use crate::columns::Columns;
-use crate::digit::Bits;
 use crate::scatter::{count, place};
 use crate::source::{Key, Source};
 use crate::window::Window;

@@ -10,7 +10,8 @@
 //! buckets  |---0--| |1| |2| |------3------|       left to sort: two bits more, none, none, …
 //! ```
 
-use crate::digit::{Bits, Clamped, Class, Classify, Digit, DigitBits, RangeDigit};
+use crate::classify::{Bits, Clamped, Classify};
+use crate::digit::{Class, Digit, DigitBits, RangeDigit};
 use crate::frequent::Frequent;
 use crate::scatter::{Counters, MAX_DIGITS, Places, block, count, scatter_chunk, stream_chunk};
 use crate::source::{Key, Source};

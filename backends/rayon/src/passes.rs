@@ -9,7 +9,8 @@
 //!         | high digit | low digit  |                                   |
 //! ```
 
-use crate::digit::{Bits, varying};
+use crate::classify::Bits;
+use crate::digit::varying;
 use crate::record::Record;
 use crate::scatter::{count, place};
 use crate::source::Source;

@@ -12,7 +12,7 @@
 //! blocks past the cache: otherwise each line that is written is first read, and a page is touched for each record.
 //! (Software write-combining: Satish et al., "Fast Sort on CPUs and GPUs", SIGMOD 2010.)
 
-use crate::digit::Classify;
+use crate::classify::Classify;
 use crate::record::Record;
 use crate::scratch::Scratch;
 use crate::source::{Key, Source};
