@@ -13,7 +13,9 @@ use crate::way::Way;
 use crate::workspace::Workspace;
 use futures_channel::oneshot;
 use polysort_core::Error;
-use polysort_shaders::plan::{self, Algorithm, Payload, Top};
+#[cfg(feature = "vector")]
+use polysort_shaders::plan::Vectors;
+use polysort_shaders::plan::{Algorithm, Payload, Top};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -75,7 +77,7 @@ pub(crate) struct Engine {
     pub(crate) tested: Known<Kind, Way>,
     /// The kinds of distances whose self-test has passed. The value is true if native kernels passed it.
     #[cfg(feature = "vector")]
-    pub(crate) tested_distances: Known<plan::Vectors, bool>,
+    pub(crate) tested_distances: Known<Vectors, bool>,
 }
 
 /// Results of self-tests.
