@@ -87,7 +87,9 @@ impl<T: Pod> SortBuffer<T> {
     /// The same as those of [`with_capacity`](SortBuffer::with_capacity).
     pub fn from_slice(backend: &WgpuBackend, elements: &[T]) -> Result<Self, Error> {
         let gpu = backend.gpu();
-        if gpu.is_shared && size_of_val(elements) > 0 {
+        // The host fills the buffer before the device sees it. In a browser, a blocking call cannot wait for a copy.
+        let is_filled_here = gpu.is_shared || cfg!(target_arch = "wasm32");
+        if is_filled_here && size_of_val(elements) > 0 {
             let buffer = gpu.buffer_of(LABEL, bytemuck::cast_slice(elements), usage(gpu))?;
             return Ok(Self { len: elements.len(), ..Self::of(backend, buffer, elements.len()) });
         }
