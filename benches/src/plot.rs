@@ -122,19 +122,23 @@ fn panel(area: &Area<'_>, series: &Series, (op, payload, name): (&str, &str, &st
     for (system, color) in SYSTEMS.iter().rev() {
         let Some(points) = lines.get(system) else { continue };
         let points: Vec<(f64, f64)> = points.iter().map(|(n, &speed)| (f64::from(n.ilog2()), speed)).collect();
-        let width = if *system == "polysort" { 3 } else { 1 };
+        let width = line_width(system);
         chart.draw_series(LineSeries::new(points.iter().copied(), color.stroke_width(width)))?;
         chart.draw_series(points.iter().map(|&point| Circle::new(point, width + 1, color.filled())))?;
     }
     Ok(())
 }
 
+/// The width of a system's line in pixels: ours stands out.
+fn line_width(system: &str) -> u32 {
+    if system == "polysort" { 3 } else { 1 }
+}
+
 /// Draws each system's line and name.
 fn draw_legend(area: &Area<'_>) -> Result<()> {
     for (at, (system, color)) in SYSTEMS.iter().enumerate() {
         let left = 40 + 140 * at as i32;
-        let width = if *system == "polysort" { 3 } else { 1 };
-        area.draw(&PathElement::new(vec![(left, 14), (left + 24, 14)], color.stroke_width(width)))?;
+        area.draw(&PathElement::new(vec![(left, 14), (left + 24, 14)], color.stroke_width(line_width(system))))?;
         area.draw(&Text::new(*system, (left + 30, 8), ("sans-serif", 13)))?;
     }
     Ok(())

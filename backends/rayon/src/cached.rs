@@ -16,7 +16,7 @@ use crate::digit::{Class, Digit, DigitBits, is_lopsided};
 use crate::few::{Network, SortFew};
 use crate::narrow;
 use crate::passes;
-use crate::scatter::{Counters, MAX_DIGITS, count, place};
+use crate::scatter::{Counters, MAX_DIGITS, count, place, to_starts};
 use crate::scratch::Scratch;
 use crate::source::{Key, Source};
 use crate::threads::Threads;
@@ -28,7 +28,7 @@ pub(crate) fn sort<C: SortFew>(network: Network, mut columns: C, scratch: &mut [
     if columns.len() <= C::few(network) {
         return columns.sort_few(network, window);
     }
-    if suits_narrow::<C>(network, window, columns.len()) {
+    if narrow::suits::<C>(network, window, columns.len()) {
         return narrow::sort(&mut columns, scratch, window);
     }
     if even && suits_passes::<C>(network, columns.len()) && !is_lopsided(&columns, window) {
@@ -55,7 +55,7 @@ pub(crate) fn sort_into<C: SortFew>(
     window: Window,
     even: bool,
 ) {
-    if suits_narrow::<C>(network, window, records.len()) {
+    if narrow::suits::<C>(network, window, records.len()) {
         return narrow::sort_into(records, &mut columns, scratch, window);
     }
     if even && suits_passes::<C>(network, records.len()) && !is_lopsided(&*records, window) {
@@ -78,11 +78,6 @@ pub(crate) fn suits<C: SortFew>(network: Network, len: usize) -> bool {
     let (bytes, tuning) = (len * size_of::<C::Record>(), tuning());
     let is_one_pass = C::has_tickets(network) && 2 * len <= C::few(network) << PASS_BITS;
     bytes <= tuning.cached_bytes || is_one_pass && bytes <= tuning.cached_stable_bytes
-}
-
-/// Whether passes by all bits are the fastest sort of so many records.
-fn suits_narrow<C: SortFew>(network: Network, window: Window, len: usize) -> bool {
-    C::has_tickets(network) && narrow::suits(window, len)
 }
 
 /// Whether two passes are faster than a partition and tickets for so many records.
@@ -128,10 +123,7 @@ fn partition_by<S: Source + ?Sized>(
     counters: &mut Counters,
 ) {
     source.read_keys(0..source.len(), |keys| count(keys, class, counters));
-    let mut sum = 0;
-    for counter in &mut counters[..digits] {
-        sum += std::mem::replace(counter, sum);
-    }
+    to_starts(&mut counters[..digits]);
     source.read(0..source.len(), |records| place(records, class, counters, target));
 }
 

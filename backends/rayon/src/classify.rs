@@ -44,7 +44,7 @@ impl<W: Word> Classify<W> for Bits {
     }
 }
 
-/// The same of what a key exceeds `base` by, up to `last`; bits that are not in `ones` do not count.
+/// The difference between a key and `base`, from bit `shift` on, but at most `last`. Only the bits of the key in `ones` count.
 #[derive(Clone, Copy)]
 pub(crate) struct Clamped<W> {
     pub(crate) ones: W,

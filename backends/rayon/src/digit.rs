@@ -13,6 +13,7 @@
 
 use crate::classify::{Bits, Clamped};
 use crate::frequent::Frequent;
+use crate::sample;
 use crate::source::{Key, Source};
 use crate::threads::Threads;
 use crate::tuning::scan_ns;
@@ -21,20 +22,20 @@ use core::ops::Range;
 use num_traits::Zero;
 use polysort_core::Word;
 
-/// Keys that are looked at before a partition.
+/// Keys that a partition samples first.
 const SAMPLES: usize = 64;
 
-/// Keys that are looked at for frequent values, at most, and keys for each of these.
+/// The most keys that are sampled for frequent values. A source has so many keys for each such sample.
 const FREQUENT_SAMPLES: usize = 1024;
 const KEYS_OF_SAMPLE: usize = 16;
 
-/// Of 32 digits, 64 samples of even keys have 28. Keys that show as many as this are even.
+/// Keys count as even if their samples have at least this many of 32 digits. 64 samples of evenly spread keys have 28.
 const TOPS_OF_EVEN: u32 = 12;
 
-/// Keys that show no more than this are nearly all in one part of the range, or at both its ends.
+/// If samples have at most this many of 32 digits, nearly all keys are in one part of the range, or at both ends of it.
 const TOPS_OF_LOPSIDED: u32 = 4;
 
-/// Keys that show as many are not looked at for frequent values: 16 values, the fewest that are worth it, have 13.
+/// If samples have at least this many of 32 digits, no frequent values are sought. 16 values, the fewest that are worth it, have 13.
 const TOPS_OF_DIFFERENT: u32 = 22;
 
 /// Samples at either end that may be left out of the range of digits.
@@ -61,7 +62,7 @@ pub(crate) enum Digit<W> {
     Values(Frequent<W>, Window),
 }
 
-/// What tells the digit of a key.
+/// How to compute the digit of a key.
 #[derive(Clone, Copy)]
 pub(crate) enum Class<'a, W> {
     Bits(Bits),
@@ -199,11 +200,7 @@ impl<W: Word> RangeDigit<W> {
 
 /// Fills `ranks` with keys from all over a source, without the bits that are not in `ones`.
 fn take_samples<S: Source + ?Sized>(source: &S, ones: Key<S>, ranks: &mut [Key<S>]) {
-    let len = source.len() as u128;
-    for (at, rank) in ranks.iter_mut().enumerate() {
-        // Not evenly spaced: keys might be periodic.
-        let part = (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let place = ((len * u128::from(part)) >> 64) as usize;
+    for (place, rank) in sample::places(source.len(), ranks.len()).zip(ranks) {
         source.read_keys(place..place + 1, |keys| *rank = keys[0] & ones);
     }
 }

@@ -33,6 +33,7 @@ mod passes;
 mod presorted;
 mod quicksort;
 mod record;
+mod sample;
 mod scatter;
 mod scratch;
 mod segments;

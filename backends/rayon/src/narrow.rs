@@ -9,7 +9,8 @@
 
 use crate::classify::Bits;
 use crate::columns::Columns;
-use crate::scatter::{count, place};
+use crate::few::{Network, SortFew};
+use crate::scatter::{count, place, to_starts};
 use crate::source::{Key, Source};
 use crate::window::Window;
 use bytemuck::Zeroable;
@@ -27,9 +28,11 @@ const FEW: usize = crate::tickets::MAX;
 /// The counters of one digit.
 type Counters = [u32; 1 << DIGIT_BITS];
 
-/// Whether these passes are the fastest stable sort of `len` records by `window`, of no more than fit in a cache.
-pub(crate) fn suits(window: Window, len: usize) -> bool {
-    window.width() <= DIGIT_BITS && len >= LEAST[0] || window.width() <= 2 * DIGIT_BITS && len >= LEAST[1]
+/// Whether these passes are the fastest sort of `len` records by `window`, if all of them fit in a cache. A network sorts words faster, and more
+/// of them than [`sort_few`] takes.
+pub(crate) fn suits<C: SortFew>(network: Network, window: Window, len: usize) -> bool {
+    let is_worth = |digits: u32| window.width() <= digits * DIGIT_BITS && len >= LEAST[digits as usize - 1];
+    C::has_tickets(network) && (is_worth(1) || is_worth(2))
 }
 
 /// Sorts `columns`, stably by `window`, with as much scratch. The window is as [`suits`] has it.
@@ -79,12 +82,7 @@ fn counted<S: Source + ?Sized>(source: &S, low: Option<Bits>, high: Bits) -> [Co
             count(keys, low, lows);
         }
     });
-    for counters in &mut counters {
-        let mut sum = 0;
-        for counter in counters {
-            sum += std::mem::replace(counter, sum);
-        }
-    }
+    counters.iter_mut().for_each(|counters| to_starts(counters));
     counters
 }
 

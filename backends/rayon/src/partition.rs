@@ -29,7 +29,7 @@ pub(crate) struct Bucket {
     pub(crate) window: Window,
 }
 
-/// What tells the bucket of a key: a digit of fewer bits, the bucket of each digit, or a digit that has each its own.
+/// How to compute the bucket of a key: a digit of fewer bits, a table with the bucket of each digit, or a digit that is the bucket.
 enum BucketClass<'a, W> {
     Bits(Bits),
     Table(Clamped<W>, Box<[u16; MAX_DIGITS]>),

@@ -12,7 +12,7 @@
 use crate::classify::Bits;
 use crate::digit::varying;
 use crate::record::Record;
-use crate::scatter::{count, place};
+use crate::scatter::{count, place, to_starts};
 use crate::source::Source;
 use crate::threads::Threads;
 use crate::window::Window;
@@ -108,14 +108,6 @@ fn lost_bits(counts: &[u32], len: usize) -> u32 {
     let pairs: u64 = counts.iter().map(|&count| u64::from(count) * u64::from(count)).sum();
     let told = (len as u64 * len as u64 / pairs).ilog2();
     counts.len().min(len).ilog2().saturating_sub(told + LOST_BITS)
-}
-
-/// Turns counts into their exclusive sums.
-fn to_starts(counters: &mut [u32]) {
-    let mut sum = 0;
-    for counter in counters {
-        sum += std::mem::replace(counter, sum);
-    }
 }
 
 /// Sorts each run of records that are equal in the bits of `top` by the bits `below`.

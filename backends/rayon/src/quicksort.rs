@@ -15,6 +15,7 @@
 //! Some word is below a pivot and some is not, so both parts are smaller. After `2 * log2(n)` splits, one in another, the pivot is the
 //! middle between the least and the greatest word; after as many more splits as a word has bits, all words are equal.
 
+use crate::sample;
 use crate::simd::{Map, Set, SplitWord};
 use crate::threads::Threads;
 use crate::tuning::{FEW_ROWS, quicksort_keys, scan_ns};
@@ -107,11 +108,8 @@ impl<W: SplitWord> Quicksort<W> {
 
     /// Fills `samples` with words from all over, in order.
     fn sample<'a>(self, words: &[W], samples: &'a mut [W]) -> &'a [W] {
-        let len = words.len() as u128;
-        for (at, sample) in samples.iter_mut().enumerate() {
-            // Not evenly spaced: words might be periodic.
-            let part = (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            *sample = words[((len * u128::from(part)) >> 64) as usize];
+        for (place, sample) in sample::places(words.len(), samples.len()).zip(samples.iter_mut()) {
+            *sample = words[place];
         }
         W::sort(self.set, None, samples, Map::identity(), Map::identity());
         samples
@@ -203,9 +201,7 @@ mod tests {
         let (mut values, mut known, mut start) = (vec![unknown; len], 0, 0);
         while len - start > SAMPLES * SAMPLED {
             let mut samples = vec![];
-            for at in 0..SAMPLES as u64 {
-                let part = (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                let place = start + (((len - start) as u128 * u128::from(part)) >> 64) as usize;
+            for place in sample::places(len - start, SAMPLES).map(|place| start + place) {
                 if words[place] == unknown {
                     (words[place], values[origin[place]], known) = (known, known, known + 1);
                 }
@@ -255,9 +251,8 @@ mod tests {
     fn samples_that_mislead() {
         let len = 1_u32 << 14;
         let mut words: Vec<u32> = (0..len).map(|i| 0x8000_0000 | i.wrapping_mul(0x9e37_79b9) >> 1).collect();
-        for at in 0..SAMPLES as u64 {
-            let part = (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            words[((u128::from(len) * u128::from(part)) >> 64) as usize] = at as u32 / 2;
+        for (place, at) in sample::places(words.len(), SAMPLES).zip(0..) {
+            words[place] = at / 2;
         }
         check("misleading samples", &words, 2 * len.ilog2());
     }

@@ -52,6 +52,14 @@ pub(crate) fn count<W: Copy, const DIGITS: usize>(keys: &[W], class: impl Classi
     rest.iter().for_each(|&key| count(key));
 }
 
+/// Turns counts into their exclusive sums: how many records have a smaller digit.
+pub(crate) fn to_starts(counters: &mut [u32]) {
+    let mut sum = 0;
+    for counter in counters {
+        sum += std::mem::replace(counter, sum);
+    }
+}
+
 /// Moves each record to the next index of its digit, which `next` holds and which is then one more. (A function, so that its slices are
 /// known not to overlap.)
 pub(crate) fn place<R: Record, const DIGITS: usize>(

@@ -48,8 +48,7 @@ pub(crate) fn sort<C: SortFew>(mut columns: C, window: Window, whole: bool, thre
     }
     let network = Network { set: Set::widest(), whole };
     if columns.len() <= C::few(network) {
-        // A network sorts words faster, and more of them than `narrow::sort_few` takes.
-        if C::has_tickets(network) && narrow::suits(window, columns.len()) {
+        if narrow::suits::<C>(network, window, columns.len()) {
             return narrow::sort_few(&mut columns, window);
         }
         return columns.sort_few(network, window);

@@ -9,7 +9,7 @@ use polysort_wgpu::{Ask, Count, DeviceSorter, SortBuffer};
 use support::{ensure, failed};
 
 /// Enough keys that uploads use chunks.
-const LONG: usize = 200_000;
+pub(crate) const LONG: usize = 200_000;
 
 pub(crate) fn same_results() -> Result<(), Failed> {
     let backend = open()?;

@@ -1,6 +1,6 @@
 //! Sorts of host slices into other slices: the inputs stay as they are.
 
-use crate::async_variants::on_any_thread;
+use crate::async_variants::{LONG, on_any_thread};
 use crate::{keys, open, support};
 use bytemuck::Pod;
 use libtest_mimic::Failed;
@@ -10,8 +10,7 @@ use support::{ensure, failed};
 
 pub(crate) fn sorted_into() -> Result<(), Failed> {
     let backend = open()?;
-    // Several uploads of the longest input carry it, chunk by chunk.
-    for len in [0, 1, 700, 200_000] {
+    for len in [0, 1, 700, LONG] {
         let input = keys(len);
         let values: Vec<u32> = (0..len as u32).map(|i| !i).collect();
         keys_into(&backend, &input)?;
