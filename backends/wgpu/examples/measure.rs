@@ -132,7 +132,7 @@ fn run<K: MaskKey + Send + Sync + PartialEq + Default + std::fmt::Debug>(argumen
             queue.submit([encoder.finish()]);
             device.poll(wgpu::PollType::wait_indefinitely())?;
         }
-        let profile = prepared.profile(count32, trials, restore)?;
+        let profile = prepared.profile(queue, count32, trials, restore)?;
         // Of the last trial.
         let input: Vec<K> = bytemuck::cast_slice(&bytes).to_vec();
         let mut sorted = input.clone();

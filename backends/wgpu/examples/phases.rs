@@ -5,40 +5,11 @@
 //! One line for each series: the threads, the threads of a copy, keys per second, the time of a call, and the time of each phase in a call, in
 //! microseconds. Phases are the `tracing` spans of the backend.
 
+mod spans;
+
 use polysort_core::{Error, Sort};
 use polysort_wgpu::{Config, WgpuBackend};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use tracing::span::{Attributes, Id};
-use tracing_subscriber::Layer;
-use tracing_subscriber::layer::{Context, SubscriberExt};
-use tracing_subscriber::registry::LookupSpan;
-
-static TIMES: Mutex<BTreeMap<&'static str, Duration>> = Mutex::new(BTreeMap::new());
-
-thread_local! {
-    static ENTERED: RefCell<Vec<Instant>> = const { RefCell::new(vec![]) };
-}
-
-/// Adds up how long each span was entered.
-struct Phases;
-
-impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Phases {
-    fn on_new_span(&self, _: &Attributes<'_>, _: &Id, _: Context<'_, S>) {}
-
-    fn on_enter(&self, _: &Id, _: Context<'_, S>) {
-        ENTERED.with_borrow_mut(|entered| entered.push(Instant::now()));
-    }
-
-    fn on_exit(&self, id: &Id, context: Context<'_, S>) {
-        let elapsed = ENTERED.with_borrow_mut(Vec::pop).map_or(Duration::ZERO, |entered| entered.elapsed());
-        if let Some(span) = context.span(id) {
-            *TIMES.lock().expect("nothing panics while it is locked").entry(span.name()).or_default() += elapsed;
-        }
-    }
-}
 
 fn series(backend: &WgpuBackend, threads: usize, copy_threads: usize, len: usize, time: Duration) -> Result<(), Error> {
     let start = std::sync::Barrier::new(threads);
@@ -52,7 +23,7 @@ fn series(backend: &WgpuBackend, threads: usize, copy_threads: usize, len: usize
         }
         start.wait();
         if seed == 0 {
-            TIMES.lock().expect("nothing panics while it is locked").clear();
+            spans::clear();
         }
         let (started, mut calls, mut in_calls) = (Instant::now(), 0, Duration::ZERO);
         while started.elapsed() < time {
@@ -75,8 +46,8 @@ fn series(backend: &WgpuBackend, threads: usize, copy_threads: usize, len: usize
     let micros = |time: Duration| time.as_secs_f64() * 1e6 / f64::from(calls);
     let call = micros(results.iter().map(|(_, in_calls, _)| *in_calls).sum());
     print!("{threads:>2} threads, {copy_threads} a copy, {len} keys: {:>6.0} M/s, call {call:>6.0}", rate / 1e6);
-    for (phase, time) in &*TIMES.lock().expect("nothing panics while it is locked") {
-        print!(", {phase} {:.0}", micros(*time));
+    for (phase, (time, _)) in spans::times() {
+        print!(", {phase} {:.0}", micros(time));
     }
     println!();
     Ok(())
@@ -84,7 +55,7 @@ fn series(backend: &WgpuBackend, threads: usize, copy_threads: usize, len: usize
 
 fn main() -> Result<(), Error> {
     let seconds: f64 = std::env::args().nth(1).and_then(|seconds| seconds.parse().ok()).unwrap_or(1.0);
-    tracing::subscriber::set_global_default(tracing_subscriber::registry().with(Phases)).expect("it is the first");
+    spans::collect();
     for copy_threads in [1, 2, 4, 8] {
         let mut config = Config::from_env();
         config.copy_threads = Some(copy_threads);

@@ -4,9 +4,11 @@ use crate::adapter::Adapter;
 use crate::adapters::{Allowed, BACKENDS};
 use crate::call::Call;
 use crate::copy::Copiers;
-use crate::engine::{Asked, Engine, Memory};
+use crate::engine::{Engine, Memory};
 use crate::gpu::Gpu;
+use crate::kinds::{Asked, Kinds};
 use crate::knobs::Knobs;
+use crate::queued::Queued;
 use crate::wait::{Waiting, blocking};
 use crate::workspace::Workspace;
 use polysort_core::{AnyOperation, Backend, Error, Limits, Spec, sorts_by_run, with_word};
@@ -25,7 +27,7 @@ use wgpu::Backends;
 /// [`release`](WgpuBackend::release) gives back the memory that is kept for later calls.
 #[derive(Clone)]
 pub struct WgpuBackend {
-    gpu: Arc<Gpu>,
+    gpu: Queued,
     engine: Arc<Engine>,
 }
 
@@ -102,13 +104,13 @@ impl WgpuBackend {
 
     pub(crate) async fn open_with_knobs(config: Config, knobs: Knobs) -> Result<Self, Error> {
         let Config { backends, adapter, software, subgroups, native, .. } = config;
-        let mut gpu = Gpu::open(Allowed { backends, adapter, software, subgroups, native }).await?;
+        let (mut gpu, queue) = Gpu::open(Allowed { backends, adapter, software, subgroups, native }).await?;
         gpu.facts.tuned = config.tuned;
         gpu.facts.max_binding = knobs.max_binding.unwrap_or(u64::MAX).min(gpu.facts.max_binding);
         gpu.copiers = Copiers::new(config.copy_threads);
-        let gpu = Arc::new(gpu);
+        let gpu = Queued { shared: Arc::new(gpu), queue };
         tracing::info!(device = gpu.name(), "opened");
-        let engine = Engine::new(gpu.clone(), Asked { algorithm: config.algorithm, knobs }, config.memory);
+        let engine = Engine::new(gpu.clone(), Arc::new(Kinds::new(Asked { algorithm: config.algorithm, knobs })), config.memory);
         Ok(Self { gpu, engine: Arc::new(engine) })
     }
 
@@ -163,13 +165,13 @@ impl WgpuBackend {
         &self.gpu.queue
     }
 
-    pub(crate) fn gpu(&self) -> &Arc<Gpu> {
+    pub(crate) fn gpu(&self) -> &Queued {
         &self.gpu
     }
 
     /// Returns whether both are handles to one device.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.gpu, &other.gpu)
+        Arc::ptr_eq(&self.gpu.shared, &other.gpu.shared)
     }
 
     /// What plans know of the device.

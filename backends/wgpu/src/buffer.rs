@@ -3,6 +3,7 @@
 use crate::backend::WgpuBackend;
 use crate::call::Call;
 use crate::gpu::{Gpu, STORAGE};
+use crate::queued::Queued;
 use crate::readers::{Map, Readers, Reading, unless_read};
 use crate::wait::{Waiting, blocking, polled};
 use bytemuck::Pod;
@@ -261,7 +262,7 @@ struct Shared {
 
 /// A buffer in memory that the host can map.
 struct InPlace {
-    gpu: Arc<Gpu>,
+    gpu: Queued,
     buffer: Buffer,
 }
 

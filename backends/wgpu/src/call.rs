@@ -2,8 +2,8 @@
 
 use crate::budget::Permit;
 use crate::engine::Engine;
-use crate::gpu::Gpu;
 use crate::pool::Taken;
+use crate::queued::Queued;
 use crate::readers::{Readers, unless_read};
 use crate::up;
 use crate::wait::Waiting;
@@ -100,7 +100,7 @@ impl Call {
         }
     }
 
-    pub(crate) fn gpu(&self) -> &Arc<Gpu> {
+    pub(crate) fn gpu(&self) -> &Queued {
         self.engine.gpu()
     }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use wgpu::{
     BindGroupLayout, BindGroupLayoutDescriptor, BindGroupLayoutEntry, BindingType, BufferBindingType, BufferSize,
-    ComputePipeline, ComputePipelineDescriptor, Device, PassthroughShaderEntryPoint, PipelineCompilationOptions,
+    ComputePipeline, ComputePipelineDescriptor, Device, PassthroughShaderEntryPoint, PipelineCache, PipelineCompilationOptions,
     PipelineLayoutDescriptor, ShaderModuleDescriptor, ShaderModuleDescriptorPassthrough, ShaderRuntimeChecks, ShaderSource,
     ShaderStages,
 };
@@ -44,6 +44,19 @@ pub(crate) struct Pipelines(Mutex<HashMap<(Variant, bool), Compiled>>);
 type Compiled = Arc<Mutex<Option<Arc<Pipeline>>>>;
 
 impl Pipelines {
+    /// Returns those of `variants` that are not compiled, each once.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn missing(&self, variants: impl Iterator<Item = Variant>, native: bool) -> Vec<Variant> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut missing: Vec<Variant> = vec![];
+        for variant in variants {
+            if !known.contains_key(&(variant, native)) && !missing.contains(&variant) {
+                missing.push(variant);
+            }
+        }
+        missing
+    }
+
     /// Returns the kernel of a variant and a language. The first call compiles it with `compile`.
     pub(crate) fn get(
         &self,
@@ -56,8 +69,9 @@ impl Pipelines {
         if let Some(pipeline) = &*compiled {
             return Ok(pipeline.clone());
         }
+        let span = tracing::debug_span!("compile", kernel = variant.kernel.name()).entered();
         let pipeline = Arc::new(compile()?);
-        tracing::debug!(kernel = variant.kernel.name(), "compiled");
+        drop(span);
         *compiled = Some(pipeline.clone());
         Ok(pipeline)
     }
@@ -65,7 +79,7 @@ impl Pipelines {
 
 /// Compiles the kernel of a variant: in the device's own language if `native` is set and such a kernel exists, else from
 /// WGSL.
-pub(crate) fn compile(device: &Device, variant: &Variant, native: bool) -> Pipeline {
+pub(crate) fn compile(device: &Device, cache: Option<&PipelineCache>, variant: &Variant, native: bool) -> Pipeline {
     let entry = |(binding, slot): (usize, Slot)| {
         let (ty, size) = match slot {
             Slot::Number => (BufferBindingType::Uniform, BufferSize::new(4)),
@@ -102,7 +116,7 @@ pub(crate) fn compile(device: &Device, variant: &Variant, native: bool) -> Pipel
         entry_point: label,
         // Every kernel clears the workgroup memory that it reads.
         compilation_options: PipelineCompilationOptions { constants: &[], zero_initialize_workgroup_memory: false },
-        cache: None,
+        cache,
     });
     Pipeline { pipeline, layout }
 }

@@ -4,21 +4,19 @@
 //! any number of calls may be in flight at a time, blocking and async, from any thread.
 
 use crate::budget::{Budget, Permit, Refused};
-use crate::gpu::Gpu;
-use crate::knobs::Knobs;
+use crate::kinds::Kinds;
+#[cfg(feature = "vector")]
+use crate::known::Known;
 use crate::pool::Pool;
+use crate::queued::Queued;
 use crate::sync::start_thread;
 use crate::wait::{Waiting, polled};
-use crate::way::Way;
 use crate::workspace::Workspace;
 use futures_channel::oneshot;
 use polysort_core::Error;
 #[cfg(feature = "vector")]
 use polysort_shaders::plan::Vectors;
-use polysort_shaders::plan::{Algorithm, Payload, Top};
-use std::collections::HashMap;
-use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use wgpu::ComputePassDescriptor;
 
@@ -55,66 +53,33 @@ impl Default for Memory {
     }
 }
 
-/// Settings of the configuration that apply to every sort of an engine.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Asked {
-    pub(crate) algorithm: Option<Algorithm>,
-    pub(crate) knobs: Knobs,
-}
-
-/// The properties of a request that decide which self-test it needs: key bits, payload, selection, whether there are
-/// segments, the requested algorithm, and the smallest number of keys with the same kernels.
-type Kind = (u32, Payload, Option<Top>, bool, Option<Algorithm>, u64);
-
-/// A device, the memory that is kept on it, and the results of its self-tests.
+/// A device, the memory that is kept on it, and the kinds of sorts that it has tested.
 pub(crate) struct Engine {
-    gpu: Arc<Gpu>,
-    pub(crate) asked: Asked,
+    gpu: Queued,
+    pub(crate) kinds: Arc<Kinds>,
     pub(crate) pool: Pool<Workspace>,
     pub(crate) budget: Arc<Budget>,
     patience: Duration,
-    /// The algorithm and kernel language that have passed the self-test, for each kind of sorts.
-    pub(crate) tested: Known<Kind, Way>,
     /// The kinds of distances whose self-test has passed. The value is true if native kernels passed it.
     #[cfg(feature = "vector")]
     pub(crate) tested_distances: Known<Vectors, bool>,
 }
 
-/// Results of self-tests.
-pub(crate) struct Known<K, V>(Mutex<HashMap<K, V>>);
-
-impl<K: Eq + Hash, V: Copy> Known<K, V> {
-    pub(crate) fn get(&self, of: &K) -> Option<V> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(of).copied()
-    }
-
-    pub(crate) fn set(&self, of: K, found: V) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(of, found);
-    }
-}
-
-impl<K, V> Default for Known<K, V> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
-
 impl Engine {
-    pub(crate) fn new(gpu: Arc<Gpu>, asked: Asked, memory: Memory) -> Self {
+    pub(crate) fn new(gpu: Queued, kinds: Arc<Kinds>, memory: Memory) -> Self {
         Self {
             gpu,
-            asked,
+            kinds,
             pool: Pool::new(memory.kept),
             budget: Arc::new(Budget::new(memory.in_flight)),
             // In a browser, no call may wait.
             patience: if cfg!(target_arch = "wasm32") { Duration::ZERO } else { memory.patience },
-            tested: Known::default(),
             #[cfg(feature = "vector")]
             tested_distances: Known::default(),
         }
     }
 
-    pub(crate) fn gpu(&self) -> &Arc<Gpu> {
+    pub(crate) fn gpu(&self) -> &Queued {
         &self.gpu
     }
 

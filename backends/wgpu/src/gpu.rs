@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 use wgpu::{
     AdapterInfo, Buffer, BufferDescriptor, BufferUsages, CommandEncoder, CommandEncoderDescriptor, Device, DeviceDescriptor,
-    ErrorFilter, ErrorScopeGuard, Features, MapMode, MemoryHints, PollType, Queue,
+    ErrorFilter, ErrorScopeGuard, Features, MapMode, MemoryHints, PipelineCache, PollType, Queue,
 };
 
 /// The name of this backend in errors.
@@ -24,7 +24,6 @@ pub(crate) const STORAGE: BufferUsages = BufferUsages::STORAGE.union(BufferUsage
 /// An open device, and the objects that all calls on it share.
 pub(crate) struct Gpu {
     pub(crate) device: Device,
-    pub(crate) queue: Queue,
     pub(crate) info: AdapterInfo,
     pub(crate) facts: Facts,
     /// Whether kernels in the device's own language may be used.
@@ -34,6 +33,8 @@ pub(crate) struct Gpu {
     /// The table of numbers. A launch gets a number by binding an entry of the table.
     pub(crate) numbers: Buffer,
     pub(crate) pipelines: Pipelines,
+    /// The caller's cache of compiled kernels.
+    pub(crate) cache: Option<PipelineCache>,
     lost: Lost,
     /// The threads that copy between the host's slices and memory that the device sees.
     pub(crate) copiers: Copiers,
@@ -42,8 +43,8 @@ pub(crate) struct Gpu {
 }
 
 impl Gpu {
-    /// Opens the adapter that is allowed.
-    pub(crate) async fn open(allowed: Allowed) -> Result<Self, Error> {
+    /// Opens the adapter that is allowed. Returns the device and its queue.
+    pub(crate) async fn open(allowed: Allowed) -> Result<(Self, Queue), Error> {
         let unavailable = |why: String, source| Error::Unavailable { backend: NAME.into(), why, source };
         let adapters = adapters(allowed.backends & BACKENDS).await;
         let infos: Vec<AdapterInfo> = adapters.iter().map(wgpu::Adapter::get_info).collect();
@@ -71,38 +72,34 @@ impl Gpu {
         // No error scope catches some errors, such as that of unmapping a buffer of a lost device. wgpu would panic; this
         // logs them.
         device.on_uncaptured_error(Arc::new(|error| tracing::error!(%error, "outside every scope")));
-        Self::on(device, queue, lost)
+        Ok((Self::on(device, lost)?, queue))
     }
 
     /// Wraps a device that is already open.
-    pub(crate) fn on(device: Device, queue: Queue, lost: Lost) -> Result<Self, Error> {
+    pub(crate) fn on(device: Device, lost: Lost) -> Result<Self, Error> {
         let info = device.adapter_info();
         let facts = facts(&device, &info);
-        let numbers = guarded(&device, &lost, || {
-            let table = device.create_buffer(&BufferDescriptor {
-                label: Some("polysort numbers"),
-                size: u64::from(abi::NUMBERS * abi::NUMBER_STRIDE),
-                usage: BufferUsages::UNIFORM | BufferUsages::STORAGE | BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            });
-            let mut words = vec![0_u32; (abi::NUMBERS * abi::NUMBER_STRIDE / 4) as usize];
-            for (number, entry) in (0..).zip(words.chunks_exact_mut(abi::NUMBER_STRIDE as usize / 4)) {
-                entry[0] = number;
-            }
-            queue.write_buffer(&table, 0, bytemuck::cast_slice(&words));
-            table
-        })?;
+        let mut words = vec![0_u32; (abi::NUMBERS * abi::NUMBER_STRIDE / 4) as usize];
+        for (number, entry) in (0..).zip(words.chunks_exact_mut(abi::NUMBER_STRIDE as usize / 4)) {
+            entry[0] = number;
+        }
+        let table = BufferInitDescriptor {
+            label: Some("polysort numbers"),
+            contents: bytemuck::cast_slice(&words),
+            usage: BufferUsages::UNIFORM | BufferUsages::STORAGE,
+        };
+        let numbers = guarded(&device, &lost, || device.create_buffer_init(&table))?;
         let is_shared = device.features().contains(Features::MAPPABLE_PRIMARY_BUFFERS) && shares_memory(info.device_type);
         let is_native = takes_native(&info, device.features());
         Ok(Self {
             device,
-            queue,
             info,
             facts,
             is_native,
             is_shared,
             numbers,
             pipelines: Pipelines::default(),
+            cache: None,
             lost,
             copiers: Copiers::new(None),
             turns: Arc::new(Turns::new()),
@@ -160,7 +157,7 @@ impl Gpu {
 
     /// Returns the kernel of a variant, as [`compile`] makes it. The first call compiles it.
     pub(crate) fn pipeline(&self, variant: &Variant, native: bool) -> Result<Arc<Pipeline>, Error> {
-        self.pipelines.get(variant, native, || self.guarded(|| compile(&self.device, variant, native)))
+        self.pipelines.get(variant, native, || self.guarded(|| compile(&self.device, self.cache.as_ref(), variant, native)))
     }
 
     /// Returns a new encoder.

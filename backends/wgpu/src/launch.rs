@@ -34,7 +34,8 @@ type Launched<'a> = dyn FnMut(&Launch, Count, (u32, u32)) + 'a;
 
 /// The launches of a plan, with compiled kernels and bind groups.
 pub(crate) struct Launches {
-    gpu: Arc<Gpu>,
+    /// The most workgroups of a launch in one dimension.
+    max_groups: u32,
     plan: SortPlan,
     long: Vec<Launch>,
     short: Vec<Launch>,
@@ -59,7 +60,7 @@ impl Launches {
     /// # Errors
     /// [`Error::InvalidBuffer`] if a buffer has fewer bytes than the plan touches, or a failure of the device.
     pub(crate) fn new<'a>(
-        gpu: &'a Arc<Gpu>,
+        gpu: &'a Gpu,
         plan: SortPlan,
         native: bool,
         counted: Option<(Part<'a>, u32)>,
@@ -69,8 +70,7 @@ impl Launches {
         let (count, count_index) = counted.unwrap_or((Part::from(&gpu.numbers), 0));
         let sort = abi::Sort { count_index, ..abi::Sort::of(&plan) };
         let size = size_of::<abi::Sort>() as u64;
-        let uniform = gpu.buffer("polysort sort", size, BufferUsages::UNIFORM | BufferUsages::COPY_DST)?;
-        gpu.guarded(|| gpu.queue.write_buffer(&uniform, 0, bytemuck::bytes_of(&sort)))?;
+        let uniform = gpu.buffer_of("polysort sort", bytemuck::bytes_of(&sort), BufferUsages::UNIFORM)?;
         let bound = |role| match role {
             Role::Number => Bound::new(gpu, role, Part::from(&gpu.numbers), 4),
             Role::Sort => Bound::new(gpu, role, Part::from(&uniform), size),
@@ -80,7 +80,9 @@ impl Launches {
         let bind = |commands: &[Command]| {
             commands.iter().map(|command| Launch::new(gpu, command, native, bound)).collect::<Result<Vec<_>, _>>()
         };
-        let long = bind(plan.long_commands())?;
+        #[cfg(not(target_arch = "wasm32"))]
+        gpu.compile_all(&plan, native)?;
+        let long = if plan.may_be_long() { bind(plan.long_commands())? } else { vec![] };
         let short = bind(plan.short_commands())?;
         let then = match &plan.then {
             None => None,
@@ -90,7 +92,7 @@ impl Launches {
                 Some(Box::new(Self::new(gpu, (**then).clone(), native, counted, &part)?))
             }
         };
-        Ok(Self { gpu: gpu.clone(), is_counted: counted.is_some(), plan, long, short, then })
+        Ok(Self { max_groups: gpu.facts.max_groups, is_counted: counted.is_some(), plan, long, short, then })
     }
 
     /// Returns the largest number of launches of one recording.
@@ -125,7 +127,7 @@ impl Launches {
             plan::Length::Long => &self.long,
         };
         for launch in launches {
-            let grid = self.plan.grid(launch.groups, keys, self.gpu.facts.max_groups)?;
+            let grid = self.plan.grid(launch.groups, keys, self.max_groups)?;
             launched(launch, count, grid);
         }
         let Some(then) = &self.then else { return Ok(()) };

@@ -23,14 +23,18 @@ mod budget;
 mod buffer;
 mod call;
 mod compile;
+#[cfg(not(target_arch = "wasm32"))]
+mod compile_all;
 mod copy;
 mod crew;
 mod data;
 mod down;
 mod engine;
 mod gpu;
+mod kinds;
 #[cfg_attr(not(feature = "testing"), allow(unreachable_pub, reason = "the feature `testing` exports it"))]
 mod knobs;
+mod known;
 mod launch;
 #[cfg(test)]
 mod memory_tests;
@@ -38,11 +42,13 @@ mod operations;
 mod pool;
 mod prepared;
 mod profile;
+mod queued;
 mod readers;
 mod resident;
 mod segments;
 mod select;
 mod self_test;
+mod setup;
 mod sorter;
 mod sync;
 mod tested;
@@ -68,6 +74,7 @@ pub use polysort_shaders::plan::tuning::PassShape;
 pub use polysort_shaders::plan::{self, Algorithm, Facts, PassKind, Tuned};
 pub use prepared::Prepared;
 pub use profile::{Profile, Times};
+pub use setup::Setup;
 pub use sorter::DeviceSorter;
 #[cfg(feature = "vector")]
 pub use vector::WgpuStore;

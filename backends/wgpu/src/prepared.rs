@@ -3,10 +3,11 @@
 use crate::gpu::Gpu;
 use crate::launch::{Count, Launches};
 use crate::profile::{self, Profile};
+use crate::queued::Queued;
 use polysort_core::Error;
 use polysort_shaders::plan::SortPlan;
 use std::sync::Arc;
-use wgpu::{CommandEncoder, ComputePass, ComputePassDescriptor};
+use wgpu::{CommandEncoder, ComputePass, ComputePassDescriptor, Queue};
 
 /// A sort whose kernels are compiled, whose buffers are bound, and whose scratch is allocated.
 ///
@@ -51,13 +52,20 @@ impl Prepared {
         self.launches.plan()
     }
 
-    /// Runs the sort `trials` times, and returns the times of the sort and of each launch. Before each run, `restore`
-    /// records commands that restore the input. Waits for the device.
+    /// Runs the sort `trials` times on `queue`, the queue of the device, and returns the times of the sort and of each launch.
+    /// Before each run, `restore` records commands that restore the input. Waits for the device.
     ///
     /// # Errors
     /// Those of [`record`](Prepared::record), or a failure of the device.
-    pub fn profile(&self, count: Count, trials: usize, restore: impl Fn(&mut CommandEncoder)) -> Result<Profile, Error> {
-        profile::profile(&self.gpu, &(&self.launches, count), trials, restore)
+    pub fn profile(
+        &self,
+        queue: &Queue,
+        count: Count,
+        trials: usize,
+        restore: impl Fn(&mut CommandEncoder),
+    ) -> Result<Profile, Error> {
+        let gpu = Queued { shared: self.gpu.clone(), queue: queue.clone() };
+        profile::profile(&gpu, &(&self.launches, count), trials, restore)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Measures the time of a sort on the device, as a whole and launch by launch.
 
 use crate::down::Down;
-use crate::gpu::Gpu;
 use crate::launch::{Count, Launches};
+use crate::queued::Queued;
 use crate::wait::{Waiting, blocking};
 use polysort_core::Error;
 use std::time::{Duration, Instant};
@@ -86,7 +86,7 @@ impl Profiled for (&Launches, Count) {
 }
 
 pub(crate) fn profile(
-    gpu: &Gpu,
+    gpu: &Queued,
     launches: &impl Profiled,
     trials: usize,
     restore: impl Fn(&mut CommandEncoder),

@@ -3,14 +3,19 @@
 use crate::adapters::wanted;
 use crate::ask::Ask;
 use crate::bind::{Bound, Part, invalid};
-use crate::engine::{Asked, Engine, Memory};
+use crate::engine::{Engine, Memory};
 use crate::gpu::{Gpu, Lost, STORAGE};
+use crate::kinds::Kinds;
 use crate::launch::Launches;
 use crate::prepared::Prepared;
+use crate::queued::Queued;
+use crate::setup::Setup;
 use crate::wait::{Waiting, blocking};
+use crate::way::Way;
+use crate::workspace::Bindable;
 use bytemuck::Pod;
 use polysort_core::{Error, MaskKey, Options, Spec};
-use polysort_shaders::plan::{Buffer as Role, Payload, Place, Request, Segmented, SortPlan, Top, Tuned};
+use polysort_shaders::plan::{Buffer as Role, Payload, Place, Request, Segmented, SortPlan, Top};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wgpu::{Adapter, Buffer, Device, Features, Queue};
@@ -35,7 +40,9 @@ use wgpu::{Adapter, Buffer, Device, Features, Queue};
 #[derive(Clone)]
 pub struct DeviceSorter {
     gpu: Arc<Gpu>,
-    engine: Arc<Engine>,
+    kinds: Arc<Kinds>,
+    /// Runs self-tests; `None` for a sorter that does not test when it prepares.
+    engine: Option<Arc<Engine>>,
 }
 
 /// The result that a prepared sort writes.
@@ -58,18 +65,89 @@ impl DeviceSorter {
     /// # Errors
     /// [`Error::OutOfMemory`] if the device has no memory for a small table, or another failure of the device.
     pub fn new(device: &Device, queue: &Queue) -> Result<Self, Error> {
-        Self::with_tuned(device, queue, Tuned::NONE)
+        Self::with(device, Setup::tested_on(queue))
     }
 
-    /// Creates a sorter with shapes of passes that were measured on this device.
+    /// Creates a sorter on `device` as `setup` says.
+    ///
+    /// ```no_run
+    /// # fn start(device: &wgpu::Device, queue: &wgpu::Queue, keys: &wgpu::Buffer) -> Result<(), polysort_core::Error> {
+    /// use polysort_wgpu::{Ask, DeviceSorter, Setup};
+    ///
+    /// // At the start of the program: compiles kernels, and does not wait for the device.
+    /// let sorter = DeviceSorter::with(device, Setup::untested())?;
+    /// let sort = sorter.prepare_sort::<u32>(keys, Ask::up_to(1_000_000))?;
+    ///
+    /// // When there is time, on any thread: sorts known keys with the kernels of `sort`.
+    /// sorter.self_test(queue)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// The same as those of [`new`](DeviceSorter::new).
-    pub fn with_tuned(device: &Device, queue: &Queue, tuned: Tuned) -> Result<Self, Error> {
-        let mut gpu = Gpu::on(device.clone(), queue.clone(), Lost::default())?;
-        gpu.facts.tuned = tuned;
-        let gpu = Arc::new(gpu);
-        Ok(Self { engine: Arc::new(Engine::new(gpu.clone(), Asked::default(), Memory::default())), gpu })
+    pub fn with(device: &Device, setup: Setup<'_>) -> Result<Self, Error> {
+        let mut gpu = Gpu::on(device.clone(), Lost::default())?;
+        gpu.facts.tuned = setup.tuned;
+        gpu.cache = setup.cache.cloned();
+        let (gpu, kinds) = (Arc::new(gpu), Arc::new(Kinds::default()));
+        let mut sorter = Self { gpu, kinds, engine: None };
+        sorter.engine = setup.queue.map(|queue| sorter.engine_on(queue));
+        Ok(sorter)
+    }
+
+    /// Returns an engine that shares the device and the kinds of this sorter.
+    fn engine_on(&self, queue: &Queue) -> Arc<Engine> {
+        let gpu = Queued { shared: self.gpu.clone(), queue: queue.clone() };
+        Arc::new(Engine::new(gpu, self.kinds.clone(), Memory::default()))
+    }
+
+    /// Tests each kind of sorts that this sorter and its clones have prepared without a test. `queue` is the queue of the
+    /// device. Waits for the device. This does nothing for a sorter that tests when it prepares.
+    ///
+    /// # Errors
+    /// - [`Error::SelfTest`] if a prepared sort gives wrong results on this device. All kinds are tested all the same. Sorts
+    ///   that you prepare afterwards use other kernels, which have passed the test, if there are any.
+    /// - [`Error::DeviceLost`], [`Error::OutOfMemory`], or another failure of the device. A later call tests the rest.
+    pub fn self_test(&self, queue: &Queue) -> Result<(), Error> {
+        blocking(self.test_untested(Waiting::Here, queue))
+    }
+
+    /// Async variant of [`self_test`](DeviceSorter::self_test).
+    ///
+    /// # Errors
+    /// The same as those of [`self_test`](DeviceSorter::self_test).
+    pub async fn self_test_async(&self, queue: &Queue) -> Result<(), Error> {
+        self.test_untested(Waiting::Elsewhere, queue).await
+    }
+
+    async fn test_untested(&self, waiting: Waiting, queue: &Queue) -> Result<(), Error> {
+        let engine = self.engine_on(queue);
+        let mut result = Ok(());
+        for (kind, request) in self.kinds.untested.all() {
+            let used = kind.ways(self.gpu.is_native).current();
+            match engine.tested(waiting, request).await.and_then(|passed| is_the_way_used(self.gpu.name(), passed, used)) {
+                Ok(()) => {}
+                Err(error @ Error::SelfTest { .. }) => result = Err(error),
+                Err(error) => return Err(error),
+            }
+            self.kinds.untested.remove(&kind);
+        }
+        result
+    }
+
+    /// Returns the request with an algorithm, and whether native kernels run it: tested, unless the sorter was created
+    /// without tests.
+    async fn way(&self, waiting: Waiting, request: Request) -> Result<Bindable, Error> {
+        if let Some(engine) = &self.engine {
+            return engine.tested(waiting, request).await;
+        }
+        let (request, kind) = self.kinds.of(request, &self.gpu.facts)?;
+        let way = self.kinds.tested.get(&kind).unwrap_or_else(|| {
+            self.kinds.untested.set(kind, request);
+            kind.ways(self.gpu.is_native).current()
+        });
+        Ok(way.of(request))
     }
 
     /// Returns the bytes of scratch of a sort of up to `max` keys of type `K`. A value has `value_bytes` bytes; 0 means
@@ -86,7 +164,7 @@ impl DeviceSorter {
     /// Prepares to sort keys in place.
     ///
     /// The first sort of a kind on a device compiles its kernels and tests them with known keys. This test waits for the
-    /// device.
+    /// device; [`Setup::untested`] leaves it for later.
     ///
     /// # Errors
     /// - [`Error::InvalidBuffer`] if a buffer is too small, lacks a usage, or does not start at a multiple of 4 bytes.
@@ -239,7 +317,7 @@ impl DeviceSorter {
                 Bound::new(gpu, role, part, plan.touched_bytes(role))?;
             }
         }
-        let (request, native) = self.engine.tested(waiting, request).await?;
+        let (request, native) = self.way(waiting, request).await?;
         let plan = SortPlan::new(request, &gpu.facts)?;
         let launches = gpu.watched(|| {
             let mut scratch = BTreeMap::new();
@@ -257,6 +335,16 @@ impl core::fmt::Debug for DeviceSorter {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_tuple("DeviceSorter").field(&self.gpu.name()).finish()
     }
+}
+
+/// Fails if the kernels that have passed the self-test are not those of `used`, with which sorts are prepared.
+fn is_the_way_used(backend: String, passed: Bindable, used: Way) -> Result<(), Error> {
+    if passed == used.of(passed.0) {
+        return Ok(());
+    }
+    let what = format!("{used:?} of keys of {} bits with payload {:?}", passed.0.key_bits, passed.0.payload);
+    let why = "sorts of this kind that are prepared are wrong; prepare them again".into();
+    Err(Error::SelfTest { backend, what, why })
 }
 
 /// Fails if keys and values overlap, or if segments or the count lie in a buffer that is sorted.
@@ -286,5 +374,27 @@ pub(crate) fn payload(value_bytes: usize) -> Result<Payload, Error> {
         _ => Err(Error::Unsupported {
             what: format!("values of {value_bytes} bytes; a value has 4, 8, 12 or 16. Move their indices instead"),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polysort_core::Masks;
+    use polysort_shaders::plan::Algorithm;
+
+    #[test]
+    fn a_sort_that_was_prepared_with_kernels_that_fail_is_reported() {
+        let request = Request::keys(32, Spec::new::<u32>(Masks::UNSIGNED, 0, 32).unwrap(), 1000);
+        let ways = [(None, true), (None, false), (Some(Algorithm::ReduceThenScan), false)];
+        let ways = ways.map(|(algorithm, native)| Way { algorithm, native });
+        for (used, passed) in ways.into_iter().flat_map(|used| ways.map(|passed| (used, passed))) {
+            let verdict = is_the_way_used("a GPU".into(), passed.of(request), used);
+            match verdict {
+                Ok(()) => assert_eq!(used, passed),
+                Err(Error::SelfTest { .. }) => assert_ne!(used, passed),
+                Err(other) => panic!("{other}"),
+            }
+        }
     }
 }

@@ -1,14 +1,12 @@
 //! Sorts of the host's data by kernels that have passed a self-test on this device.
 
 use crate::data::{Data, Lists};
-use crate::engine::{Asked, Engine};
-use crate::knobs::Knobs;
+use crate::engine::Engine;
 use crate::self_test;
 use crate::wait::Waiting;
-use crate::way::Ways;
 use crate::workspace::Bindable;
 use polysort_core::Error;
-use polysort_shaders::plan::{Request, SortPlan, Top};
+use polysort_shaders::plan::Request;
 use std::sync::Arc;
 
 impl Engine {
@@ -37,29 +35,16 @@ impl Engine {
         if let Some(lost) = self.gpu().lost() {
             return Err(lost);
         }
-        let Asked { algorithm, knobs: Knobs { blocked, batch, small_bucket, .. } } = self.asked;
-        let asked = algorithm.filter(|algorithm| algorithm.sorts(&request)).or(request.algorithm);
-        let request = Request { blocked, batch, small_bucket, ..request };
-        // Selections with the same kernel are of one kind. The self-test selects as many keys as the kernel's tile has.
-        let top = match request.top {
-            None => None,
-            Some(top) => {
-                let plan = SortPlan::new(Request { algorithm: asked, ..request }, &self.gpu().facts)?;
-                let tile = plan.long_commands().last().map_or(0, |command| command.variant.tile);
-                Some(Top { k: tile, ..top })
-            }
-        };
-        let least = self.gpu().facts.least_alike(&Request { algorithm: asked, ..request });
-        let kind = (request.key_bits, request.payload, top, request.segments.is_some(), asked, least);
-        let way = match self.tested.get(&kind) {
+        let (request, kind) = self.kinds.of(request, &self.gpu().facts)?;
+        let way = match self.kinds.tested.get(&kind) {
             Some(way) => way,
             None => {
-                let mut ways = Ways::new(self.gpu().is_native, asked);
-                while !ways.takes(self_test::check(self, waiting, request, least, ways.current()).await)? {}
-                self.tested.set(kind, ways.current());
+                let mut ways = kind.ways(self.gpu().is_native);
+                while !ways.takes(self_test::check(self, waiting, request, kind.least, ways.current()).await)? {}
+                self.kinds.tested.set(kind, ways.current());
                 ways.current()
             }
         };
-        Ok((Request { algorithm: way.algorithm, ..request }, way.native))
+        Ok(way.of(request))
     }
 }

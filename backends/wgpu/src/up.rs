@@ -5,7 +5,7 @@
 //! [flushes](Up::flush) it. If the device works in the host's memory, the host fills the target directly. The chunks of a
 //! call that was dropped before its end are not used again.
 
-use crate::gpu::Gpu;
+use crate::queued::Queued;
 use crate::wait::{Asked, Waiting, done, map, mapped};
 use polysort_core::Error;
 use std::collections::VecDeque;
@@ -49,7 +49,7 @@ impl Up {
     /// that is recorded after [`record`](Up::record). Zeros fill the rest of the last word.
     pub(crate) async fn copy(
         &mut self,
-        gpu: &Gpu,
+        gpu: &Queued,
         waiting: Waiting,
         bytes: &[u8],
         (target, start): (&Buffer, u64),
@@ -91,7 +91,7 @@ impl Up {
     }
 
     /// Submits the copies of all staged chunks, if there are any, in a submission of their own.
-    pub(crate) fn flush(&mut self, gpu: &Gpu) -> Result<(), Error> {
+    pub(crate) fn flush(&mut self, gpu: &Queued) -> Result<(), Error> {
         if self.staged.is_empty() {
             return Ok(());
         }
@@ -105,7 +105,7 @@ impl Up {
 
     /// Returns a mapped chunk: the oldest one if the device has copied it, else a new one. If the ring has all of its
     /// chunks, it waits for the oldest one.
-    async fn free(&mut self, gpu: &Gpu, waiting: Waiting) -> Result<Buffer, Error> {
+    async fn free(&mut self, gpu: &Queued, waiting: Waiting) -> Result<Buffer, Error> {
         let is_ready = self.ring.front_mut().is_some_and(|used| used.mapping.is_there());
         if !is_ready && self.ring.len() + self.staged.len() < CHUNKS {
             let chunk = gpu.buffer("polysort upload", CHUNK, BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC)?;
@@ -141,7 +141,7 @@ impl Up {
 }
 
 /// Copies `bytes` to a mapped buffer, with several threads.
-fn fill(gpu: &Gpu, (mapped, start): (&Buffer, u64), bytes: &[u8]) -> Result<(), Error> {
+fn fill(gpu: &Queued, (mapped, start): (&Buffer, u64), bytes: &[u8]) -> Result<(), Error> {
     let _span = tracing::trace_span!("copy up").entered();
     // Mapped ranges start at multiples of 8.
     let part = gpu.copiers.part(bytes.len()).next_multiple_of(8);
@@ -157,7 +157,7 @@ fn fill(gpu: &Gpu, (mapped, start): (&Buffer, u64), bytes: &[u8]) -> Result<(), 
 }
 
 /// Copies bytes through the queue's own staging. Zeros fill the rest of the last word.
-fn write(gpu: &Gpu, target: &Buffer, at: u64, bytes: &[u8]) -> Result<(), Error> {
+fn write(gpu: &Queued, target: &Buffer, at: u64, bytes: &[u8]) -> Result<(), Error> {
     if bytes.is_empty() {
         return Ok(());
     }

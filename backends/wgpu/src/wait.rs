@@ -1,6 +1,7 @@
 //! Waiting for the device, in the calling thread or in another one.
 
 use crate::gpu::Gpu;
+use crate::queued::Queued;
 use futures_channel::oneshot;
 use polysort_core::Error;
 use wgpu::{Buffer, BufferAsyncError, MapMode, SubmissionIndex};
@@ -117,7 +118,7 @@ impl Drop for Mapped<'_> {
 }
 
 /// Maps a whole buffer, after the device has done all earlier submissions.
-pub(crate) async fn mapped<'a>(gpu: &Gpu, waiting: Waiting, buffer: &'a Buffer, mode: MapMode) -> Result<Mapped<'a>, Error> {
+pub(crate) async fn mapped<'a>(gpu: &Queued, waiting: Waiting, buffer: &'a Buffer, mode: MapMode) -> Result<Mapped<'a>, Error> {
     let (mapping, submission) = gpu.guarded(|| (map(buffer, mode), gpu.queue.submit([])))?;
     let mapped = Mapped(Some(buffer));
     done(gpu, waiting, submission, [mapping]).await?;
@@ -125,7 +126,7 @@ pub(crate) async fn mapped<'a>(gpu: &Gpu, waiting: Waiting, buffer: &'a Buffer, 
 }
 
 /// Waits until the device has done all earlier submissions. Mappings that were requested before have then ended too.
-pub(crate) async fn polled(gpu: &Gpu, waiting: Waiting) -> Result<(), Error> {
+pub(crate) async fn polled(gpu: &Queued, waiting: Waiting) -> Result<(), Error> {
     let submission = gpu.guarded(|| gpu.queue.submit([]))?;
     poll(gpu, waiting, submission, vec![]).await.map(drop)
 }

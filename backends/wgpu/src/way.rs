@@ -1,7 +1,8 @@
 //! `Way`: an algorithm and the language of its kernels, and the choice among those that sort correctly.
 
+use crate::workspace::Bindable;
 use polysort_core::Error;
-use polysort_shaders::plan::Algorithm;
+use polysort_shaders::plan::{Algorithm, Request};
 use std::collections::VecDeque;
 use wgpu::{AdapterInfo, Backend, Features};
 
@@ -12,6 +13,13 @@ pub(crate) struct Way {
     pub(crate) algorithm: Option<Algorithm>,
     /// Whether to use native kernels, where they exist. Other kernels are translated from WGSL.
     pub(crate) native: bool,
+}
+
+impl Way {
+    /// Returns a request with this algorithm, and whether native kernels run it.
+    pub(crate) fn of(self, request: Request) -> Bindable {
+        (Request { algorithm: self.algorithm, ..request }, self.native)
+    }
 }
 
 /// Returns whether this adapter can run the native kernels, which are in Metal Shading Language. They need the 32 lanes of

@@ -89,7 +89,7 @@ impl Workspace {
     }
 
     /// Returns the launches of a sort. Grows the buffers and binds them if the sort is not bound yet.
-    pub(crate) fn launches(&mut self, gpu: &Arc<Gpu>, sort: Bindable) -> Result<Arc<Launches>, Error> {
+    pub(crate) fn launches(&mut self, gpu: &Gpu, sort: Bindable) -> Result<Arc<Launches>, Error> {
         if let Some(at) = self.launches.iter().position(|bound| bound.sort == sort) {
             self.launches[at..].rotate_left(1);
             return Ok(self.launches[self.launches.len() - 1].launches.clone());
@@ -112,7 +112,7 @@ impl Workspace {
     /// Binds a sort to the caller's buffers, which `given` returns, and to scratch of this workspace.
     pub(crate) fn bind<'b>(
         &mut self,
-        gpu: &Arc<Gpu>,
+        gpu: &Gpu,
         plan: &SortPlan,
         native: bool,
         given: impl Fn(Role) -> Option<&'b Buffer>,

@@ -5,7 +5,7 @@ use super::pattern::Pattern;
 use crate::dtype::Key;
 use anyhow::{Result, bail};
 use polysort::gpu::wgpu::{CommandEncoder, Features, PollType};
-use polysort::gpu::{Algorithm, Ask, Count, DeviceSorter, PassKind, Prepared, Profile, SortBuffer, Tuned, WgpuBackend};
+use polysort::gpu::{Algorithm, Ask, Count, DeviceSorter, PassKind, Prepared, Profile, Setup, SortBuffer, Tuned, WgpuBackend};
 use polysort::{AnyBackend, Backend, Error, MaskKey, RayonBackend, Sort};
 use std::time::{Duration, Instant};
 
@@ -86,7 +86,7 @@ impl<K: Key + MaskKey> Resident<K> {
 
     /// Returns a sort with [`Algorithm::OneSweep`] and passes of these shapes, after its self-test has passed.
     pub(crate) fn prepare(&self, tuned: Tuned) -> Result<Prepared, Error> {
-        let sorter = DeviceSorter::with_tuned(self.backend.device(), self.backend.queue(), tuned)?;
+        let sorter = DeviceSorter::with(self.backend.device(), Setup::tested_on(self.backend.queue()).tuned(tuned))?;
         let ask = Ask::up_to(self.keys.len() as u32).algorithm(Algorithm::OneSweep);
         match self.kind.value_words {
             0 => sorter.prepare_sort::<K>(self.keys.raw(), ask),
@@ -112,7 +112,7 @@ impl<K: Key + MaskKey> Resident<K> {
 
     /// Sorts a set `trials` times.
     pub(crate) fn profile(&self, set: usize, sort: &Prepared, trials: usize) -> Result<Profile> {
-        let profile = sort.profile(self.count(), trials, |commands| self.restore(set, commands))?;
+        let profile = sort.profile(self.backend.queue(), self.count(), trials, |commands| self.restore(set, commands))?;
         if profile.device.median().is_zero() {
             bail!("the timestamps of {} stand still, so its passes cannot be timed", self.backend.name());
         }

@@ -91,6 +91,16 @@ impl SortPlan {
         self.long.iter().chain(&self.short).chain(then.into_iter().flatten())
     }
 
+    /// Whether a sort of up to [`Request::max`] keys may need the long commands: not if all of its keys always fit one tile.
+    pub fn may_be_long(&self) -> bool {
+        self.length(None) == Length::Long
+    }
+
+    /// The commands that a sort of up to [`Request::max`] keys may need.
+    pub fn needed_commands(&self) -> impl Iterator<Item = &Command> {
+        self.all_commands().skip(if self.may_be_long() { 0 } else { self.long.len() })
+    }
+
     /// Returns the number of keys that the plan in `then` sorts, if this plan gets `count` keys. `None` means that the number
     /// lies in a buffer.
     pub fn then_count(&self, count: Option<u64>) -> Option<u64> {

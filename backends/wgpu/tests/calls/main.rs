@@ -24,6 +24,7 @@ fn main() {
             trial("recording: segments are sorted by offsets on the device", segments::offsets_on_the_device),
             trial("recording: invalid segments change nothing around the keys", segments::invalid),
             trial("recording: passes of a tuned shape sort", recording::tuned),
+            trial("recording: a sorter without a queue tests its sorts later", recording::untested),
             trial("recording: the planned algorithm passes its self-test", recording::planned),
             trial("recording: buffers that cannot be sorted are refused", recording::refused),
             trial("recording: it creates no object and submits nothing", recording::makes_nothing),

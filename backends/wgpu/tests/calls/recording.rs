@@ -6,7 +6,7 @@ use libtest_mimic::Failed;
 use polysort_core::{Error, MaskKey, Options, Sort};
 use polysort_shaders::plan::SortPlan;
 use polysort_wgpu::wgpu::{Buffer, BufferDescriptor, BufferUsages, CommandEncoderDescriptor, PollType};
-use polysort_wgpu::{Ask, Count, DeviceSorter, Part, PassKind, PassShape, Prepared, SortBuffer, Tuned, WgpuBackend};
+use polysort_wgpu::{Ask, Count, DeviceSorter, Part, PassKind, PassShape, Prepared, Setup, SortBuffer, Tuned, WgpuBackend};
 use std::time::Instant;
 
 /// The number of recordings that are timed.
@@ -46,6 +46,40 @@ pub(crate) fn two_counts() -> Result<(), Failed> {
     support::ensure(matches!(refused, Err(Error::Unsupported { .. })), || format!("{refused:?}"))
 }
 
+/// Returns the number of a new submission: that of the submission before it, and one.
+fn submission(backend: &WgpuBackend) -> Result<u64, Failed> {
+    let index = format!("{:?}", backend.queue().submit([]));
+    Ok(index.chars().filter(char::is_ascii_digit).collect::<String>().parse()?)
+}
+
+/// A sorter without a queue prepares at once, and tests its sorts when it is told to.
+pub(crate) fn untested() -> Result<(), Failed> {
+    let backend = crate::open()?;
+    let sorter = DeviceSorter::with(backend.device(), Setup::untested()).map_err(support::failed)?;
+    let input = keys(30_000);
+    let on_device = SortBuffer::from_slice(&backend, &input).map_err(support::failed)?;
+    let before = submission(&backend)?;
+    let sort = sorter.prepare_sort::<u32>(on_device.raw(), Ask::up_to(30_000)).map_err(support::failed)?;
+    support::ensure(submission(&backend)? == before + 1, || "a sorter without a queue has submitted commands".into())?;
+    let mut encoder = backend.device().create_command_encoder(&CommandEncoderDescriptor::default());
+    sort.record_in(&mut encoder, Count::Fixed(30_000)).map_err(support::failed)?;
+    backend.queue().submit([encoder.finish()]);
+    let mut sorted = input;
+    sorted.sort_unstable();
+    support::ensure(*on_device.read().map_err(support::failed)? == sorted, || "the untested sort is wrong".into())?;
+    let before = submission(&backend)?;
+    sorter.self_test(backend.queue()).map_err(support::failed)?;
+    support::ensure(submission(&backend)? > before + 1, || "the self-test has submitted nothing".into())?;
+    let before = submission(&backend)?;
+    sorter.self_test(backend.queue()).map_err(support::failed)?;
+    support::ensure(submission(&backend)? == before + 1, || "a kind was tested twice".into())?;
+    // The kind is tested now, so preparing it again changes nothing.
+    let again = sorter.prepare_sort::<u32>(on_device.raw(), Ask::up_to(30_000)).map_err(support::failed)?;
+    support::ensure(again.plan() == sort.plan(), || {
+        format!("{}\nafter the self-test, but before:\n{}", again.plan(), sort.plan())
+    })
+}
+
 pub(crate) fn tuned() -> Result<(), Failed> {
     // This shape fits all devices with subgroups, except those with 128 lanes.
     let (kind, shape) = (PassKind::new(1, 0), PassShape { group: 64, keys: 6, slices: 3 });
@@ -58,7 +92,7 @@ pub(crate) fn tuned() -> Result<(), Failed> {
     }
     let mut sorted = keys(30_000);
     let on_device = SortBuffer::from_slice(&backend, &sorted).map_err(support::failed)?;
-    let sorter = DeviceSorter::with_tuned(backend.device(), backend.queue(), tuned).map_err(support::failed)?;
+    let sorter = DeviceSorter::with(backend.device(), Setup::tested_on(backend.queue()).tuned(tuned)).map_err(support::failed)?;
     let sort = sorter.prepare_sort::<u32>(on_device.raw(), Ask::up_to(30_000)).map_err(support::failed)?;
     let expected = SortPlan::new(sort.plan().request, backend.facts()).map_err(support::failed)?;
     support::ensure(*sort.plan() == expected, || format!("another plan than the backend's:\n{}\n{expected}", sort.plan()))?;
@@ -258,10 +292,10 @@ pub(crate) fn makes_nothing() -> Result<(), Failed> {
     queue.submit([]);
     device.poll(PollType::wait_indefinitely())?;
     // All counters of wgpu, and the number of a new submission.
-    let state = || (format!("{:?}", device.get_internal_counters()), format!("{:?}", queue.submit([])));
+    let state = || (format!("{:?}", device.get_internal_counters()), submission(&backend));
     let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor::default());
     let mut pass = encoder.begin_compute_pass(&Default::default());
-    let (before, submission) = state();
+    let (before, first) = state();
     let started = Instant::now();
     for _ in 0..SORTS {
         sort.record(&mut pass, Count::Fixed(len)).map_err(support::failed)?;
@@ -272,8 +306,8 @@ pub(crate) fn makes_nothing() -> Result<(), Failed> {
     support::ensure(before == after, || format!("{before}\nbefore,\n{after}\nafter"))?;
     let groups = device.get_internal_counters().hal.bind_groups.read();
     support::ensure(groups > 0, || format!("wgpu counts nothing: {before}"))?;
-    let number = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>().parse::<u64>();
-    support::ensure(number(&next)? == number(&submission)? + 1, || format!("{submission}, then {next}"))?;
+    let (first, next) = (first?, next?);
+    support::ensure(next == first + 1, || format!("submission {first}, then {next}"))?;
     println!("a recording takes {:?}", recorded / SORTS);
     queue.submit([encoder.finish()]);
     support::ensure(keys.read().map_err(support::failed)?.is_sorted(), || "not sorted".into())

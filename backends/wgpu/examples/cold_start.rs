@@ -1,0 +1,67 @@
+//! The first sorts of a process: how long they take, and where the time goes.
+//!
+//!   cold_start HOST|DEVICE KEYS     HOST: none, u32, argsort; DEVICE: prepared, prepared-pairs; KEYS: the number of keys
+//!
+//! One line for each step: the step, its milliseconds, and of the spans in it the number and the milliseconds of all together, which is more than
+//! that of the step if threads work at the same time. The driver keeps compiled kernels for later processes; NVIDIA's driver begins anew with the
+//! environment variable `__GL_SHADER_DISK_CACHE_PATH` set to an empty folder.
+
+mod spans;
+
+use polysort_core::{Error, Sort};
+use polysort_wgpu::wgpu::{BufferDescriptor, BufferUsages, PollType};
+use polysort_wgpu::{Ask, Config, Count, DeviceSorter, WgpuBackend};
+use std::time::Instant;
+
+/// Runs a step, and prints its time.
+fn step<T>(name: &str, run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    spans::clear();
+    let started = Instant::now();
+    let result = run()?;
+    print!("{name},{:.1}", started.elapsed().as_secs_f64() * 1e3);
+    for (span, (time, count)) in spans::times() {
+        print!(",{count} x {span} {:.1}", time.as_secs_f64() * 1e3);
+    }
+    println!();
+    Ok(result)
+}
+
+fn main() -> Result<(), Error> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [kind, count] = &arguments[..] else { panic!("usage: cold_start none|u32|argsort|prepared|prepared-pairs KEYS") };
+    let count: u32 = count.parse().expect("KEYS is a number");
+    spans::collect();
+    let backend = step("open", || WgpuBackend::open_with(Config::default()))?;
+    let input: Vec<u32> = (0..count).map(|i| i.wrapping_mul(0x9e37_79b9).rotate_left(11).wrapping_mul(0x85eb_ca6b)).collect();
+    if kind.starts_with("prepared") {
+        let (device, queue) = (backend.device(), backend.queue());
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+        let buffer = || {
+            device.create_buffer(&BufferDescriptor { label: None, size: 4 * u64::from(count), usage, mapped_at_creation: false })
+        };
+        let (keys, values) = (buffer(), buffer());
+        let sorter = step("sorter", || DeviceSorter::new(device, queue))?;
+        let prepared = step("prepare", || match &**kind {
+            "prepared" => sorter.prepare_sort::<u32>(&keys, Ask::up_to(count)),
+            _ => sorter.prepare_sort_pairs::<u32, u32>(&keys, &values, Ask::up_to(count)),
+        })?;
+        return step("first frame", || {
+            let mut encoder = device.create_command_encoder(&Default::default());
+            prepared.record_in(&mut encoder, Count::Fixed(count))?;
+            queue.submit([encoder.finish()]);
+            device.poll(PollType::wait_indefinitely()).expect("the device is there");
+            Ok(())
+        });
+    }
+    let mut values = input.clone();
+    for name in ["first", "second", "third"] {
+        let mut keys = input.clone();
+        step(name, || match &**kind {
+            "none" => backend.sort(&mut keys),
+            "u32" => backend.sort_pairs(&mut keys, &mut values),
+            _ => backend.argsort(&keys).map(drop),
+        })?;
+        assert!(kind == "argsort" || keys.is_sorted(), "not sorted");
+    }
+    Ok(())
+}
