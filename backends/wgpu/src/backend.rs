@@ -53,7 +53,7 @@ pub struct Config {
     /// How much memory calls may take, and how much is kept between them.
     pub memory: Memory,
     /// Threads that copy between the host's slices and the device, with the calling thread. `None` means one for each
-    /// core, up to eight.
+    /// core, up to 16.
     pub copy_threads: Option<usize>,
 }
 

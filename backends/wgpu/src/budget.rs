@@ -146,7 +146,11 @@ impl Drop for Permit {
         let mut state = self.budget.state();
         state.in_flight -= self.bytes;
         state.returned += 1;
+        let has_waiting = !state.queue.is_empty();
         drop(state);
-        self.budget.changed.notify_all();
+        // Without a call that waits, this saves a call of the operating system.
+        if has_waiting {
+            self.budget.changed.notify_all();
+        }
     }
 }

@@ -3,11 +3,12 @@
 use crate::crew::Crew;
 use std::sync::{Mutex, PoisonError};
 
-/// The fewest bytes that a thread copies. Waking a thread takes about as long as a copy of a tenth of these bytes.
-const PART: usize = 1 << 20;
+/// The bytes that a thread copies at a time. Waking a thread takes about as long as a copy of a tenth of these bytes.
+pub(crate) const PART: usize = 1 << 20;
 
-/// The most threads of a copy, if the caller does not choose: a few threads saturate the memory.
-const MOST_THREADS: usize = 8;
+/// The most threads of a copy, if the caller does not choose. A few threads saturate memory that is in use; pages of the target that
+/// are touched for the first time keep more threads busy.
+const MOST_THREADS: usize = 16;
 
 /// The threads that copy for the calls on one device.
 pub(crate) struct Copiers {
@@ -17,7 +18,7 @@ pub(crate) struct Copiers {
 }
 
 impl Copiers {
-    /// Creates copiers with `threads` threads, the calling thread included. `None` means one for each core, up to eight.
+    /// Creates copiers with `threads` threads, the calling thread included. `None` means one for each core, up to 16.
     pub(crate) fn new(threads: Option<usize>) -> Self {
         let default = || std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
         Self { threads: threads.unwrap_or_else(default).max(1), crew: Crew::default() }
@@ -29,13 +30,7 @@ impl Copiers {
     /// If the slices differ in length.
     pub(crate) fn copy(&self, to: &mut [u8], from: &[u8]) {
         assert_eq!(to.len(), from.len(), "both slices of a copy have one length");
-        let part = self.part(from.len());
-        self.each(to.chunks_mut(part).zip(from.chunks(part)).collect(), |(to, from)| to.copy_from_slice(from));
-    }
-
-    /// Returns the length of the parts in which `bytes` bytes are copied.
-    pub(crate) fn part(&self, bytes: usize) -> usize {
-        bytes.div_ceil(self.threads).max(PART)
+        self.each(to.chunks_mut(PART).zip(from.chunks(PART)).collect(), |(to, from)| to.copy_from_slice(from));
     }
 
     /// Calls `work` for each of `parts`, in several threads, and returns when all calls have returned.

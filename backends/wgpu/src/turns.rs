@@ -48,8 +48,7 @@ impl Turns {
         loop {
             if is_done() {
                 state.waiting.remove(&ticket);
-                drop(state);
-                self.changed.notify_all();
+                self.wake(state);
                 return None;
             }
             if state.inside.is_none() && state.waiting.first() == Some(&ticket) {
@@ -59,6 +58,15 @@ impl Turns {
                 return Some(wait());
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Wakes the threads in the queue. Without any, this saves a call of the operating system.
+    fn wake(&self, state: MutexGuard<'_, State>) {
+        let has_waiting = !state.waiting.is_empty();
+        drop(state);
+        if has_waiting {
+            self.changed.notify_all();
         }
     }
 
@@ -78,7 +86,6 @@ impl Drop for Turn<'_> {
         let mut state = self.turns.state();
         state.inside = None;
         state.waiting.remove(&self.ticket);
-        drop(state);
-        self.turns.changed.notify_all();
+        self.turns.wake(state);
     }
 }

@@ -5,6 +5,7 @@
 //! [flushes](Up::flush) it. If the device works in the host's memory, the host fills the target directly. The chunks of a
 //! call that was dropped before its end are not used again.
 
+use crate::copy::PART;
 use crate::queued::Queued;
 use crate::wait::{Asked, Waiting, done, map, mapped};
 use polysort_core::Error;
@@ -143,11 +144,9 @@ impl Up {
 /// Copies `bytes` to a mapped buffer, with several threads.
 fn fill(gpu: &Queued, (mapped, start): (&Buffer, u64), bytes: &[u8]) -> Result<(), Error> {
     let _span = tracing::trace_span!("copy up").entered();
-    // Mapped ranges start at multiples of 8.
-    let part = gpu.copiers.part(bytes.len()).next_multiple_of(8);
     let failed = Mutex::new(None);
-    gpu.copiers.each(bytes.chunks(part).enumerate().collect(), |(index, bytes)| {
-        let from = start + (index * part) as u64;
+    gpu.copiers.each(bytes.chunks(PART).enumerate().collect(), |(index, bytes)| {
+        let from = start + (index * PART) as u64;
         match mapped.get_mapped_range_mut(from..from + bytes.len() as u64) {
             Ok(mut view) => view.copy_from_slice(bytes),
             Err(error) => *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(gpu.give_up(&error.to_string())),

@@ -5,7 +5,7 @@
 use crate::backend::WgpuBackend;
 use crate::bind::{Bound, Part};
 use crate::call::Call;
-use crate::copy::Copiers;
+use crate::copy::{Copiers, PART};
 use crate::engine::{Engine, PASS};
 use crate::gpu::{Gpu, STORAGE};
 use crate::launch::{Count, Launch, Launches};
@@ -84,7 +84,7 @@ impl Memory {
         let (dimension, stride) = (self.shape.dimension, SearchPlan::stride_bytes(self.shape) as usize / 2);
         let count = vectors.len() / dimension;
         let mut halves = vec![f16::ZERO; count * stride];
-        let part = copiers.part(size_of_val(&*halves)).div_ceil(2 * stride);
+        let part = PART.div_ceil(2 * stride);
         let rows = halves.chunks_mut(part * stride).zip(vectors.chunks(part * dimension)).collect();
         copiers.each(rows, |(halves, vectors)| {
             for (row, vector) in halves.chunks_exact_mut(stride).zip(vectors.chunks_exact(dimension)) {
