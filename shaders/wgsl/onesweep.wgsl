@@ -9,8 +9,9 @@
 // launch   any number of workgroups; they take tiles until none is left. If the pass is not scheduled, they return
 // does     A workgroup takes the next tile by a ticket, and moves it: see parts/sweep.wgsl. So each earlier tile
 //          belongs to a workgroup that has started, and that works on it or on a tile before it. The digit is that of
-//          the schedule; with PARTITIONS, it is the highest that varies. The order is stable, but for equal keys of
-//          which nobody can tell the order.
+//          the schedule; with PARTITIONS, it is the highest that varies. The pass is stable, with one exception: if keys
+//          without values are sorted by all their bits, the first pass may exchange keys with the same digit. Keys that
+//          the whole sort finds equal are then identical.
 // needs    subgroups; fewer than 2^30 keys
 
 @group(0) @binding(0) var<uniform> slot: Number;
