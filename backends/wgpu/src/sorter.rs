@@ -73,7 +73,7 @@ impl DeviceSorter {
     }
 
     /// Returns the bytes of scratch of a sort of up to `max` keys of type `K`. A value has `value_bytes` bytes; 0 means
-    /// no values. For segments, argsorts and selections, see [`Prepared::plan`].
+    /// no values. For segments, argsorts and selections, call `scratch_bytes` on [`Prepared::plan`].
     ///
     /// # Errors
     /// The same as those of [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
@@ -83,9 +83,9 @@ impl DeviceSorter {
         Ok(SortPlan::new(request, &self.gpu.facts)?.scratch_bytes())
     }
 
-    /// Prepares to sort keys in place.
+    /// Prepares to sort the keys in the buffer `keys` in place, as `ask` requests.
     ///
-    /// The first sort of a kind on a device compiles its kernels and tests them with known keys. This test waits for the
+    /// The first call that needs certain kernels compiles them and tests them with known keys. This test waits for the
     /// device.
     ///
     /// # Errors
