@@ -83,9 +83,9 @@ impl DeviceSorter {
         Ok(SortPlan::new(request, &self.gpu.facts)?.scratch_bytes())
     }
 
-    /// Prepares to sort the keys in the buffer `keys` in place, as `ask` requests.
+    /// Prepares to sort keys in place.
     ///
-    /// The first call that needs certain kernels compiles them and tests them with known keys. This test waits for the
+    /// The first sort of a kind on a device compiles its kernels and tests them with known keys. This test waits for the
     /// device.
     ///
     /// # Errors
