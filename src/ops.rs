@@ -41,7 +41,7 @@ pub fn sort_with<K: Sortable, B: Backend>(keys: &mut [K], options: Options) -> R
     B::global()?.sort_with(keys, options)
 }
 
-/// Sorts `keys`, which stay as they are, into `sorted` on backend `B`, ascending and stable.
+/// Sorts `keys`, which stay as they are, into `sorted`, which has the same length, on backend `B`, ascending and stable.
 ///
 /// ```
 /// # #[cfg(feature = "rayon")] {

@@ -1,8 +1,8 @@
 // Counts the lower digits of the buckets of a batch, bucket by bucket, with one read of the keys.
 //
 // in       batch: the number of the batch; sort; state: the schedule; keys_from: what the partition wrote
-// in, out  table: the batch and its tiles; word smaller_at(bucket, d) + v, from 0 on, grows by the bucket's keys whose
-//          digit `d` is below `v`
+// in, out  table: the batch and its tiles; word smaller_at(bucket, d) + v, 0 before, becomes the number of the bucket's
+//          keys whose digit `d` is below `v`
 // out      status: RADIX words for each tile of the batch, all 0
 // launch   any number of threadgroups of RADIX threads, which share the tiles
 // does     Returns if no pass follows the partition. Each tile adds its own prefix sums over the values of a digit: the

@@ -3,8 +3,9 @@
 // in       slot: the number of the pass (the hybrid's partition is pass 0); batch: the number of the batch; sort;
 //          state: the schedule; table: tiles and counts; keys_from, values_from: the keys and values, which nothing
 //          writes during the pass
-// in, out  table: the ticket of this pass in the batch's record, from 0 on; status: RADIX words for each tile of the
-//          batch, all 0 before; state: STATE_RECOUNTS grows by the tiles that were counted on behalf of others
+// in, out  table: the ticket of this pass in the batch's record, 0 before; status: RADIX words for each tile of the
+//          batch, all 0 before; state: STATE_RECOUNTS grows by the number of tiles that a waiting threadgroup counted
+//          itself
 // out      keys_to, values_to: the keys and values of the batch; status_next: RADIX words for each tile of the batch,
 //          all 0, for the next pass
 // launch   any number of threadgroups; they take tiles of the batch until none is left. If the pass is not scheduled,

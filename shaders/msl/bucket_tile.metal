@@ -7,7 +7,8 @@
 //          values_scratch
 // launch   RADIX threadgroups. Threadgroup `b` sorts bucket `b`, and returns if that has more than SMALL_BUCKET keys,
 //          or if no pass follows the partition
-// does     see single_tile: each thread holds as many keys as it takes to hold all
+// does     As in single_tile, each thread holds its share of the bucket's keys in registers, and the keys take their new
+//          order digit by digit.
 // needs    the buckets in the scratch as the partition left them; simdgroups of 32 lanes
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void bucket_tile(

@@ -9,7 +9,7 @@
 // in, out  faults: one word. The launch for the first page adds the number of candidates that name no entry, or an entry
 //          that names no slot
 // out      distances, slots: a word for each candidate whose slot lies in the page. The launch for the first page also
-//          writes infinity and NOTHING for the candidates that count as faults
+//          writes infinity to distances and NOTHING to slots, for the candidates that count as faults
 // launch   for each page, at least candidates / TILE threadgroups, rounded up; each computes TILE distances
 // does     A team of TEAM threads computes RUN distances at a time: the threads read neighboring parts of a vector, and
 //          add up their sums by halves, from lane to lane: a team lies in one simdgroup. If single precision cannot

@@ -3,8 +3,8 @@
 //
 // in       slot: the number of the pass; sort; state: the number of keys, the schedule and the scanned histogram;
 //          keys_from, values_from: the keys and values, which nothing writes during the pass
-// in, out  state: STATE_TICKETS + slot, from 0 on, counts the tiles that are taken; STATE_RECOUNTS grows by the tiles
-//          that were counted on behalf of others; status: RADIX words for each tile, all 0 before
+// in, out  state: STATE_TICKETS + slot, 0 before, counts the tiles that are taken; STATE_RECOUNTS grows by the
+//          number of tiles that a waiting threadgroup counted itself; status: RADIX words for each tile, all 0 before
 // out      keys_to, values_to: the keys and values in the order of the digit; status_next: RADIX words for each tile,
 //          all 0, for the next pass
 // launch   any number of threadgroups; they take tiles until none is left. If the pass is not scheduled, they return

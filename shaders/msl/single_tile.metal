@@ -6,8 +6,8 @@
 // launch   one threadgroup
 // does     Each thread holds ceil(keys / GROUP) keys in registers; if values move, also the index of each. Digit by
 //          digit, the keys take their new order through `board`, an array in threadgroup memory. It has room for one
-//          word of each key, so a key of two words goes through it twice. At the end, the
-//          threadgroup writes the keys and moves the values.
+//          word of each key, so a key of two words goes through it twice. At the end, the threadgroup writes the keys
+//          and moves the values.
 // needs    at most TILE keys; simdgroups of 32 lanes
 
 #if PACKED

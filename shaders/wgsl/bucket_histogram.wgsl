@@ -3,8 +3,8 @@
 //
 // in       batch: the number of the batch; sort; state: the schedule; keys_from: what the partition wrote; with LISTS
 //          all keys and, in values_from, their values
-// in, out  table: the batch and its tiles; word smaller_at(bucket, d) + v, from 0 on, grows by the bucket's keys whose
-//          digit `d` is below `v`
+// in, out  table: the batch and its tiles; word smaller_at(bucket, d) + v, 0 before, becomes the number of the bucket's
+//          keys whose digit `d` is below `v`
 // out      status: RADIX words for each tile of the batch, all 0; keys_to, values_to: copies of the keys and values of
 //          the tiles (with COPIES: where the first pass reads these)
 // launch   any number of workgroups of RADIX threads, which share the tiles

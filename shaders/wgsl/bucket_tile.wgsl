@@ -7,7 +7,8 @@
 //          values_scratch
 // launch   RADIX workgroups. Workgroup `b` sorts bucket `b`, and returns if that has more than SMALL_BUCKET keys, or if
 //          no pass follows the partition
-// does     see single_tile: each thread holds as many keys as it takes to hold all
+// does     As in single_tile, each thread holds its share of the bucket's keys in registers, and the keys take their new
+//          order digit by digit.
 // needs    the buckets in the scratch as the partition left them
 
 @group(0) @binding(0) var<uniform> sort: Sort;

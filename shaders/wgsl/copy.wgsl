@@ -1,10 +1,10 @@
 // Copies elements, if the copy is scheduled.
 //
 // in       when: COPY_ODD (copy after an odd number of passes), COPY_EVEN (after an even one) or COPY_ALWAYS; width:
-//          words of an element; from_first, to_first: the first words; state: the number of elements and the schedule;
-//          words_from
+//          words of an element; from_first, to_first: the index of the first word in words_from, in words_to; state:
+//          the number of elements and the schedule; words_from
 // out      words_to: elements * width words from to_first on
-// launch   any number of workgroups, which share the words by COPY_TILE
+// launch   any number of workgroups; each copies COPY_TILE words at a time until none is left
 
 @group(0) @binding(0) var<uniform> when: Number;
 @group(0) @binding(1) var<uniform> width: Number;

@@ -1,8 +1,8 @@
 // Counts the values of every digit, with one read of the keys. Finds out whether the keys are in order already.
 //
 // in       sort; state: word STATE_COUNT, the number of keys; keys_from: the source
-// in, out  state: word STATE_HISTOGRAM + d * RADIX + v grows by the keys whose digit `d` is `v`; word STATE_DESCENTS
-//          becomes 1 if any key is smaller than the key before it
+// in, out  state: word STATE_HISTOGRAM + d * RADIX + v grows by the number of keys whose digit `d` is `v`; word
+//          STATE_DESCENTS becomes 1 if any key is smaller than the key before it
 // out      status: RADIX words for each tile of the first pass, all 0 (with STATUS)
 // launch   at least keys / HISTOGRAM_TILE workgroups, rounded up; each counts HISTOGRAM_TILE keys
 

@@ -1,6 +1,7 @@
 // Cuts the long segments into tiles. They are the buckets of the table, in one batch.
 //
-// in       sort; state: the number of long segments, and of their tiles; lists
+// in       sort; state: the number of long segments, and of their tiles; lists: the first key and the
+//          number of keys of each, and its first tile
 // out      table: the batch, and a record for each tile (see parts/bucket_table.wgsl); counts and tickets are 0
 // launch   any number of workgroups, which share the segments
 // does     If segments overlap so much that their tiles do not fit the table, the batch gets no tiles: the segments

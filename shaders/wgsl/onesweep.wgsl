@@ -2,15 +2,16 @@
 //
 // in       slot: the number of the pass; sort; state: the number of keys, the schedule and the scanned histogram;
 //          keys_from, values_from: the keys and values, which nothing writes during the pass
-// in, out  state: STATE_TICKETS + slot, from 0 on, counts the tiles that are taken; STATE_RECOUNTS grows by the tiles
-//          that were counted on behalf of others; status: RADIX words for each tile, all 0 before
+// in, out  state: STATE_TICKETS + slot, 0 before, counts the tiles that are taken; STATE_RECOUNTS grows by the
+//          number of tiles that a waiting workgroup counted itself; status: RADIX words for each tile, all 0 before
 // out      keys_to, values_to: the keys and values in the order of the digit; status_next: RADIX words for each tile,
 //          all 0, for the next pass
 // launch   any number of workgroups; they take tiles until none is left. If the pass is not scheduled, they return
 // does     A workgroup takes the next tile by a ticket, and moves it: see parts/sweep.wgsl. So each earlier tile
 //          belongs to a workgroup that has started, and that works on it or on a tile before it. The digit is that of
-//          the schedule; with PARTITIONS, it is the highest that varies. The order is stable, but for equal keys of
-//          which nobody can tell the order.
+//          the schedule; with PARTITIONS, it is the highest that varies. The pass is stable, with one exception: if keys
+//          without values are sorted by all their bits, the first pass may exchange keys with the same digit. Keys that
+//          the whole sort finds equal are then identical.
 // needs    subgroups; fewer than 2^30 keys
 
 @group(0) @binding(0) var<uniform> slot: Number;

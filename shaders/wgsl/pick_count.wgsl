@@ -2,9 +2,10 @@
 //
 // in       level: which digit, 0 the most significant; sort; state: the number of keys and the threshold; keys_from:
 //          the source
-// in, out  state: word STATE_HISTOGRAM + d * RADIX + v, from 0 on, grows by such keys whose digit `d` is `v`
+// in, out  state: word STATE_HISTOGRAM + d * RADIX + v, 0 before, becomes the number of such keys whose digit `d` is
+//          `v`
 // launch   at least keys / HISTOGRAM_TILE workgroups, rounded up; each counts HISTOGRAM_TILE keys. All return if the
-//          threshold is settled
+//          threshold is settled: then all keys that equal it in the digits found so far are selected
 // does     Radix select (Alabi et al., "Fast k-selection algorithms for graphics processing units", 2012), by all
 //          workgroups together.
 

@@ -1,7 +1,8 @@
 // Finds one digit of the threshold, which is the last key to be selected.
 //
 // in       level: which digit, 0 the most significant; sort; state: the number of keys, and the counts of this digit
-// in, out  state: the threshold, and what parts/pick.wgsl says of it
+// in, out  state: the threshold, which of its bits are known, and how many keys that equal it are selected (see
+//          parts/pick.wgsl)
 // out      at level 0: picked_count: one word, the number of selected keys; indices_to: NOTHING from that number to
 //          sort.k
 // launch   one workgroup of RADIX threads

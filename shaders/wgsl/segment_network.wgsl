@@ -1,7 +1,7 @@
 // Sorts short segments with a bitonic network (Batcher, "Sorting networks and their applications", 1968). A team of
 // threads sorts one segment.
 //
-// in       sort; state: the number of segments of each class; lists
+// in       sort; state: the number of segments of each class; lists: the first key and the number of keys of each
 // in, out  keys_home, values_home: the segments, sorted in place
 // launch   any number of workgroups, which share the segments
 // does     A team has 1, 2, 4, … threads, by the class of its segment. Each thread holds KEYS keys as ordered bits. It

@@ -1,9 +1,11 @@
 // Sorts segments of medium length, with one read and one write of each key. One workgroup sorts one segment at a time.
+// Such a segment has more than NETWORK keys, and at most as many as one workgroup sorts: see segments.
 //
-// in       sort; state: the number of such segments; lists
+// in       sort; state: the number of such segments; lists: the first key and the number of keys of each
 // in, out  keys_home, values_home: the segments, sorted in place
 // launch   any number of workgroups, which share the segments
-// does     see single_tile: each thread holds as many keys as it takes to hold all
+// does     As in single_tile, each thread holds its share of the segment's keys in registers, and the keys take their
+//          new order digit by digit.
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;

@@ -3,8 +3,8 @@
 // in       count_low, count_middle, count_high, count: the number of segments, as for begin; begins_first, ends_first:
 //          the first words of the segments' bounds; sort; begins, ends: for each segment, its first key and the end of
 //          its keys
-// in, out  state, from 0 on: STATE_LISTED + class counts the segments of each class, STATE_TILES the tiles of long
-//          segments; STATE_OVERFLOWS becomes 1 if one of these counts exceeds a word
+// in, out  state, these words 0 before: STATE_LISTED + class counts the segments of each class, STATE_TILES the tiles of
+//          long segments; STATE_OVERFLOWS becomes 1 if one of these counts exceeds a word
 // out      lists: the lists of all classes, each in any order (see parts/lists.wgsl)
 // launch   any number of workgroups, which share the segments
 // does     Bounds beyond the last key count as its end.

@@ -6,8 +6,8 @@
 // launch   one workgroup
 // does     Each thread holds ceil(keys / GROUP) keys in registers; if values move, also the index of each. Digit by
 //          digit, the keys take their new order through `board`, an array in workgroup memory. It has room for one
-//          word of each key, so a key of two words goes through it twice. At the end, the
-//          workgroup writes the keys and moves the values.
+//          word of each key, so a key of two words goes through it twice. At the end, the workgroup writes the keys and
+//          moves the values.
 // needs    at most TILE keys
 
 @group(0) @binding(0) var<uniform> count_low: Number;

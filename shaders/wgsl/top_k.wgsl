@@ -1,9 +1,9 @@
 // Selects the first sort.k keys of each segment, and sorts them. Of equal keys, those with lower positions come first.
 //
-// in       count_low, count_middle, count_high, count: the number of keys, or of segments, as for begin; level: how
-//          often the keys have been selected from, plus LAST_LEVEL if this is the last time; sort; keys_from: the
-//          source; segments: the first key of each segment, and the end of its keys; candidates: the positions to
-//          select from (from level 1 on)
+// in       count_low, count_middle, count_high, count: the number of keys, or of segments, as for begin; level: the
+//          number of selections before this one, plus LAST_LEVEL if this is the last one; sort; keys_from: the source;
+//          segments: the first key of each segment, and the end of its keys; candidates: the positions to select from
+//          (from level 1 on)
 // out      indices_to: sort.k positions for each segment. At the last level they are sorted, start at sort.values_home,
 //          and are filled up with NOTHING
 // launch   a workgroup for each of the caller's segments; or for each SELECT_SEGMENT keys, or candidates, of one array

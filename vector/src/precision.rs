@@ -7,8 +7,8 @@ pub enum Precision {
     /// Single precision, 4 bytes each: the numbers are kept as they are.
     #[default]
     F32,
-    /// Half precision, 2 bytes each: the numbers are rounded to nearest, ties to even. A number that would round to infinity, of 65 520 or more, is
-    /// refused. Distances are computed in single precision.
+    /// Half precision, 2 bytes each: the numbers are rounded to nearest, ties to even. A number whose absolute value is 65 520
+    /// or more would round to infinity and is refused. Distances are computed in single precision.
     F16,
 }
 

@@ -82,10 +82,10 @@ impl Shape {
         Ok(vectors)
     }
 
-    /// Checks that entries name slots of the store.
+    /// Checks that the store has each slot of `slots`, the slots of entries.
     ///
     /// # Errors
-    /// [`VectorError::OutOfRange`] with the first entry that does not.
+    /// [`VectorError::OutOfRange`] with the first one that it does not have.
     pub fn check_entries(&self, slots: &[u32]) -> Result<(), VectorError> {
         check_below("slots of entries", slots, self.capacity)
     }

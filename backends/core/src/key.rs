@@ -197,8 +197,8 @@ pub struct InPlace<K: Sortable> {
 }
 
 impl<K: MaskKey> InPlace<K> {
-    /// The view of a [`MaskKey`]. Does not compile if the key and its word differ in size or alignment, or if the key has a `WIDTH` that is
-    /// not its whole word.
+    /// Returns the view of slices of a [`MaskKey`] as slices of its words. Does not compile if the key and its word differ in size or alignment, or
+    /// if the `WIDTH` of the key is not that of its word.
     pub const fn of() -> Self {
         assert_is_its_word::<K>();
         Self { masks: K::MASKS, words: bytemuck::cast_slice, words_mut: bytemuck::cast_slice_mut }

@@ -61,7 +61,7 @@ impl Masks {
         ordered ^ clear ^ (raw_sign & flip)
     }
 
-    /// Whether the map is a bijection on words of `W`: both masks agree in its top bit.
+    /// Returns whether the map is a bijection on words of `W`. It is one if the top bits of both masks, as words of `W`, are the same.
     pub fn is_bijective<W: Word>(self) -> bool {
         (self.clear ^ self.set) >> (W::BITS - 1) & 1 == 0
     }

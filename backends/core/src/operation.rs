@@ -4,8 +4,8 @@ use crate::{Segments, Values, ValuesMut};
 
 /// An operation on keys that are words of one size. A [`Spec`](crate::Spec), passed beside it, gives the order.
 ///
-/// [`Sort`](crate::Sort) makes operations from the user's keys. A backend that implements [`run`](crate::Backend::run) matches all of them, so
-/// that the compiler names every place that a new one concerns.
+/// [`Sort`](crate::Sort) makes operations from the user's keys. A backend that implements [`run`](crate::Backend::run) matches every variant. So a
+/// backend that does not handle a new variant no longer compiles.
 ///
 /// With `segments`, each segment is processed separately. `None` means that all keys are one segment.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl<W> Operation<'_, W> {
         }
     }
 
-    /// The keys.
+    /// Returns the keys that the operation reads.
     pub fn keys(&self) -> &[W] {
         match self {
             Self::Sort { keys, .. } | Self::SortPairs { keys, .. } => keys,
@@ -107,7 +107,8 @@ impl<W> Operation<'_, W> {
     }
 }
 
-/// How many keys a selection of `k` out of `len` keys gives: at most `k` of each segment.
+/// Returns the number of keys that a selection of `k` keys returns. Without segments, it is the smaller of `k` and `len`. With segments, each gives
+/// the smaller of `k` and its length, the result is their sum, and `len` is not used.
 ///
 /// # Panics
 /// If the segments have more begins than ends. [`Segments::check`] refuses those.

@@ -8,7 +8,7 @@ pub const MAX_LEN: u64 = 1 << 32;
 /// Checks that `u32` indices can name the positions of `len` elements.
 ///
 /// # Errors
-/// [`Error::TooLong`] above [`MAX_LEN`].
+/// [`Error::TooLong`] if `len` is above [`MAX_LEN`].
 pub fn check_len(len: usize) -> Result<(), Error> {
     if len as u64 <= MAX_LEN {
         return Ok(());
@@ -16,10 +16,10 @@ pub fn check_len(len: usize) -> Result<(), Error> {
     Err(Error::TooLong { what: "a permutation of u32 indices".into(), asked: len as u64, limit: MAX_LEN })
 }
 
-/// Returns room for a permutation of `len` elements: as many zeros.
+/// Returns `len` zeros: room in which the caller writes a permutation of `len` elements.
 ///
 /// # Errors
-/// As [`check_len`].
+/// [`Error::TooLong`] if `len` is above [`MAX_LEN`].
 pub fn room(len: usize) -> Result<Vec<u32>, Error> {
     check_len(len)?;
     Ok(vec![0; len])
@@ -35,7 +35,8 @@ pub fn identity(len: usize) -> Result<Vec<u32>, Error> {
     Ok(indices)
 }
 
-/// Writes the permutation that moves nothing. There are at most [`MAX_LEN`] indices.
+/// Writes 0, 1, 2, … to `indices`: the permutation that moves nothing. The caller passes at most [`MAX_LEN`] indices; after them, the numbers would
+/// start again from 0.
 pub fn fill_identity(indices: &mut [u32]) {
     for (position, index) in indices.iter_mut().enumerate() {
         *index = position as u32;

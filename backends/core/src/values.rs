@@ -81,10 +81,10 @@ impl<'a> ValuesMut<'a> {
         ValuesMut { bytes: self.bytes, size: self.size, len: self.len }
     }
 
-    /// The values as arrays of bytes.
+    /// Returns the values as arrays of `N` bytes each.
     ///
     /// # Panics
-    /// If `N` is not their [`size`](ValuesMut::size), or is 0.
+    /// If `N` is 0, or not the [`size`](ValuesMut::size) of a value.
     pub fn arrays<const N: usize>(self) -> &'a mut [[u8; N]] {
         assert!(N == self.size && N > 0, "cannot view values of {} bytes as arrays of {N} bytes", self.size);
         self.bytes.as_chunks_mut().0

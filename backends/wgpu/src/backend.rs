@@ -114,8 +114,8 @@ impl WgpuBackend {
         Ok(Self { gpu, engine: Arc::new(engine) })
     }
 
-    /// Returns the bytes of memory that are kept for later calls: on the device, and on the host where the device sees
-    /// them. Calls in flight do not count.
+    /// Returns the number of bytes that this backend keeps for later calls: scratch on the device, and staging memory that
+    /// host and device share. The memory of calls in flight does not count.
     ///
     /// # Errors
     /// None yet.

@@ -24,7 +24,7 @@ impl FromIterator<Duration> for Times {
 }
 
 impl Times {
-    /// All times, in ascending order.
+    /// Returns all times, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = Duration> {
         self.0.iter().copied()
     }

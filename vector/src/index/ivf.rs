@@ -235,7 +235,7 @@ impl<B: VectorSearch> IvfIndex<B> {
         Ok(found)
     }
 
-    /// Returns the vector with this id, in single precision, as it was added.
+    /// Returns the vector with this id, in single precision, as it was added; `None` if the index has no such vector.
     pub fn vector(&self, id: u64) -> Option<&[f32]> {
         let dimension = self.options.dimension;
         self.slots.get(&id).map(|&slot| &self.vectors[slot as usize * dimension..][..dimension])
