@@ -137,3 +137,8 @@ pub mod prelude {
 #[cfg(all(doctest, feature = "rayon"))]
 #[doc = include_str!("../README.md")]
 struct ReadMe;
+
+/// The code in the page about other sorts is compiled.
+#[cfg(all(doctest, feature = "rayon"))]
+#[doc = include_str!("../docs/migration.md")]
+struct Migration;

@@ -1,13 +1,11 @@
 //! Keys of every kind through every operation: nothing of a key is lost, and a key that breaks the contract is refused.
 
-mod support;
-
+use crate::support::Std;
 use polysort_core::{Error, InPlace, MaskKey, Masks, Options, Sort, Sortable, Spec, permutation};
 use std::cmp::Reverse;
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use support::Std;
 
 const BACKEND: Std<0> = Std;
 

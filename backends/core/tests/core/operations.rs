@@ -1,7 +1,6 @@
 //! Operations as a backend gets them: their checks, the provided ones, a backend behind one type, and futures.
 
-mod support;
-
+use crate::support::Std;
 use polysort_core::{
     AnyOperation, Backend, DynBackend, Error, Fallback, Limits, Operation, Options, Segments, Sort, SortAsync, Spec, Values,
     ValuesMut, sorts_by_run,
@@ -9,7 +8,6 @@ use polysort_core::{
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Poll, Waker};
-use support::Std;
 
 const BACKEND: Std<0> = Std;
 

@@ -1,12 +1,10 @@
 //! Fallbacks: which backend answers, and when a primary backend that failed is tried again.
 
-mod support;
-
-use polysort_core::{Backend, Error, Fallback, Limits, Sort, Spec, Word};
+use crate::support::{Plain, Std, watched};
+use polysort_core::{AnyOperation, Backend, Error, Fallback, Limits, Sort, Spec, sorts_by_run};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
-use support::{Std, watched};
 
 /// What the backends of one test do.
 struct Script {
@@ -87,14 +85,11 @@ impl<const TEST: usize> Backend for Scripted<TEST> {
         self.number < SCRIPTS[TEST].lost_below.load(SeqCst)
     }
 
-    fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
-        self.answer()?;
-        Std::<TEST>.sort_bits(keys, spec)
-    }
+    sorts_by_run!();
 
-    fn sort_pairs_bits<W: Word, V: bytemuck::Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
+    fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
         self.answer()?;
-        Std::<TEST>.sort_pairs_bits(keys, values, spec)
+        Plain.run(operation, spec)
     }
 }
 

@@ -1,11 +1,9 @@
 //! Sorts into other slices: the input stays, and an error leaves the output as it was.
 
-mod support;
-
+use crate::support::Std;
 use polysort_core::{
     AnyOperation, Backend, Error, Fallback, Limits, Operation, Options, Sort, Spec, Values, ValuesMut, Word, sorts_by_run,
 };
-use support::Std;
 
 const BACKEND: Std<0> = Std;
 

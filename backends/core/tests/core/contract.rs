@@ -1,12 +1,10 @@
 //! What the contract promises for every backend: what a spec, segments, limits and permutations refuse, and one device for all callers.
 
-mod support;
-
+use crate::support::Std;
 use polysort_core::{
     Backend, Error, Limits, Masks, Options, Order, Segments, Sort, Spec, ValuesMut, Word, pairs_by_argsort, permutation,
 };
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use support::Std;
 
 #[test]
 fn a_spec_names_what_is_wrong_with_it() {

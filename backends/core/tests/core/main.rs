@@ -1,0 +1,9 @@
+//! Tests of keys, of the contract of backends, and of what the crate builds on it. One program: the sorts are compiled once.
+
+mod contract;
+mod fallback;
+mod into;
+mod keys;
+mod laws;
+mod operations;
+mod support;
