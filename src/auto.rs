@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// |---|---|
 /// | the CPU takes less than 0.2 ms for it | the CPU: submitting to a GPU takes longer |
 /// | a longer sort, of pairs too, or argsort | the GPU, if it is faster, copies to the GPU and back included |
-/// | segments, selections | the CPU: it reads the keys once, and the GPU would have to get them first |
+/// | segments, selections, partial sorts | the CPU: it reads the keys once, and the GPU would have to get them first |
 ///
 /// The GPU is opened when the calls that it could have had have taken as long as opening takes. A software adapter runs on the cores, so it does not
 /// count as a GPU unless it was measured. If the GPU fails, the CPU takes the call.
@@ -141,7 +141,7 @@ fn sizes_on_gpu<W: Word>(operation: &Operation<'_, W>) -> Option<(usize, usize, 
             segments.is_none()
         }
         Operation::SortInto { .. } | Operation::SortPairsInto { .. } => true,
-        Operation::TopK { .. } => false,
+        Operation::PartialSort { .. } | Operation::TopK { .. } => false,
     };
     is_for_gpu.then(|| (operation.keys().len(), size_of::<W>(), operation.payload_bytes()))
 }

@@ -341,3 +341,108 @@ pub fn top_k_segments_with<'a, K: Sortable, B: Backend>(
 ) -> Result<TopK<K>, Error> {
     B::global()?.top_k_segments_with(keys, k, segments, options)
 }
+
+/// Sorts the first `k` keys of the ascending order to the start of `keys`, on backend `B`. The other keys follow in any order.
+///
+/// ```
+/// # #[cfg(feature = "rayon")] {
+/// use polysort::{partial_sort, RayonBackend};
+/// let mut keys = [5, 1, 4, 2, 3];
+/// partial_sort::<u32, RayonBackend>(&mut keys, 2)?;
+/// assert_eq!(keys[..2], [1, 2]);
+/// # }
+/// # Ok::<(), polysort::Error>(())
+/// ```
+///
+/// # Errors
+/// The errors of opening `B`, and of [`Sort::partial_sort`]; `keys` then stays as it was.
+pub fn partial_sort<K: Sortable, B: Backend>(keys: &mut [K], k: usize) -> Result<(), Error> {
+    B::global()?.partial_sort(keys, k)
+}
+
+/// Sorts the first `k` keys of the stable order by `options` to the start of `keys`, on backend `B`. The other keys follow in any order.
+///
+/// # Errors
+/// The errors of opening `B`, and of [`Sort::partial_sort_with`]; `keys` then stays as it was.
+pub fn partial_sort_with<K: Sortable, B: Backend>(keys: &mut [K], k: usize, options: Options) -> Result<(), Error> {
+    B::global()?.partial_sort_with(keys, k, options)
+}
+
+/// Sorts the first `k` keys of each segment to its start, ascending, on backend `B`. The other keys of the segment follow in any order.
+///
+/// # Errors
+/// The errors of opening `B`, and of [`Sort::partial_sort_segments`]; `keys` then stays as it was.
+pub fn partial_sort_segments<'a, K: Sortable, B: Backend>(
+    keys: &mut [K],
+    k: usize,
+    segments: impl Into<Segments<'a>>,
+) -> Result<(), Error> {
+    B::global()?.partial_sort_segments(keys, k, segments)
+}
+
+/// Sorts the first `k` keys of the stable order of each segment by `options` to its start, on backend `B`. The other keys of the segment follow in
+/// any order.
+///
+/// # Errors
+/// The errors of opening `B`, and of [`Sort::partial_sort_segments_with`]; `keys` then stays as it was.
+pub fn partial_sort_segments_with<'a, K: Sortable, B: Backend>(
+    keys: &mut [K],
+    k: usize,
+    segments: impl Into<Segments<'a>>,
+    options: Options,
+) -> Result<(), Error> {
+    B::global()?.partial_sort_segments_with(keys, k, segments, options)
+}
+
+/// Puts the key that an ascending sort would put at position `n` there, on backend `B`. No key before it is greater, and no key behind it is smaller.
+///
+/// ```
+/// # #[cfg(feature = "rayon")] {
+/// use polysort::{select_nth, RayonBackend};
+/// let mut keys = [5.0, 1.0, 4.0, 2.0, 3.0];
+/// select_nth::<f32, RayonBackend>(&mut keys, 2)?;
+/// assert_eq!(keys[2], 3.0); // the median
+/// # }
+/// # Ok::<(), polysort::Error>(())
+/// ```
+///
+/// # Errors
+/// The errors of opening `B`, and of [`Sort::select_nth`]; `keys` then stays as it was.
+pub fn select_nth<K: Sortable, B: Backend>(keys: &mut [K], n: usize) -> Result<(), Error> {
+    B::global()?.select_nth(keys, n)
+}
+
+/// Puts the key that a stable sort by `options` would put at position `n` there, on backend `B`. No key before it sorts after it, and no key behind it
+/// sorts before it.
+///
+/// # Errors
+/// The errors of opening `B`, and of [`Sort::select_nth_with`]; `keys` then stays as it was.
+pub fn select_nth_with<K: Sortable, B: Backend>(keys: &mut [K], n: usize, options: Options) -> Result<(), Error> {
+    B::global()?.select_nth_with(keys, n, options)
+}
+
+/// Does in each segment what [`select_nth`] does, on backend `B`; `n` counts from the start of the segment. A segment of `n` keys or fewer keeps its
+/// keys, in any order.
+///
+/// # Errors
+/// The errors of opening `B`, and of [`Sort::select_nth_segments`]; `keys` then stays as it was.
+pub fn select_nth_segments<'a, K: Sortable, B: Backend>(
+    keys: &mut [K],
+    n: usize,
+    segments: impl Into<Segments<'a>>,
+) -> Result<(), Error> {
+    B::global()?.select_nth_segments(keys, n, segments)
+}
+
+/// Does in each segment what [`select_nth_with`] does, on backend `B`; else as [`select_nth_segments`].
+///
+/// # Errors
+/// The errors of opening `B`, and of [`Sort::select_nth_segments_with`]; `keys` then stays as it was.
+pub fn select_nth_segments_with<'a, K: Sortable, B: Backend>(
+    keys: &mut [K],
+    n: usize,
+    segments: impl Into<Segments<'a>>,
+    options: Options,
+) -> Result<(), Error> {
+    B::global()?.select_nth_segments_with(keys, n, segments, options)
+}

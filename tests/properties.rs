@@ -77,6 +77,15 @@ macro_rules! properties {
                 let best = backend.top_k_with(&keys, k, options).unwrap();
                 prop_assert_eq!(&best.indices[..], &order[..k.min(order.len())]);
 
+                let mut moved = keys.clone();
+                backend.partial_sort_with(&mut moved, k, options).unwrap();
+                let first = k.min(keys.len());
+                prop_assert_eq!(raws(&moved[..first]), raws(&sorted[..first]));
+                if k < keys.len() {
+                    backend.select_nth_with(&mut moved, k, options).unwrap();
+                    prop_assert_eq!(raws(&moved[k..=k]), raws(&sorted[k..=k]));
+                }
+
                 let cut = (keys.len() as f64 * cut) as usize;
                 let mut halves = expected(&keys, options, 0..cut);
                 halves.extend(expected(&keys, options, cut..keys.len()));

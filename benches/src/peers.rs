@@ -6,10 +6,11 @@
 use crate::input::Input;
 use crate::key::BenchKey;
 use crate::system::{FLOOR, System, WITNESS};
-use crate::task::{ArgsortTask, CopyTask, KeysTask, PairsTask, Payload, Task, TuplesTask};
+use crate::task::{ArgsortTask, CopyTask, KeysTask, PairsTask, PartlyTask, Payload, Task, TuplesTask};
 use polysort_core::Sort;
 use polysort_rayon::RayonBackend;
 use rayon::prelude::*;
+use std::ops::Range;
 use std::time::Duration;
 use voracious_radix_sort::RadixSort as _;
 
@@ -91,6 +92,24 @@ pub fn keys<'a, K: BenchKey>(input: &'a Input<K>, field: &Field) -> Vec<System<'
             entries.systems.iter_mut().filter(|system| system.system == WITNESS).for_each(|system| system.rest = OPENMP_REST);
         }
     }
+    entries.systems
+}
+
+/// The systems that put the keys at `positions` where a sort does. Peers know one thread only, and take part in every run.
+pub fn partly<'a, K: BenchKey>(input: &'a Input<K>, positions: Range<usize>, field: &Field) -> Vec<System<'a>> {
+    let mut entries = Entries { field, len: input.len, systems: vec![] };
+    let backend = RayonBackend::default();
+    let sort = move |keys: &mut [K], positions: Range<usize>| match positions.start {
+        0 => backend.partial_sort(keys, positions.end).expect("a sort"),
+        nth => backend.select_nth(keys, nth).expect("a selection"),
+    };
+    entries.enter("polysort", "rayon", PartlyTask::new(input, positions.clone(), sort));
+    let sort = |keys: &mut [K], positions: Range<usize>| {
+        let (before, ..) = keys.select_nth_unstable_by(positions.end - 1, K::compare);
+        before[positions.start..].sort_unstable_by(K::compare);
+    };
+    entries.enter("std", "select_nth_unstable", PartlyTask::new(input, positions, sort));
+    entries.enter_floor(input, size_of::<K>());
     entries.systems
 }
 

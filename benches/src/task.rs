@@ -4,6 +4,7 @@ use crate::input::Input;
 use crate::key::BenchKey;
 use bytemuck::Pod;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// What is timed, with what must happen before and after.
 pub trait Task {
@@ -68,6 +69,50 @@ impl<K: BenchKey, F: FnMut(&mut [K])> Task for KeysTask<'_, K, F> {
 
     fn verify(&self) -> bool {
         same(&self.keys, &self.input.sorted)
+    }
+}
+
+/// Sorts slices of keys partly, in place: the keys at some positions go where a sort puts them, between those that sort before and behind them.
+#[derive(Debug)]
+pub struct PartlyTask<'a, K, F> {
+    input: &'a Input<K>,
+    positions: Range<usize>,
+    keys: Vec<K>,
+    sort: F,
+}
+
+impl<'a, K: BenchKey, F: FnMut(&mut [K], Range<usize>)> PartlyTask<'a, K, F> {
+    /// The task of `sort`, which gets a slice and the positions.
+    pub fn new(input: &'a Input<K>, positions: Range<usize>, sort: F) -> Self {
+        Self { input, positions, keys: input.keys.clone(), sort }
+    }
+}
+
+impl<K: BenchKey, F: FnMut(&mut [K], Range<usize>)> Task for PartlyTask<'_, K, F> {
+    fn prepare(&mut self) {
+        self.keys.copy_from_slice(&self.input.keys);
+    }
+
+    fn run(&mut self) {
+        self.keys.chunks_mut(self.input.len).for_each(|keys| (self.sort)(keys, self.positions.clone()));
+    }
+
+    fn verify(&self) -> bool {
+        let len = self.input.len;
+        // Sums of mixed keys: the same for the same keys in any order.
+        let mixed =
+            |key: &K| (key.ordered() as u64 ^ (key.ordered() >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+        let sum = |keys: &[K]| keys.iter().fold(0_u64, |sum, key| sum.wrapping_add(mixed(key).wrapping_mul(mixed(key) | 1)));
+        let is_right = |(keys, sorted): (&[K], &[K])| {
+            let Range { start, end } = self.positions;
+            let least = keys[end..].iter().map(|key| key.ordered()).min();
+            let greatest = keys[..start].iter().map(|key| key.ordered()).max();
+            same(&keys[start..end], &sorted[start..end])
+                && least.is_none_or(|least| least >= sorted[end - 1].ordered())
+                && greatest.is_none_or(|greatest| greatest <= sorted[start].ordered())
+                && sum(keys) == sum(sorted)
+        };
+        self.keys.chunks(len).zip(self.input.sorted.chunks(len)).all(is_right)
     }
 }
 

@@ -15,7 +15,8 @@ use bytemuck::Pod;
 /// * Each call checks its spec ([`Spec::check`]) and refuses slices of unequal length. No input causes a panic.
 ///
 /// # What a caller may assume
-/// The result depends on the input alone: every backend gives the same answer, bit for bit.
+/// The result depends on the input alone: every backend gives the same answer, bit for bit. A [partial sort](crate::Operation::PartialSort) alone leaves the order
+/// of the other keys open.
 ///
 /// # Example
 /// The required methods alone. The provided methods build on them; a backend overrides those that its device does better. The crate `polysort-kit`

@@ -12,7 +12,7 @@ impl<W: Word> Operation<'_, W> {
         spec.check::<W>()?;
         let len = self.keys().len();
         match self {
-            Self::Sort { segments, .. } => check_segments(*segments, len),
+            Self::Sort { segments, .. } | Self::PartialSort { segments, .. } => check_segments(*segments, len),
             Self::SortPairs { values, segments, .. } => {
                 Error::check_lengths("keys", len, "values", values.len())?;
                 check_segments(*segments, len)

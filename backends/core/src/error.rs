@@ -87,6 +87,15 @@ pub enum Error {
         /// The number of bits in the key.
         width: u32,
     },
+    /// A selection asks for the key at a position behind the last key.
+    #[error("there is no key at position {position} of {len}")]
+    #[non_exhaustive]
+    InvalidPosition {
+        /// The position.
+        position: usize,
+        /// The number of keys.
+        len: usize,
+    },
     /// A permutation has an index that is out of range or occurs twice.
     #[error("no permutation of {len} elements: position {position} holds {index}, which is out of range or occurs twice")]
     #[non_exhaustive]
@@ -179,6 +188,7 @@ impl Error {
             Error::LengthMismatch { .. }
                 | Error::InvalidOffsets { .. }
                 | Error::InvalidRange { .. }
+                | Error::InvalidPosition { .. }
                 | Error::InvalidPermutation { .. }
                 | Error::InvalidKey { .. }
                 | Error::InvalidBuffer { .. }

@@ -7,6 +7,7 @@ use crate::{
     selected_len,
 };
 use bytemuck::Pod;
+use core::ops::Range;
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 
@@ -46,6 +47,41 @@ pub(crate) async fn sort<K: Sortable>(
     segments: Option<Segments<'_>>,
     options: Options,
 ) -> Result<(), Error> {
+    order(by, keys, None, segments, options).await
+}
+
+pub(crate) async fn partial_sort<K: Sortable>(
+    by: By<'_, impl Backend>,
+    keys: &mut [K],
+    k: usize,
+    segments: Option<Segments<'_>>,
+    options: Options,
+) -> Result<(), Error> {
+    order(by, keys, Some(0..k), segments, options).await
+}
+
+pub(crate) async fn select_nth<K: Sortable>(
+    by: By<'_, impl Backend>,
+    keys: &mut [K],
+    n: usize,
+    segments: Option<Segments<'_>>,
+    options: Options,
+) -> Result<(), Error> {
+    if segments.is_none() && n >= keys.len() {
+        return Err(Error::InvalidPosition { position: n, len: keys.len() });
+    }
+    // No segment is so long that it has the position that saturates.
+    order(by, keys, Some(n..n.saturating_add(1)), segments, options).await
+}
+
+/// Sorts keys, or puts those at `positions` where a sort would.
+async fn order<K: Sortable>(
+    by: By<'_, impl Backend>,
+    keys: &mut [K],
+    positions: Option<Range<usize>>,
+    segments: Option<Segments<'_>>,
+    options: Options,
+) -> Result<(), Error> {
     if !K::IS_REBUILT {
         let order = argsort(by, keys, segments, options).await?;
         permutation::gather_keys(keys, &order);
@@ -54,7 +90,12 @@ pub(crate) async fn sort<K: Sortable>(
     let spec = Spec::of::<K>(options)?;
     check_segments(segments, keys.len())?;
     let mut words = Words::of(keys)?;
-    by.run(Operation::Sort { keys: words.get(), segments }.into(), spec).await?;
+    let keys = words.get();
+    let operation = match positions {
+        None => Operation::Sort { keys, segments },
+        Some(positions) => Operation::PartialSort { keys, positions, segments },
+    };
+    by.run(operation.into(), spec).await?;
     words.finish();
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The operations that a backend runs: the one list of them.
 
 use crate::{Segments, Values, ValuesMut};
+use core::ops::Range;
 
 /// An operation on keys that are words of one size. A [`Spec`](crate::Spec), passed beside it, gives the order.
 ///
@@ -44,6 +45,16 @@ pub enum Operation<'a, W> {
         /// As many values of the same size, overwritten.
         sorted_values: ValuesMut<'a>,
     },
+    /// Puts the keys at some positions where [`Sort`](Operation::Sort) would put them. No key before these positions sorts after one of them, and no key
+    /// behind these positions sorts before one of them. Apart from that, the keys before and behind are in any order.
+    PartialSort {
+        /// The keys, moved in place.
+        keys: &'a mut [W],
+        /// The positions, which count from the start of each segment. Positions that a segment does not have are left out.
+        positions: Range<usize>,
+        /// The segments to process separately; `None` for all keys at once.
+        segments: Option<Segments<'a>>,
+    },
     /// Writes the stable sorting permutation: the key at position `i` of the sorted order comes from position `indices[i]`. Indices count from the start of
     /// `keys`; a position outside all segments gets its own index.
     Argsort {
@@ -80,6 +91,9 @@ impl<W> Operation<'_, W> {
             Self::SortPairsInto { keys, values, sorted_keys, sorted_values } => {
                 Operation::SortPairsInto { keys, values: *values, sorted_keys, sorted_values: sorted_values.by_ref() }
             }
+            Self::PartialSort { keys, positions, segments } => {
+                Operation::PartialSort { keys, positions: positions.clone(), segments: *segments }
+            }
             Self::Argsort { keys, segments, indices } => Operation::Argsort { keys, segments: *segments, indices },
             Self::TopK { keys, k, segments, indices } => Operation::TopK { keys, k: *k, segments: *segments, indices },
         }
@@ -88,7 +102,7 @@ impl<W> Operation<'_, W> {
     /// Returns the keys that the operation reads.
     pub fn keys(&self) -> &[W] {
         match self {
-            Self::Sort { keys, .. } | Self::SortPairs { keys, .. } => keys,
+            Self::Sort { keys, .. } | Self::SortPairs { keys, .. } | Self::PartialSort { keys, .. } => keys,
             Self::SortInto { keys, .. }
             | Self::SortPairsInto { keys, .. }
             | Self::Argsort { keys, .. }
@@ -99,7 +113,7 @@ impl<W> Operation<'_, W> {
     /// The bytes of the payload that moves with each key: 4 for an operation that returns indices.
     pub fn payload_bytes(&self) -> usize {
         match self {
-            Self::Sort { .. } | Self::SortInto { .. } => 0,
+            Self::Sort { .. } | Self::SortInto { .. } | Self::PartialSort { .. } => 0,
             Self::SortPairs { values, .. } => values.size(),
             Self::SortPairsInto { values, .. } => values.size(),
             Self::Argsort { .. } | Self::TopK { .. } => size_of::<u32>(),

@@ -49,6 +49,8 @@ impl<W: Word> Operation<'_, W> {
                 sorted_values.permute(&order);
                 Ok(())
             }
+            // A sort puts all keys where they belong.
+            Operation::PartialSort { keys, segments, .. } => Operation::Sort { keys, segments }.by_two_sorts(backend, spec),
             Operation::Argsort { keys, segments, indices } => {
                 let (mut copy, mut order) = (keys.to_vec(), permutation::identity(keys.len())?);
                 match segments {

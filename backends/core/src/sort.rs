@@ -281,6 +281,118 @@ pub trait Sort: Backend {
     ) -> Result<TopK<K>, Error> {
         now(flow::top_k(By::blocking(self), keys, k, Some(segments.into()), options))
     }
+
+    /// Sorts the first `k` keys of the ascending order to the start of `keys`; all of them if there are fewer. The other keys follow in any order.
+    ///
+    /// The first `k` keys are the same on every backend. A GPU sorts all keys.
+    ///
+    /// ```
+    /// # use polysort_core::*;
+    /// # fn demo<B: Backend>(backend: B) -> Result<(), Error> {
+    /// let mut keys = [5, 1, 4, 2, 3];
+    /// backend.partial_sort(&mut keys, 2)?;
+    /// assert_eq!(keys[..2], [1, 2]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`sort`](Sort::sort).
+    fn partial_sort<K: Sortable>(&self, keys: &mut [K], k: usize) -> Result<(), Error> {
+        self.partial_sort_with(keys, k, Options::ascending())
+    }
+
+    /// Sorts the first `k` keys of the stable order by `options` to the start of `keys`; else as [`partial_sort`](Sort::partial_sort).
+    ///
+    /// # Errors
+    /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort`](Sort::sort).
+    fn partial_sort_with<K: Sortable>(&self, keys: &mut [K], k: usize, options: Options) -> Result<(), Error> {
+        now(flow::partial_sort(By::blocking(self), keys, k, None, options))
+    }
+
+    /// Sorts the first `k` keys of each segment to its start, ascending; all of them if a segment has fewer. The other keys of the segment follow in
+    /// any order.
+    ///
+    /// # Errors
+    /// As [`sort_segments`](Sort::sort_segments).
+    fn partial_sort_segments<'a, K: Sortable>(
+        &self,
+        keys: &mut [K],
+        k: usize,
+        segments: impl Into<Segments<'a>>,
+    ) -> Result<(), Error> {
+        self.partial_sort_segments_with(keys, k, segments, Options::ascending())
+    }
+
+    /// Sorts the first `k` keys of the stable order of each segment by `options` to its start; else as
+    /// [`partial_sort_segments`](Sort::partial_sort_segments).
+    ///
+    /// # Errors
+    /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort_segments`](Sort::sort_segments).
+    fn partial_sort_segments_with<'a, K: Sortable>(
+        &self,
+        keys: &mut [K],
+        k: usize,
+        segments: impl Into<Segments<'a>>,
+        options: Options,
+    ) -> Result<(), Error> {
+        now(flow::partial_sort(By::blocking(self), keys, k, Some(segments.into()), options))
+    }
+
+    /// Puts the key that an ascending sort would put at position `n` there. No key before it is greater, and no key behind it is smaller; apart from
+    /// that, they are in any order.
+    ///
+    /// The key at position `n` is the same on every backend. A GPU sorts all keys.
+    ///
+    /// ```
+    /// # use polysort_core::*;
+    /// # fn demo<B: Backend>(backend: B) -> Result<(), Error> {
+    /// let mut keys = [5.0, 1.0, 4.0, 2.0, 3.0];
+    /// backend.select_nth(&mut keys, 2)?;
+    /// assert_eq!(keys[2], 3.0); // the median
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidPosition`] if there are `n` keys or fewer, else as [`sort`](Sort::sort).
+    fn select_nth<K: Sortable>(&self, keys: &mut [K], n: usize) -> Result<(), Error> {
+        self.select_nth_with(keys, n, Options::ascending())
+    }
+
+    /// Puts the key that a stable sort by `options` would put at position `n` there; else as [`select_nth`](Sort::select_nth).
+    ///
+    /// # Errors
+    /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`select_nth`](Sort::select_nth).
+    fn select_nth_with<K: Sortable>(&self, keys: &mut [K], n: usize, options: Options) -> Result<(), Error> {
+        now(flow::select_nth(By::blocking(self), keys, n, None, options))
+    }
+
+    /// Does in each segment what [`select_nth`](Sort::select_nth) does; `n` counts from the start of the segment. A segment of `n` keys or fewer
+    /// keeps its keys, in any order.
+    ///
+    /// # Errors
+    /// As [`sort_segments`](Sort::sort_segments).
+    fn select_nth_segments<'a, K: Sortable>(
+        &self,
+        keys: &mut [K],
+        n: usize,
+        segments: impl Into<Segments<'a>>,
+    ) -> Result<(), Error> {
+        self.select_nth_segments_with(keys, n, segments, Options::ascending())
+    }
+
+    /// Does in each segment what [`select_nth_with`](Sort::select_nth_with) does; else as [`select_nth_segments`](Sort::select_nth_segments).
+    ///
+    /// # Errors
+    /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort_segments`](Sort::sort_segments).
+    fn select_nth_segments_with<'a, K: Sortable>(
+        &self,
+        keys: &mut [K],
+        n: usize,
+        segments: impl Into<Segments<'a>>,
+        options: Options,
+    ) -> Result<(), Error> {
+        now(flow::select_nth(By::blocking(self), keys, n, Some(segments.into()), options))
+    }
 }
 
 impl<B: Backend> Sort for B {}

@@ -158,6 +158,60 @@ pub trait SortAsync: Backend {
     ) -> impl Future<Output = Result<TopK<K>, Error>> + MaybeSend {
         flow::top_k(By::future(self), keys, k, Some(segments.into()), options)
     }
+
+    /// Async variant of [`Sort::partial_sort_with`](crate::Sort::partial_sort_with).
+    ///
+    /// # Errors
+    /// As [`Sort::partial_sort_with`](crate::Sort::partial_sort_with).
+    fn partial_sort_async<K: Sortable + Send + Sync>(
+        &self,
+        keys: &mut [K],
+        k: usize,
+        options: Options,
+    ) -> impl Future<Output = Result<(), Error>> + MaybeSend {
+        flow::partial_sort(By::future(self), keys, k, None, options)
+    }
+
+    /// Async variant of [`Sort::partial_sort_segments_with`](crate::Sort::partial_sort_segments_with).
+    ///
+    /// # Errors
+    /// As [`Sort::partial_sort_segments_with`](crate::Sort::partial_sort_segments_with).
+    fn partial_sort_segments_async<'a, K: Sortable + Send + Sync>(
+        &self,
+        keys: &mut [K],
+        k: usize,
+        segments: impl Into<Segments<'a>>,
+        options: Options,
+    ) -> impl Future<Output = Result<(), Error>> + MaybeSend {
+        flow::partial_sort(By::future(self), keys, k, Some(segments.into()), options)
+    }
+
+    /// Async variant of [`Sort::select_nth_with`](crate::Sort::select_nth_with).
+    ///
+    /// # Errors
+    /// As [`Sort::select_nth_with`](crate::Sort::select_nth_with).
+    fn select_nth_async<K: Sortable + Send + Sync>(
+        &self,
+        keys: &mut [K],
+        n: usize,
+        options: Options,
+    ) -> impl Future<Output = Result<(), Error>> + MaybeSend {
+        flow::select_nth(By::future(self), keys, n, None, options)
+    }
+
+    /// Async variant of [`Sort::select_nth_segments_with`](crate::Sort::select_nth_segments_with).
+    ///
+    /// # Errors
+    /// As [`Sort::select_nth_segments_with`](crate::Sort::select_nth_segments_with).
+    fn select_nth_segments_async<'a, K: Sortable + Send + Sync>(
+        &self,
+        keys: &mut [K],
+        n: usize,
+        segments: impl Into<Segments<'a>>,
+        options: Options,
+    ) -> impl Future<Output = Result<(), Error>> + MaybeSend {
+        flow::select_nth(By::future(self), keys, n, Some(segments.into()), options)
+    }
 }
 
 impl<B: Backend> SortAsync for B {}

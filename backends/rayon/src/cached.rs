@@ -73,11 +73,13 @@ pub(crate) fn sort_into<C: SortFew>(
 }
 
 /// Whether so many records are sorted here: they and their scratch fit in the caches of a core, or one pass leaves a stable sort so few records
-/// in a bucket that tickets sort them.
-pub(crate) fn suits<C: SortFew>(network: Network, len: usize) -> bool {
+/// in a bucket that tickets sort them, or narrow passes sort them. These read in order, and write to so few places that caches keep up.
+pub(crate) fn suits<C: SortFew>(network: Network, window: Window, len: usize) -> bool {
     let (bytes, tuning) = (len * size_of::<C::Record>(), tuning());
     let is_one_pass = C::has_tickets(network) && 2 * len <= C::few(network) << PASS_BITS;
-    bytes <= tuning.cached_bytes || is_one_pass && bytes <= tuning.cached_stable_bytes
+    bytes <= tuning.cached_bytes
+        || is_one_pass && bytes <= tuning.cached_stable_bytes
+        || narrow::is_one_pass::<C>(network, window, len)
 }
 
 /// Whether two passes are faster than a partition and tickets for so many records.

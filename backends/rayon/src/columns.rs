@@ -2,6 +2,7 @@
 
 use crate::classify::{Bits, Classify};
 use crate::record::{Pair, Record};
+use crate::scatter::place;
 use crate::source::{BLOCK, Source};
 use crate::threads::Threads;
 use crate::tuning::{TASK, scan_ns};
@@ -19,6 +20,17 @@ pub(crate) trait Columns: Source + Sized + Send {
 
     /// Replaces everything by `records`, keys mapped back, each at the next index of its digit, which `next` holds and which is then one more.
     fn scatter<const DIGITS: usize>(&mut self, records: &[Self::Record], digit: Bits, next: &mut [u32; DIGITS]);
+
+    /// Copies each record to the next index of its digit in `target`, as [`place`](crate::scatter::place) does.
+    fn place<const DIGITS: usize>(&self, digit: Bits, next: &mut [u32; DIGITS], target: &mut [Self::Record]) {
+        self.read(0..self.len(), |records| place(records, digit, next, target));
+    }
+
+    /// Moves each record to the next index of its digit, as [`scatter`](Columns::scatter) does, by way of `scratch`, which is as long.
+    fn sort_by_digit<const DIGITS: usize>(&mut self, digit: Bits, next: &mut [u32; DIGITS], scratch: &mut [Self::Record]) {
+        self.copy_to(0, scratch);
+        self.scatter(scratch, digit, next);
+    }
 
     /// The first `mid` records and the rest.
     fn split_at(self, mid: usize) -> (Self, Self);
@@ -38,6 +50,20 @@ fn advance<W: Word, const DIGITS: usize>(digit: Bits, key: W, next: &mut [u32; D
     let next = &mut next[digit.class(key) & (DIGITS - 1)];
     *next += 1;
     *next as usize - 1
+}
+
+/// Whether all keys of a digit are equal, so that they need not be moved one by one, and so many that this pays.
+fn writes_runs<W: Word, const DIGITS: usize>(digit: Bits, len: usize) -> bool {
+    digit.is_whole::<W>() && len >= 4 * DIGITS
+}
+
+/// Overwrites the keys by those of each digit, up to its end.
+fn write_runs<W: Word>(keys: &mut [W], masks: Masks, ends: &[u32]) {
+    let mut start = 0;
+    for (ordered, &end) in ends.iter().enumerate() {
+        keys[start..end as usize].fill(masks.invert(W::truncate(ordered as u128)));
+        start = end as usize;
+    }
 }
 
 /// Keys alone.
@@ -136,23 +162,38 @@ impl<W: Word, V: Pod + Send + Sync> Columns for Pairs<'_, W, V> {
     }
 
     fn scatter<const DIGITS: usize>(&mut self, records: &[Self::Record], digit: Bits, next: &mut [u32; DIGITS]) {
-        if digit.is_whole::<W>() && records.len() >= 4 * DIGITS {
-            // All keys of a digit are equal: they need not be moved one by one.
+        if writes_runs::<W, DIGITS>(digit, records.len()) {
             for record in records {
                 self.values[advance(digit, record.key, next)] = record.value;
             }
-            let mut start = 0;
-            for (ordered, &end) in next[..digit.count()].iter().enumerate() {
-                self.keys[start..end as usize].fill(self.masks.invert(W::truncate(ordered as u128)));
-                start = end as usize;
-            }
-            return;
+            return write_runs(self.keys, self.masks, &next[..digit.count()]);
         }
         for record in records {
             let at = advance(digit, record.key(), next);
             self.keys[at] = self.masks.invert(record.key);
             self.values[at] = record.value;
         }
+    }
+
+    fn place<const DIGITS: usize>(&self, digit: Bits, next: &mut [u32; DIGITS], target: &mut [Self::Record]) {
+        place_pairs(self.keys.iter().zip(self.values.iter().copied()), self.masks, digit, next, target);
+    }
+
+    fn sort_by_digit<const DIGITS: usize>(&mut self, digit: Bits, next: &mut [u32; DIGITS], scratch: &mut [Self::Record]) {
+        let bytes = &mut bytemuck::cast_slice_mut(scratch)[..size_of_val(self.values)];
+        // Values of operations are arrays of bytes, which any memory holds.
+        if writes_runs::<W, DIGITS>(digit, self.keys.len())
+            && let Ok(values) = bytemuck::try_cast_slice_mut::<u8, V>(bytes)
+        {
+            // The keys stay where they are until all values have moved.
+            values.copy_from_slice(self.values);
+            for (&raw, value) in self.keys.iter().zip(&*values) {
+                self.values[advance(digit, self.masks.apply(raw), next)] = *value;
+            }
+            return write_runs(self.keys, self.masks, &next[..digit.count()]);
+        }
+        self.copy_to(0, scratch);
+        self.scatter(scratch, digit, next);
     }
 
     fn split_at(self, mid: usize) -> (Self, Self) {
@@ -187,6 +228,20 @@ fn reverse<T: Send>(slice: &mut [T], threads: Threads) {
             head.iter_mut().zip(tail.iter_mut().rev()).for_each(|(a, b)| core::mem::swap(a, b));
         },
     );
+}
+
+/// Copies pairs of a raw key and a value to the next index of their digit in `target`.
+fn place_pairs<'a, W: Word, V: Pod, const DIGITS: usize>(
+    pairs: impl Iterator<Item = (&'a W, V)>,
+    masks: Masks,
+    digit: Bits,
+    next: &mut [u32; DIGITS],
+    target: &mut [Pair<W, V>],
+) {
+    for (&raw, value) in pairs {
+        let key = masks.apply(raw);
+        target[advance(digit, key, next)] = Pair { key, value };
+    }
 }
 
 /// Hands the ordered bits of raw keys to `read`, some at a time.
@@ -286,6 +341,28 @@ impl<W: Word> Columns for Indices<'_, W> {
         for record in records {
             let at = advance(digit, record.key(), next);
             self.indices[at] = record.value;
+        }
+    }
+
+    fn place<const DIGITS: usize>(&self, digit: Bits, next: &mut [u32; DIGITS], target: &mut [Self::Record]) {
+        match self.first {
+            Some(first) => {
+                let keys = &self.keys[first..first + self.indices.len()];
+                place_pairs(keys.iter().zip(first as u32..), self.masks, digit, next, target);
+            }
+            None => self.read(0..self.len(), |records| place(records, digit, next, target)),
+        }
+    }
+
+    fn sort_by_digit<const DIGITS: usize>(&mut self, digit: Bits, next: &mut [u32; DIGITS], scratch: &mut [Self::Record]) {
+        let Some(first) = self.first.take() else {
+            self.copy_to(0, scratch);
+            return self.scatter(scratch, digit, next);
+        };
+        // Keys stay, and indices count up, so neither is read from where it is written.
+        let keys = &self.keys[first..first + self.indices.len()];
+        for (index, &raw) in (first as u32..).zip(keys) {
+            self.indices[advance(digit, self.masks.apply(raw), next)] = index;
         }
     }
 

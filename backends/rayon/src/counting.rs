@@ -15,8 +15,11 @@ const WAYS: usize = 4;
 /// The same for 16-bit keys, whose counters fill a good part of a core's cache.
 const WAYS_16: usize = 2;
 
-/// Runs of equal keys up to this length are written by one instruction or a few.
-const SHORT: usize = 16;
+/// Neighbouring values of 8 or 16 bits whose keys are counted together, so that a thread finds the value that its share of the output starts with.
+const BLOCK: usize = 256;
+
+/// Keys that are written at a time: what is written behind a run is overwritten by the next.
+const WRITTEN: usize = 32;
 
 /// Up to so many values are counted by comparing.
 const COMPARED: usize = 4;
@@ -26,15 +29,38 @@ const PART: usize = 4096;
 
 /// Sorts keys of 8 or 16 bits by all their bits.
 pub(crate) fn sort<W: Word>(keys: &mut [W], masks: Masks, threads: Threads) {
-    let count = |range: Range<usize>| Some(counted(&keys[range], masks));
-    let counts = in_chunks(keys, threads, count).expect("counting always works").into_iter().reduce(add).unwrap_or_default();
-    // A key's place in the order is its ordered bits.
-    fill(keys, threads, &ends(&counts), |ordered| masks.invert(W::truncate(ordered as u128)));
+    let threads = threads.at_most(nanoseconds::<W>(keys.len()));
+    let shares = in_chunks(keys, threads, |range| Some(counted(&keys[range]))).expect("counting always works");
+    let raw = |ordered: usize| masks.invert(W::truncate(ordered as u128)).index();
+    // The masks flip the same bits in all values of a block, so its values are a block of the order.
+    let in_block = |block: usize| {
+        let start = raw(block * BLOCK) / BLOCK * BLOCK;
+        let in_share = |counts: &Vec<u32>| counts[start..start + BLOCK].iter().map(|&count| count as usize).sum::<usize>();
+        shares.iter().map(in_share).sum()
+    };
+    // One thread starts with the first value.
+    let blocks = if threads.is_one() { 0 } else { (1 << W::BITS) / BLOCK };
+    let ends = ends((0..blocks).map(in_block));
+    fill(keys, threads, Runs { ends: &ends, runs_of_end: BLOCK }, |ordered| {
+        let raw = raw(ordered);
+        let count = match &shares[..] {
+            [counts] => counts[slot(raw)] as usize,
+            shares => shares.iter().map(|counts| counts[slot(raw)] as usize).sum(),
+        };
+        (W::truncate(raw as u128), count)
+    });
+}
+
+/// About how long one thread takes to sort so many keys of 8 or 16 bits by counting, in nanoseconds. Measured on Zen 4: 0.3 ns a key of 8 bits, and 0.8 ns
+/// one of 16.
+pub(crate) fn nanoseconds<W: Word>(len: usize) -> u64 {
+    len as u64 * if W::BITS == 8 { 3 } else { 8 } / 10
 }
 
 /// Sorts keys by all their bits if they are found to have few values, and says whether they have.
 pub(crate) fn sort_few<W: Word>(keys: &mut [W], masks: Masks, threads: Threads) -> bool {
     let Some(dictionary) = few_values(keys) else { return false };
+    let threads = threads.at_most(scan_ns(size_of_val(keys)));
     let Some(chunks) = in_chunks(keys, threads, |range| Counting(&dictionary).counted(&keys[range])) else { return false };
     let (counts, others): (Vec<_>, Vec<_>) = chunks.into_iter().unzip();
     let counts = counts.into_iter().reduce(add).unwrap_or_default();
@@ -42,51 +68,68 @@ pub(crate) fn sort_few<W: Word>(keys: &mut [W], masks: Masks, threads: Threads) 
     let mut runs: Vec<(W, usize)> = known.map(|(&key, count)| (masks.apply(key), count)).collect();
     runs.extend(others.into_iter().flatten().map(|key| (masks.apply(key), 1)));
     runs.sort_unstable_by_key(|&(ordered, _)| ordered);
-    let counts: Vec<usize> = runs.iter().map(|&(_, count)| count).collect();
-    fill(keys, threads, &ends(&counts), |run| masks.invert(runs[run].0));
+    let ends = ends(runs.iter().map(|&(_, count)| count));
+    fill(keys, threads, Runs { ends: &ends, runs_of_end: 1 }, |run| {
+        let (ordered, count) = runs[run];
+        (masks.invert(ordered), count)
+    });
     true
 }
 
-/// What `count` gives for each thread's share of the keys, or `None` if it gave up on any.
+/// What `count` gives for each thread's share of the keys, or `None` if it gave up on any. No share has more keys than a `u32` counts.
 fn in_chunks<W: Word, R: Send>(keys: &[W], threads: Threads, count: impl Fn(Range<usize>) -> Option<R> + Sync) -> Option<Vec<R>> {
-    let threads = threads.at_most(scan_ns(size_of_val(keys)));
-    let shares = threads.count();
+    let shares = threads.count().max(keys.len().div_ceil(u32::MAX as usize));
     let share = |index: usize| keys.len() * index / shares..keys.len() * (index + 1) / shares;
     threads.map(shares, |index| count(share(index))).into_iter().collect()
 }
 
-/// How often each value comes, by its ordered bits.
-fn counted<W: Word>(keys: &[W], masks: Masks) -> Vec<usize> {
-    match W::BITS {
-        8 => counted_in::<W, WAYS>(keys, masks),
-        _ => counted_in::<W, WAYS_16>(keys, masks),
-    }
+/// The counter of a raw value of 16 bits or fewer, and the other way round: the bits of a block's number are flipped in the number within the block. Keys that
+/// differ by a power of two would have counters that differ in their low address bits all the same: a processor that takes the like of these for one
+/// another stalls.
+#[inline(always)]
+fn slot(raw: usize) -> usize {
+    raw ^ raw >> 8
 }
 
-/// As [`counted`], with so many counters of each value.
-fn counted_in<W: Word, const WAYS: usize>(keys: &[W], masks: Masks) -> Vec<usize> {
-    let values = 1 << W::BITS;
-    // Keys that differ by a power of two have counters that differ in their low address bits all the same: a processor that takes the
-    // like of these for one another stalls. The swap of bits is its own inverse.
-    let counter = |raw: usize| raw ^ raw >> 8;
-    let mut ways = vec![0u32; WAYS * values];
-    let mut counts = vec![0; values];
-    // In parts, so that no counter overflows.
-    for keys in keys.chunks(u32::MAX as usize) {
-        ways.fill(0);
-        let mut groups = keys.chunks_exact(WAYS);
-        for group in &mut groups {
-            for (way, key) in group.iter().enumerate() {
-                ways[way * values + counter(key.index())] += 1;
-            }
+/// How often each value comes, each in its [`slot`].
+fn counted<W: Word>(keys: &[W]) -> Vec<u32> {
+    if W::BITS == 8 { counted_bytes(bytemuck::cast_slice(keys)) } else { counted_halves(bytemuck::cast_slice(keys)) }
+}
+
+fn counted_bytes(keys: &[u8]) -> Vec<u32> {
+    let mut ways = [[0_u32; 1 << 8]; WAYS];
+    let (groups, rest) = keys.as_chunks::<WAYS>();
+    for group in groups {
+        ways.iter_mut().zip(group).for_each(|(way, &key)| way[usize::from(key)] += 1);
+    }
+    rest.iter().for_each(|&key| ways[0][usize::from(key)] += 1);
+    let mut counts = vec![0; 1 << 8];
+    for way in ways {
+        counts.iter_mut().zip(way).for_each(|(count, own)| *count += own);
+    }
+    counts
+}
+
+/// Counts in bytes, which take a quarter of the cache that words of 32 bits take, and keeps what they carry in words.
+fn counted_halves(keys: &[u16]) -> Vec<u32> {
+    const VALUES: usize = 1 << 16;
+    let (mut bytes, mut counts) = (vec![0_u8; WAYS_16 * VALUES], vec![0_u32; VALUES]);
+    let (ways, _) = bytes.as_chunks_mut::<VALUES>();
+    let carried: &mut [u32; VALUES] = (&mut counts[..]).try_into().expect("a counter for each value");
+    let mut count = |way: &mut [u8; VALUES], key: u16| {
+        let slot = slot(usize::from(key));
+        way[slot] = way[slot].wrapping_add(1);
+        if way[slot] == 0 {
+            carried[slot] += 1 << 8;
         }
-        for key in groups.remainder() {
-            ways[counter(key.index())] += 1;
-        }
-        for (at, &count) in ways.iter().enumerate() {
-            let raw = W::truncate(counter(at % values) as u128);
-            counts[masks.apply(raw).index()] += count as usize;
-        }
+    };
+    let (groups, rest) = keys.as_chunks::<WAYS_16>();
+    for group in groups {
+        ways.iter_mut().zip(group).for_each(|(way, &key)| count(way, key));
+    }
+    rest.iter().for_each(|&key| count(&mut ways[0], key));
+    for way in ways {
+        counts.iter_mut().zip(way).for_each(|(count, byte)| *count += u32::from(*byte));
     }
     counts
 }
@@ -164,35 +207,53 @@ fn add(mut left: Vec<usize>, right: Vec<usize>) -> Vec<usize> {
 }
 
 /// The sums of the counts up to each, inclusive.
-fn ends(counts: &[usize]) -> Vec<usize> {
-    let add = |sum: &mut usize, &count: &usize| {
+fn ends(counts: impl Iterator<Item = usize>) -> Vec<usize> {
+    let add = |sum: &mut usize, count: usize| {
         *sum += count;
         Some(*sum)
     };
-    counts.iter().scan(0, add).collect()
+    counts.scan(0, add).collect()
 }
 
-/// Overwrites the keys by runs: up to `ends[0]` by `value(0)`, from there up to `ends[1]` by `value(1)`, and so on.
-fn fill<W: Word>(keys: &mut [W], threads: Threads, ends: &[usize], value: impl Fn(usize) -> W + Sync) {
-    let threads = threads.at_most(scan_ns(size_of_val(keys)));
+/// The ends of runs of equal keys, or of each so many of them.
+#[derive(Clone, Copy)]
+struct Runs<'a> {
+    ends: &'a [usize],
+    runs_of_end: usize,
+}
+
+/// Overwrites the keys by runs of equal keys: `run` returns the key of each, and its length.
+fn fill<W: Word>(keys: &mut [W], threads: Threads, runs: Runs<'_>, run: impl Fn(usize) -> (W, usize) + Sync) {
     let share = keys.len().div_ceil(threads.count()).max(1);
     threads.for_each(
         keys.chunks_mut(share).enumerate().collect(),
         || (),
         |(), (chunk, keys): (usize, &mut [W])| {
-            let (mut at, mut rest) = (chunk * share, keys);
-            let mut run = ends.partition_point(|&end| end <= at);
-            while !rest.is_empty() {
-                let len = (ends[run] - at).min(rest.len());
-                match rest.get_mut(..SHORT) {
-                    // A fill of a length that the compiler knows. What is written behind the run is overwritten by the next.
-                    Some(short) if len <= SHORT => short.fill(value(run)),
-                    _ => rest[..len].fill(value(run)),
-                }
-                rest = &mut rest[len..];
-                at += len;
-                run += 1;
+            let start = chunk * share;
+            let before = runs.ends.partition_point(|&end| end <= start);
+            let mut next = before * runs.runs_of_end;
+            let mut end = before.checked_sub(1).map_or(0, |before| runs.ends[before]);
+            let mut at = 0;
+            while at < keys.len() {
+                let (key, count) = run(next);
+                (next, end) = (next + 1, end + count);
+                // The first runs may end before the share starts, and the last one behind its end.
+                let stop = end.saturating_sub(start).min(keys.len());
+                write(&mut keys[at..], stop - at, key);
+                at = stop;
             }
         },
     );
+}
+
+/// Writes `len` keys, and perhaps some more behind them. The lengths of most runs differ by little, and then this has no branch that is hard to foresee.
+#[inline(always)]
+fn write<W: Word>(keys: &mut [W], len: usize, key: W) {
+    match keys.first_chunk_mut::<WRITTEN>() {
+        Some(block) if len <= WRITTEN => *block = [key; WRITTEN],
+        _ => match keys.as_chunks_mut::<WRITTEN>().0.get_mut(..len.div_ceil(WRITTEN)) {
+            Some(blocks) => blocks.iter_mut().for_each(|block| *block = [key; WRITTEN]),
+            None => keys[..len].fill(key),
+        },
+    }
 }

@@ -5,8 +5,8 @@
 //!
 //! The order of the modules is that of reading: `backend` (the public type), `sort` (which algorithm suits), `source` and `columns` (the caller's slices as records),
 //! `few` (short slices: `simd`, sorting networks, and `tickets`, stable ones), `quicksort` and `in_place` (keys alone), `cached`, `narrow` and `passes` (what fits in a cache), `msd` and
-//! `partition` (what is larger), `digit`, `frequent`, `dictionary`, `scatter` and `stream` (what partitions are made of), and the special cases `presorted` and `merge`, `counting`,
-//! `segments`, `top_k`; and, with the feature `vector`, `vector`, the search of vectors, with `wide`. `threads` is the one place that starts work on other threads;
+//! `partition` (what is larger), `sample`, `digit`, `classify`, `frequent`, `dictionary`, `scatter` and `stream` (what partitions are made of), and the special cases `presorted` and `merge`, `counting`,
+//! `segments`, `select`, `top_k`; and, with the feature `vector`, `vector`, the search of vectors, with `wide`. `threads` is the one place that starts work on other threads;
 //! numbers are in `tuning`, and `machine` says what they depend on.
 #![deny(unsafe_code)]
 
@@ -37,6 +37,7 @@ mod sample;
 mod scatter;
 mod scratch;
 mod segments;
+mod select;
 mod simd;
 mod sort;
 mod source;

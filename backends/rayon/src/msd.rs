@@ -33,7 +33,7 @@ pub(crate) fn sort<C: SortFew>(
     threads: Threads,
     even: bool,
 ) {
-    if threads.is_one() && cached::suits::<C>(network, scratch.len()) {
+    if threads.is_one() && cached::suits::<C>(network, window, scratch.len()) {
         return cached::sort(network, columns, scratch, window, even);
     }
     let Some(buckets) = partition(&columns, scratch, window, threads, even) else { return };

@@ -1,7 +1,7 @@
 //! The stable sort by few bits: one pass or two, least significant digit first, whatever the keys are like.
 //!
 //! ```text
-//! one digit      count            copy to scratch         move from there to where each record belongs
+//! one digit      count            copy what is moved      move from there to where each record belongs
 //! two digits     count both       move by the low one     move from there to where each record belongs
 //! ```
 //!
@@ -28,21 +28,24 @@ const FEW: usize = crate::tickets::MAX;
 /// The counters of one digit.
 type Counters = [u32; 1 << DIGIT_BITS];
 
-/// Whether these passes are the fastest sort of `len` records by `window`, if all of them fit in a cache. A network sorts words faster, and more
-/// of them than [`sort_few`] takes.
+/// Whether these passes are the fastest sort of `len` records by `window` on one thread. A network sorts words faster, and more of them than [`sort_few`]
+/// takes.
 pub(crate) fn suits<C: SortFew>(network: Network, window: Window, len: usize) -> bool {
     let is_worth = |digits: u32| window.width() <= digits * DIGIT_BITS && len >= LEAST[digits as usize - 1];
-    C::has_tickets(network) && (is_worth(1) || is_worth(2))
+    C::has_tickets(network) && (is_worth(1) || is_worth(2)) && u32::try_from(len).is_ok()
+}
+
+/// Whether these passes suit, and one of them is enough.
+pub(crate) fn is_one_pass<C: SortFew>(network: Network, window: Window, len: usize) -> bool {
+    suits::<C>(network, window, len) && window.width() <= DIGIT_BITS
 }
 
 /// Sorts `columns`, stably by `window`, with as much scratch. The window is as [`suits`] has it.
 pub(crate) fn sort<C: Columns>(columns: &mut C, scratch: &mut [C::Record], window: Window) {
     let (low, high) = digits(window);
     let [mut lows, mut highs] = counted(&*columns, low, high);
-    match low {
-        None => columns.copy_to(0, scratch),
-        Some(low) => columns.read(0..columns.len(), |records| place(records, low, &mut lows, scratch)),
-    }
+    let Some(low) = low else { return columns.sort_by_digit(high, &mut highs, scratch) };
+    columns.place(low, &mut lows, scratch);
     columns.scatter(scratch, high, &mut highs);
 }
 

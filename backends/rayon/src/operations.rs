@@ -6,7 +6,8 @@ use crate::record::Pair;
 use crate::threads::Work;
 use crate::tuning::{SELECT_FRACTION, scan_ns, sort_bits_ns, sort_ns};
 use crate::window::Window;
-use crate::{in_place, segments, sort, top_k};
+use crate::{counting, in_place, segments, select, sort, top_k};
+use core::ops::Range;
 use polysort_core::{Error, Operation, Segments, Spec, ValuesMut, Word, first_of_each, pairs_by_argsort, permutation};
 
 impl RayonBackend {
@@ -28,6 +29,7 @@ impl RayonBackend {
                 sorted_values.copy_from(values);
                 return self.sort_values(sorted_keys, sorted_values, None, spec);
             }
+            Operation::PartialSort { keys, positions, segments } => self.sort_partly(keys, positions, segments, spec),
             Operation::Argsort { keys, segments, indices } => self.sort_indices(keys, segments, indices, spec),
             Operation::TopK { keys, k, segments: None, indices } => self.select(keys, k, indices, spec),
             Operation::TopK { keys, k, segments: Some(segments), indices } => {
@@ -39,12 +41,29 @@ impl RayonBackend {
     }
 
     fn sort_keys<W: Word>(&self, keys: &mut [W], segments: Option<Segments<'_>>, spec: Spec) {
-        self.on_threads(Work::Sort(sort_ns::<W>(keys.len())), |threads| match segments {
+        let is_counted = W::BITS == 8 && spec.width() == W::BITS && segments.is_none();
+        let work = match is_counted {
+            true => Work::Scan(counting::nanoseconds::<W>(keys.len())),
+            false => Work::Sort(sort_ns::<W>(keys.len())),
+        };
+        self.on_threads(work, |threads| match segments {
             None if self.is_in_place() && spec.width() == W::BITS => in_place::sort(keys, spec.masks, threads),
             None => sort::sort_keys(keys, spec, threads),
             Some(segments) => {
                 let whole = spec.width() == W::BITS;
                 segments::sort_segments(Keys { keys, masks: spec.masks }, segments, Window::of(spec), whole, threads);
+            }
+        });
+    }
+
+    fn sort_partly<W: Word>(&self, keys: &mut [W], positions: Range<usize>, segments: Option<Segments<'_>>, spec: Spec) {
+        self.on_threads(Work::Scan(select::nanoseconds::<W>(keys.len())), |threads| match segments {
+            None => select::partial_sort(keys, positions, spec, threads),
+            Some(segments) => {
+                let columns = Keys { keys, masks: spec.masks };
+                segments::for_each_segment(columns, segments, threads, &|own: Keys<'_, W>, threads| {
+                    select::partial_sort(own.keys, positions.clone(), spec, threads);
+                });
             }
         });
     }

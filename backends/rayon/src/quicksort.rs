@@ -95,7 +95,7 @@ impl<W: SplitWord> Quicksort<W> {
             _ => samples,
         };
         let Some(pivot) = pivot(words, samples) else { return self.write(words, keys) };
-        let middle = W::split(self.set, words, pivot);
+        let middle = W::split(self.set, words, pivot, Map::identity());
         #[cfg(test)]
         tests::count_split(len);
         let (low, high) = words.split_at_mut(middle);

@@ -32,7 +32,8 @@ pub(crate) fn sort_keys<W: Word>(keys: &mut [W], spec: Spec, threads: Threads) {
         return columns.sort_few(network, window);
     }
     let Some(columns) = presorted::settle(columns, window, network, len > MERGED_KEYS, threads) else { return };
-    if whole && len >= COUNT_FEW && counting::sort_few(columns.keys, spec.masks, threads) {
+    // All bytes are counted, and few values are no less work.
+    if whole && W::BITS > 8 && len >= COUNT_FEW && counting::sort_few(columns.keys, spec.masks, threads) {
         return;
     }
     if whole && (W::BITS == 8 || W::BITS == 16 && len >= COUNT_16 * threads.count()) {

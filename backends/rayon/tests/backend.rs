@@ -120,6 +120,32 @@ fn selection_from_long_slices() {
 }
 
 #[test]
+fn partial_sorts_of_many_segments_and_a_long_one() {
+    let keys: Vec<i64> = random(1_300_000).map(|r| (r % 50_000) as i64 - 25_000).collect();
+    let offsets: Vec<usize> = [0, 900_000].into_iter().chain((900_100..=1_290_000).step_by(777)).collect();
+    for threads in [1, 2, 3] {
+        let backend = RayonBackend::with_threads(threads).unwrap();
+        for k in [1, 50, 5000] {
+            let (mut first, mut nth) = (keys.clone(), keys.clone());
+            backend.partial_sort_segments_with(&mut first, k, &offsets, Options::descending()).unwrap();
+            backend.select_nth_segments(&mut nth, k, &offsets).unwrap();
+            for segment in offsets.windows(2).map(|ends| ends[0]..ends[1]) {
+                let mut sorted = keys[segment.clone()].to_vec();
+                sorted.sort_unstable();
+                if let Some(key) = sorted.get(k) {
+                    assert_eq!(nth[segment.start + k], *key, "{k} of {segment:?}, {threads} threads");
+                }
+                sorted.reverse();
+                let len = k.min(segment.len());
+                assert!(first[segment.clone()][..len] == sorted[..len], "{k} of {segment:?}, {threads} threads");
+            }
+            // Keys outside of all segments stay.
+            assert!(first[1_290_000..] == keys[1_290_000..] && nth[1_290_000..] == keys[1_290_000..]);
+        }
+    }
+}
+
+#[test]
 fn selection_from_many_segments_and_a_long_one() {
     let keys: Vec<i32> = random(1_500_000).map(|r| (r % 5000) as i32 - 2500).collect();
     // One that all threads share, short ones, empty ones, and gaps.

@@ -53,6 +53,8 @@ fn sort_every_way<K: polysort_core::MaskKey>(backend: &RayonBackend, keys: &[K],
     backend.sort_segments_with(&mut keys.to_vec(), &ends, bits).unwrap();
     backend.sort_pairs_segments_with(&mut keys.to_vec(), &mut values.clone(), &ends, bits).unwrap();
     backend.top_k(keys, 100).unwrap();
+    backend.partial_sort_with(&mut keys.to_vec(), keys.len() / 3, options).unwrap();
+    backend.select_nth_segments_with(&mut keys.to_vec(), 100, &ends, options).unwrap();
     backend.top_k(keys, keys.len() / 2).unwrap();
     backend.top_k_segments(keys, 100, &ends).unwrap();
 }

@@ -17,8 +17,14 @@ impl WgpuBackend {
     ) -> Result<(), Error> {
         operation.check(spec)?;
         match operation {
-            Operation::Sort { keys, segments: None } => self.sort_words(waiting, keys, spec).await,
-            Operation::Sort { keys, segments: Some(segments) } => self.sort_segment_words(waiting, keys, segments, spec).await,
+            // Keys are copied to the device and back in any case, and a sort puts all of them where they belong.
+            Operation::Sort { keys, segments: None } | Operation::PartialSort { keys, segments: None, .. } => {
+                self.sort_words(waiting, keys, spec).await
+            }
+            Operation::Sort { keys, segments: Some(segments) }
+            | Operation::PartialSort { keys, segments: Some(segments), .. } => {
+                self.sort_segment_words(waiting, keys, segments, spec).await
+            }
             Operation::SortPairs { keys, values, segments: None } => self.sort_word_pairs(waiting, keys, values, spec).await,
             Operation::SortPairs { keys, values, segments: Some(segments) } => {
                 self.sort_segment_word_pairs(waiting, keys, values, segments, spec).await

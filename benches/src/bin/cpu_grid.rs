@@ -25,7 +25,7 @@ struct Arguments {
     /// Measures our own sorts alone, on pools of these numbers of threads, in turns in one process: how they scale.
     #[arg(long, value_delimiter = ',')]
     pools: Vec<usize>,
-    /// Operations: `sort`, `pairs32`, `pairs64`, `argsort`; with `--pools` also `first100`, a selection, and `in-place`.
+    /// Operations: `sort`, `pairs32`, `pairs64`, `argsort`, `median` (select_nth in the middle), `tenth` (partial_sort of the first tenth); with `--pools` also `first100`, a selection, and `in-place`.
     #[arg(long, value_delimiter = ',', default_value = "sort")]
     ops: Vec<String>,
     /// Key types.
@@ -128,7 +128,7 @@ fn run(arguments: &Arguments, threads: usize) -> Result<Vec<Row>> {
     // A peer's panic is a fact about the peer, and is seen in its absence.
     std::panic::set_hook(Box::new(|_| {}));
     for op in &arguments.ops {
-        let is_known = ["sort", "pairs32", "pairs64", "argsort"].contains(&op.as_str());
+        let is_known = ["sort", "pairs32", "pairs64", "argsort", "median", "tenth"].contains(&op.as_str());
         let is_own = ["first100", "in-place"].contains(&op.as_str()) && !arguments.pools.is_empty();
         anyhow::ensure!(is_known || is_own, "no operation {op}");
     }
@@ -210,6 +210,8 @@ impl Grid<'_> {
                 "sort" => measure(peers::keys(input, &field), effort, shift),
                 "pairs32" => measure(peers::pairs::<K, u32>(input, &field), effort, shift),
                 "pairs64" => measure(peers::pairs::<K, u64>(input, &field), effort, shift),
+                "median" => measure(peers::partly(input, input.len / 2..input.len / 2 + 1, &field), effort, shift),
+                "tenth" => measure(peers::partly(input, 0..input.len.div_ceil(10), &field), effort, shift),
                 _ => measure(peers::argsort(input, &field), effort, shift),
             };
             self.keep(&cell(self.threads), &timed, input.slices())?;

@@ -86,7 +86,7 @@ pub fn checks() -> Vec<Check> {
 pub fn checks_of<K: TestKey>() -> Vec<Check> {
     type Operation<K> = fn(&DynBackend, &[K], Case) -> Result<(), String>;
     // Each operation has a salt of its own, which stays the same when others are added.
-    let operations: [(&str, u64, Operation<K>); 13] = [
+    let operations: [(&str, u64, Operation<K>); 17] = [
         ("sort", 0, sort),
         ("sort_into", 10, sort_into),
         ("sort_pairs", 1, sort_pairs),
@@ -98,6 +98,10 @@ pub fn checks_of<K: TestKey>() -> Vec<Check> {
         ("argsort_segments", 6, argsort_segments),
         ("top_k", 7, top_k),
         ("top_k_segments", 9, top_k_segments),
+        ("partial_sort", 13, partial_sort),
+        ("partial_sort_segments", 14, partial_sort_segments),
+        ("select_nth", 15, select_nth),
+        ("select_nth_segments", 16, select_nth_segments),
         ("async", 12, futures),
         ("misuse", 8, misuse),
     ];
@@ -257,6 +261,85 @@ fn top_k_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> R
     same_keys(&format!("keys for k = {k} in {lists:?}"), &best.keys, &permutation::gather(keys, &expected))
 }
 
+fn partial_sort<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
+    let (len, mut moved) = (keys.len(), keys.to_vec());
+    let ks = [0, 1, 10, len / 100, len / 2, len.saturating_sub(1), len, usize::MAX];
+    let k = ks[(case.seed >> 8) as usize % ks.len()];
+    backend.partial_sort_with(&mut moved, k, case.options).map_err(failed)?;
+    sorted_at(keys, &moved, case, std::iter::once(0..len), 0..k)
+}
+
+fn partial_sort_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
+    let (lists, mut moved) = (Lists::of(case), keys.to_vec());
+    let ks = [0, 1, 10, 1000, usize::MAX];
+    let k = ks[(case.seed >> 8) as usize % ks.len()];
+    backend.partial_sort_segments_with(&mut moved, k, lists.segments(), case.options).map_err(failed)?;
+    sorted_at(keys, &moved, case, lists.segments().ranges(), 0..k).map_err(|what| format!("{what} in {lists:?}"))
+}
+
+fn select_nth<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
+    let (len, mut moved) = (keys.len(), keys.to_vec());
+    let ns = [0, 1, len / 100, len / 2, len / 10 * 9, len.saturating_sub(1), len, usize::MAX];
+    let n = ns[(case.seed >> 8) as usize % ns.len()];
+    match backend.select_nth_with(&mut moved, n, case.options) {
+        Err(Error::InvalidPosition { position, len: keys_len, .. }) if n >= len && (position, keys_len) == (n, len) => {
+            same_keys("keys after a refusal", &moved, keys)
+        }
+        result if n >= len => Err(format!("position {n} of {len} was not refused as it should be: {result:?}")),
+        result => {
+            result.map_err(failed)?;
+            sorted_at(keys, &moved, case, std::iter::once(0..len), n..n + 1)
+        }
+    }
+}
+
+fn select_nth_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
+    let (lists, mut moved) = (Lists::of(case), keys.to_vec());
+    let longest = lists.segments().ranges().map(|range| range.len()).max().unwrap_or(0);
+    let ns = [0, 1, 10, longest / 2, longest.saturating_sub(1), usize::MAX];
+    let n = ns[(case.seed >> 8) as usize % ns.len()];
+    backend.select_nth_segments_with(&mut moved, n, lists.segments(), case.options).map_err(failed)?;
+    let positions = n..n.saturating_add(1);
+    sorted_at(keys, &moved, case, lists.segments().ranges(), positions).map_err(|what| format!("{what} in {lists:?}"))
+}
+
+/// Checks that each segment of `moved` holds the keys of that segment of `keys`, those at `positions` as a sort would place them, and between other keys
+/// that sort no later and no earlier.
+fn sorted_at<K: TestKey>(
+    keys: &[K],
+    moved: &[K],
+    case: Case,
+    segments: impl Iterator<Item = Range<usize>>,
+    positions: Range<usize>,
+) -> Result<(), String> {
+    let segments: Vec<Range<usize>> = segments.collect();
+    let order = Oracle::new(keys, case).segments_permutation(segments.iter().cloned());
+    let sorted = permutation::gather(keys, &order);
+    // The places that each segment has, and its parts before and behind them.
+    let places = |segment: &Range<usize>| {
+        let start = segment.start + positions.start.min(segment.len());
+        start..segment.start + positions.end.min(segment.len()).max(start - segment.start)
+    };
+    for place in segments.iter().map(places) {
+        same_keys(&format!("keys at {place:?}"), &moved[place.clone()], &sorted[place])?;
+    }
+    let raws = |keys: &[K]| {
+        let mut raws: Vec<u128> = keys.iter().map(|key| key.raw()).collect();
+        segments.iter().for_each(|segment| raws[segment.clone()].sort_unstable());
+        raws
+    };
+    same("all keys", &raws(moved), &raws(keys))?;
+    // A stable sort of all keys moves none from one part to another.
+    let has_places = |segment: &&Range<usize>| !places(segment).is_empty();
+    let parts = segments.iter().filter(has_places).flat_map(|segment| {
+        let place = places(segment);
+        [segment.start..place.start, place.clone(), place.end..segment.end]
+    });
+    let oracle = Oracle::new(moved, case);
+    let whole = oracle.segments_permutation(segments.iter().filter(has_places).cloned());
+    same("parts of the keys", &oracle.segments_permutation(parts), &whole)
+}
+
 /// The async forms, two of which are in flight at a time.
 fn futures<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
     let oracle = Oracle::new(keys, case);
@@ -265,7 +348,8 @@ fn futures<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(
     let (mut sorted, mut other, mut values) = (keys.to_vec(), keys.to_vec(), (0..keys.len() as u32).collect::<Vec<_>>());
     let first = async {
         match case.seed % 3 {
-            0 => backend.sort_async(&mut sorted, case.options).await,
+            0 if case.seed >> 8 & 1 == 0 => backend.sort_async(&mut sorted, case.options).await,
+            0 => backend.partial_sort_async(&mut sorted, keys.len(), case.options).await,
             1 => backend.sort_pairs_async(&mut sorted, &mut values, case.options).await,
             _ => backend.sort_pairs_into_async(keys, &values.clone(), &mut sorted, &mut values, case.options).await,
         }
@@ -369,6 +453,13 @@ fn misuse<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<()
             "a selection past the end",
             matches!(
                 backend.top_k_segments_with(keys, 1, &[0, len + 1], case.options),
+                Err(Error::InvalidOffsets { index: 0, end, keys, .. }) if (end, keys) == (len + 1, len)
+            ),
+        ),
+        (
+            "a partial sort past the end",
+            matches!(
+                backend.partial_sort_segments_with(&mut sorted, 1, &[0, len + 1], case.options),
                 Err(Error::InvalidOffsets { index: 0, end, keys, .. }) if (end, keys) == (len + 1, len)
             ),
         ),

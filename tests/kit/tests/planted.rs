@@ -16,6 +16,9 @@ trait Bug: Clone + Send + Sync + 'static {
 
     /// How many elements at the end of an output are not written.
     const UNWRITTEN: usize = 0;
+
+    /// How many positions of a partial sort are left out.
+    const UNPLACED: usize = 0;
 }
 
 /// `std`'s stable sort with a bug in it.
@@ -58,6 +61,15 @@ impl<B: Bug> Backend for Buggy<B> {
                 self.sort_bits(&mut copy, spec)?;
                 let written = keys.len().saturating_sub(B::UNWRITTEN);
                 sorted[..written].copy_from_slice(&copy[..written]);
+                Ok(())
+            }
+            // The other keys are not sorted, as they need not be.
+            Operation::PartialSort { keys, positions, segments: None } => {
+                let len = keys.len();
+                self.sort_bits(keys, spec)?;
+                let end = positions.end.min(len).saturating_sub(B::UNPLACED);
+                keys[..positions.start.min(len)].reverse();
+                keys[end.max(positions.start).min(len)..].reverse();
                 Ok(())
             }
             operation => operation.by_two_sorts(self, spec),
@@ -163,6 +175,13 @@ impl Bug for StaleEnd {
     const UNWRITTEN: usize = 1;
 }
 
+/// The last position of a partial sort is left as it comes.
+#[derive(Clone)]
+struct Unplaced;
+impl Bug for Unplaced {
+    const UNPLACED: usize = 1;
+}
+
 /// One digit of 64-bit keys is skipped.
 #[derive(Clone)]
 struct SkippedDigit;
@@ -204,6 +223,10 @@ fn signed_integers_through_the_float_flip_are_caught() {
         "sort_segments",
         "top_k",
         "top_k_segments",
+        "partial_sort",
+        "partial_sort_segments",
+        "select_nth",
+        "select_nth_segments",
     ] {
         assert!(caught.contains(&format!("i64 {operation}")), "{operation}: {caught:?}");
     }
@@ -246,6 +269,11 @@ fn an_ignored_window_is_caught() {
 #[test]
 fn a_stale_output_is_caught() {
     assert_eq!(failures::<StaleEnd, u32>(), ["u32 sort_into"]);
+}
+
+#[test]
+fn a_position_without_its_key_is_caught() {
+    assert_eq!(failures::<Unplaced, u32>(), ["u32 partial_sort", "u32 select_nth", "u32 async"]);
 }
 
 #[test]

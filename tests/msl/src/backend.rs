@@ -279,7 +279,9 @@ impl MslBackend {
     fn run_on_words<W: Word>(&self, operation: Operation<'_, W>, spec: Spec) -> Result<(), Error> {
         operation.check(spec)?;
         match operation {
-            Operation::Sort { keys, segments } => self.sort_words(keys, &mut [], Payload::None, segments, spec),
+            Operation::Sort { keys, segments } | Operation::PartialSort { keys, segments, .. } => {
+                self.sort_words(keys, &mut [], Payload::None, segments, spec)
+            }
             Operation::SortPairs { keys, mut values, segments } => match values.size() {
                 0 => self.sort_words(keys, &mut [], Payload::None, segments, spec),
                 size @ (4 | 8 | 12 | 16) => {

@@ -117,6 +117,8 @@ fn a_backend_behind_one_type_answers_as_itself() -> Result<(), Error> {
     backend.sort(&mut keys)?;
     assert_eq!(format!("{keys:?}"), "[-1.0, 2.0, NaN]");
     assert_eq!(backend.top_k(&[5_u8, 9, 1, 9], 3)?.indices, [1, 3, 0]);
+    backend.select_nth(&mut keys, 1)?;
+    assert_eq!(keys[1], 2.0);
     assert_eq!(backend.name(), "std");
     assert_eq!(format!("{backend:?}"), "DynBackend(\"std\")");
     assert!(backend.downcast_ref::<Std<0>>().is_some());
@@ -247,6 +249,16 @@ fn a_backend_without_futures_of_its_own_is_ready_at_once() -> Result<(), Error> 
     ready(BACKEND.sort_into_async(&keys, &mut sorted, Options::ascending()))?;
     assert_eq!(sorted, [-1, 2, 3]);
     assert_eq!(ready(BACKEND.top_k_async(&keys, 2, Options::descending()))?.keys, [3, 2]);
+    let mut keys = keys;
+    ready(BACKEND.partial_sort_async(&mut keys, 1, Options::descending()))?;
+    assert_eq!(keys[0], 3);
+    ready(BACKEND.select_nth_async(&mut keys, 1, Options::ascending()))?;
+    assert_eq!(keys[1], 2);
+    ready(BACKEND.partial_sort_segments_async(&mut keys, 1, &[1, 3], Options::descending()))?;
+    assert_eq!(keys, [-1, 3, 2]);
+    ready(BACKEND.select_nth_segments_async(&mut keys, 0, &[0, 2], Options::descending()))?;
+    assert_eq!(keys, [3, -1, 2]);
+    let keys = [3_i8, -1, 2];
     assert_eq!(ready(BACKEND.argsort_segments_async(&keys, &[0, 2, 3], Options::ascending()))?, [1, 0, 2]);
     // The checks are those of the blocking call.
     let outcome = ready(BACKEND.sort_segments_async(&mut sorted, &[0, 4], Options::ascending()));

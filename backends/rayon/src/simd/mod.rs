@@ -102,8 +102,8 @@ pub(crate) trait NetworkWord: Word {
 
 /// A word that quicksort is for.
 pub(crate) trait SplitWord: NetworkWord {
-    /// Moves the words below `pivot` in front of the others, in any order, and returns their number.
-    fn split(set: Set, words: &mut [Self], pivot: Self) -> usize;
+    /// Moves the words that `enter` maps below `pivot` in front of the others, in any order, and returns their number.
+    fn split(set: Set, words: &mut [Self], pivot: Self, enter: Map<Self>) -> usize;
 }
 
 macro_rules! network_words {
@@ -139,19 +139,19 @@ impl NetworkWord for u128 {
 }
 
 impl SplitWord for u128 {
-    fn split(_: Set, words: &mut [Self], pivot: Self) -> usize {
-        portable::split(words, pivot)
+    fn split(_: Set, words: &mut [Self], pivot: Self, enter: Map<Self>) -> usize {
+        portable::split(words, pivot, enter)
     }
 }
 
 macro_rules! split_words {
     ($($word:ident)*) => {$(
         impl SplitWord for $word {
-            fn split(set: Set, words: &mut [Self], pivot: Self) -> usize {
+            fn split(set: Set, words: &mut [Self], pivot: Self, enter: Map<Self>) -> usize {
                 match set {
                     #[cfg(target_arch = "x86_64")]
-                    Set::Avx512(v4) => v4.vectorize(split::Split { v4, words, pivot }),
-                    _ => portable::split(words, pivot),
+                    Set::Avx512(v4) => v4.vectorize(split::Split { v4, words, pivot, enter }),
+                    _ => portable::split(words, pivot, enter),
                 }
             }
         }
@@ -232,18 +232,21 @@ mod tests {
     /// Splits at words that come and at such as do not, with no word below and with all.
     fn check_splits<W: SplitWord>() {
         let mut state = u64::from(W::BITS) + 1;
+        let maps = [Masks::UNSIGNED, Masks::float(W::BITS), Masks::signed(W::BITS).reversed(W::BITS)].map(Map::enter);
         for set in Set::all() {
             for len in lengths() {
+                let enter: Map<W> = maps[len % maps.len()];
                 let words = words::<W>(len, &mut state);
                 let any = words.get(len / 2).copied().unwrap_or(W::zero());
                 for pivot in [any, any >> 1, W::zero(), W::max_value()] {
                     // Neither word beside them changes.
                     let mut split = [&[W::one()], &words[..], &[W::one()]].concat();
-                    let count = W::split(set, &mut split[1..=len], pivot);
+                    let count = W::split(set, &mut split[1..=len], pivot, enter);
                     let what = format!("{}, {len} words of {} bits, below {pivot:?}", set.name(), W::BITS);
                     assert!(split[0] == W::one() && split[len + 1] == W::one(), "{what}");
                     let (below, others) = split[1..=len].split_at_mut(count);
-                    assert!(below.iter().all(|&word| word < pivot) && others.iter().all(|&word| word >= pivot), "{what}");
+                    let is_below = |&word: &W| enter.apply(word) < pivot;
+                    assert!(below.iter().all(is_below) && !others.iter().any(is_below), "{what}");
                     let (mut split, mut expected) = (split[1..=len].to_vec(), words.clone());
                     split.sort_unstable();
                     expected.sort_unstable();

@@ -1,8 +1,9 @@
 //! Registers of 128 bits as arrays: for processors without a set of their own here, and the model that the other sets are tested against.
 
-use super::registers::Registers;
+use super::registers::{Map, Registers};
 use core::array::from_fn;
 use core::marker::PhantomData;
+use polysort_core::Word;
 
 /// The set for words `W`.
 #[derive(Clone, Copy)]
@@ -15,12 +16,13 @@ impl<W> Portable<W> {
 }
 
 /// As [`SplitWord::split`](super::SplitWord::split), one word after the other.
-pub(super) fn split<W: Copy + Ord>(words: &mut [W], pivot: W) -> usize {
+pub(super) fn split<W: Word>(words: &mut [W], pivot: W, enter: Map<W>) -> usize {
     let mut low = 0;
     for at in 0..words.len() {
-        // All of `low..at` are not below the pivot.
+        // All of `low..at` are not below the pivot. A comparison of the word at `low` would wait for the swap to write it.
+        let word = words[at];
         words.swap(low, at);
-        low += usize::from(words[low] < pivot);
+        low += usize::from(enter.apply(word) < pivot);
     }
     low
 }

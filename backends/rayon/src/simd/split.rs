@@ -17,18 +17,23 @@
 #![allow(unsafe_code, reason = "stores of the first lanes")]
 
 use super::avx512::Avx512;
-use super::registers::Registers;
-use core::arch::x86_64::__m512i;
+use super::registers::{Map, Registers};
+use core::arch::x86_64::{__m512i, _MM_HINT_T0};
 use pulp::x86::V4;
 
 /// Registers of a block.
 const ROWS: usize = 8;
+
+/// Blocks from one that is read to one that is fetched into the cache then: the processor does not foresee which end is read next. Measured on Zen 4, the
+/// median of 2^24 words takes 0.38 × as long as without.
+const AHEAD: usize = 4;
 
 /// The arguments of [`SplitWord::split`](super::SplitWord::split), to be used in a function that is compiled for the set.
 pub(super) struct Split<'a, W> {
     pub(super) v4: V4,
     pub(super) words: &'a mut [W],
     pub(super) pivot: W,
+    pub(super) enter: Map<W>,
 }
 
 /// The slice that is split. Words are moved to both ends of `low..high`, where there is room for all words that were read.
@@ -46,9 +51,13 @@ macro_rules! split_words {
             #[inline(always)]
             fn call(self) -> usize {
                 const BLOCK: usize = ROWS * $lanes;
-                let Self { v4, words, pivot } = self;
+                let Self { v4, words, pivot, enter } = self;
                 let (set, len) = (Avx512::<$word>::new(v4), words.len());
-                let pivots = set.splat(pivot);
+                let (pivots, is_ordered) = (set.splat(pivot), enter.is_identity());
+                let is_less = |words| {
+                    let ordered = if is_ordered { words } else { enter.apply_to(set, words) };
+                    v4.avx512f.$less(ordered, pivots)
+                };
                 // The words of both ends, with those that fill no block; or all of them, if they are few.
                 let mut ends = [0; 3 * BLOCK];
                 let (mut next, mut end) = if len < 2 * BLOCK { (len, len) } else { (BLOCK, len / BLOCK * BLOCK - BLOCK) };
@@ -63,20 +72,24 @@ macro_rules! split_words {
                     next += if at_low { BLOCK } else { 0 };
                     end -= if at_low { 0 } else { BLOCK };
                     let block = &target.words[at..at + BLOCK];
+                    let ahead = if at_low { at + AHEAD * BLOCK } else { at.saturating_sub(AHEAD * BLOCK) };
+                    for line in target.words.get(ahead..ahead + BLOCK).unwrap_or_default().chunks_exact($lanes) {
+                        v4.sse._mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
+                    }
                     let mut rows = [pivots; ROWS];
                     rows.iter_mut().zip(block.chunks_exact($lanes)).for_each(|(row, words)| *row = set.load(words));
                     for words in rows {
-                        target.take(set, v4, words, v4.avx512f.$less(words, pivots), $mask::MAX);
+                        target.take(set, v4, words, is_less(words), $mask::MAX);
                     }
                 }
                 let mut rows = ends.chunks_exact($lanes);
                 for row in &mut rows {
                     let words = set.load(row);
-                    target.take(set, v4, words, v4.avx512f.$less(words, pivots), $mask::MAX);
+                    target.take(set, v4, words, is_less(words), $mask::MAX);
                 }
                 let words = set.load_some(rows.remainder(), 0);
                 let lanes = ((1_u32 << rows.remainder().len()) - 1) as $mask;
-                target.take(set, v4, words, v4.avx512f.$less(words, pivots), lanes);
+                target.take(set, v4, words, is_less(words), lanes);
                 target.low
             }
         }
