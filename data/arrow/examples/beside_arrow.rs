@@ -1,0 +1,127 @@
+//! Sorts columns with polysort and with arrow, in turns, and prints the medians of both.
+//!
+//! `cargo run --release -p polysort-arrow --example beside_arrow -- [LOG2_ROWS]… [--reps N]`, with 20 and 22 and 9 repetitions by default. Each
+//! answer is verified: the rows are a permutation, arrow's values at each place are equal, and equal rows are in their input order.
+
+use arrow_array::types::{Float64Type, Int32Type, Int64Type};
+use arrow_array::{ArrayRef, PrimitiveArray, StringArray};
+use arrow_ord::ord::{DynComparator, make_comparator};
+use polysort_arrow::{SortColumn, SortOptions};
+use polysort_rayon::RayonBackend;
+use rand::rngs::SmallRng;
+use rand::{Rng, RngExt, SeedableRng};
+use std::error::Error;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (mut sizes, mut reps) = (Vec::new(), 9);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--reps" => reps = arguments.next().ok_or("--reps takes a number")?.parse()?,
+            bits => sizes.push(bits.parse::<u32>()?),
+        }
+    }
+    if sizes.is_empty() {
+        sizes = vec![20, 22];
+    }
+    let threads = std::thread::available_parallelism()?.get();
+    println!("medians of {reps}, in ms; × is arrow's time divided by ours; {threads} threads at most");
+    println!("{:26} {:>5} {:>9} {:>9} {:>7} {:>9} {:>7}", "columns", "rows", "arrow", "1 thread", "×", format!("{threads} thr."), "×");
+    for bits in sizes {
+        let rng = &mut SmallRng::seed_from_u64(u64::from(bits));
+        for (name, columns) in cases(1 << bits, rng) {
+            let systems = [None, Some(RayonBackend::with_threads(1)?), Some(RayonBackend::with_threads(threads)?)];
+            let times = medians(&columns, &systems, reps)?;
+            let ms = times.map(|time| time.as_secs_f64() * 1e3);
+            let [arrow, one, all] = ms;
+            println!("{name:26} 2^{bits:<3} {arrow:9.2} {one:9.2} {:7.2} {all:9.2} {:7.2}", arrow / one, arrow / all);
+        }
+    }
+    Ok(())
+}
+
+/// The columns that are sorted, with their names.
+fn cases(len: usize, rng: &mut SmallRng) -> Vec<(&'static str, Vec<SortColumn>)> {
+    let one = |values: ArrayRef| vec![SortColumn { values, options: None }];
+    let two = |a: ArrayRef, b: ArrayRef| vec![SortColumn { values: a, options: None }, SortColumn { values: b, options: None }];
+    let mut cases: Vec<(&str, Vec<SortColumn>)> = Vec::new();
+    cases.push(("i64", one(ints(len, rng, |rng| Some(rng.random())))));
+    cases.push(("i64, 10 % nulls", one(ints(len, rng, |rng| rng.random_bool(0.9).then(|| rng.random())))));
+    cases.push(("i64 below 10^6, 10 % nulls", one(ints(len, rng, |rng| rng.random_bool(0.9).then(|| rng.random_range(0..1_000_000))))));
+    cases.push(("f64", one(floats(len, rng, 0.0))));
+    cases.push(("f64, 10 % nulls", one(floats(len, rng, 0.1))));
+    let narrow = |rng: &mut SmallRng| -> ArrayRef { Arc::new((0..len).map(|_| Some(rng.random())).collect::<PrimitiveArray<Int32Type>>()) };
+    let first = narrow(rng);
+    cases.push(("(i32, i64)", two(first, ints(len, rng, |rng| Some(rng.random())))));
+    let days: ArrayRef = Arc::new((0..len).map(|_| Some(rng.random_range(8000..10_500))).collect::<PrimitiveArray<Int32Type>>());
+    let many = len as i64;
+    cases.push(("(i32 below 2500, i64 < n)", two(days, ints(len, rng, |rng| Some(rng.random_range(0..many))))));
+    let same = ints(len, rng, |rng| Some(i64::MIN + (i64::MAX / 50) * rng.random_range(0..100)));
+    cases.push(("(100 wide i64, i64)", two(same, ints(len, rng, |rng| Some(rng.random())))));
+    cases.push(("Utf8, 8 to 32 bytes", one(strings(len, rng, |rng| random_text(rng, 8..33)))));
+    cases.push(("Utf8, shared 20 bytes", one(strings(len, rng, |rng| format!("https://example.org/{}", random_text(rng, 4..20))))));
+    let words: Vec<String> = (0..1000).map(|_| random_text(rng, 8..33)).collect();
+    cases.push(("Utf8, 1000 different", one(strings(len, rng, |rng| words[rng.random_range(0..1000)].clone()))));
+    cases
+}
+
+fn ints(len: usize, rng: &mut SmallRng, mut value: impl FnMut(&mut SmallRng) -> Option<i64>) -> ArrayRef {
+    Arc::new((0..len).map(|_| value(rng)).collect::<PrimitiveArray<Int64Type>>())
+}
+
+fn floats(len: usize, rng: &mut SmallRng, nulls: f64) -> ArrayRef {
+    Arc::new((0..len).map(|_| (!rng.random_bool(nulls)).then(|| rng.random::<f64>() - 0.5)).collect::<PrimitiveArray<Float64Type>>())
+}
+
+fn strings(len: usize, rng: &mut SmallRng, mut text: impl FnMut(&mut SmallRng) -> String) -> ArrayRef {
+    Arc::new((0..len).map(|_| Some(text(rng))).collect::<StringArray>())
+}
+
+fn random_text(rng: &mut SmallRng, lengths: std::ops::Range<usize>) -> String {
+    let mut bytes = vec![0; rng.random_range(lengths)];
+    rng.fill_bytes(&mut bytes);
+    bytes.iter().map(|byte| char::from(b'a' + byte % 26)).collect()
+}
+
+/// The median times of the systems, which take turns. `None` is arrow.
+fn medians<const N: usize>(columns: &[SortColumn], systems: &[Option<RayonBackend>; N], reps: usize) -> Result<[Duration; N], Box<dyn Error>> {
+    let compare = comparators(columns)?;
+    let expected = arrow_ord::sort::lexsort_to_indices(columns, None)?;
+    let mut times: [Vec<Duration>; N] = std::array::from_fn(|_| Vec::new());
+    // The first round warms up.
+    for round in 0..=reps {
+        for (system, times) in systems.iter().zip(&mut times) {
+            let start = Instant::now();
+            let order = match system {
+                None => arrow_ord::sort::lexsort_to_indices(black_box(columns), None)?,
+                Some(backend) => polysort_arrow::lexsort_to_indices(backend, black_box(columns), None)?,
+            };
+            let time = start.elapsed();
+            if round > 0 {
+                times.push(time);
+            }
+            if system.is_some() && round < 2 {
+                verify(order.values(), expected.values(), &compare);
+            }
+        }
+    }
+    Ok(times.map(|mut times| {
+        times.sort();
+        times[times.len() / 2]
+    }))
+}
+
+fn comparators(columns: &[SortColumn]) -> Result<Vec<DynComparator>, Box<dyn Error>> {
+    let compare = |column: &SortColumn| make_comparator(&column.values, &column.values, column.options.unwrap_or(SortOptions::default()));
+    Ok(columns.iter().map(compare).collect::<Result<_, _>>()?)
+}
+
+/// Panics if `order` is not the stable order whose values `expected`, in any order of equal rows, has.
+fn verify(order: &[u32], expected: &[u32], compare: &[DynComparator]) {
+    let equal = |a: u32, b: u32| compare.iter().all(|compare| compare(a as usize, b as usize).is_eq());
+    assert!(order.len() == expected.len() && order.iter().zip(expected).all(|(&ours, &theirs)| equal(ours, theirs)), "another order");
+    assert!(order.windows(2).all(|rows| rows[0] < rows[1] || !equal(rows[0], rows[1])), "not stable, or no permutation");
+}

@@ -1,0 +1,125 @@
+//! What each type of array adds to a key.
+
+use crate::key::{Key, Step};
+use crate::native::Native;
+use crate::part::{ByRow, Part};
+use crate::rank::ranks;
+use crate::text::{CODE_BYTES, Heads, Rest, Shape, Text};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowDictionaryKeyType, ArrowPrimitiveType, BinaryType, BinaryViewType, LargeBinaryType, LargeUtf8Type, StringViewType, Utf8Type,
+};
+use arrow_array::{Array, downcast_integer, downcast_primitive};
+use arrow_buffer::{ArrowNativeType, NullBuffer};
+use arrow_ord::ord::make_comparator;
+use arrow_schema::{ArrowError, DataType, SortOptions};
+use polysort_core::Backend;
+
+/// Whether a column of this type gives parts of a key. Another one is compared.
+pub(crate) fn is_supported(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Boolean
+        | DataType::Utf8
+        | DataType::LargeUtf8
+        | DataType::Utf8View
+        | DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView
+        | DataType::FixedSizeBinary(_) => true,
+        DataType::Dictionary(_, values) => is_supported(values),
+        other => other.is_primitive(),
+    }
+}
+
+/// Adds a column to a key.
+pub(crate) fn add<'a, B: Backend>(
+    backend: &B,
+    key: &mut Key<'a>,
+    array: &'a dyn Array,
+    options: SortOptions,
+) -> Result<(), ArrowError> {
+    if !is_supported(array.data_type()) {
+        key.add_step(Step::Compared(make_comparator(array, array, options)?));
+        return Ok(());
+    }
+    let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+    if let Some(nulls) = &nulls {
+        key.add(Part::nulls(nulls.clone(), options.nulls_first));
+    }
+    let mut column = Column { key, len: array.len(), nulls, is_descending: options.descending };
+    macro_rules! primitive {
+        ($type:ty) => {
+            column.add_primitive::<$type>(array)
+        };
+    }
+    macro_rules! dictionary {
+        ($type:ty) => {
+            column.add_dictionary::<$type, B>(backend, array)?
+        };
+    }
+    downcast_primitive! {
+        array.data_type() => (primitive),
+        DataType::Boolean => {
+            let values = array.as_boolean().values();
+            column.add_bits(1, ByRow(move |row| u64::from(values.value(row))));
+        }
+        DataType::Utf8 => column.add_text(array.as_bytes::<Utf8Type>()),
+        DataType::LargeUtf8 => column.add_text(array.as_bytes::<LargeUtf8Type>()),
+        DataType::Utf8View => column.add_text(array.as_byte_view::<StringViewType>()),
+        DataType::Binary => column.add_text(array.as_bytes::<BinaryType>()),
+        DataType::LargeBinary => column.add_text(array.as_bytes::<LargeBinaryType>()),
+        DataType::BinaryView => column.add_text(array.as_byte_view::<BinaryViewType>()),
+        DataType::FixedSizeBinary(_) => column.add_text(array.as_fixed_size_binary()),
+        DataType::Dictionary(key, _) => downcast_integer! {
+            key.as_ref() => (dictionary),
+            _ => unreachable!("the key of a dictionary is an integer")
+        },
+        _ => unreachable!("a supported type")
+    }
+    Ok(())
+}
+
+/// A column while it is added.
+struct Column<'k, 'a> {
+    key: &'k mut Key<'a>,
+    len: usize,
+    nulls: Option<NullBuffer>,
+    is_descending: bool,
+}
+
+impl<'a> Column<'_, 'a> {
+    fn add_primitive<T: ArrowPrimitiveType<Native: Native>>(&mut self, array: &'a dyn Array) {
+        T::Native::parts(array.as_primitive::<T>().values(), &mut |bits| {
+            self.key.add(Part::measured(bits, self.len, self.nulls.clone(), self.is_descending));
+        });
+    }
+
+    /// Adds a part whose bits are at most `most`.
+    fn add_bits(&mut self, most: u64, bits: impl crate::part::Bits + 'a) {
+        self.key.add(Part::up_to(most, Box::new(bits), self.nulls.clone(), self.is_descending));
+    }
+
+    fn add_text<T: Text>(&mut self, text: &'a T) {
+        let shape = match &self.nulls {
+            None => Shape::of(text, 0..self.len),
+            Some(nulls) => Shape::of(text, nulls.valid_indices()),
+        };
+        self.add_bits(shape.most(), Heads::new(text, &shape));
+        if shape.has_rest() {
+            let skip = shape.shared + CODE_BYTES;
+            let rest = Rest { text, nulls: self.nulls.clone(), skip, is_descending: self.is_descending };
+            self.key.add_step(Step::Rest(rest));
+        }
+    }
+
+    /// Adds the ranks of a dictionary's values. Null values are null rows, so their ranks do not matter.
+    fn add_dictionary<K: ArrowDictionaryKeyType, B: Backend>(&mut self, backend: &B, array: &'a dyn Array) -> Result<(), ArrowError> {
+        let dictionary = array.as_dictionary::<K>();
+        let ranks = ranks(backend, dictionary.values(), SortOptions::default())?;
+        let most = ranks.iter().copied().max().unwrap_or(0);
+        let keys = dictionary.keys().values();
+        // The key of a null row can be any number.
+        self.add_bits(most.into(), ByRow(move |row: usize| ranks.get(keys[row].as_usize()).copied().unwrap_or(0).into()));
+        Ok(())
+    }
+}
