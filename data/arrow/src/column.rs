@@ -2,9 +2,9 @@
 
 use crate::key::{Key, Step};
 use crate::native::Native;
-use crate::part::{ByRow, Part};
+use crate::part::{Bits, ByRow, Part, Rows};
 use crate::rank::ranks;
-use crate::text::{CODE_BYTES, Heads, Rest, Shape, Text};
+use crate::text::{Heads, Rest, Text};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowDictionaryKeyType, ArrowPrimitiveType, BinaryType, BinaryViewType, LargeBinaryType, LargeUtf8Type, StringViewType, Utf8Type,
@@ -31,7 +31,12 @@ pub(crate) fn is_supported(data_type: &DataType) -> bool {
     }
 }
 
-/// Adds a column to a key.
+/// The null rows of an array, if there are any. A null value of a dictionary makes null rows.
+pub(crate) fn nulls_of(array: &dyn Array) -> Option<NullBuffer> {
+    array.logical_nulls().filter(|nulls| nulls.null_count() > 0)
+}
+
+/// Adds a column to a key: its nulls, and its values.
 pub(crate) fn add<'a, B: Backend>(
     backend: &B,
     key: &mut Key<'a>,
@@ -42,11 +47,24 @@ pub(crate) fn add<'a, B: Backend>(
         key.add_step(Step::Compared(make_comparator(array, array, options)?));
         return Ok(());
     }
-    let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
-    if let Some(nulls) = &nulls {
-        key.add(Part::nulls(nulls.clone(), options.nulls_first));
-    }
-    let mut column = Column { key, len: array.len(), nulls, is_descending: options.descending };
+    let Some(nulls) = nulls_of(array) else {
+        return add_values(backend, key, array, Rows::First(array.len()), None, options.descending);
+    };
+    key.add(Part::nulls(nulls.clone(), options.nulls_first));
+    let valid: Vec<u32> = nulls.inner().set_indices_u32().collect();
+    add_values(backend, key, array, Rows::Listed(&valid), Some(nulls), options.descending)
+}
+
+/// Adds the values of a column of a supported type, at `rows`: all valid rows that a sort reads. With `nulls`, a sort reads these rows, too.
+pub(crate) fn add_values<'a, B: Backend>(
+    backend: &B,
+    key: &mut Key<'a>,
+    array: &'a dyn Array,
+    rows: Rows<'_>,
+    nulls: Option<NullBuffer>,
+    is_descending: bool,
+) -> Result<(), ArrowError> {
+    let mut column = Column { key, rows, nulls, is_descending };
     macro_rules! primitive {
         ($type:ty) => {
             column.add_primitive::<$type>(array)
@@ -82,7 +100,7 @@ pub(crate) fn add<'a, B: Backend>(
 /// A column while it is added.
 struct Column<'k, 'a> {
     key: &'k mut Key<'a>,
-    len: usize,
+    rows: Rows<'k>,
     nulls: Option<NullBuffer>,
     is_descending: bool,
 }
@@ -90,24 +108,21 @@ struct Column<'k, 'a> {
 impl<'a> Column<'_, 'a> {
     fn add_primitive<T: ArrowPrimitiveType<Native: Native>>(&mut self, array: &'a dyn Array) {
         T::Native::parts(array.as_primitive::<T>().values(), &mut |bits| {
-            self.key.add(Part::measured(bits, self.len, self.nulls.clone(), self.is_descending));
+            self.key.add(Part::measured(bits, self.rows, self.nulls.clone(), self.is_descending));
         });
     }
 
     /// Adds a part whose bits are at most `most`.
-    fn add_bits(&mut self, most: u64, bits: impl crate::part::Bits + 'a) {
+    fn add_bits(&mut self, most: u64, bits: impl Bits + 'a) {
         self.key.add(Part::up_to(most, Box::new(bits), self.nulls.clone(), self.is_descending));
     }
 
     fn add_text<T: Text>(&mut self, text: &'a T) {
-        let shape = match &self.nulls {
-            None => Shape::of(text, 0..self.len),
-            Some(nulls) => Shape::of(text, nulls.valid_indices()),
-        };
-        self.add_bits(shape.most(), Heads::new(text, &shape));
-        if shape.has_rest() {
-            let skip = shape.shared + CODE_BYTES;
-            let rest = Rest { text, nulls: self.nulls.clone(), skip, is_descending: self.is_descending };
+        let heads = Heads::new(text, self.rows);
+        let (has_rest, end) = (heads.has_rest(), heads.end());
+        self.add_bits(heads.most(), heads);
+        if has_rest {
+            let rest = Rest::new(text, self.nulls.clone(), end, self.key.code_bits(), self.is_descending);
             self.key.add_step(Step::Rest(rest));
         }
     }

@@ -3,6 +3,7 @@
 use crate::column::{add, is_supported};
 use crate::key::Key;
 use crate::order::first_rows;
+use crate::part::Rows;
 use crate::{SortColumn, external, sort_to_indices};
 use arrow_array::{ArrayRef, UInt32Array};
 use arrow_schema::ArrowError;
@@ -52,11 +53,11 @@ pub fn lexsort_to_indices<B: Backend>(
     if limit == 0 {
         return Ok(UInt32Array::from(Vec::<u32>::new()));
     }
-    let mut key = Key::default();
+    let mut key = Key::new(len);
     for column in columns {
         add(backend, &mut key, &column.values, column.options.unwrap_or_default())?;
     }
-    Ok(first_rows(backend, &key.finish(), len, limit).map_err(external)?.into())
+    Ok(first_rows(backend, &key.finish(), Rows::First(len), limit).map_err(external)?.into())
 }
 
 /// Returns `columns` with their rows in the stable order of all of them, or the first `limit` rows. This is [`arrow_ord::sort::lexsort`].

@@ -6,14 +6,15 @@
 //!                 ties = runs of equal words in them
 //! ```
 //!
-//! What makes it fast: words are sorted with the row numbers as values, so that a step finds the new ties by one scan of the sorted words. Few rows
-//! are equal by the first 64 bits of most keys. With a limit, the backend first selects the rows that can be within it.
+//! What makes it fast: a word has the number of its row in its low bits, so that the backend sorts words alone, and one scan of the sorted words
+//! gives both the rows and the new ties. Few rows are equal by the first step of most keys. With a limit, the backend first selects the rows
+//! that can be within it.
 
-use crate::key::{Cut, Key, Step};
+use crate::key::{Key, Piece, Step};
 use crate::part::Rows;
-use crate::text::{CODE_BITS, CODE_BYTES, Rest};
+use crate::text::Rest;
 use core::ops::Range;
-use polysort_core::{Backend, Error, Options, Sort, Word, permutation};
+use polysort_core::{Backend, Error, Sort, Sortable, Word, permutation};
 
 /// The rows of a tie that are compared with each other, at most; more are sorted by words. Measured: see `benches/NOTES.md`.
 const COMPARED_ROWS: usize = 32;
@@ -29,33 +30,38 @@ pub(crate) struct Sorted {
     pub(crate) ties: Vec<Range<usize>>,
 }
 
-/// The first `limit` of `len` rows in the stable order of `key`.
-pub(crate) fn first_rows<B: Backend>(backend: &B, key: &Key<'_>, len: usize, limit: usize) -> Result<Vec<u32>, Error> {
-    if limit < len / SELECT_FRACTION
-        && let [Step::Word(cut), rest @ ..] = key.steps()
+/// The first `limit` of `rows`, which ascend, in the stable order of `key`.
+pub(crate) fn first_rows<B: Backend>(backend: &B, key: &Key<'_>, rows: Rows<'_>, limit: usize) -> Result<Vec<u32>, Error> {
+    permutation::check_len(key.len())?;
+    if limit < rows.len() / SELECT_FRACTION
+        && let [Step::Piece(piece), rest @ ..] = key.steps()
     {
-        let (first, words) = select(backend, key, cut, len, limit)?;
-        if rest.is_empty() {
-            return Ok(first);
-        }
-        let Some(&last) = first.last() else { return Ok(first) };
-        let last = words[last as usize];
-        let candidates = (0..).zip(&words).filter(|&(_, &word)| word <= last).map(|(row, _)| row).collect();
-        return Ok(Sorter::new(backend, key, Some(candidates), len, limit)?.sort(false)?.rows);
+        let words = key.words::<u64>(piece, rows);
+        let first = backend.bottom_k(&words, limit)?.keys;
+        let Some(last) = first.last().filter(|_| !rest.is_empty()) else {
+            return Ok(first.iter().map(|&word| row_of(key, word)).collect());
+        };
+        // All rows that equal the last one by the first step can be within the limit.
+        let last = last | row_ones(key);
+        let candidates: Vec<u32> = words.into_iter().filter(|&word| word <= last).map(|word| row_of(key, word)).collect();
+        return Ok(Sorter::new(backend, key, Rows::Listed(&candidates), limit).sort(false)?.rows);
     }
-    Ok(Sorter::new(backend, key, None, len, limit)?.sort(false)?.rows)
+    Ok(Sorter::new(backend, key, rows, limit).sort(false)?.rows)
 }
 
 /// All rows in the stable order of `key`, and which of them are equal.
-pub(crate) fn all_rows<B: Backend>(backend: &B, key: &Key<'_>, len: usize) -> Result<Sorted, Error> {
-    Sorter::new(backend, key, None, len, len)?.sort(true)
+pub(crate) fn all_rows<B: Backend>(backend: &B, key: &Key<'_>) -> Result<Sorted, Error> {
+    permutation::check_len(key.len())?;
+    Sorter::new(backend, key, Rows::First(key.len()), key.len()).sort(true)
 }
 
-/// The first `limit` rows by a word, and the words of all rows.
-fn select<B: Backend>(backend: &B, key: &Key<'_>, cut: &Cut, len: usize, limit: usize) -> Result<(Vec<u32>, Vec<u64>), Error> {
-    let words = key.words::<u64>(cut, Rows::First(len));
-    let first = backend.top_k_with(&words, limit, Options::ascending().bits(0..cut.width))?;
-    Ok((first.indices, words))
+/// The bits of a word that hold the number of the row, all ones.
+fn row_ones(key: &Key<'_>) -> u64 {
+    !(u64::MAX << key.row_bits())
+}
+
+fn row_of(key: &Key<'_>, word: u64) -> u32 {
+    (word & row_ones(key)) as u32
 }
 
 struct Sorter<'s, B> {
@@ -70,26 +76,28 @@ struct Sorter<'s, B> {
 }
 
 impl<'s, B: Backend> Sorter<'s, B> {
-    /// Some of `len` rows, ascending, or all of them.
-    fn new(backend: &'s B, key: &'s Key<'s>, some: Option<Vec<u32>>, len: usize, limit: usize) -> Result<Self, Error> {
-        let is_identity = some.is_none();
-        let rows = some.map_or_else(|| permutation::identity(len), Ok)?;
+    /// Will sort `rows`, which ascend.
+    fn new(backend: &'s B, key: &'s Key<'s>, rows: Rows<'_>, limit: usize) -> Self {
+        let (rows, is_identity) = match rows {
+            Rows::First(len) => ((0..).take(len).collect(), true),
+            Rows::Listed(rows) => (rows.to_vec(), false),
+        };
         let mut ties = Vec::new();
         add_tie(0..rows.len(), &mut ties);
-        Ok(Self { backend, key, rows, is_identity, ties, limit })
+        Self { backend, key, rows, is_identity, ties, limit }
     }
 
     /// Does all steps. `with_ties` asks for the ties that the last step leaves.
     fn sort(mut self, with_ties: bool) -> Result<Sorted, Error> {
-        let (key, steps) = (self.key, self.key.steps());
+        let steps = self.key.steps();
         for (index, step) in steps.iter().enumerate() {
             if self.ties.is_empty() {
                 break;
             }
             let find_ties = with_ties || index + 1 < steps.len();
             match step {
-                Step::Word(cut) if cut.width <= u32::BITS => self.by_word::<u32>(key, cut, find_ties)?,
-                Step::Word(cut) => self.by_word::<u64>(key, cut, find_ties)?,
+                Step::Piece(piece) if self.key.is_narrow(piece) => self.by_piece::<u32>(piece, find_ties)?,
+                Step::Piece(piece) => self.by_piece::<u64>(piece, find_ties)?,
                 Step::Rest(rest) => self.by_rest(rest)?,
                 Step::Compared(compare) => {
                     for tie in core::mem::take(&mut self.ties) {
@@ -97,6 +105,7 @@ impl<'s, B: Backend> Sorter<'s, B> {
                     }
                 }
             }
+            self.is_identity = false;
             let limit = self.limit;
             self.ties.retain(|tie| tie.start < limit);
         }
@@ -104,60 +113,59 @@ impl<'s, B: Backend> Sorter<'s, B> {
         Ok(Sorted { rows: self.rows, ties: self.ties })
     }
 
-    /// Sorts each tie by a word.
-    fn by_word<W: Word + polysort_core::Sortable>(&mut self, key: &Key<'_>, cut: &Cut, find_ties: bool) -> Result<(), Error> {
+    /// Sorts each tie by a piece.
+    fn by_piece<W: Word + Sortable>(&mut self, piece: &Piece, find_ties: bool) -> Result<(), Error> {
         let ties = core::mem::take(&mut self.ties);
-        if core::mem::take(&mut self.is_identity) {
-            let mut words = key.words::<W>(cut, Rows::First(self.rows.len()));
-            self.backend.sort_pairs_with(&mut words, &mut self.rows, Options::ascending().bits(0..cut.width))?;
-            if find_ties {
-                runs(&words, 0, |tie, _| add_tie(tie, &mut self.ties));
-            }
-            return Ok(());
-        }
-        let words = match &ties[..] {
-            [tie] => key.words::<W>(cut, Rows::Listed(&self.rows[tie.clone()])),
-            _ => key.words::<W>(cut, Rows::Listed(&gathered(&self.rows, &ties))),
+        let words: Vec<W> = match &ties[..] {
+            _ if self.is_identity => self.key.words(piece, Rows::First(self.rows.len())),
+            [tie] => self.key.words(piece, Rows::Listed(&self.rows[tie.clone()])),
+            _ => self.key.words(piece, Rows::Listed(&gathered(&self.rows, &ties))),
         };
         let mut left = Vec::new();
-        self.by_words(&ties, words, cut.width, |_, tie, _| add_tie(tie, &mut left))?;
         if find_ties {
-            self.ties = left;
+            self.by_words(&ties, words, |_, run, _| add_tie(run, &mut left))?;
+        } else {
+            self.by_words(&ties, words, |_, _, _| ())?;
         }
+        self.ties = left;
         Ok(())
     }
 
-    /// Sorts each of `ties` by the low `width` bits of its `words`, which follow each other. Hands over each run of equal words: the index of the
-    /// tie that it was a part of, its range of rows, and the word.
-    fn by_words<W: Word + polysort_core::Sortable>(
+    /// Sorts each of `ties` by its `words`, which follow each other. Hands over each run of equal codes: the index of the tie that it was a part
+    /// of, its range of rows, and the code.
+    fn by_words<W: Word + Sortable>(
         &mut self,
         ties: &[Range<usize>],
         mut words: Vec<W>,
-        width: u32,
         mut found: impl FnMut(usize, Range<usize>, W),
     ) -> Result<(), Error> {
-        let options = Options::ascending().bits(0..width);
-        if let [tie] = ties {
-            self.backend.sort_pairs_with(&mut words, &mut self.rows[tie.clone()], options)?;
-            runs(&words, tie.start, |run, word| found(0, run, word));
-            return Ok(());
+        if let [_] = ties {
+            self.backend.sort(&mut words)?;
+        } else {
+            let offsets: Vec<usize> = core::iter::once(0).chain(ends(ties)).collect();
+            self.backend.sort_segments(&mut words, &offsets)?;
         }
-        let mut rows = gathered(&self.rows, ties);
-        let offsets: Vec<usize> = core::iter::once(0).chain(ends(ties)).collect();
-        self.backend.sort_pairs_segments_with(&mut words, &mut rows, &offsets, options)?;
+        let (row_bits, row_ones) = (self.key.row_bits() as usize, W::truncate(row_ones(self.key).into()));
+        let mut words = &words[..];
         for (index, tie) in ties.iter().enumerate() {
-            let segment = offsets[index]..offsets[index + 1];
-            self.rows[tie.clone()].copy_from_slice(&rows[segment.clone()]);
-            runs(&words[segment], tie.start, |run, word| found(index, run, word));
+            let (own, others) = words.split_at(tie.len());
+            words = others;
+            for (row, &word) in self.rows[tie.clone()].iter_mut().zip(own) {
+                *row = (word & row_ones).index() as u32;
+            }
+            let mut start = tie.start;
+            for run in own.chunk_by(|&a, &b| (a ^ b) >> row_bits == W::zero()) {
+                found(index, start..start + run.len(), run[0] >> row_bits);
+                start += run.len();
+            }
         }
         Ok(())
     }
 
     /// Sorts each tie by the bytes that follow the first code of its strings.
     fn by_rest(&mut self, rest: &Rest<'_>) -> Result<(), Error> {
-        let (open, done): (Vec<_>, Vec<_>) =
-            core::mem::take(&mut self.ties).into_iter().partition(|tie| rest.continues(self.rows[tie.start]));
-        self.is_identity = false;
+        let ties = core::mem::take(&mut self.ties);
+        let (open, done): (Vec<_>, Vec<_>) = ties.into_iter().partition(|tie| rest.continues(&self.rows[tie.clone()]));
         self.ties = done;
         let mut open: Vec<(Range<usize>, usize)> = open.into_iter().map(|tie| (tie, rest.skip)).collect();
         while !open.is_empty() {
@@ -165,18 +173,18 @@ impl<'s, B: Backend> Sorter<'s, B> {
             for (tie, skip) in few {
                 self.by_comparisons(tie, |a, b| rest.compare(a, b, skip));
             }
-            let (mut ties, mut skips, mut words) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut ties, mut skips, mut words) = (Vec::new(), Vec::new(), Vec::<u64>::new());
             for (tie, skip) in many {
                 let rows = &self.rows[tie.clone()];
                 let skip = skip + rest.shared(rows, skip);
-                words.extend(rows.iter().map(|&row| rest.code(row, skip)));
+                words.extend(rows.iter().map(|&row| rest.code(row, skip) << self.key.row_bits() | u64::from(row)));
                 ties.push(tie);
-                skips.push(skip);
+                skips.push(skip + rest.code_bytes);
             }
             let (mut done, limit) = (core::mem::take(&mut self.ties), self.limit);
-            self.by_words(&ties, words, CODE_BITS, |index, run, code| {
+            self.by_words(&ties, words, |index, run, code| {
                 if run.len() > 1 && run.start < limit && rest.has_more(code) {
-                    open.push((run, skips[index] + CODE_BYTES));
+                    open.push((run, skips[index]));
                 } else {
                     add_tie(run, &mut done);
                 }
@@ -210,17 +218,6 @@ fn ends(ties: &[Range<usize>]) -> impl Iterator<Item = usize> {
         *end += tie.len();
         Some(*end)
     })
-}
-
-/// Hands over each run of equal words, with its range if the first word is at `start`.
-fn runs<W: Word>(words: &[W], start: usize, mut found: impl FnMut(Range<usize>, W)) {
-    let mut begin = 0;
-    for end in 1..=words.len() {
-        if words.get(end) != Some(&words[begin]) {
-            found(start + begin..start + end, words[begin]);
-            begin = end;
-        }
-    }
 }
 
 /// Adds a range of equal rows to the ties. One row is no tie.

@@ -26,6 +26,15 @@ impl Rows<'_> {
         }
     }
 
+    /// The rows one by one.
+    pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
+        let row = move |index: usize| match self {
+            Self::First(_) => index,
+            Self::Listed(rows) => rows[index] as usize,
+        };
+        (0..self.len()).map(row)
+    }
+
     /// Ranges of at most [`BLOCK`] rows.
     pub(crate) fn blocks(self) -> impl Iterator<Item = Range<usize>> {
         let len = self.len();
@@ -37,6 +46,11 @@ impl Rows<'_> {
 pub(crate) trait Bits {
     /// The bits of a row. Those of a null row do not matter.
     fn of(&self, row: usize) -> u64;
+
+    /// How many bits there are, at most.
+    fn width(&self) -> u32 {
+        u64::BITS
+    }
 
     /// Writes the bits of the rows from `start` on.
     fn read(&self, start: usize, bits: &mut [u64]) {
@@ -73,6 +87,10 @@ impl<T: Copy, F: Fn(T) -> u64> Bits for ByValue<'_, T, F> {
         (self.bits)(self.values[row])
     }
 
+    fn width(&self) -> u32 {
+        u64::BITS.min(8 * size_of::<T>() as u32)
+    }
+
     fn read(&self, start: usize, bits: &mut [u64]) {
         for (bits, &value) in bits.iter_mut().zip(&self.values[start..]) {
             *bits = (self.bits)(value);
@@ -90,17 +108,18 @@ pub(crate) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// The part of `len` rows whose range is found by reading them.
-    pub(crate) fn measured(bits: Box<dyn Bits + 'a>, len: usize, nulls: Option<NullBuffer>, is_descending: bool) -> Self {
+    /// The part whose range is that of `rows`, which are all valid rows that a sort reads.
+    pub(crate) fn measured(bits: Box<dyn Bits + 'a>, rows: Rows<'_>, nulls: Option<NullBuffer>, is_descending: bool) -> Self {
         let (mut least, mut most) = (u64::MAX, 0);
         let mut block = [0; BLOCK];
-        for range in Rows::First(len).blocks() {
+        for range in rows.blocks() {
             let block = &mut block[..range.len()];
-            bits.read(range.start, block);
-            for (row, &bits) in range.zip(&*block) {
-                let valid = valid_ones(nulls.as_ref(), row);
-                least = least.min(bits | !valid);
-                most = most.max(bits & valid);
+            read(&*bits, rows, range, block);
+            least = block.iter().fold(least, |least, &bits| least.min(bits));
+            most = block.iter().fold(most, |most, &bits| most.max(bits));
+            if width(least, most) + 1 >= bits.width() {
+                // All other rows could narrow the part by one bit at most.
+                return Self::up_to(u64::MAX >> (u64::BITS - bits.width()), bits, nulls, is_descending);
             }
         }
         // Without a valid row, every code is 0.
@@ -119,15 +138,12 @@ impl<'a> Part<'a> {
 
     /// Bits of a code.
     pub(crate) fn width(&self) -> u32 {
-        u64::BITS - (self.most - self.least).leading_zeros()
+        width(self.least, self.most)
     }
 
     /// Writes the codes of the rows at `range` of `rows`.
     pub(crate) fn codes(&self, rows: Rows<'_>, range: Range<usize>, codes: &mut [u64]) {
-        match rows {
-            Rows::First(_) => self.bits.read(range.start, codes),
-            Rows::Listed(rows) => self.bits.gather(&rows[range.clone()], codes),
-        }
+        read(&*self.bits, rows, range.clone(), codes);
         if self.is_descending {
             codes.iter_mut().for_each(|code| *code = self.most.wrapping_sub(*code));
         } else {
@@ -135,15 +151,28 @@ impl<'a> Part<'a> {
         }
         let Some(nulls) = &self.nulls else { return };
         match rows {
-            Rows::First(_) => codes.iter_mut().zip(range).for_each(|(code, row)| *code &= valid_ones(Some(nulls), row)),
+            Rows::First(_) => codes.iter_mut().zip(range).for_each(|(code, row)| *code &= valid_ones(nulls, row)),
             Rows::Listed(rows) => {
-                codes.iter_mut().zip(&rows[range]).for_each(|(code, &row)| *code &= valid_ones(Some(nulls), row as usize));
+                codes.iter_mut().zip(&rows[range]).for_each(|(code, &row)| *code &= valid_ones(nulls, row as usize));
             }
         }
     }
 }
 
+/// Writes the bits of the rows at `range` of `rows`.
+fn read(bits: &dyn Bits, rows: Rows<'_>, range: Range<usize>, out: &mut [u64]) {
+    match rows {
+        Rows::First(_) => bits.read(range.start, out),
+        Rows::Listed(rows) => bits.gather(&rows[range], out),
+    }
+}
+
+/// Bits of the numbers up to `most - least`; of no number if `most` is less.
+fn width(least: u64, most: u64) -> u32 {
+    u64::BITS - most.saturating_sub(least).leading_zeros()
+}
+
 /// All ones if the row is valid, else zero.
-fn valid_ones(nulls: Option<&NullBuffer>, row: usize) -> u64 {
-    nulls.map_or(u64::MAX, |nulls| u64::from(nulls.is_valid(row)).wrapping_neg())
+fn valid_ones(nulls: &NullBuffer, row: usize) -> u64 {
+    u64::from(nulls.is_valid(row)).wrapping_neg()
 }

@@ -36,9 +36,9 @@ pub fn rank<B: Backend>(backend: &B, array: &dyn Array, options: Option<SortOpti
 
 /// The ranks of an array of a supported type.
 pub(crate) fn ranks<B: Backend>(backend: &B, array: &dyn Array, options: SortOptions) -> Result<Vec<u32>, ArrowError> {
-    let mut key = Key::default();
+    let mut key = Key::new(array.len());
     add(backend, &mut key, array, options)?;
-    let sorted = all_rows(backend, &key.finish(), array.len()).map_err(external)?;
+    let sorted = all_rows(backend, &key.finish()).map_err(external)?;
     let mut ranks = vec![0; array.len()];
     for (&row, rank) in sorted.rows.iter().zip(1..) {
         ranks[row as usize] = rank;

@@ -1,17 +1,18 @@
 //! Sorts of one array.
 
-use crate::column::{add, is_supported};
+use crate::column::{add_values, is_supported, nulls_of};
 use crate::external;
 use crate::key::Key;
 use crate::native::Native;
 use crate::order::first_rows;
+use crate::part::Rows;
 use arrow_array::cast::AsArray;
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{Array, ArrayRef, PrimitiveArray, UInt32Array, downcast_primitive};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use arrow_schema::{ArrowError, DataType, SortOptions};
 use arrow_select::take::take;
-use polysort_core::{Backend, Options, Order};
+use polysort_core::{Backend, Options, Order, permutation};
 use std::sync::Arc;
 
 /// Returns the rows of `array` in the stable order of `options`, or the first `limit` of them: row `result[0]` is the first.
@@ -31,13 +32,39 @@ pub fn sort_to_indices<B: Backend>(
     if !is_supported(array.data_type()) {
         return arrow_ord::sort::sort_to_indices(array, options, limit);
     }
-    let limit = limit.unwrap_or(usize::MAX).min(array.len());
+    let (len, options) = (array.len(), options.unwrap_or_default());
+    let limit = limit.unwrap_or(len).min(len);
     if limit == 0 {
         return Ok(UInt32Array::from(Vec::<u32>::new()));
     }
-    let mut key = Key::default();
-    add(backend, &mut key, array, options.unwrap_or_default())?;
-    Ok(first_rows(backend, &key.finish(), array.len(), limit).map_err(external)?.into())
+    permutation::check_len(len).map_err(external)?;
+    let Some(nulls) = nulls_of(array) else {
+        return Ok(sort_valid(backend, array, Rows::First(len), options, limit)?.into());
+    };
+    // Null rows keep their order, so they need no sort.
+    let valid: Vec<u32> = nulls.inner().set_indices_u32().collect();
+    let is_null = !nulls.inner();
+    let null = is_null.set_indices_u32();
+    let room = if options.nulls_first { limit.saturating_sub(nulls.null_count()) } else { limit };
+    let sorted = sort_valid(backend, array, Rows::Listed(&valid), options, room)?.into_iter();
+    let rows: Vec<u32> = if options.nulls_first { null.chain(sorted).take(limit).collect() } else { sorted.chain(null).take(limit).collect() };
+    Ok(rows.into())
+}
+
+/// The first `limit` of the valid `rows` of an array of a supported type.
+fn sort_valid<B: Backend>(
+    backend: &B,
+    array: &dyn Array,
+    rows: Rows<'_>,
+    options: SortOptions,
+    limit: usize,
+) -> Result<Vec<u32>, ArrowError> {
+    if limit == 0 {
+        return Ok(Vec::new());
+    }
+    let mut key = Key::new(array.len());
+    add_values(backend, &mut key, array, rows, None, options.descending)?;
+    first_rows(backend, &key.finish(), rows, limit).map_err(external)
 }
 
 /// Returns the values of `array` in the stable order of `options`. This is [`arrow_ord::sort::sort`].

@@ -1,21 +1,26 @@
 //! Strings and binaries: the first bytes as a part, and the rest as a step.
 //!
-//! A code of a string is seven bytes, padded with zeros, and how many bytes there are: 8 if more than seven. So a string that ends comes
-//! before its continuations, and equal codes mean that both strings end, equal, or that both go on.
+//! The part leaves out the bytes that all strings share, and has as many bits for each byte as the bytes of the column need. A string that ends
+//! comes before its continuations: a byte has the code 0 only after the end of its string. If the column's bytes take all 256 values, a count
+//! of the bytes follows them instead.
+//!
+//! ```text
+//! column    "apple", "ant"       bytes a to t, so 5 bits each
+//! shared    "a"
+//! codes     p 16 | p 16 | l 12 | e 5 | 0 …       n 14 | t 20 | 0 …
+//! ```
 
-use crate::part::Bits;
+use crate::part::{Bits, Rows};
 use arrow_array::types::{ByteArrayType, ByteViewType};
 use arrow_array::{FixedSizeBinaryArray, GenericByteArray, GenericByteViewArray};
 use arrow_buffer::{ArrowNativeType, NullBuffer};
+use core::ops::RangeInclusive;
 
-/// Bytes of a code.
-pub(crate) const CODE_BYTES: usize = 7;
-
-/// Bits of the number of bytes in a code.
+/// Bits of a count of bytes.
 const COUNT_BITS: u32 = 4;
 
-/// Bits of a code.
-pub(crate) const CODE_BITS: u32 = CODE_BYTES as u32 * 8 + COUNT_BITS;
+/// A number with each byte 1.
+const ONES: u64 = u64::MAX / 255;
 
 /// A column of strings of bytes.
 pub(crate) trait Text {
@@ -27,6 +32,11 @@ pub(crate) trait Text {
     fn head(&self, row: usize, skip: usize) -> (u64, usize) {
         let bytes = self.bytes(row).get(skip..).unwrap_or_default();
         (padded(bytes), bytes.len())
+    }
+
+    /// A range that has all bytes of the column.
+    fn alphabet(&self) -> RangeInclusive<u8> {
+        0..=u8::MAX
     }
 }
 
@@ -42,10 +52,14 @@ impl<T: ByteArrayType> Text for GenericByteArray<T> {
         let len = end.saturating_sub(start);
         let data = self.value_data();
         match data.get(start..).and_then(<[u8]>::first_chunk::<8>) {
-            Some(&chunk) if len >= 8 => (u64::from_be_bytes(chunk), len),
-            Some(&chunk) => (u64::from_be_bytes(chunk) & !(u64::MAX >> (8 * len)), len),
+            Some(&chunk) => (u64::from_be_bytes(chunk) & first_bytes(len), len),
             None => (padded(data.get(start..end).unwrap_or_default()), len),
         }
+    }
+
+    fn alphabet(&self) -> RangeInclusive<u8> {
+        let offsets = self.value_offsets();
+        extremes(&self.value_data()[offsets[0].as_usize()..offsets[self.offsets().len() - 1].as_usize()])
     }
 }
 
@@ -69,121 +83,162 @@ fn padded(bytes: &[u8]) -> u64 {
     }
 }
 
+/// All ones in the first `len` bytes of a word, the most significant ones.
+fn first_bytes(len: usize) -> u64 {
+    if len >= 8 { u64::MAX } else { !(u64::MAX >> (8 * len)) }
+}
+
+/// The least and the largest byte.
+fn extremes(bytes: &[u8]) -> RangeInclusive<u8> {
+    // Blocks stay in the L1 for the second of the two loops, which the compiler vectorizes one by one.
+    let (mut least, mut most) = (u8::MAX, 0);
+    for block in bytes.chunks(4096) {
+        least = block.iter().fold(least, |least, &byte| least.min(byte));
+        most = block.iter().fold(most, |most, &byte| most.max(byte));
+    }
+    least.min(most)..=most
+}
+
 /// How many bytes two strings share from the first on.
 fn shared(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// What the strings of a column have in common.
-pub(crate) struct Shape {
-    /// Bytes that all strings begin with.
-    pub(crate) shared: usize,
-    shortest: usize,
-    longest: usize,
-}
-
-impl Shape {
-    /// The shape of the valid strings among `rows`, which ascend or not. Without a valid one, all numbers are 0.
-    pub(crate) fn of<T: Text + ?Sized>(text: &T, rows: impl Iterator<Item = usize>) -> Self {
-        let mut rows = rows.map(|row| text.bytes(row));
-        let Some(first) = rows.next() else { return Self { shared: 0, shortest: 0, longest: 0 } };
-        let mut shape = Self { shared: first.len(), shortest: first.len(), longest: first.len() };
-        for bytes in rows {
-            let common = &first[..shape.shared];
-            if !bytes.starts_with(common) {
-                shape.shared = shared(common, bytes);
-            }
-            (shape.shortest, shape.longest) = (shape.shortest.min(bytes.len()), shape.longest.max(bytes.len()));
+/// How many of the first bytes of `first` all other strings share.
+fn shared_by_all<'t>(first: &[u8], others: impl Iterator<Item = &'t [u8]>) -> usize {
+    let mut common = first;
+    for bytes in others {
+        if !bytes.starts_with(common) {
+            common = &common[..shared(common, bytes)];
         }
-        shape
+        if common.is_empty() {
+            break;
+        }
     }
-
-    /// Bytes of the first code of a string.
-    fn code_bytes(&self) -> usize {
-        let longest = self.longest - self.shared;
-        if self.counts() { longest.min(CODE_BYTES) } else { longest }
-    }
-
-    /// Whether a code has the number of bytes: not if all strings are as long and fit in a word.
-    fn counts(&self) -> bool {
-        self.shortest < self.longest || self.longest - self.shared > 8
-    }
-
-    /// Whether some strings have bytes after their first code.
-    pub(crate) fn has_rest(&self) -> bool {
-        self.counts() && self.longest - self.shared > CODE_BYTES
-    }
-
-    /// The largest first code.
-    pub(crate) fn most(&self) -> u64 {
-        let bits = self.code_bytes() as u32 * 8 + if self.counts() { COUNT_BITS } else { 0 };
-        u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0)
-    }
+    common.len()
 }
 
 /// The first codes of a column.
 pub(crate) struct Heads<'a, T> {
     text: &'a T,
+    /// Bytes before the code, which all strings share.
     skip: usize,
-    /// Bits of a word below the bytes of a code.
-    drop: u32,
+    /// Bytes of a code, at most 8.
+    bytes: usize,
+    /// Bits of each byte.
+    byte_bits: u32,
+    /// What is subtracted from each byte, and then added, in each byte of a word.
+    least: u64,
+    ones: u64,
     count_bits: u32,
+    longest: usize,
 }
 
 impl<'a, T: Text> Heads<'a, T> {
-    pub(crate) fn new(text: &'a T, shape: &Shape) -> Self {
-        let drop = u64::BITS - shape.code_bytes() as u32 * 8;
-        Self { text, skip: shape.shared, drop, count_bits: if shape.counts() { COUNT_BITS } else { 0 } }
+    /// The codes of the strings at `rows`. Those of other rows do not matter.
+    pub(crate) fn new(text: &'a T, rows: Rows<'_>) -> Self {
+        let mut strings = rows.iter().map(|row| text.bytes(row));
+        let first = strings.next().unwrap_or_default();
+        let skip = shared_by_all(first, strings);
+        let (mut shortest, mut longest) = (usize::MAX, skip);
+        for len in rows.iter().map(|row| text.bytes(row).len()) {
+            (shortest, longest) = (shortest.min(len), longest.max(len));
+        }
+        let alphabet = text.alphabet();
+        let (least, most) = (u64::from(*alphabet.start()), u64::from(*alphabet.end()));
+        let left = longest - skip;
+        let heads = Self { text, skip, bytes: left.min(8), byte_bits: 8, least: 0, ones: 0, count_bits: 0, longest };
+        if most - least < u8::MAX.into() {
+            let byte_bits = u64::BITS - (most - least + 1).leading_zeros();
+            return Self { byte_bits, least: least * ONES, ones: ONES, ..heads };
+        }
+        let needs_count = shortest < longest || left > 8;
+        if needs_count { Self { bytes: left.min(7), count_bits: COUNT_BITS, ..heads } } else { heads }
+    }
+
+    /// The largest code.
+    pub(crate) fn most(&self) -> u64 {
+        let bits = self.bytes as u32 * self.byte_bits + if self.bytes == 0 { 0 } else { self.count_bits };
+        u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0)
+    }
+
+    /// Bytes of a string up to the end of its code.
+    pub(crate) fn end(&self) -> usize {
+        self.skip + self.bytes
+    }
+
+    /// Whether some strings have bytes after their code.
+    pub(crate) fn has_rest(&self) -> bool {
+        self.longest > self.end()
     }
 }
 
 impl<T: Text> Bits for Heads<'_, T> {
+    #[inline]
     fn of(&self, row: usize) -> u64 {
         let (word, len) = self.text.head(row, self.skip);
-        let bytes = word.checked_shr(self.drop).unwrap_or(0);
-        if self.count_bits == 0 { bytes } else { bytes << COUNT_BITS | len.min(CODE_BYTES + 1) as u64 }
+        let present = first_bytes(len);
+        // No byte of the result is below 0 or above 255, so carries between bytes cancel out.
+        let codes = word.wrapping_sub(self.least & present).wrapping_add(self.ones & present);
+        let bytes = joined(codes, self.byte_bits) >> ((8 - self.bytes as u32) * self.byte_bits).min(u64::BITS - 1);
+        if self.count_bits == 0 { bytes } else { bytes << self.count_bits | len.min(self.bytes + 1) as u64 }
     }
 }
 
-/// The bytes after the first code of the strings of a column.
+/// The low `bits` bits of each byte of a word, side by side.
+fn joined(word: u64, bits: u32) -> u64 {
+    let pairs = word & 0x00ff_00ff_00ff_00ff | (word >> 8 & 0x00ff_00ff_00ff_00ff) << bits;
+    let fours = pairs & 0xffff_0000_ffff | (pairs >> 16 & 0xffff_0000_ffff) << (2 * bits);
+    fours & 0xffff_ffff | (fours >> 32) << (4 * bits)
+}
+
+/// The bytes after the first code of the strings of a column, as codes of bytes and their count.
 pub(crate) struct Rest<'a> {
     pub(crate) text: &'a dyn Text,
     pub(crate) nulls: Option<NullBuffer>,
     /// Bytes before the rest.
     pub(crate) skip: usize,
+    /// Bytes of a code.
+    pub(crate) code_bytes: usize,
     pub(crate) is_descending: bool,
 }
 
-impl Rest<'_> {
-    /// Whether a string goes on after byte `skip`. A null does not.
-    pub(crate) fn continues(&self, row: u32) -> bool {
-        let row = row as usize;
-        self.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)) && self.text.bytes(row).len() > self.skip
+impl<'a> Rest<'a> {
+    /// The rest from byte `skip` on, with codes of at most `code_bits`, which are 12 or more.
+    pub(crate) fn new(text: &'a dyn Text, nulls: Option<NullBuffer>, skip: usize, code_bits: u32, is_descending: bool) -> Self {
+        let code_bytes = ((code_bits - COUNT_BITS) / 8).min(7) as usize;
+        Self { text, nulls, skip, code_bytes, is_descending }
     }
 
-    /// Bytes that all of `rows`, which are valid, share after byte `skip`.
+    /// Whether some of `rows`, which are equal before byte `skip`, go on there.
+    pub(crate) fn continues(&self, rows: &[u32]) -> bool {
+        let len = |row: u32| self.text.bytes(row as usize).len();
+        let is_null = self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(rows[0] as usize));
+        !is_null && len(rows[0]) >= self.skip && rows.iter().any(|&row| len(row) > self.skip)
+    }
+
+    /// Bytes that all of `rows`, which are valid, share from byte `skip` on.
     pub(crate) fn shared(&self, rows: &[u32], skip: usize) -> usize {
-        let first = &self.text.bytes(rows[0] as usize)[skip..];
-        rows.iter().fold(first.len(), |len, &row| {
-            if len == 0 { 0 } else { shared(&first[..len], &self.text.bytes(row as usize)[skip..]) }
-        })
+        let mut bytes = rows.iter().map(|&row| &self.text.bytes(row as usize)[skip..]);
+        bytes.next().map_or(0, |first| shared_by_all(first, bytes))
     }
 
     /// The code of a valid row from byte `skip` on.
     pub(crate) fn code(&self, row: u32, skip: usize) -> u64 {
         let (word, len) = self.text.head(row as usize, skip);
-        let code = word >> 8 << COUNT_BITS | len.min(CODE_BYTES + 1) as u64;
-        self.directed(code)
+        let bytes = word >> (u64::BITS - self.code_bytes as u32 * 8);
+        self.directed(bytes << COUNT_BITS | len.min(self.code_bytes + 1) as u64)
     }
 
     /// Whether the strings of this code have more bytes than the code.
     pub(crate) fn has_more(&self, code: u64) -> bool {
-        self.directed(code) & ((1 << COUNT_BITS) - 1) > CODE_BYTES as u64
+        self.directed(code) & ((1 << COUNT_BITS) - 1) > self.code_bytes as u64
     }
 
     /// A code in the direction of the sort, or back.
     fn directed(&self, code: u64) -> u64 {
-        if self.is_descending { code ^ u64::MAX >> (u64::BITS - CODE_BITS) } else { code }
+        let bits = self.code_bytes as u32 * 8 + COUNT_BITS;
+        if self.is_descending { code ^ u64::MAX >> (u64::BITS - bits) } else { code }
     }
 
     /// The order of two valid rows by their bytes from `skip` on.
