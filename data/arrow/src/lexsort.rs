@@ -3,7 +3,6 @@
 use crate::column::{add, is_supported};
 use crate::key::Key;
 use crate::order::first_rows;
-use crate::part::Rows;
 use crate::{SortColumn, external, sort_to_indices};
 use arrow_array::{ArrayRef, UInt32Array};
 use arrow_schema::ArrowError;
@@ -57,7 +56,7 @@ pub fn lexsort_to_indices<B: Backend>(
     for column in columns {
         add(backend, &mut key, &column.values, column.options.unwrap_or_default())?;
     }
-    Ok(first_rows(backend, &key.finish(), Rows::First(len), limit).map_err(external)?.into())
+    Ok(first_rows(backend, &key.finish(), None, limit).map_err(external)?.into())
 }
 
 /// Returns `columns` with their rows in the stable order of all of them, or the first `limit` rows. This is [`arrow_ord::sort::lexsort`].

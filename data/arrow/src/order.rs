@@ -30,21 +30,27 @@ pub(crate) struct Sorted {
     pub(crate) ties: Vec<Range<usize>>,
 }
 
-/// The first `limit` of `rows`, which ascend, in the stable order of `key`.
-pub(crate) fn first_rows<B: Backend>(backend: &B, key: &Key<'_>, rows: Rows<'_>, limit: usize) -> Result<Vec<u32>, Error> {
+/// The first `limit` of `rows`, which ascend, in the stable order of `key`. `None` is all rows.
+pub(crate) fn first_rows<B: Backend>(
+    backend: &B,
+    key: &Key<'_>,
+    rows: Option<Vec<u32>>,
+    limit: usize,
+) -> Result<Vec<u32>, Error> {
     permutation::check_len(key.len())?;
-    if limit < rows.len() / SELECT_FRACTION
+    let len = rows.as_ref().map_or(key.len(), Vec::len);
+    if limit < len / SELECT_FRACTION
         && let [Step::Piece(piece), rest @ ..] = key.steps()
     {
-        let words = key.words::<u64>(piece, rows);
+        let words = key.words::<u64>(piece, rows.as_deref().map_or(Rows::First(len), Rows::Listed));
         let first = backend.bottom_k(&words, limit)?.keys;
         let Some(last) = first.last().filter(|_| !rest.is_empty()) else {
             return Ok(first.iter().map(|&word| row_of(key, word)).collect());
         };
         // All rows that equal the last one by the first step can be within the limit.
         let last = last | row_ones(key);
-        let candidates: Vec<u32> = words.into_iter().filter(|&word| word <= last).map(|word| row_of(key, word)).collect();
-        return Ok(Sorter::new(backend, key, Rows::Listed(&candidates), limit).sort(false)?.rows);
+        let candidates = words.into_iter().filter(|&word| word <= last).map(|word| row_of(key, word)).collect();
+        return Ok(Sorter::new(backend, key, Some(candidates), limit).sort(false)?.rows);
     }
     Ok(Sorter::new(backend, key, rows, limit).sort(false)?.rows)
 }
@@ -52,7 +58,7 @@ pub(crate) fn first_rows<B: Backend>(backend: &B, key: &Key<'_>, rows: Rows<'_>,
 /// All rows in the stable order of `key`, and which of them are equal.
 pub(crate) fn all_rows<B: Backend>(backend: &B, key: &Key<'_>) -> Result<Sorted, Error> {
     permutation::check_len(key.len())?;
-    Sorter::new(backend, key, Rows::First(key.len()), key.len()).sort(true)
+    Sorter::new(backend, key, None, key.len()).sort(true)
 }
 
 /// The bits of a word that hold the number of the row, all ones.
@@ -76,12 +82,10 @@ struct Sorter<'s, B> {
 }
 
 impl<'s, B: Backend> Sorter<'s, B> {
-    /// Will sort `rows`, which ascend.
-    fn new(backend: &'s B, key: &'s Key<'s>, rows: Rows<'_>, limit: usize) -> Self {
-        let (rows, is_identity) = match rows {
-            Rows::First(len) => ((0..).take(len).collect(), true),
-            Rows::Listed(rows) => (rows.to_vec(), false),
-        };
+    /// Will sort `rows`, which ascend, or all rows.
+    fn new(backend: &'s B, key: &'s Key<'s>, rows: Option<Vec<u32>>, limit: usize) -> Self {
+        let is_identity = rows.is_none();
+        let rows = rows.unwrap_or_else(|| (0..).take(key.len()).collect());
         let mut ties = Vec::new();
         add_tie(0..rows.len(), &mut ties);
         Self { backend, key, rows, is_identity, ties, limit }
@@ -121,45 +125,29 @@ impl<'s, B: Backend> Sorter<'s, B> {
             [tie] => self.key.words(piece, Rows::Listed(&self.rows[tie.clone()])),
             _ => self.key.words(piece, Rows::Listed(&gathered(&self.rows, &ties))),
         };
-        let mut left = Vec::new();
+        let words = self.by_words(&ties, words)?;
         if find_ties {
-            self.by_words(&ties, words, |_, run, _| add_tie(run, &mut left))?;
-        } else {
-            self.by_words(&ties, words, |_, _, _| ())?;
+            runs(&ties, &words, self.key.row_bits(), |_, run, _| self.ties.push(run));
         }
-        self.ties = left;
         Ok(())
     }
 
-    /// Sorts each of `ties` by its `words`, which follow each other. Hands over each run of equal codes: the index of the tie that it was a part
-    /// of, its range of rows, and the code.
-    fn by_words<W: Word + Sortable>(
-        &mut self,
-        ties: &[Range<usize>],
-        mut words: Vec<W>,
-        mut found: impl FnMut(usize, Range<usize>, W),
-    ) -> Result<(), Error> {
+    /// Sorts each of `ties` by its `words`, which follow each other, and returns the sorted words.
+    fn by_words<W: Word + Sortable>(&mut self, ties: &[Range<usize>], mut words: Vec<W>) -> Result<Vec<W>, Error> {
         if let [_] = ties {
             self.backend.sort(&mut words)?;
         } else {
             let offsets: Vec<usize> = core::iter::once(0).chain(ends(ties)).collect();
             self.backend.sort_segments(&mut words, &offsets)?;
         }
-        let (row_bits, row_ones) = (self.key.row_bits() as usize, W::truncate(row_ones(self.key).into()));
-        let mut words = &words[..];
-        for (index, tie) in ties.iter().enumerate() {
-            let (own, others) = words.split_at(tie.len());
-            words = others;
-            for (row, &word) in self.rows[tie.clone()].iter_mut().zip(own) {
+        let row_ones = W::truncate(row_ones(self.key).into());
+        let mut sorted = words.iter();
+        for tie in ties {
+            for (row, &word) in self.rows[tie.clone()].iter_mut().zip(sorted.by_ref()) {
                 *row = (word & row_ones).index() as u32;
             }
-            let mut start = tie.start;
-            for run in own.chunk_by(|&a, &b| (a ^ b) >> row_bits == W::zero()) {
-                found(index, start..start + run.len(), run[0] >> row_bits);
-                start += run.len();
-            }
         }
-        Ok(())
+        Ok(words)
     }
 
     /// Sorts each tie by the bytes that follow the first code of its strings.
@@ -181,15 +169,14 @@ impl<'s, B: Backend> Sorter<'s, B> {
                 ties.push(tie);
                 skips.push(skip + rest.code_bytes);
             }
-            let (mut done, limit) = (core::mem::take(&mut self.ties), self.limit);
-            self.by_words(&ties, words, |index, run, code| {
-                if run.len() > 1 && run.start < limit && rest.has_more(code) {
+            let words = self.by_words(&ties, words)?;
+            runs(&ties, &words, self.key.row_bits(), |index, run, code| {
+                if run.start < self.limit && rest.has_more(code) {
                     open.push((run, skips[index]));
                 } else {
-                    add_tie(run, &mut done);
+                    self.ties.push(run);
                 }
-            })?;
-            self.ties = done;
+            });
         }
         self.ties.sort_unstable_by_key(|tie| tie.start);
         Ok(())
@@ -218,6 +205,28 @@ fn ends(ties: &[Range<usize>]) -> impl Iterator<Item = usize> {
         *end += tie.len();
         Some(*end)
     })
+}
+
+/// Hands over each run of two or more equal codes in the sorted `words` of `ties`: the index of the tie that it was a part of, its range of rows,
+/// and the code.
+fn runs<W: Word>(ties: &[Range<usize>], words: &[W], row_bits: u32, mut found: impl FnMut(usize, Range<usize>, W)) {
+    let mut words = words;
+    for (index, tie) in ties.iter().enumerate() {
+        let (own, others) = words.split_at(tie.len());
+        words = others;
+        let is_equal = |at: usize| at < own.len() && (own[at - 1] ^ own[at]) >> row_bits as usize == W::zero();
+        let mut at = 1;
+        while at < own.len() {
+            let start = at - 1;
+            while is_equal(at) {
+                at += 1;
+            }
+            if at - start > 1 {
+                found(index, tie.start + start..tie.start + at, own[start] >> row_bits as usize);
+            }
+            at += 1;
+        }
+    }
 }
 
 /// Adds a range of equal rows to the ties. One row is no tie.

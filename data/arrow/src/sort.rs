@@ -39,31 +39,37 @@ pub fn sort_to_indices<B: Backend>(
     }
     permutation::check_len(len).map_err(external)?;
     let Some(nulls) = nulls_of(array) else {
-        return Ok(sort_valid(backend, array, Rows::First(len), options, limit)?.into());
+        return Ok(sort_valid(backend, array, None, options.descending, limit)?.into());
     };
     // Null rows keep their order, so they need no sort.
-    let valid: Vec<u32> = nulls.inner().set_indices_u32().collect();
+    let valid = nulls.inner().set_indices_u32().collect();
     let is_null = !nulls.inner();
-    let null = is_null.set_indices_u32();
     let room = if options.nulls_first { limit.saturating_sub(nulls.null_count()) } else { limit };
-    let sorted = sort_valid(backend, array, Rows::Listed(&valid), options, room)?.into_iter();
-    let rows: Vec<u32> = if options.nulls_first { null.chain(sorted).take(limit).collect() } else { sorted.chain(null).take(limit).collect() };
+    let sorted = sort_valid(backend, array, Some(valid), options.descending, room)?;
+    let mut rows = Vec::with_capacity(limit);
+    if options.nulls_first {
+        rows.extend(is_null.set_indices_u32().take(limit));
+        rows.extend_from_slice(&sorted);
+    } else {
+        rows.extend_from_slice(&sorted);
+        rows.extend(is_null.set_indices_u32().take(limit - sorted.len()));
+    }
     Ok(rows.into())
 }
 
-/// The first `limit` of the valid `rows` of an array of a supported type.
+/// The first `limit` of the valid `rows` of an array of a supported type; `None` is all rows.
 fn sort_valid<B: Backend>(
     backend: &B,
     array: &dyn Array,
-    rows: Rows<'_>,
-    options: SortOptions,
+    rows: Option<Vec<u32>>,
+    is_descending: bool,
     limit: usize,
 ) -> Result<Vec<u32>, ArrowError> {
     if limit == 0 {
         return Ok(Vec::new());
     }
     let mut key = Key::new(array.len());
-    add_values(backend, &mut key, array, rows, None, options.descending)?;
+    add_values(backend, &mut key, array, rows.as_deref().map_or(Rows::First(array.len()), Rows::Listed), None, is_descending)?;
     first_rows(backend, &key.finish(), rows, limit).map_err(external)
 }
 
