@@ -47,7 +47,6 @@ struct Slice {
     part: usize,
     /// Lower bits of the part, which are in the next piece.
     drop: u32,
-    mask: u64,
     /// Lower bits of the piece, which are of later parts.
     shift: u32,
 }
@@ -107,7 +106,7 @@ impl<'a> Key<'a> {
             while drop > 0 {
                 let bits = drop.min(room);
                 (drop, room, rest) = (drop - bits, room - bits, rest - bits);
-                piece.slices.push(Slice { part, drop, mask: u64::MAX >> (u64::BITS - bits), shift: room });
+                piece.slices.push(Slice { part, drop, shift: room });
                 if room == 0 {
                     let next = Piece { width: rest.min(most), slices: Vec::new() };
                     room = next.width;
@@ -134,10 +133,11 @@ impl<'a> Key<'a> {
                 Rows::First(_) => sums.iter_mut().zip(range.clone()).for_each(|(sum, row)| *sum = row as u64),
                 Rows::Listed(rows) => sums.iter_mut().zip(&rows[range.clone()]).for_each(|(sum, &row)| *sum = row.into()),
             }
-            for &Slice { part, drop, mask, shift } in &piece.slices {
+            for &Slice { part, drop, shift } in &piece.slices {
                 self.parts[part].codes(rows, range.clone(), codes);
+                // Higher bits of the part, which are in earlier pieces, are equal in all rows of a tie, so they change no order.
                 for (sum, &code) in sums.iter_mut().zip(&*codes) {
-                    *sum |= (code >> drop & mask) << (shift + row_bits);
+                    *sum |= code >> drop << (shift + row_bits);
                 }
             }
             words.extend(sums.iter().map(|&sum| W::truncate(sum.into())));
