@@ -7,7 +7,8 @@ use crate::rank::ranks;
 use crate::text::{Heads, Rest, Text};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowDictionaryKeyType, ArrowPrimitiveType, BinaryType, BinaryViewType, LargeBinaryType, LargeUtf8Type, StringViewType, Utf8Type,
+    ArrowDictionaryKeyType, ArrowPrimitiveType, BinaryType, BinaryViewType, LargeBinaryType, LargeUtf8Type, StringViewType,
+    Utf8Type,
 };
 use arrow_array::{Array, downcast_integer, downcast_primitive};
 use arrow_buffer::{ArrowNativeType, NullBuffer};
@@ -36,6 +37,14 @@ pub(crate) fn nulls_of(array: &dyn Array) -> Option<NullBuffer> {
     array.logical_nulls().filter(|nulls| nulls.null_count() > 0)
 }
 
+/// The rows that are not null.
+pub(crate) fn valid_rows(nulls: &NullBuffer) -> Vec<u32> {
+    // The iterator does not know how many rows there are.
+    let mut rows = Vec::with_capacity(nulls.len() - nulls.null_count());
+    rows.extend(nulls.inner().set_indices_u32());
+    rows
+}
+
 /// Adds a column to a key: its nulls, and its values.
 pub(crate) fn add<'a, B: Backend>(
     backend: &B,
@@ -51,8 +60,7 @@ pub(crate) fn add<'a, B: Backend>(
         return add_values(backend, key, array, Rows::First(array.len()), None, options.descending);
     };
     key.add(Part::nulls(nulls.clone(), options.nulls_first));
-    let valid: Vec<u32> = nulls.inner().set_indices_u32().collect();
-    add_values(backend, key, array, Rows::Listed(&valid), Some(nulls), options.descending)
+    add_values(backend, key, array, Rows::Listed(&valid_rows(&nulls)), Some(nulls), options.descending)
 }
 
 /// Adds the values of a column of a supported type, at `rows`: all valid rows that a sort reads. With `nulls`, a sort reads these rows, too.
@@ -107,9 +115,9 @@ struct Column<'k, 'a> {
 
 impl<'a> Column<'_, 'a> {
     fn add_primitive<T: ArrowPrimitiveType<Native: Native>>(&mut self, array: &'a dyn Array) {
-        T::Native::parts(array.as_primitive::<T>().values(), &mut |bits| {
+        for bits in T::Native::parts(array.as_primitive::<T>().values()) {
             self.key.add(Part::measured(bits, self.rows, self.nulls.clone(), self.is_descending));
-        });
+        }
     }
 
     /// Adds a part whose bits are at most `most`.
@@ -128,7 +136,11 @@ impl<'a> Column<'_, 'a> {
     }
 
     /// Adds the ranks of a dictionary's values. Null values are null rows, so their ranks do not matter.
-    fn add_dictionary<K: ArrowDictionaryKeyType, B: Backend>(&mut self, backend: &B, array: &'a dyn Array) -> Result<(), ArrowError> {
+    fn add_dictionary<K: ArrowDictionaryKeyType, B: Backend>(
+        &mut self,
+        backend: &B,
+        array: &'a dyn Array,
+    ) -> Result<(), ArrowError> {
         let dictionary = array.as_dictionary::<K>();
         let ranks = ranks(backend, dictionary.values(), SortOptions::default())?;
         let most = ranks.iter().copied().max().unwrap_or(0);

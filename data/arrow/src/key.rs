@@ -15,7 +15,7 @@
 use crate::part::{BLOCK, Part, Rows};
 use crate::text::Rest;
 use arrow_ord::ord::DynComparator;
-use polysort_core::Word;
+use polysort_core::{Error, Word, permutation};
 
 /// A key: what the rows of one sort are ordered by.
 pub(crate) struct Key<'a> {
@@ -53,8 +53,12 @@ struct Slice {
 
 impl<'a> Key<'a> {
     /// The key of `len` rows, which makes them equal.
-    pub(crate) fn new(len: usize) -> Self {
-        Self { len, parts: Vec::new(), steps: Vec::new(), in_pieces: 0 }
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] above 2³² rows.
+    pub(crate) fn new(len: usize) -> Result<Self, Error> {
+        permutation::check_len(len)?;
+        Ok(Self { len, parts: Vec::new(), steps: Vec::new(), in_pieces: 0 })
     }
 
     /// Adds a part, less significant than all before it. A part without bits adds nothing.
@@ -90,9 +94,9 @@ impl<'a> Key<'a> {
         usize::BITS - self.len.saturating_sub(1).leading_zeros()
     }
 
-    /// Bits of a word that hold a code. There are at most 2³² rows.
+    /// Bits of a word that hold a code: 32 or more.
     pub(crate) fn code_bits(&self) -> u32 {
-        u64::BITS - self.row_bits().min(u32::BITS)
+        u64::BITS - self.row_bits()
     }
 
     /// Cuts the parts that are in no piece yet into pieces.

@@ -52,7 +52,7 @@ pub fn lexsort_to_indices<B: Backend>(
     if limit == 0 {
         return Ok(UInt32Array::from(Vec::<u32>::new()));
     }
-    let mut key = Key::new(len);
+    let mut key = Key::new(len).map_err(external)?;
     for column in columns {
         add(backend, &mut key, &column.values, column.options.unwrap_or_default())?;
     }

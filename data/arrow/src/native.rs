@@ -7,8 +7,8 @@ use polysort_core::{Backend, Error, Options, Sort, Sortable};
 
 /// A value of an arrow array of fixed width.
 pub(crate) trait Native: Copy {
-    /// Hands over the parts of the values, most significant first.
-    fn parts<'a>(values: &'a [Self], add: &mut dyn FnMut(Box<dyn Bits + 'a>));
+    /// The parts of the values, most significant first.
+    fn parts(values: &[Self]) -> Vec<Box<dyn Bits + '_>>;
 
     /// Sorts values in place. `None` if polysort has no key of this type.
     fn sort<B: Backend>(_backend: &B, _values: &mut [Self], _options: Options) -> Option<Result<(), Error>> {
@@ -24,8 +24,8 @@ fn part<'a, T: Copy>(values: &'a [T], bits: impl Fn(T) -> u64 + 'a) -> Box<dyn B
 macro_rules! one_part {
     ($($native:ty)*) => {$(
         impl Native for $native {
-            fn parts<'a>(values: &'a [Self], add: &mut dyn FnMut(Box<dyn Bits + 'a>)) {
-                add(part(values, |value| u64::from(Sortable::to_bits(value))));
+            fn parts(values: &[Self]) -> Vec<Box<dyn Bits + '_>> {
+                vec![part(values, |value| u64::from(Sortable::to_bits(value)))]
             }
 
             fn sort<B: Backend>(backend: &B, values: &mut [Self], options: Options) -> Option<Result<(), Error>> {
@@ -36,11 +36,9 @@ macro_rules! one_part {
 }
 one_part!(i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64);
 
-
 impl Native for i128 {
-    fn parts<'a>(values: &'a [Self], add: &mut dyn FnMut(Box<dyn Bits + 'a>)) {
-        add(part(values, |value| (Sortable::to_bits(value) >> 64) as u64));
-        add(part(values, |value| value as u64));
+    fn parts(values: &[Self]) -> Vec<Box<dyn Bits + '_>> {
+        vec![part(values, |value| (Sortable::to_bits(value) >> 64) as u64), part(values, |value| value as u64)]
     }
 
     fn sort<B: Backend>(backend: &B, values: &mut [Self], options: Options) -> Option<Result<(), Error>> {
@@ -49,25 +47,31 @@ impl Native for i128 {
 }
 
 impl Native for i256 {
-    fn parts<'a>(values: &'a [Self], add: &mut dyn FnMut(Box<dyn Bits + 'a>)) {
-        add(part(values, |value| (Sortable::to_bits(value.to_parts().1) >> 64) as u64));
-        add(part(values, |value| value.to_parts().1 as u64));
-        add(part(values, |value| (value.to_parts().0 >> 64) as u64));
-        add(part(values, |value| value.to_parts().0 as u64));
+    fn parts(values: &[Self]) -> Vec<Box<dyn Bits + '_>> {
+        vec![
+            part(values, |value| (Sortable::to_bits(value.to_parts().1) >> 64) as u64),
+            part(values, |value| value.to_parts().1 as u64),
+            part(values, |value| (value.to_parts().0 >> 64) as u64),
+            part(values, |value| value.to_parts().0 as u64),
+        ]
     }
 }
 
 impl Native for IntervalDayTime {
-    fn parts<'a>(values: &'a [Self], add: &mut dyn FnMut(Box<dyn Bits + 'a>)) {
-        add(part(values, |value| u64::from(Sortable::to_bits(value.days))));
-        add(part(values, |value| u64::from(Sortable::to_bits(value.milliseconds))));
+    fn parts(values: &[Self]) -> Vec<Box<dyn Bits + '_>> {
+        vec![
+            part(values, |value| u64::from(Sortable::to_bits(value.days))),
+            part(values, |value| u64::from(Sortable::to_bits(value.milliseconds))),
+        ]
     }
 }
 
 impl Native for IntervalMonthDayNano {
-    fn parts<'a>(values: &'a [Self], add: &mut dyn FnMut(Box<dyn Bits + 'a>)) {
-        add(part(values, |value| u64::from(Sortable::to_bits(value.months))));
-        add(part(values, |value| u64::from(Sortable::to_bits(value.days))));
-        add(part(values, |value| Sortable::to_bits(value.nanoseconds)));
+    fn parts(values: &[Self]) -> Vec<Box<dyn Bits + '_>> {
+        vec![
+            part(values, |value| u64::from(Sortable::to_bits(value.months))),
+            part(values, |value| u64::from(Sortable::to_bits(value.days))),
+            part(values, |value| Sortable::to_bits(value.nanoseconds)),
+        ]
     }
 }

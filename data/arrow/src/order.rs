@@ -14,7 +14,7 @@ use crate::key::{Key, Piece, Step};
 use crate::part::Rows;
 use crate::text::Rest;
 use core::ops::Range;
-use polysort_core::{Backend, Error, Sort, Sortable, Word, permutation};
+use polysort_core::{Backend, Error, Sort, Sortable, Word};
 
 /// The rows of a tie that are compared with each other, at most; more are sorted by words. Measured: see `benches/NOTES.md`.
 const COMPARED_ROWS: usize = 32;
@@ -37,7 +37,6 @@ pub(crate) fn first_rows<B: Backend>(
     rows: Option<Vec<u32>>,
     limit: usize,
 ) -> Result<Vec<u32>, Error> {
-    permutation::check_len(key.len())?;
     let len = rows.as_ref().map_or(key.len(), Vec::len);
     if limit < len / SELECT_FRACTION
         && let [Step::Piece(piece), rest @ ..] = key.steps()
@@ -57,7 +56,6 @@ pub(crate) fn first_rows<B: Backend>(
 
 /// All rows in the stable order of `key`, and which of them are equal.
 pub(crate) fn all_rows<B: Backend>(backend: &B, key: &Key<'_>) -> Result<Sorted, Error> {
-    permutation::check_len(key.len())?;
     Sorter::new(backend, key, None, key.len()).sort(true)
 }
 

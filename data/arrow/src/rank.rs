@@ -36,7 +36,7 @@ pub fn rank<B: Backend>(backend: &B, array: &dyn Array, options: Option<SortOpti
 
 /// The ranks of an array of a supported type.
 pub(crate) fn ranks<B: Backend>(backend: &B, array: &dyn Array, options: SortOptions) -> Result<Vec<u32>, ArrowError> {
-    let mut key = Key::new(array.len());
+    let mut key = Key::new(array.len()).map_err(external)?;
     add(backend, &mut key, array, options)?;
     let sorted = all_rows(backend, &key.finish()).map_err(external)?;
     let mut ranks = vec![0; array.len()];

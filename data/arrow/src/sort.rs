@@ -1,6 +1,6 @@
 //! Sorts of one array.
 
-use crate::column::{add_values, is_supported, nulls_of};
+use crate::column::{add_values, is_supported, nulls_of, valid_rows};
 use crate::external;
 use crate::key::Key;
 use crate::native::Native;
@@ -12,7 +12,7 @@ use arrow_array::{Array, ArrayRef, PrimitiveArray, UInt32Array, downcast_primiti
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use arrow_schema::{ArrowError, DataType, SortOptions};
 use arrow_select::take::take;
-use polysort_core::{Backend, Options, Order, permutation};
+use polysort_core::{Backend, Options, Order};
 use std::sync::Arc;
 
 /// Returns the rows of `array` in the stable order of `options`, or the first `limit` of them: row `result[0]` is the first.
@@ -37,15 +37,14 @@ pub fn sort_to_indices<B: Backend>(
     if limit == 0 {
         return Ok(UInt32Array::from(Vec::<u32>::new()));
     }
-    permutation::check_len(len).map_err(external)?;
+    let key = Key::new(len).map_err(external)?;
     let Some(nulls) = nulls_of(array) else {
-        return Ok(sort_valid(backend, array, None, options.descending, limit)?.into());
+        return Ok(sort_valid(backend, key, array, None, options.descending, limit)?.into());
     };
     // Null rows keep their order, so they need no sort.
-    let valid = nulls.inner().set_indices_u32().collect();
     let is_null = !nulls.inner();
     let room = if options.nulls_first { limit.saturating_sub(nulls.null_count()) } else { limit };
-    let sorted = sort_valid(backend, array, Some(valid), options.descending, room)?;
+    let sorted = sort_valid(backend, key, array, Some(valid_rows(&nulls)), options.descending, room)?;
     let mut rows = Vec::with_capacity(limit);
     if options.nulls_first {
         rows.extend(is_null.set_indices_u32().take(limit));
@@ -57,10 +56,11 @@ pub fn sort_to_indices<B: Backend>(
     Ok(rows.into())
 }
 
-/// The first `limit` of the valid `rows` of an array of a supported type; `None` is all rows.
-fn sort_valid<B: Backend>(
+/// The first `limit` of the valid `rows` of an array of a supported type; `None` is all rows. The `key` has no parts yet.
+fn sort_valid<'a, B: Backend>(
     backend: &B,
-    array: &dyn Array,
+    mut key: Key<'a>,
+    array: &'a dyn Array,
     rows: Option<Vec<u32>>,
     is_descending: bool,
     limit: usize,
@@ -68,7 +68,6 @@ fn sort_valid<B: Backend>(
     if limit == 0 {
         return Ok(Vec::new());
     }
-    let mut key = Key::new(array.len());
     add_values(backend, &mut key, array, rows.as_deref().map_or(Rows::First(array.len()), Rows::Listed), None, is_descending)?;
     first_rows(backend, &key.finish(), rows, limit).map_err(external)
 }

@@ -79,7 +79,8 @@ fn column(values: impl Array + 'static) -> SortColumn {
 
 #[test]
 fn any_backend_sorts() {
-    let names = StringArray::from(vec![Some("a long name, and more"), None, Some("b"), Some("a long name, and less"), Some("b"), None]);
+    let names =
+        StringArray::from(vec![Some("a long name, and more"), None, Some("b"), Some("a long name, and less"), Some("b"), None]);
     let numbers = Int64Array::from(vec![1, i64::MAX, i64::MIN, 4, i64::MIN, -1]);
     assert_eq!(sort_to_indices(&Std, &names, None, None).unwrap().values(), &[1, 5, 3, 0, 2, 4]);
     assert_eq!(sort_to_indices(&Std, &names, None, Some(3)).unwrap().values(), &[1, 5, 3]);
@@ -119,7 +120,8 @@ fn other_types_alone_are_arrows() {
     for values in other_types() {
         let case = values.data_type();
         for limit in [None, Some(2)] {
-            let (ours, arrow) = (sort_to_indices(&Std, &values, None, limit), arrow_ord::sort::sort_to_indices(&values, None, limit));
+            let (ours, arrow) =
+                (sort_to_indices(&Std, &values, None, limit), arrow_ord::sort::sort_to_indices(&values, None, limit));
             assert_eq!(format!("{ours:?}"), format!("{arrow:?}"), "{case}");
             let (ours, arrow) = (sort_limit(&Std, &values, None, limit), arrow_ord::sort::sort_limit(&values, None, limit));
             assert_eq!(format!("{ours:?}"), format!("{arrow:?}"), "{case}");
@@ -167,6 +169,7 @@ fn empty_and_single_rows() {
     assert_eq!(sort_to_indices(&Std, &StringArray::from(vec![""]), None, None).unwrap().values(), &[0]);
     let widthless = FixedSizeBinaryArray::try_from_sparse_iter_with_size([Some([]), None, Some([])].into_iter(), 0).unwrap();
     assert_eq!(sort_to_indices(&Std, &widthless, None, None).unwrap().values(), &[1, 0, 2]);
-    let no_values = DictionaryArray::<Int64Type>::new(PrimitiveArray::new_null(3), Arc::new(StringArray::from(Vec::<&str>::new())));
+    let no_values =
+        DictionaryArray::<Int64Type>::new(PrimitiveArray::new_null(3), Arc::new(StringArray::from(Vec::<&str>::new())));
     assert_eq!(sort_to_indices(&Std, &no_values, None, None).unwrap().values(), &[0, 1, 2]);
 }

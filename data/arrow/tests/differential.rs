@@ -48,7 +48,7 @@ fn check_values(ours: &ArrayRef, arrow: &ArrayRef, case: &str) {
 
 /// Arrow sorts dictionaries of some types only by several columns.
 fn arrow_order(column: &SortColumn, limit: Option<usize>) -> Result<UInt32Array, ArrowError> {
-    arrow_ord::sort::lexsort_to_indices(&[column.clone()], limit)
+    arrow_ord::sort::lexsort_to_indices(std::slice::from_ref(column), limit)
 }
 
 #[test]
@@ -66,7 +66,11 @@ fn one_column() {
 
             let arrow = take(&values, &UInt32Array::from(stable_order(&columns, None)), None).unwrap();
             check_values(&cpu::sort(&values, options).unwrap(), &arrow, &case);
-            check_values(&cpu::sort_limit(&values, options, limit).unwrap(), &arrow.slice(0, limit.unwrap_or(len).min(len)), &case);
+            check_values(
+                &cpu::sort_limit(&values, options, limit).unwrap(),
+                &arrow.slice(0, limit.unwrap_or(len).min(len)),
+                &case,
+            );
             if let Ok(ranks) = arrow_ord::rank::rank(&values, options) {
                 assert_eq!(cpu::rank(&values, options).unwrap(), ranks, "{case}");
             }
@@ -82,9 +86,7 @@ fn several_columns() {
     for seed in 0..4000 {
         let rng = &mut SmallRng::seed_from_u64(seed);
         let len = len(rng);
-        let columns: Vec<SortColumn> = (0..rng.random_range(1..5))
-            .map(|_| column(rng, &types, len))
-            .collect();
+        let columns: Vec<SortColumn> = (0..rng.random_range(1..5)).map(|_| column(rng, &types, len)).collect();
         let limit = limit(rng, len);
         let names: Vec<_> = columns.iter().map(|column| (column.values.data_type().to_string(), column.options)).collect();
         let case = format!("seed {seed}, {len} rows, {names:?}, limit {limit:?}");
@@ -104,9 +106,7 @@ fn long_columns() {
     for seed in 0..60 {
         let rng = &mut SmallRng::seed_from_u64(seed);
         let len = rng.random_range(20_000..100_000);
-        let columns: Vec<SortColumn> = (0..1 + seed % 2)
-            .map(|_| column(rng, &types, len))
-            .collect();
+        let columns: Vec<SortColumn> = (0..1 + seed % 2).map(|_| column(rng, &types, len)).collect();
         let limit = limit(rng, len);
         let ours = cpu::lexsort_to_indices(&columns, limit).unwrap();
         let names: Vec<_> = columns.iter().map(|column| column.values.data_type().to_string()).collect();
@@ -121,7 +121,8 @@ fn batches() {
     for seed in 0..500 {
         let rng = &mut SmallRng::seed_from_u64(seed);
         let types: Vec<&DataType> = (0..rng.random_range(1..4)).map(|_| &types[rng.random_range(0..types.len())]).collect();
-        let fields: Vec<_> = types.iter().enumerate().map(|(i, &data_type)| Field::new(format!("{i}"), data_type.clone(), true)).collect();
+        let fields: Vec<_> =
+            types.iter().enumerate().map(|(i, &data_type)| Field::new(format!("{i}"), data_type.clone(), true)).collect();
         let schema = Arc::new(Schema::new(fields));
         let len = len(rng);
         let columns: Vec<ArrayRef> = types.iter().map(|data_type| array(rng, data_type, len)).collect();
