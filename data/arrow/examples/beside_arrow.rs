@@ -1,0 +1,154 @@
+//! Sorts columns with polysort and with arrow, in turns, and prints the medians of both.
+//!
+//! `cargo run --release -p polysort-arrow --example beside_arrow -- [LOG2_ROWS]… [--reps N]`
+//!
+//! Without arguments it sorts 2^20 and 2^22 rows 9 times. It verifies answers: the rows are a permutation, arrow's values at each place are
+//! equal, and equal rows are in their input order.
+
+use arrow_array::types::{Float64Type, Int32Type, Int64Type};
+use arrow_array::{ArrayRef, PrimitiveArray, StringArray};
+use arrow_ord::ord::{DynComparator, make_comparator};
+use polysort_arrow::SortColumn;
+use polysort_rayon::RayonBackend;
+use rand::rngs::SmallRng;
+use rand::{Rng, RngExt, SeedableRng};
+use std::error::Error;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (mut sizes, mut reps) = (Vec::new(), 9);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--reps" => reps = arguments.next().ok_or("--reps takes a number")?.parse()?,
+            bits => sizes.push(bits.parse::<u32>()?),
+        }
+    }
+    if sizes.is_empty() {
+        sizes = vec![20, 22];
+    }
+    let threads = std::thread::available_parallelism()?.get();
+    println!("medians of {reps}, in ms; × is arrow's time divided by ours; {threads} threads at most");
+    println!(
+        "{:26} {:>5} {:>9} {:>9} {:>7} {:>9} {:>7}",
+        "columns",
+        "rows",
+        "arrow",
+        "1 thread",
+        "×",
+        format!("{threads} thr."),
+        "×"
+    );
+    for bits in sizes {
+        let rng = &mut SmallRng::seed_from_u64(u64::from(bits));
+        for (name, columns) in cases(1 << bits, rng) {
+            let systems = [None, Some(RayonBackend::with_threads(1)?), Some(RayonBackend::with_threads(threads)?)];
+            let times = medians(&columns, &systems, reps)?;
+            let ms = times.map(|time| time.as_secs_f64() * 1e3);
+            let [arrow, one, all] = ms;
+            println!("{name:26} 2^{bits:<3} {arrow:9.2} {one:9.2} {:7.2} {all:9.2} {:7.2}", arrow / one, arrow / all);
+        }
+    }
+    Ok(())
+}
+
+/// The columns that are sorted, with their names.
+fn cases(len: usize, rng: &mut SmallRng) -> Vec<(&'static str, Vec<SortColumn>)> {
+    let rows = len as i64;
+    let words: Vec<String> = (0..1000).map(|_| random_text(rng, 8..33)).collect();
+    let few = |rng: &mut SmallRng| Some(i64::MIN + i64::MAX / 50 * rng.random_range(0..100));
+    let day = |rng: &mut SmallRng| rng.random_range(8000..10_500);
+    let url = |rng: &mut SmallRng| format!("https://example.org/{}", random_text(rng, 4..20));
+    let nullable = |rng: &mut SmallRng| rng.random_bool(0.9).then(|| rng.random());
+    let small = |rng: &mut SmallRng| rng.random_bool(0.9).then(|| rng.random_range(0..1_000_000));
+    vec![
+        ("i64", columns([ints(len, rng, |rng| Some(rng.random()))])),
+        ("i64, 10 % nulls", columns([ints(len, rng, nullable)])),
+        ("i64 < 10^6, 10 % nulls", columns([ints(len, rng, small)])),
+        ("f64", columns([floats(len, rng, 0.0)])),
+        ("f64, 10 % nulls", columns([floats(len, rng, 0.1)])),
+        ("(i32, i64)", columns([narrow_ints(len, rng, RngExt::random), ints(len, rng, |rng| Some(rng.random()))])),
+        ("(2500 days, i64 < rows)", columns([narrow_ints(len, rng, day), ints(len, rng, |rng| Some(rng.random_range(0..rows)))])),
+        ("(100 wide i64, i64)", columns([ints(len, rng, few), ints(len, rng, |rng| Some(rng.random()))])),
+        ("Utf8, 8 to 32 bytes", columns([strings(len, rng, |rng| random_text(rng, 8..33))])),
+        ("Utf8, shared 20 bytes", columns([strings(len, rng, url)])),
+        ("Utf8, 1000 different", columns([strings(len, rng, |rng| words[rng.random_range(0..1000)].clone())])),
+    ]
+}
+
+fn columns<const N: usize>(values: [ArrayRef; N]) -> Vec<SortColumn> {
+    values.into_iter().map(|values| SortColumn { values, options: None }).collect()
+}
+
+fn narrow_ints(len: usize, rng: &mut SmallRng, mut value: impl FnMut(&mut SmallRng) -> i32) -> ArrayRef {
+    Arc::new((0..len).map(|_| Some(value(rng))).collect::<PrimitiveArray<Int32Type>>())
+}
+
+fn ints(len: usize, rng: &mut SmallRng, mut value: impl FnMut(&mut SmallRng) -> Option<i64>) -> ArrayRef {
+    Arc::new((0..len).map(|_| value(rng)).collect::<PrimitiveArray<Int64Type>>())
+}
+
+fn floats(len: usize, rng: &mut SmallRng, nulls: f64) -> ArrayRef {
+    Arc::new(
+        (0..len).map(|_| (!rng.random_bool(nulls)).then(|| rng.random::<f64>() - 0.5)).collect::<PrimitiveArray<Float64Type>>(),
+    )
+}
+
+fn strings(len: usize, rng: &mut SmallRng, mut text: impl FnMut(&mut SmallRng) -> String) -> ArrayRef {
+    Arc::new((0..len).map(|_| Some(text(rng))).collect::<StringArray>())
+}
+
+fn random_text(rng: &mut SmallRng, lengths: std::ops::Range<usize>) -> String {
+    let mut bytes = vec![0; rng.random_range(lengths)];
+    rng.fill_bytes(&mut bytes);
+    bytes.iter().map(|byte| char::from(b'a' + byte % 26)).collect()
+}
+
+/// The median times of the systems, which take turns. `None` is arrow.
+fn medians<const N: usize>(
+    columns: &[SortColumn],
+    systems: &[Option<RayonBackend>; N],
+    reps: usize,
+) -> Result<[Duration; N], Box<dyn Error>> {
+    let compare = comparators(columns)?;
+    let expected = arrow_ord::sort::lexsort_to_indices(columns, None)?;
+    let mut times: [Vec<Duration>; N] = std::array::from_fn(|_| Vec::new());
+    // The first round warms up.
+    for round in 0..=reps {
+        for (system, times) in systems.iter().zip(&mut times) {
+            let start = Instant::now();
+            let order = match system {
+                None => arrow_ord::sort::lexsort_to_indices(black_box(columns), None)?,
+                Some(backend) => polysort_arrow::lexsort_to_indices(backend, black_box(columns), None)?,
+            };
+            let time = start.elapsed();
+            if round > 0 {
+                times.push(time);
+            }
+            if system.is_some() && round < 2 {
+                verify(order.values(), expected.values(), &compare);
+            }
+        }
+    }
+    Ok(times.map(|mut times| {
+        times.sort();
+        times[times.len() / 2]
+    }))
+}
+
+fn comparators(columns: &[SortColumn]) -> Result<Vec<DynComparator>, Box<dyn Error>> {
+    let compare = |column: &SortColumn| make_comparator(&column.values, &column.values, column.options.unwrap_or_default());
+    Ok(columns.iter().map(compare).collect::<Result<_, _>>()?)
+}
+
+/// Panics if `order` is not the stable order whose values `expected`, in any order of equal rows, has.
+fn verify(order: &[u32], expected: &[u32], compare: &[DynComparator]) {
+    let equal = |a: u32, b: u32| compare.iter().all(|compare| compare(a as usize, b as usize).is_eq());
+    assert!(
+        order.len() == expected.len() && order.iter().zip(expected).all(|(&ours, &theirs)| equal(ours, theirs)),
+        "another order"
+    );
+    assert!(order.windows(2).all(|rows| rows[0] < rows[1] || !equal(rows[0], rows[1])), "not stable, or no permutation");
+}

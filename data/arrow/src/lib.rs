@@ -1,0 +1,62 @@
+//! Stable sorts of Arrow arrays and record batches on any backend of [polysort](https://docs.rs/polysort).
+//!
+//! The functions have the names of arrow's sort kernels and return what these return. A sort here is stable, and its first argument is
+//! the [`Backend`](polysort_core::Backend) that sorts. The module [`cpu`] has the same functions for the CPU, with exactly the arguments of arrow.
+//!
+//! ```
+//! use arrow_array::{Array, Int64Array};
+//! use arrow_schema::SortOptions;
+//! use polysort_arrow::sort_to_indices;
+//! # use polysort_core::Backend;
+//! # use polysort_rayon::RayonBackend;
+//!
+//! let fares = Int64Array::from(vec![Some(12), None, Some(7), Some(12)]);
+//! let options = SortOptions { descending: true, nulls_first: false };
+//! let order = sort_to_indices(&RayonBackend::global()?, &fares, Some(options), None)?;
+//! assert_eq!(order.values(), &[0, 3, 2, 1]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # How a sort works
+//! A sort makes one key of all columns. The ordered bits of a row follow each other: for each column a bit for null, then the value. The
+//! backend sorts by the first 64 of these bits. Rows that are still equal are sorted by the next 64 bits, as segments of their own, and so on.
+//! A number takes only as many bits as its column's range needs, so several columns often fit in the first word. A string gives its first seven
+//! bytes; rows with longer equal strings continue with the next seven bytes, or are compared if they are few.
+//!
+//! # Types
+//!
+//! | type | sorted by |
+//! |---|---|
+//! | integers, floats, decimals, dates, times, timestamps, durations, intervals, booleans | their bits; floats in the order of `total_cmp` |
+//! | `Utf8`, `LargeUtf8`, `Utf8View`, `Binary`, `LargeBinary`, `BinaryView`, `FixedSizeBinary` | their bytes |
+//! | `Dictionary` of any of these | the rank of the value |
+//! | any other, as one of several columns | comparisons with arrow's comparator, stably |
+//! | any other, alone | arrow's own function, which is not stable |
+//!
+//! Nulls of one column are equal. A dictionary's null key and its null values are equal, too; arrow sorts them as different, side by side.
+#![forbid(unsafe_code)]
+
+mod batch;
+mod column;
+#[cfg(feature = "rayon")]
+pub mod cpu;
+mod key;
+mod lexsort;
+mod native;
+mod order;
+mod part;
+mod rank;
+mod sort;
+mod text;
+
+pub use arrow_ord::sort::SortColumn;
+pub use arrow_schema::SortOptions;
+pub use batch::{SortBy, sort_batch, sort_batches};
+pub use lexsort::{lexsort, lexsort_to_indices};
+pub use rank::rank;
+pub use sort::{sort, sort_limit, sort_to_indices};
+
+/// An error of polysort, as one of arrow.
+fn external(error: polysort_core::Error) -> arrow_schema::ArrowError {
+    arrow_schema::ArrowError::ExternalError(Box::new(error))
+}

@@ -1,0 +1,52 @@
+//! Ranks: the number of values that are not after a value.
+
+use crate::column::{add, is_supported};
+use crate::external;
+use crate::key::Key;
+use crate::order::all_rows;
+use arrow_array::Array;
+use arrow_schema::{ArrowError, SortOptions};
+use polysort_core::Backend;
+
+/// Returns the rank of each value of `array`: how many values are before it in the order of `options`, or equal to it. Equal values have equal
+/// ranks, and so have nulls.
+///
+/// This is [`arrow_ord::rank::rank`], which also defines the default of `options`. It takes every type that
+/// [`sort_to_indices`](crate::sort_to_indices) sorts by bits, bytes or ranks.
+///
+/// ```
+/// use arrow_array::StringArray;
+/// # use polysort_core::Backend;
+/// # use polysort_rayon::RayonBackend;
+/// let names = StringArray::from(vec![Some("foo"), None, Some("foo"), None, Some("bar")]);
+/// let ranks = polysort_arrow::rank(&RayonBackend::global()?, &names, None)?;
+/// assert_eq!(ranks, [5, 2, 5, 2, 3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Those of [`arrow_ord::rank::rank`] for a type that is not sorted here; [`ArrowError::ExternalError`] with a
+/// [`polysort_core::Error`] if the backend fails.
+pub fn rank<B: Backend>(backend: &B, array: &dyn Array, options: Option<SortOptions>) -> Result<Vec<u32>, ArrowError> {
+    if !is_supported(array.data_type()) {
+        return arrow_ord::rank::rank(array, options);
+    }
+    ranks(backend, array, options.unwrap_or_default())
+}
+
+/// The ranks of an array of a supported type.
+pub(crate) fn ranks<B: Backend>(backend: &B, array: &dyn Array, options: SortOptions) -> Result<Vec<u32>, ArrowError> {
+    let mut key = Key::new(array.len()).map_err(external)?;
+    add(backend, &mut key, array, options)?;
+    let sorted = all_rows(backend, &key.finish()).map_err(external)?;
+    let mut ranks = vec![0; array.len()];
+    for (&row, rank) in sorted.rows.iter().zip(1..) {
+        ranks[row as usize] = rank;
+    }
+    for tie in sorted.ties {
+        for &row in &sorted.rows[tie.clone()] {
+            ranks[row as usize] = tie.end as u32;
+        }
+    }
+    Ok(ranks)
+}

@@ -1,0 +1,146 @@
+//! Random arrays and batches, beside arrow's own sorts.
+//!
+//! Each case compares three orders. The expected one is std's stable sort by arrow's comparator. Ours must be the same row by row, so that it
+//! is stable. Arrow's must have equal values at each place, so that the comparator is the one that arrow sorts by.
+
+mod support;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
+use arrow_ord::ord::make_comparator;
+use arrow_schema::{ArrowError, DataType, Field, Schema, SortOptions};
+use arrow_select::take::{take, take_record_batch};
+use polysort_arrow::{SortBy, SortColumn, cpu};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use std::sync::Arc;
+use support::{array, comparator, limit, options, stable_order, types};
+
+/// A length: tiny in most cases.
+fn len(rng: &mut SmallRng) -> usize {
+    match rng.random_range(0..100) {
+        0..80 => rng.random_range(0..40),
+        80..97 => rng.random_range(40..600),
+        _ => rng.random_range(600..5000),
+    }
+}
+
+/// A column of one of `types`.
+fn column(rng: &mut SmallRng, types: &[DataType], len: usize) -> SortColumn {
+    let data_type = &types[rng.random_range(0..types.len())];
+    SortColumn { values: array(rng, data_type, len), options: options(rng) }
+}
+
+/// Checks a call on columns beside arrow's result of the same call.
+fn check(columns: &[SortColumn], limit: Option<usize>, ours: &UInt32Array, arrow: &UInt32Array, case: &str) {
+    let expected = stable_order(columns, limit);
+    assert_eq!(ours.values(), &expected, "{case}: the order is not the stable one");
+    let compare = comparator(columns);
+    let is_equal = arrow.len() == expected.len() && arrow.values().iter().zip(&expected).all(|(&a, &b)| compare(a, b).is_eq());
+    assert!(is_equal, "{case}: arrow has another order");
+}
+
+/// Checks that two arrays have equal values.
+fn check_values(ours: &ArrayRef, arrow: &ArrayRef, case: &str) {
+    assert_eq!((ours.data_type(), ours.len()), (arrow.data_type(), arrow.len()), "{case}");
+    let compare = make_comparator(ours, arrow, SortOptions::default()).unwrap();
+    assert!((0..ours.len()).all(|row| compare(row, row).is_eq()), "{case}: other values");
+}
+
+/// Arrow sorts dictionaries of some types only by several columns.
+fn arrow_order(column: &SortColumn, limit: Option<usize>) -> Result<UInt32Array, ArrowError> {
+    arrow_ord::sort::lexsort_to_indices(std::slice::from_ref(column), limit)
+}
+
+#[test]
+fn one_column() {
+    let mut cases = 0;
+    for data_type in types() {
+        for seed in 0..200 {
+            let rng = &mut SmallRng::seed_from_u64(seed);
+            let len = len(rng);
+            let (values, options, limit) = (array(rng, &data_type, len), options(rng), limit(rng, len));
+            let case = format!("{data_type}, seed {seed}, {len} rows, {options:?}, limit {limit:?}");
+            let columns = [SortColumn { values: values.clone(), options }];
+            let arrow = arrow_order(&columns[0], limit).unwrap();
+            check(&columns, limit, &cpu::sort_to_indices(&values, options, limit).unwrap(), &arrow, &case);
+
+            let arrow = take(&values, &UInt32Array::from(stable_order(&columns, None)), None).unwrap();
+            check_values(&cpu::sort(&values, options).unwrap(), &arrow, &case);
+            check_values(
+                &cpu::sort_limit(&values, options, limit).unwrap(),
+                &arrow.slice(0, limit.unwrap_or(len).min(len)),
+                &case,
+            );
+            if let Ok(ranks) = arrow_ord::rank::rank(&values, options) {
+                assert_eq!(cpu::rank(&values, options).unwrap(), ranks, "{case}");
+            }
+            cases += 1;
+        }
+    }
+    assert!(cases >= 10_000, "{cases} cases");
+}
+
+#[test]
+fn several_columns() {
+    let types = types();
+    for seed in 0..4000 {
+        let rng = &mut SmallRng::seed_from_u64(seed);
+        let len = len(rng);
+        let columns: Vec<SortColumn> = (0..rng.random_range(1..5)).map(|_| column(rng, &types, len)).collect();
+        let limit = limit(rng, len);
+        let names: Vec<_> = columns.iter().map(|column| (column.values.data_type().to_string(), column.options)).collect();
+        let case = format!("seed {seed}, {len} rows, {names:?}, limit {limit:?}");
+        let arrow = arrow_ord::sort::lexsort_to_indices(&columns, limit).unwrap();
+        check(&columns, limit, &cpu::lexsort_to_indices(&columns, limit).unwrap(), &arrow, &case);
+        let sorted = cpu::lexsort(&columns, limit).unwrap();
+        for (column, sorted) in columns.iter().zip(&sorted) {
+            let expected = take(&column.values, &UInt32Array::from(stable_order(&columns, limit)), None).unwrap();
+            check_values(sorted, &expected, &case);
+        }
+    }
+}
+
+#[test]
+fn long_columns() {
+    let types = types();
+    for seed in 0..60 {
+        let rng = &mut SmallRng::seed_from_u64(seed);
+        let len = rng.random_range(20_000..100_000);
+        let columns: Vec<SortColumn> = (0..1 + seed % 2).map(|_| column(rng, &types, len)).collect();
+        let limit = limit(rng, len);
+        let ours = cpu::lexsort_to_indices(&columns, limit).unwrap();
+        let names: Vec<_> = columns.iter().map(|column| column.values.data_type().to_string()).collect();
+        let arrow = arrow_ord::sort::lexsort_to_indices(&columns, limit).unwrap();
+        check(&columns, limit, &ours, &arrow, &format!("seed {seed}, {len} rows, {names:?}, limit {limit:?}"));
+    }
+}
+
+#[test]
+fn batches() {
+    let types = types();
+    for seed in 0..500 {
+        let rng = &mut SmallRng::seed_from_u64(seed);
+        let types: Vec<&DataType> = (0..rng.random_range(1..4)).map(|_| &types[rng.random_range(0..types.len())]).collect();
+        let fields: Vec<_> =
+            types.iter().enumerate().map(|(i, &data_type)| Field::new(format!("{i}"), data_type.clone(), true)).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let len = len(rng);
+        let columns: Vec<ArrayRef> = types.iter().map(|data_type| array(rng, data_type, len)).collect();
+        let batch = RecordBatch::try_new(schema.clone(), columns).unwrap();
+        let by: Vec<SortBy> = (0..rng.random_range(1..4))
+            .map(|_| SortBy { column: rng.random_range(0..types.len()), options: options(rng).unwrap_or_default() })
+            .collect();
+        let limit = limit(rng, len);
+        let columns: Vec<_> =
+            by.iter().map(|by| SortColumn { values: batch.column(by.column).clone(), options: Some(by.options) }).collect();
+        let expected = take_record_batch(&batch, &UInt32Array::from(stable_order(&columns, limit))).unwrap();
+        let mut cuts: Vec<usize> = (0..rng.random_range(0..4)).map(|_| rng.random_range(0..=len)).chain([0, len]).collect();
+        cuts.sort_unstable();
+        let parts: Vec<RecordBatch> = cuts.windows(2).map(|cut| batch.slice(cut[0], cut[1] - cut[0])).collect();
+        for sorted in [cpu::sort_batch(&batch, &by, limit).unwrap(), cpu::sort_batches(&schema, &parts, &by, limit).unwrap()] {
+            for (ours, expected) in sorted.columns().iter().zip(expected.columns()) {
+                check_values(ours, expected, &format!("seed {seed}, {by:?}, limit {limit:?}, {schema}"));
+            }
+        }
+    }
+}
