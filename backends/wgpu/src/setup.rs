@@ -1,6 +1,6 @@
 //! `Setup`: how to create a [`DeviceSorter`](crate::DeviceSorter).
 
-use crate::Tuned;
+use polysort_shaders::plan::Tuned;
 use wgpu::{PipelineCache, Queue};
 
 /// How to create a [`DeviceSorter`](crate::DeviceSorter): when it tests the device, and what the caller knows of it.

@@ -1,6 +1,5 @@
 //! `Way`: an algorithm and the language of its kernels, and the choice among those that sort correctly.
 
-use crate::workspace::Bindable;
 use polysort_core::Error;
 use polysort_shaders::plan::{Algorithm, Request};
 use std::collections::VecDeque;
@@ -17,7 +16,7 @@ pub(crate) struct Way {
 
 impl Way {
     /// Returns a request with this algorithm, and whether native kernels run it.
-    pub(crate) fn of(self, request: Request) -> Bindable {
+    pub(crate) fn of(self, request: Request) -> (Request, bool) {
         (Request { algorithm: self.algorithm, ..request }, self.native)
     }
 }

@@ -2,36 +2,43 @@
 
 use polysort_core::{AnyOperation, Backend, DynBackend, Error, Limits, Masks, Operation, Spec, Word, with_word};
 use polysort_kit::{Check, Plan, StdBackend, TestKey, checks_of};
-use std::marker::PhantomData;
 
-/// A way to be wrong.
-trait Bug: Clone + Send + Sync + 'static {
-    /// What the sort believes its spec to be.
-    fn spec<W: Word>(spec: Spec) -> Spec {
-        spec
-    }
-
+/// A way to be wrong. It is a value and not a type, so that the sorts are compiled once.
+#[derive(Clone, Copy)]
+struct Bug {
+    /// What the sort believes its spec to be, for keys of so many bits.
+    spec: fn(Spec, u32) -> Spec,
     /// What happens to a sorting permutation.
-    fn permutation<W: Word>(_keys: &[W], _spec: Spec, _permutation: &mut [usize]) {}
-
+    permutation: fn(&Keys, &mut [usize]),
     /// How many elements at the end of an output are not written.
-    const UNWRITTEN: usize = 0;
-
+    unwritten: usize,
     /// How many positions of a partial sort are left out.
-    const UNPLACED: usize = 0;
+    unplaced: usize,
 }
+
+/// Keys of any width.
+struct Keys {
+    bits: u32,
+    masks: Masks,
+    keys: Vec<u128>,
+    /// Keys with smaller ranks come first.
+    ranks: Vec<u128>,
+    descends: bool,
+}
+
+const NO_BUG: Bug = Bug { spec: |spec, _| spec, permutation: |_, _| {}, unwritten: 0, unplaced: 0 };
 
 /// `std`'s stable sort with a bug in it.
 #[derive(Clone)]
-struct Buggy<B>(PhantomData<B>);
+struct Buggy(Bug);
 
-impl<B: Bug> Backend for Buggy<B> {
+impl Backend for Buggy {
     fn open() -> Result<Self, Error> {
-        Ok(Self(PhantomData))
+        Ok(Self(NO_BUG))
     }
 
     fn name(&self) -> String {
-        std::any::type_name::<B>().into()
+        "buggy".into()
     }
 
     fn limits(&self) -> Limits {
@@ -40,14 +47,14 @@ impl<B: Bug> Backend for Buggy<B> {
 
     fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
         spec.check::<W>()?;
-        let sorted: Vec<W> = permutation::<B, W>(keys, spec).into_iter().map(|i| keys[i]).collect();
+        let sorted: Vec<W> = self.permutation(keys, spec).into_iter().map(|i| keys[i]).collect();
         keys.copy_from_slice(&sorted);
         Ok(())
     }
 
     fn sort_pairs_bits<W: Word, V: bytemuck::Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
         spec.check_pairs::<W>(keys.len(), values.len())?;
-        let permutation = permutation::<B, W>(keys, spec);
+        let permutation = self.permutation(keys, spec);
         let moved: Vec<V> = permutation.into_iter().map(|i| values[i]).collect();
         values.copy_from_slice(&moved);
         self.sort_bits(keys, spec)
@@ -59,7 +66,7 @@ impl<B: Bug> Backend for Buggy<B> {
                 Error::check_lengths("keys", keys.len(), "sorted", sorted.len())?;
                 let mut copy = keys.to_vec();
                 self.sort_bits(&mut copy, spec)?;
-                let written = keys.len().saturating_sub(B::UNWRITTEN);
+                let written = keys.len().saturating_sub(self.0.unwritten);
                 sorted[..written].copy_from_slice(&copy[..written]);
                 Ok(())
             }
@@ -67,7 +74,7 @@ impl<B: Bug> Backend for Buggy<B> {
             Operation::PartialSort { keys, positions, segments: None } => {
                 let len = keys.len();
                 self.sort_bits(keys, spec)?;
-                let end = positions.end.min(len).saturating_sub(B::UNPLACED);
+                let end = positions.end.min(len).saturating_sub(self.0.unplaced);
                 keys[..positions.start.min(len)].reverse();
                 keys[end.max(positions.start).min(len)..].reverse();
                 Ok(())
@@ -77,133 +84,121 @@ impl<B: Bug> Backend for Buggy<B> {
     }
 }
 
-fn permutation<B: Bug, W: Word>(keys: &[W], spec: Spec) -> Vec<usize> {
-    let spec = B::spec::<W>(spec);
-    let mut permutation: Vec<usize> = (0..keys.len()).collect();
-    permutation.sort_by_key(|&i| spec.rank(keys[i]));
-    B::permutation(keys, spec, &mut permutation);
-    permutation
+impl Buggy {
+    fn permutation<W: Word>(&self, keys: &[W], spec: Spec) -> Vec<usize> {
+        let spec = (self.0.spec)(spec, W::BITS);
+        let keys = Keys {
+            bits: W::BITS,
+            masks: spec.masks,
+            keys: keys.iter().map(|key| key.widen()).collect(),
+            ranks: keys.iter().map(|&key| spec.rank(key).widen()).collect(),
+            descends: spec.rank(W::zero()) > spec.rank(W::one()),
+        };
+        let mut permutation: Vec<usize> = (0..keys.ranks.len()).collect();
+        permutation.sort_by_key(|&i| keys.ranks[i]);
+        (self.0.permutation)(&keys, &mut permutation);
+        permutation
+    }
 }
-
-#[derive(Clone)]
-struct NoBug;
-impl Bug for NoBug {}
 
 /// Signed integers go through the transform of floats, which reverses the negative ones.
-#[derive(Clone)]
-struct FloatFlip;
-impl Bug for FloatFlip {
-    fn spec<W: Word>(mut spec: Spec) -> Spec {
-        if spec.masks == Masks::signed(W::BITS) {
-            spec.masks = Masks::float(W::BITS);
-        } else if spec.masks == Masks::signed(W::BITS).reversed(W::BITS) {
-            spec.masks = Masks::float(W::BITS).reversed(W::BITS);
+const FLOAT_FLIP: Bug = Bug {
+    spec: |mut spec, bits| {
+        if spec.masks == Masks::signed(bits) {
+            spec.masks = Masks::float(bits);
+        } else if spec.masks == Masks::signed(bits).reversed(bits) {
+            spec.masks = Masks::float(bits).reversed(bits);
         }
         spec
-    }
-}
+    },
+    ..NO_BUG
+};
 
 /// Floats keep −NaN at the end, as bits with a plain sign flip would.
-#[derive(Clone)]
-struct WrongNanOrder;
-impl Bug for WrongNanOrder {
-    fn permutation<W: Word>(keys: &[W], spec: Spec, permutation: &mut [usize]) {
-        // Bit patterns above infinity's of f32, sign set: moved behind everything else.
-        if W::BITS == 32 && spec.masks == Masks::float(32) {
-            permutation.sort_by_key(|&i| keys[i].widen() > 0xff80_0000);
+const WRONG_NAN_ORDER: Bug = Bug {
+    // Bit patterns above infinity's of f32, sign set: moved behind everything else.
+    permutation: |keys, permutation| {
+        if keys.bits == 32 && keys.masks == Masks::float(32) {
+            permutation.sort_by_key(|&i| keys.keys[i] > 0xff80_0000);
         }
-    }
-}
+    },
+    ..NO_BUG
+};
 
 /// Equal keys come out in the opposite order.
-#[derive(Clone)]
-struct Unstable;
-impl Bug for Unstable {
-    fn permutation<W: Word>(keys: &[W], spec: Spec, permutation: &mut [usize]) {
+const UNSTABLE: Bug = Bug {
+    permutation: |keys, permutation| {
         permutation.reverse();
-        permutation.sort_by_key(|&i| spec.rank(keys[i]));
-    }
-}
+        permutation.sort_by_key(|&i| keys.ranks[i]);
+    },
+    ..NO_BUG
+};
 
 /// Descending is ascending read backwards: sorted, but equal keys are reversed.
-#[derive(Clone)]
-struct ReversedDescending;
-impl Bug for ReversedDescending {
-    fn permutation<W: Word>(keys: &[W], spec: Spec, permutation: &mut [usize]) {
-        let descends = spec.rank(W::zero()) > spec.rank(W::one());
-        if descends {
-            Unstable::permutation(keys, spec, permutation);
+const REVERSED_DESCENDING: Bug = Bug {
+    permutation: |keys, permutation| {
+        if keys.descends {
+            (UNSTABLE.permutation)(keys, permutation);
         }
-    }
-}
+    },
+    ..NO_BUG
+};
 
 /// The last element is not looked at.
-#[derive(Clone)]
-struct DroppedLast;
-impl Bug for DroppedLast {
-    fn permutation<W: Word>(keys: &[W], spec: Spec, permutation: &mut [usize]) {
-        if let Some(last) = keys.len().checked_sub(1) {
-            permutation.sort_by_key(|&i| (i == last, spec.rank(keys[i])));
+const DROPPED_LAST: Bug = Bug {
+    permutation: |keys, permutation| {
+        if let Some(last) = keys.ranks.len().checked_sub(1) {
+            permutation.sort_by_key(|&i| (i == last, keys.ranks[i]));
         }
-    }
-}
+    },
+    ..NO_BUG
+};
 
 /// The window's begin is ignored.
-#[derive(Clone)]
-struct IgnoredBegin;
-impl Bug for IgnoredBegin {
-    fn spec<W: Word>(mut spec: Spec) -> Spec {
+const IGNORED_BEGIN: Bug = Bug {
+    spec: |mut spec, _| {
         spec.begin = 0;
         spec
-    }
-}
+    },
+    ..NO_BUG
+};
 
 /// The window's end is ignored.
-#[derive(Clone)]
-struct IgnoredEnd;
-impl Bug for IgnoredEnd {
-    fn spec<W: Word>(mut spec: Spec) -> Spec {
-        spec.end = W::BITS;
+const IGNORED_END: Bug = Bug {
+    spec: |mut spec, bits| {
+        spec.end = bits;
         spec
-    }
-}
+    },
+    ..NO_BUG
+};
 
 /// The last element of an output is left as it was.
-#[derive(Clone)]
-struct StaleEnd;
-impl Bug for StaleEnd {
-    const UNWRITTEN: usize = 1;
-}
+const STALE_END: Bug = Bug { unwritten: 1, ..NO_BUG };
 
 /// The last position of a partial sort is left as it comes.
-#[derive(Clone)]
-struct Unplaced;
-impl Bug for Unplaced {
-    const UNPLACED: usize = 1;
-}
+const UNPLACED: Bug = Bug { unplaced: 1, ..NO_BUG };
 
 /// One digit of 64-bit keys is skipped.
-#[derive(Clone)]
-struct SkippedDigit;
-impl Bug for SkippedDigit {
-    fn permutation<W: Word>(keys: &[W], spec: Spec, permutation: &mut [usize]) {
-        if W::BITS == 64 {
-            permutation.sort_by_key(|&i| spec.rank(keys[i]).widen() & !(0xff << 24));
+const SKIPPED_DIGIT: Bug = Bug {
+    permutation: |keys, permutation| {
+        if keys.bits == 64 {
+            permutation.sort_by_key(|&i| keys.ranks[i] & !(0xff << 24));
         }
-    }
-}
+    },
+    ..NO_BUG
+};
 
 /// The names of the failing checks on the given key type.
-fn failures<B: Bug, K: TestKey>() -> Vec<String> {
+fn failures<K: TestKey>(bug: Bug) -> Vec<String> {
     let plan = Plan::up_to(1000, false);
-    let fails = |check: &Check| check.run(&DynBackend::new(Buggy::<B>(PhantomData)), &plan).is_err();
+    let fails = |check: &Check| check.run(&DynBackend::new(Buggy(bug)), &plan).is_err();
     checks_of::<K>().into_iter().filter(fails).map(|check| check.name()).collect()
 }
 
 #[test]
 fn a_right_backend_passes() {
-    assert_eq!(failures::<NoBug, i64>(), [""; 0]);
-    assert_eq!(failures::<NoBug, f32>(), [""; 0]);
+    assert_eq!(failures::<i64>(NO_BUG), [""; 0]);
+    assert_eq!(failures::<f32>(NO_BUG), [""; 0]);
     let plan = Plan::up_to(1000, false);
     for check in checks_of::<polysort_kit::Custom>() {
         assert!(check.run(&DynBackend::new(StdBackend), &plan).unwrap() > 100, "{}", check.name());
@@ -212,7 +207,7 @@ fn a_right_backend_passes() {
 
 #[test]
 fn signed_integers_through_the_float_flip_are_caught() {
-    let caught = failures::<FloatFlip, i64>();
+    let caught = failures::<i64>(FLOAT_FLIP);
     for operation in [
         "sort",
         "sort_into",
@@ -230,17 +225,17 @@ fn signed_integers_through_the_float_flip_are_caught() {
     ] {
         assert!(caught.contains(&format!("i64 {operation}")), "{operation}: {caught:?}");
     }
-    assert_eq!(failures::<FloatFlip, u64>(), [""; 0]);
+    assert_eq!(failures::<u64>(FLOAT_FLIP), [""; 0]);
 }
 
 #[test]
 fn a_wrong_nan_order_is_caught() {
-    assert!(failures::<WrongNanOrder, f32>().contains(&"f32 sort".into()));
+    assert!(failures::<f32>(WRONG_NAN_ORDER).contains(&"f32 sort".into()));
 }
 
 #[test]
 fn an_unstable_sort_is_caught_wherever_it_shows() {
-    let caught = failures::<Unstable, u16>();
+    let caught = failures::<u16>(UNSTABLE);
     for operation in
         ["sort", "sort_pairs", "sort_by_key", "argsort", "sort_pairs_segments", "argsort_segments", "top_k", "top_k_segments"]
     {
@@ -250,33 +245,33 @@ fn an_unstable_sort_is_caught_wherever_it_shows() {
 
 #[test]
 fn a_descending_sort_that_reverses_ties_is_caught() {
-    assert!(failures::<ReversedDescending, u32>().contains(&"u32 argsort".into()));
+    assert!(failures::<u32>(REVERSED_DESCENDING).contains(&"u32 argsort".into()));
 }
 
 #[test]
 fn a_dropped_last_element_is_caught() {
-    assert!(failures::<DroppedLast, u8>().contains(&"u8 sort".into()));
-    assert!(failures::<DroppedLast, u128>().contains(&"u128 sort".into()));
+    assert!(failures::<u8>(DROPPED_LAST).contains(&"u8 sort".into()));
+    assert!(failures::<u128>(DROPPED_LAST).contains(&"u128 sort".into()));
 }
 
 #[test]
 fn an_ignored_window_is_caught() {
-    assert!(failures::<IgnoredBegin, u32>().contains(&"u32 sort".into()));
-    assert!(failures::<IgnoredEnd, u32>().contains(&"u32 sort".into()));
-    assert!(failures::<IgnoredEnd, i8>().contains(&"i8 argsort".into()));
+    assert!(failures::<u32>(IGNORED_BEGIN).contains(&"u32 sort".into()));
+    assert!(failures::<u32>(IGNORED_END).contains(&"u32 sort".into()));
+    assert!(failures::<i8>(IGNORED_END).contains(&"i8 argsort".into()));
 }
 
 #[test]
 fn a_stale_output_is_caught() {
-    assert_eq!(failures::<StaleEnd, u32>(), ["u32 sort_into"]);
+    assert_eq!(failures::<u32>(STALE_END), ["u32 sort_into"]);
 }
 
 #[test]
 fn a_position_without_its_key_is_caught() {
-    assert_eq!(failures::<Unplaced, u32>(), ["u32 partial_sort", "u32 select_nth", "u32 async"]);
+    assert_eq!(failures::<u32>(UNPLACED), ["u32 partial_sort", "u32 select_nth", "u32 async"]);
 }
 
 #[test]
 fn a_skipped_digit_is_caught() {
-    assert!(failures::<SkippedDigit, u64>().contains(&"u64 sort".into()));
+    assert!(failures::<u64>(SKIPPED_DIGIT).contains(&"u64 sort".into()));
 }

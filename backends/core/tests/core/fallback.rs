@@ -1,7 +1,7 @@
 //! Fallbacks: which backend answers, and when a primary backend that failed is tried again.
 
 use crate::support::{Plain, Std, watched};
-use polysort_core::{AnyOperation, Backend, Error, Fallback, Limits, Sort, Spec, sorts_by_run};
+use polysort_core::{AnyOperation, Backend, Error, Fallback, Limits, Sort, Spec, Word, sorts_by_run};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
