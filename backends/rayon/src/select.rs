@@ -40,6 +40,9 @@ pub(crate) fn nanoseconds<W: Word>(len: usize) -> u64 {
 /// Puts the keys at `positions` where a stable sort by `spec` would put them, those that are equal in the window of `spec` too. Positions behind the
 /// last key are left out.
 pub(crate) fn partial_sort<W: Word>(keys: &mut [W], positions: Range<usize>, spec: Spec, threads: Threads) {
+    if positions.start >= positions.end.min(keys.len()) {
+        return;
+    }
     // A sort of narrow keys reads them no more often than a split does, and a split is not stable.
     if W::BITS < 32 || spec.width() < W::BITS {
         return sort_keys(keys, spec, threads.that_pay(Work::Sort(sort_ns::<W>(keys.len()))));
@@ -51,13 +54,11 @@ pub(crate) fn partial_sort<W: Word>(keys: &mut [W], positions: Range<usize>, spe
     }
 }
 
-/// The same for words that no registers split: std's selection is faster than a split of one word after the other.
+/// The same for words that no registers split, and for positions of which there is one: std's selection is faster than a split of one word after the
+/// other.
 fn partial_sort_wide<W: Word>(keys: &mut [W], positions: Range<usize>, spec: Spec) {
     let ordered = |key: &W| spec.masks.apply(*key);
     let (start, end) = (positions.start, positions.end.min(keys.len()));
-    if start >= end {
-        return;
-    }
     let (_, _, behind) = keys.select_nth_unstable_by_key(start, ordered);
     let Some(last) = (end - start).checked_sub(2) else { return };
     let (between, ..) = behind.select_nth_unstable_by_key(last, ordered);
