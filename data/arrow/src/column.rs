@@ -1,8 +1,8 @@
 //! What each type of array adds to a key.
 
+use crate::field::{Bits, ByRow, Field, Rows};
 use crate::key::{Key, Step};
 use crate::native::Native;
-use crate::part::{Bits, ByRow, Part, Rows};
 use crate::rank::ranks;
 use crate::text::{Heads, Rest, Text};
 use arrow_array::cast::AsArray;
@@ -16,7 +16,7 @@ use arrow_ord::ord::make_comparator;
 use arrow_schema::{ArrowError, DataType, SortOptions};
 use polysort_core::Backend;
 
-/// Whether a column of this type gives parts of a key. Another one is compared.
+/// Whether a column of this type gives fields of a key. Another one is compared.
 pub(crate) fn is_supported(data_type: &DataType) -> bool {
     match data_type {
         DataType::Boolean
@@ -59,7 +59,7 @@ pub(crate) fn add<'a, B: Backend>(
     let Some(nulls) = nulls_of(array) else {
         return add_values(backend, key, array, Rows::First(array.len()), None, options.descending);
     };
-    key.add(Part::nulls(nulls.clone(), options.nulls_first));
+    key.add(Field::nulls(nulls.clone(), options.nulls_first));
     add_values(backend, key, array, Rows::Listed(&valid_rows(&nulls)), Some(nulls), options.descending)
 }
 
@@ -115,14 +115,14 @@ struct Column<'k, 'a> {
 
 impl<'a> Column<'_, 'a> {
     fn add_primitive<T: ArrowPrimitiveType<Native: Native>>(&mut self, array: &'a dyn Array) {
-        for bits in T::Native::parts(array.as_primitive::<T>().values()) {
-            self.key.add(Part::measured(bits, self.rows, self.nulls.clone(), self.is_descending));
+        for bits in T::Native::fields(array.as_primitive::<T>().values()) {
+            self.key.add(Field::measured(bits, self.rows, self.nulls.clone(), self.is_descending));
         }
     }
 
-    /// Adds a part whose bits are at most `most`.
+    /// Adds a field whose bits are at most `most`.
     fn add_bits(&mut self, most: u64, bits: impl Bits + 'a) {
-        self.key.add(Part::up_to(most, Box::new(bits), self.nulls.clone(), self.is_descending));
+        self.key.add(Field::up_to(most, Box::new(bits), self.nulls.clone(), self.is_descending));
     }
 
     fn add_text<T: Text>(&mut self, text: &'a T) {
