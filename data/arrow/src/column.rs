@@ -1,9 +1,10 @@
 //! What each type of array adds to a key.
 
+use crate::error::external;
 use crate::field::{Bits, ByRow, Field, Rows};
 use crate::key::{Key, Step};
 use crate::native::Native;
-use crate::rank::ranks;
+use crate::order::all_rows;
 use crate::text::{Heads, Rest, Text};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -103,6 +104,23 @@ pub(crate) fn add_values<'a, B: Backend>(
         _ => unreachable!("a supported type")
     }
     Ok(())
+}
+
+/// The ranks of an array of a supported type.
+pub(crate) fn ranks<B: Backend>(backend: &B, array: &dyn Array, options: SortOptions) -> Result<Vec<u32>, ArrowError> {
+    let mut key = Key::new(array.len()).map_err(external)?;
+    add(backend, &mut key, array, options)?;
+    let sorted = all_rows(backend, &key.finish()).map_err(external)?;
+    let mut ranks = vec![0; array.len()];
+    for (&row, rank) in sorted.rows.iter().zip(1..) {
+        ranks[row as usize] = rank;
+    }
+    for tie in sorted.ties {
+        for &row in &sorted.rows[tie.clone()] {
+            ranks[row as usize] = tie.end as u32;
+        }
+    }
+    Ok(ranks)
 }
 
 /// A column while it is added.

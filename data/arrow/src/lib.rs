@@ -46,6 +46,7 @@ mod batch;
 mod column;
 #[cfg(feature = "rayon")]
 pub mod cpu;
+mod error;
 mod field;
 mod key;
 mod lexsort;
@@ -66,8 +67,3 @@ pub use sort::{sort, sort_limit, sort_to_indices};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
-
-/// An error of polysort, as one of arrow.
-fn external(error: polysort_core::Error) -> arrow_schema::ArrowError {
-    arrow_schema::ArrowError::ExternalError(Box::new(error))
-}

@@ -1,7 +1,7 @@
 //! Sorts of one array.
 
 use crate::column::{add_values, is_supported, nulls_of, valid_rows};
-use crate::external;
+use crate::error::external;
 use crate::field::Rows;
 use crate::key::Key;
 use crate::native::Native;
