@@ -15,7 +15,7 @@ use arrow_array::{Array, downcast_integer, downcast_primitive};
 use arrow_buffer::{ArrowNativeType, NullBuffer};
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{ArrowError, DataType, SortOptions};
-use polysort_core::Backend;
+use polysort_core::{Backend, Error};
 
 /// Whether a column of this type gives fields of a key. Another one is compared.
 pub(crate) fn is_supported(data_type: &DataType) -> bool {
@@ -108,6 +108,10 @@ pub(crate) fn add_values<'a, B: Backend>(
 
 /// The ranks of an array of a supported type.
 pub(crate) fn ranks<B: Backend>(backend: &B, array: &dyn Array, options: SortOptions) -> Result<Vec<u32>, ArrowError> {
+    if u32::try_from(array.len()).is_err() {
+        let (asked, limit) = (array.len() as u64, u32::MAX.into());
+        return Err(external(Error::TooLong { what: "ranks of 32 bits".into(), asked, limit }));
+    }
     let mut key = Key::new(array.len()).map_err(external)?;
     add(backend, &mut key, array, options)?;
     let sorted = all_rows(backend, &key.finish()).map_err(external)?;

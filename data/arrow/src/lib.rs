@@ -26,7 +26,8 @@
 //! * A string gives its first eight bytes, with as many bits for each as the bytes of the column need. Rows that are still equal continue with
 //!   the next bytes. Few such rows are compared instead.
 //!
-//! The backend's threads sort words. The calling thread makes the words and finds equal pieces.
+//! The backend's threads sort words. The calling thread makes the words and finds equal pieces. Words and rows take 12 bytes for each row, beside the
+//! backend's scratch.
 //!
 //! # Types
 //!
