@@ -1,6 +1,6 @@
 //! Sorts of record batches.
 
-use crate::lexsort_to_indices;
+use crate::lexsort::lexsort_to_indices;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ord::sort::SortColumn;
 use arrow_schema::{ArrowError, SchemaRef, SortOptions};

@@ -1,9 +1,10 @@
 //! What each type of array adds to a key.
 
+use crate::error::external;
+use crate::field::{Bits, ByRow, Field, Rows};
 use crate::key::{Key, Step};
 use crate::native::Native;
-use crate::part::{Bits, ByRow, Part, Rows};
-use crate::rank::ranks;
+use crate::order::all_rows;
 use crate::text::{Heads, Rest, Text};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -14,9 +15,9 @@ use arrow_array::{Array, downcast_integer, downcast_primitive};
 use arrow_buffer::{ArrowNativeType, NullBuffer};
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{ArrowError, DataType, SortOptions};
-use polysort_core::Backend;
+use polysort_core::{Backend, Error};
 
-/// Whether a column of this type gives parts of a key. Another one is compared.
+/// Whether a column of this type gives fields of a key. Another one is compared.
 pub(crate) fn is_supported(data_type: &DataType) -> bool {
     match data_type {
         DataType::Boolean
@@ -59,7 +60,7 @@ pub(crate) fn add<'a, B: Backend>(
     let Some(nulls) = nulls_of(array) else {
         return add_values(backend, key, array, Rows::First(array.len()), None, options.descending);
     };
-    key.add(Part::nulls(nulls.clone(), options.nulls_first));
+    key.add(Field::nulls(nulls.clone(), options.nulls_first));
     add_values(backend, key, array, Rows::Listed(&valid_rows(&nulls)), Some(nulls), options.descending)
 }
 
@@ -105,6 +106,27 @@ pub(crate) fn add_values<'a, B: Backend>(
     Ok(())
 }
 
+/// The ranks of an array of a supported type.
+pub(crate) fn ranks<B: Backend>(backend: &B, array: &dyn Array, options: SortOptions) -> Result<Vec<u32>, ArrowError> {
+    if u32::try_from(array.len()).is_err() {
+        let (asked, limit) = (array.len() as u64, u32::MAX.into());
+        return Err(external(Error::TooLong { what: "ranks of 32 bits".into(), asked, limit }));
+    }
+    let mut key = Key::new(array.len()).map_err(external)?;
+    add(backend, &mut key, array, options)?;
+    let sorted = all_rows(backend, &key.finish()).map_err(external)?;
+    let mut ranks = vec![0; array.len()];
+    for (&row, rank) in sorted.rows.iter().zip(1..) {
+        ranks[row as usize] = rank;
+    }
+    for tie in sorted.ties {
+        for &row in &sorted.rows[tie.clone()] {
+            ranks[row as usize] = tie.end as u32;
+        }
+    }
+    Ok(ranks)
+}
+
 /// A column while it is added.
 struct Column<'k, 'a> {
     key: &'k mut Key<'a>,
@@ -115,14 +137,14 @@ struct Column<'k, 'a> {
 
 impl<'a> Column<'_, 'a> {
     fn add_primitive<T: ArrowPrimitiveType<Native: Native>>(&mut self, array: &'a dyn Array) {
-        for bits in T::Native::parts(array.as_primitive::<T>().values()) {
-            self.key.add(Part::measured(bits, self.rows, self.nulls.clone(), self.is_descending));
+        for bits in T::Native::fields(array.as_primitive::<T>().values()) {
+            self.key.add(Field::measured(bits, self.rows, self.nulls.clone(), self.is_descending));
         }
     }
 
-    /// Adds a part whose bits are at most `most`.
+    /// Adds a field whose bits are at most `most`.
     fn add_bits(&mut self, most: u64, bits: impl Bits + 'a) {
-        self.key.add(Part::up_to(most, Box::new(bits), self.nulls.clone(), self.is_descending));
+        self.key.add(Field::up_to(most, Box::new(bits), self.nulls.clone(), self.is_descending));
     }
 
     fn add_text<T: Text>(&mut self, text: &'a T) {

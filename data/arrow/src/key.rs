@@ -1,18 +1,18 @@
-//! The key of a sort: the parts of all columns, and the steps that sort by them.
+//! The key of a sort: the fields of all columns, and the steps that sort by them.
 //!
-//! Parts follow each other as one string of bits, which is cut into pieces. A piece and the number of the row make a word of 64 bits, so that a
+//! Fields follow each other as one string of bits, which is cut into pieces. A piece and the number of the row make a word of 64 bits, so that a
 //! sort of words alone sorts the rows, and stably. A piece is a step: rows that are equal by all pieces before it are sorted by it. What follows
 //! a string's first bytes, and what only arrow can compare, are steps of their own.
 //!
 //! ```text
 //! columns   a: i32 with nulls     b: i64, range 2^40     c: Utf8 of letters     2^20 rows
-//! parts     null 1 | value 32     value 40               first 8 bytes 40
+//! fields    null 1 | value 32     value 40               first 8 bytes 40
 //! pieces    ────────── 44 ──────────┼────────── 44 ────────┼──── 25
 //! steps     piece, piece, piece, rest of the strings
 //! words     piece | row number
 //! ```
 
-use crate::part::{BLOCK, Part, Rows};
+use crate::field::{BLOCK, Field, Rows};
 use crate::text::Rest;
 use arrow_ord::ord::DynComparator;
 use polysort_core::{Error, Word, permutation};
@@ -20,15 +20,15 @@ use polysort_core::{Error, Word, permutation};
 /// A key: what the rows of one sort are ordered by.
 pub(crate) struct Key<'a> {
     len: usize,
-    parts: Vec<Part<'a>>,
+    fields: Vec<Field<'a>>,
     steps: Vec<Step<'a>>,
-    /// Parts before this one are in pieces.
+    /// Fields before this one are in pieces.
     in_pieces: usize,
 }
 
 /// One step of a sort: it orders rows that are equal by all steps before it.
 pub(crate) enum Step<'a> {
-    /// By a piece of the parts.
+    /// By a piece of the fields.
     Piece(Piece),
     /// By what follows the first bytes of a string.
     Rest(Rest<'a>),
@@ -36,18 +36,18 @@ pub(crate) enum Step<'a> {
     Compared(DynComparator),
 }
 
-/// Bits of parts that are sorted by in one step.
+/// Bits of fields that are sorted by in one step.
 pub(crate) struct Piece {
     width: u32,
     slices: Vec<Slice>,
 }
 
-/// Bits of a part that are in a piece.
+/// Bits of a field that are in a piece.
 struct Slice {
-    part: usize,
-    /// Lower bits of the part, which are in the next piece.
+    field: usize,
+    /// Lower bits of the field, which are in the next piece.
     drop: u32,
-    /// Lower bits of the piece, which are of later parts.
+    /// Lower bits of the piece, which are of later fields.
     shift: u32,
 }
 
@@ -58,17 +58,17 @@ impl<'a> Key<'a> {
     /// [`Error::TooLong`] above 2³² rows.
     pub(crate) fn new(len: usize) -> Result<Self, Error> {
         permutation::check_len(len)?;
-        Ok(Self { len, parts: Vec::new(), steps: Vec::new(), in_pieces: 0 })
+        Ok(Self { len, fields: Vec::new(), steps: Vec::new(), in_pieces: 0 })
     }
 
-    /// Adds a part, less significant than all before it. A part without bits adds nothing.
-    pub(crate) fn add(&mut self, part: Part<'a>) {
-        if part.width() > 0 {
-            self.parts.push(part);
+    /// Adds a field, less significant than all before it. A field without bits adds nothing.
+    pub(crate) fn add(&mut self, field: Field<'a>) {
+        if field.width() > 0 {
+            self.fields.push(field);
         }
     }
 
-    /// Adds a step after all parts so far.
+    /// Adds a step after all fields so far.
     pub(crate) fn add_step(&mut self, step: Step<'a>) {
         self.cut();
         self.steps.push(step);
@@ -99,18 +99,18 @@ impl<'a> Key<'a> {
         u64::BITS - self.row_bits()
     }
 
-    /// Cuts the parts that are in no piece yet into pieces.
+    /// Cuts the fields that are in no piece yet into pieces.
     fn cut(&mut self) {
         let most = self.code_bits();
-        let mut rest: u32 = self.parts[self.in_pieces..].iter().map(Part::width).sum();
+        let mut rest: u32 = self.fields[self.in_pieces..].iter().map(Field::width).sum();
         let mut piece = Piece { width: rest.min(most), slices: Vec::new() };
         let mut room = piece.width;
-        for part in self.in_pieces..self.parts.len() {
-            let mut drop = self.parts[part].width();
+        for field in self.in_pieces..self.fields.len() {
+            let mut drop = self.fields[field].width();
             while drop > 0 {
                 let bits = drop.min(room);
                 (drop, room, rest) = (drop - bits, room - bits, rest - bits);
-                piece.slices.push(Slice { part, drop, shift: room });
+                piece.slices.push(Slice { field, drop, shift: room });
                 if room == 0 {
                     let next = Piece { width: rest.min(most), slices: Vec::new() };
                     room = next.width;
@@ -118,7 +118,7 @@ impl<'a> Key<'a> {
                 }
             }
         }
-        self.in_pieces = self.parts.len();
+        self.in_pieces = self.fields.len();
     }
 
     /// Whether words of this piece fit in 32 bits.
@@ -137,9 +137,9 @@ impl<'a> Key<'a> {
                 Rows::First(_) => sums.iter_mut().zip(range.clone()).for_each(|(sum, row)| *sum = row as u64),
                 Rows::Listed(rows) => sums.iter_mut().zip(&rows[range.clone()]).for_each(|(sum, &row)| *sum = row.into()),
             }
-            for &Slice { part, drop, shift } in &piece.slices {
-                self.parts[part].codes(rows, range.clone(), codes);
-                // Higher bits of the part, which are in earlier pieces, are equal in all rows of a tie, so they change no order.
+            for &Slice { field, drop, shift } in &piece.slices {
+                self.fields[field].codes(rows, range.clone(), codes);
+                // Higher bits of the field, which are in earlier pieces, are equal in all rows of a tie, so they change no order.
                 for (sum, &code) in sums.iter_mut().zip(&*codes) {
                     *sum |= code >> drop << (shift + row_bits);
                 }

@@ -1,10 +1,12 @@
 //! Sorts by several columns.
 
 use crate::column::{add, is_supported};
+use crate::error::external;
 use crate::key::Key;
 use crate::order::first_rows;
-use crate::{SortColumn, external, sort_to_indices};
+use crate::sort::sort_to_indices;
 use arrow_array::{ArrayRef, UInt32Array};
+use arrow_ord::sort::SortColumn;
 use arrow_schema::ArrowError;
 use arrow_select::take::take;
 use polysort_core::Backend;

@@ -18,10 +18,16 @@
 //! ```
 //!
 //! # How a sort works
-//! A sort makes one key of all columns. The ordered bits of a row follow each other: for each column a bit for null, then the value. The
-//! backend sorts by the first 64 of these bits. Rows that are still equal are sorted by the next 64 bits, as segments of their own, and so on.
-//! A number takes only as many bits as its column's range needs, so several columns often fit in the first word. A string gives its first seven
-//! bytes; rows with longer equal strings continue with the next seven bytes, or are compared if they are few.
+//! A sort makes one key of all columns. The key of a row is a string of bits: for each column a bit for null, then the value.
+//!
+//! * The first piece of the key and the number of the row make a word of 64 bits. The backend sorts these words, and nothing else.
+//! * Rows whose pieces are equal are sorted by the next piece, as segments, and so on.
+//! * A number has only as many bits as the range of its column needs, so the first piece often has several columns.
+//! * A string gives its first eight bytes, with as many bits for each as the bytes of the column need. Rows that are still equal continue with
+//!   the next bytes. Few such rows are compared instead.
+//!
+//! The backend's threads sort words. The calling thread makes the words and finds equal pieces. Words and rows take 12 bytes for each row, beside the
+//! backend's scratch.
 //!
 //! # Types
 //!
@@ -33,18 +39,20 @@
 //! | any other, as one of several columns | comparisons with arrow's comparator, stably |
 //! | any other, alone | arrow's own function, which is not stable |
 //!
-//! Nulls of one column are equal. A dictionary's null key and its null values are equal, too; arrow sorts them as different, side by side.
+//! All nulls of a column are equal. This includes the null values of a dictionary: arrow's `sort_to_indices` puts them beside the null keys, but
+//! apart.
 #![forbid(unsafe_code)]
 
 mod batch;
 mod column;
 #[cfg(feature = "rayon")]
 pub mod cpu;
+mod error;
+mod field;
 mod key;
 mod lexsort;
 mod native;
 mod order;
-mod part;
 mod rank;
 mod sort;
 mod text;
@@ -56,7 +64,7 @@ pub use lexsort::{lexsort, lexsort_to_indices};
 pub use rank::rank;
 pub use sort::{sort, sort_limit, sort_to_indices};
 
-/// An error of polysort, as one of arrow.
-fn external(error: polysort_core::Error) -> arrow_schema::ArrowError {
-    arrow_schema::ArrowError::ExternalError(Box::new(error))
-}
+/// Compiles and runs the code in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -10,8 +10,8 @@
 //! gives both the rows and the new ties. Few rows are equal by the first step of most keys. With a limit, the backend first selects the rows
 //! that can be within it.
 
+use crate::field::Rows;
 use crate::key::{Key, Piece, Step};
-use crate::part::Rows;
 use crate::text::Rest;
 use core::ops::Range;
 use polysort_core::{Backend, Error, Sort, Sortable, Word};

@@ -1,9 +1,6 @@
 //! Ranks: the number of values that are not after a value.
 
-use crate::column::{add, is_supported};
-use crate::external;
-use crate::key::Key;
-use crate::order::all_rows;
+use crate::column::{is_supported, ranks};
 use arrow_array::Array;
 use arrow_schema::{ArrowError, SortOptions};
 use polysort_core::Backend;
@@ -32,21 +29,4 @@ pub fn rank<B: Backend>(backend: &B, array: &dyn Array, options: Option<SortOpti
         return arrow_ord::rank::rank(array, options);
     }
     ranks(backend, array, options.unwrap_or_default())
-}
-
-/// The ranks of an array of a supported type.
-pub(crate) fn ranks<B: Backend>(backend: &B, array: &dyn Array, options: SortOptions) -> Result<Vec<u32>, ArrowError> {
-    let mut key = Key::new(array.len()).map_err(external)?;
-    add(backend, &mut key, array, options)?;
-    let sorted = all_rows(backend, &key.finish()).map_err(external)?;
-    let mut ranks = vec![0; array.len()];
-    for (&row, rank) in sorted.rows.iter().zip(1..) {
-        ranks[row as usize] = rank;
-    }
-    for tie in sorted.ties {
-        for &row in &sorted.rows[tie.clone()] {
-            ranks[row as usize] = tie.end as u32;
-        }
-    }
-    Ok(ranks)
 }

@@ -1,11 +1,11 @@
 //! Sorts of one array.
 
 use crate::column::{add_values, is_supported, nulls_of, valid_rows};
-use crate::external;
+use crate::error::external;
+use crate::field::Rows;
 use crate::key::Key;
 use crate::native::Native;
 use crate::order::first_rows;
-use crate::part::Rows;
 use arrow_array::cast::AsArray;
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{Array, ArrayRef, PrimitiveArray, UInt32Array, downcast_primitive};
@@ -56,7 +56,7 @@ pub fn sort_to_indices<B: Backend>(
     Ok(rows.into())
 }
 
-/// The first `limit` of the valid `rows` of an array of a supported type; `None` is all rows. The `key` has no parts yet.
+/// The first `limit` of the valid `rows` of an array of a supported type; `None` is all rows. The `key` has no fields yet.
 fn sort_valid<'a, B: Backend>(
     backend: &B,
     mut key: Key<'a>,

@@ -1,6 +1,6 @@
-//! Strings and binaries: the first bytes as a part, and the rest as a step.
+//! Strings and binaries: the first bytes as a field, and the rest as a step.
 //!
-//! The part leaves out the bytes that all strings share, and has as many bits for each byte as the bytes of the column need. A string that ends
+//! The field leaves out the bytes that all strings share, and has as many bits for each byte as the bytes of the column need. A string that ends
 //! comes before its continuations: a byte has the code 0 only after the end of its string. If the column's bytes take all 256 values, a count
 //! of the bytes follows them instead.
 //!
@@ -10,7 +10,7 @@
 //! codes     p 16 | p 16 | l 12 | e 5 | 0 …       n 14 | t 20 | 0 …
 //! ```
 
-use crate::part::{Bits, Rows};
+use crate::field::{Bits, Rows};
 use arrow_array::types::{ByteArrayType, ByteViewType};
 use arrow_array::{FixedSizeBinaryArray, GenericByteArray, GenericByteViewArray};
 use arrow_buffer::{ArrowNativeType, NullBuffer};

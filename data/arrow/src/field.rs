@@ -1,7 +1,7 @@
-//! A part of a key: up to 64 bits of each row.
+//! A field of a key: up to 64 bits of each row.
 //!
-//! A part maps the values of its column to codes, from 0 to the range of the values. Codes have as many bits as the range needs, and their
-//! order is the order of the sort: a descending part counts from the largest value down. A null row has the code 0.
+//! A field maps the values of its column to codes, from 0 to the range of the values. Codes have as many bits as the range needs, and their
+//! order is the order of the sort: a descending field counts from the largest value down. A null row has the code 0.
 
 use arrow_buffer::NullBuffer;
 use core::ops::Range;
@@ -98,8 +98,8 @@ impl<T: Copy, F: Fn(T) -> u64> Bits for ByValue<'_, T, F> {
     }
 }
 
-/// A part of a key.
-pub(crate) struct Part<'a> {
+/// A field of a key.
+pub(crate) struct Field<'a> {
     bits: Box<dyn Bits + 'a>,
     nulls: Option<NullBuffer>,
     least: u64,
@@ -107,8 +107,8 @@ pub(crate) struct Part<'a> {
     is_descending: bool,
 }
 
-impl<'a> Part<'a> {
-    /// The part whose range is that of `rows`, which are all valid rows that a sort reads.
+impl<'a> Field<'a> {
+    /// The field whose range is that of `rows`, which are all valid rows that a sort reads.
     pub(crate) fn measured(bits: Box<dyn Bits + 'a>, rows: Rows<'_>, nulls: Option<NullBuffer>, is_descending: bool) -> Self {
         let (mut least, mut most) = (u64::MAX, 0);
         let mut block = [0; BLOCK];
@@ -118,7 +118,7 @@ impl<'a> Part<'a> {
             least = block.iter().fold(least, |least, &bits| least.min(bits));
             most = block.iter().fold(most, |most, &bits| most.max(bits));
             if width(least, most) + 1 >= bits.width() {
-                // All other rows could narrow the part by one bit at most.
+                // All other rows could narrow the field by one bit at most.
                 return Self::up_to(u64::MAX >> (u64::BITS - bits.width()), bits, nulls, is_descending);
             }
         }
@@ -126,12 +126,12 @@ impl<'a> Part<'a> {
         Self { bits, nulls, least: least.min(most), most, is_descending }
     }
 
-    /// The part whose bits of valid rows are at most `most`.
+    /// The field whose bits of valid rows are at most `most`.
     pub(crate) fn up_to(most: u64, bits: Box<dyn Bits + 'a>, nulls: Option<NullBuffer>, is_descending: bool) -> Self {
         Self { bits, nulls, least: 0, most, is_descending }
     }
 
-    /// The part that puts null rows first or last.
+    /// The field that puts null rows first or last.
     pub(crate) fn nulls(nulls: NullBuffer, nulls_first: bool) -> Self {
         Self::up_to(1, Box::new(ByRow(move |row| u64::from(nulls.is_valid(row) == nulls_first))), None, false)
     }
