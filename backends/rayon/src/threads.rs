@@ -11,8 +11,7 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) enum Work {
     /// A sort: several rounds of tasks, and more work on several threads than on one.
     Sort(u64),
-    /// A search of vectors: one round of tasks.
-    #[cfg_attr(not(any(feature = "vector", test)), expect(dead_code, reason = "only searches construct it"))]
+    /// A merge of runs, or a search of vectors: one round of tasks.
     Scan(u64),
     /// A selection: a scan of which each share begins slowly, and whose shares are joined by one thread.
     Selection(u64),

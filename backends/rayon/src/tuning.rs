@@ -180,6 +180,22 @@ pub(crate) const MERGED_KEYS: usize = 1 << 16;
 /// Records that are one task of a scan, a merge or a segmented sort.
 pub(crate) const TASK: usize = 32 << 10;
 
+/// Shares of a merge of runs for each thread: a thread that is interrupted leaves some of its shares to others.
+pub(crate) const MERGE_SHARES: usize = 4;
+
+/// Records of each run in a block of a merge, on average, at least: the search for the ends of a block takes time for each run.
+const MERGE_PIECE: usize = 128;
+
+/// Records of a block of a merge of so many runs: with as much scratch, they fit in half of a core's cache.
+pub(crate) fn merge_block<R: Record>(runs: usize) -> usize {
+    (tuning().cached_bytes / 4 / size_of::<R>()).max(MERGE_PIECE * runs)
+}
+
+/// About how long one thread takes to merge so many records from so many runs, in nanoseconds: one for each record and level, and one to move it.
+pub(crate) fn merge_ns(records: usize, runs: usize) -> u64 {
+    records as u64 * u64::from(runs.next_power_of_two().ilog2() + 1)
+}
+
 /// A selection of at least one key in this many sorts everything instead.
 pub(crate) const SELECT_FRACTION: usize = 8;
 
