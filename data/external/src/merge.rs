@@ -91,7 +91,7 @@ fn merge<'f, 'p, L: Layout, F: Files>(
         let (block_read, blocks) = channel();
         let (full, to_write) = channel::<Vec<L::Record>>();
         let (empty, empties) = channel();
-        let reader = scope.spawn(move || {
+        let reader = scope.spawn(move || -> Result<(), ExternalError> {
             let mut next: Vec<_> = runs.iter().map(|blocks| blocks.iter()).collect();
             for (run, mut records) in asked {
                 let block = next[run].next().expect("the merge asks for the blocks that there are");
@@ -102,7 +102,7 @@ fn merge<'f, 'p, L: Layout, F: Files>(
             }
             Ok(())
         });
-        let writer = scope.spawn(move || {
+        let writer = scope.spawn(move || -> Result<(), ExternalError> {
             for records in to_write {
                 write(&records)?;
                 // The merge may have no more to write.

@@ -40,7 +40,7 @@ pub(crate) fn form<'f, L: Layout, B: Backend, F: Files>(
             empty.send(vec![]).expect("the receiver is here");
         }
         // Each thread ends when a channel to the next one is closed, or when the one before has no more.
-        let reader = scope.spawn(move || {
+        let reader = scope.spawn(move || -> Result<(), ExternalError> {
             while let Ok(mut records) = empties.recv() {
                 let is_last = fill(&mut input, &mut records, len)?;
                 if filled.send((records, is_last)).is_err() || is_last {
@@ -49,7 +49,7 @@ pub(crate) fn form<'f, L: Layout, B: Backend, F: Files>(
             }
             Ok(())
         });
-        let writer = scope.spawn(move || {
+        let writer = scope.spawn(move || -> Result<_, ExternalError> {
             let mut spill = None;
             for run in to_write {
                 let spill = match &mut spill {
@@ -64,7 +64,7 @@ pub(crate) fn form<'f, L: Layout, B: Backend, F: Files>(
             Ok(spill)
         });
         let (mut total, mut spilled, mut in_memory) = (0, false, None);
-        let result = (|| {
+        let result = (|| -> Result<(), ExternalError> {
             for (mut records, is_last) in to_sort {
                 total += records.len() as u64;
                 job.layout.sort(backend, &mut records, job.options)?;
