@@ -35,19 +35,26 @@ fn rank<K: Sortable>(key: K, options: Options) -> u128 {
 
 /// Merges all records, the first `part` of them, and the rest, and compares with a stable sort of the concatenated runs.
 fn check<K: TestKey>(backend: &RayonBackend, runs: &[Run<K>], options: Options, part: usize) {
-    let mut expected: Vec<(K, u64)> = runs.iter().flat_map(|(keys, values)| keys.iter().copied().zip(values.iter().copied())).collect();
+    let mut expected: Vec<(K, u64)> =
+        runs.iter().flat_map(|(keys, values)| keys.iter().copied().zip(values.iter().copied())).collect();
     expected.sort_by_key(|&(key, _)| rank(key, options));
     let raws = |keys: &[K]| -> Vec<u128> { keys.iter().map(|key| key.raw()).collect() };
     let (expected, numbers): (Vec<K>, Vec<u64>) = expected.into_iter().unzip();
     let len = expected.len();
     let mut left: Vec<(&[K], &[u64])> = runs.iter().map(|(keys, values)| (&keys[..], &values[..])).collect();
     for range in [0..part.min(len), part.min(len)..len] {
-        let (mut keys, mut both, mut values) = (vec![K::from_raw(1); range.len()], vec![K::from_raw(1); range.len()], vec![0; range.len()]);
+        let (mut keys, mut both, mut values) =
+            (vec![K::from_raw(1); range.len()], vec![K::from_raw(1); range.len()], vec![0; range.len()]);
         let alone: Vec<&[K]> = left.iter().map(|run| run.0).collect();
         let taken = backend.merge_into_with(&alone, &mut keys, options).unwrap();
         assert_eq!(backend.merge_pairs_into_with(&left, &mut both, &mut values, options).unwrap(), taken);
         assert_eq!(taken.iter().sum::<usize>(), range.len());
-        assert!(values == numbers[range.clone()], "the values of {range:?} of {len} {}, {} runs, {options:?}", K::NAME, runs.len());
+        assert!(
+            values == numbers[range.clone()],
+            "the values of {range:?} of {len} {}, {} runs, {options:?}",
+            K::NAME,
+            runs.len()
+        );
         assert!(raws(&both) == raws(&expected[range.clone()]), "pairs {range:?} of {len} {}, {options:?}", K::NAME);
         assert!(raws(&keys) == raws(&expected[range.clone()]), "keys {range:?} of {len} {}, {options:?}", K::NAME);
         for (run, taken) in left.iter_mut().zip(taken) {

@@ -21,7 +21,13 @@ pub trait Layout: Sync + sealed::Sealed {
 
     /// Writes the first records of the merge of sorted runs. Returns how many of each run it took.
     #[doc(hidden)]
-    fn merge(&self, merger: &RayonBackend, runs: &[&[Self::Record]], merged: &mut [Self::Record], options: Options) -> Result<Vec<usize>, Error>;
+    fn merge(
+        &self,
+        merger: &RayonBackend,
+        runs: &[&[Self::Record]],
+        merged: &mut [Self::Record],
+        options: Options,
+    ) -> Result<Vec<usize>, Error>;
 
     /// What a record is sorted by, ascending; `spec` is of [`spec`](Layout::spec).
     #[doc(hidden)]

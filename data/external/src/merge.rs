@@ -34,10 +34,16 @@ pub(crate) fn merge_all<'f, L: Layout, F: Files>(
         for group in runs.chunks(runs.len().div_ceil(groups)) {
             next.begin_run();
             let phase = Phase::Merge { pass, passes };
-            merge(job, &mut spill, group, |records| next.append(records), |job, count| {
-                merged += count;
-                job.report(phase, merged, Some(total))
-            })?;
+            merge(
+                job,
+                &mut spill,
+                group,
+                |records| next.append(records),
+                |job, count| {
+                    merged += count;
+                    job.report(phase, merged, Some(total))
+                },
+            )?;
         }
         bytes += next.bytes();
         spill = next;
@@ -164,7 +170,8 @@ struct Inputs<R> {
 impl<R: Copy> Inputs<R> {
     /// Asks for the first block of each run.
     fn start(&mut self, runs: &[Vec<Block>]) -> Result<(), Stopped> {
-        let run = |blocks: &Vec<Block>| Run { current: vec![], at: 0, next: None, blocks_left: blocks.len(), unasked: blocks.len() };
+        let run =
+            |blocks: &Vec<Block>| Run { current: vec![], at: 0, next: None, blocks_left: blocks.len(), unasked: blocks.len() };
         self.runs = runs.iter().map(run).collect();
         (0..runs.len()).try_for_each(|run| self.ask(run, vec![]))
     }
@@ -198,7 +205,12 @@ impl<R: Copy> Inputs<R> {
     }
 
     /// Fills `output` with the next records of the merge. Returns how many there are: fewer only at the end.
-    fn merge_into<L: Layout<Record = R>, F: Files>(&mut self, job: &Job<'_, '_, L, F>, spec: Spec, output: &mut [R]) -> Result<usize, Stopped> {
+    fn merge_into<L: Layout<Record = R>, F: Files>(
+        &mut self,
+        job: &Job<'_, '_, L, F>,
+        spec: Spec,
+        output: &mut [R],
+    ) -> Result<usize, Stopped> {
         let mut filled = 0;
         while filled < output.len() {
             self.advance()?;
@@ -208,14 +220,20 @@ impl<R: Copy> Inputs<R> {
             let bound = unfinished.filter_map(|(at, run)| Some((last(run)?, at))).min();
             let ready = |(at, run): (usize, &'_ Run<R>)| -> usize {
                 let rest = &run.current[run.at..];
-                bound.map_or(rest.len(), |(bound, first)| rest.partition_point(|record| rank(record) < bound || rank(record) == bound && at <= first))
+                bound.map_or(rest.len(), |(bound, first)| {
+                    rest.partition_point(|record| rank(record) < bound || rank(record) == bound && at <= first)
+                })
             };
-            let parts: Vec<&[R]> = self.runs.iter().enumerate().map(|(at, run)| &run.current[run.at..run.at + ready((at, run))]).collect();
+            let parts: Vec<&[R]> =
+                self.runs.iter().enumerate().map(|(at, run)| &run.current[run.at..run.at + ready((at, run))]).collect();
             let len = parts.iter().map(|part| part.len()).sum::<usize>().min(output.len() - filled);
             if len == 0 {
                 break;
             }
-            let taken = job.layout.merge(job.merger, &parts, &mut output[filled..filled + len], job.options).map_err(ExternalError::from)?;
+            let taken = job
+                .layout
+                .merge(job.merger, &parts, &mut output[filled..filled + len], job.options)
+                .map_err(ExternalError::from)?;
             filled += len;
             for (run, taken) in self.runs.iter_mut().zip(taken) {
                 run.at += taken;

@@ -162,7 +162,12 @@ impl<'p, L: Layout, B: Backend> Sorter<'p, L, B> {
     }
 
     /// As [`sort`](Sorter::sort), with spill files on any file system.
-    pub(crate) fn sort_on<F: Files>(&mut self, files: &F, input: impl Read + Send, mut output: impl Write + Send) -> Result<Summary, ExternalError> {
+    pub(crate) fn sort_on<F: Files>(
+        &mut self,
+        files: &F,
+        input: impl Read + Send,
+        mut output: impl Write + Send,
+    ) -> Result<Summary, ExternalError> {
         const { assert!(size_of::<L::Record>() > 0, "records without bytes cannot be counted in a stream") }
         let mut job = Job {
             layout: &self.layout,

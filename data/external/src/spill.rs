@@ -44,7 +44,9 @@ impl<'f, F: Files> Spill<'f, F> {
         for part in records.chunks(self.block) {
             let raw: &[u8] = bytemuck::cast_slice(part);
             let stored = self.pack(raw);
-            self.files.append(&mut self.file, stored.map_or(raw, |len| &self.packed[..len])).map_err(|error| failed(self.files, "written", error))?;
+            self.files
+                .append(&mut self.file, stored.map_or(raw, |len| &self.packed[..len]))
+                .map_err(|error| failed(self.files, "written", error))?;
             let block = Block { offset: self.end, stored: stored.unwrap_or(raw.len()), records: part.len() };
             self.end += block.stored as u64;
             self.runs.last_mut().expect("a run has begun").push(block);

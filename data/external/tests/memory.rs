@@ -61,7 +61,8 @@ fn in_a_child(test: &str, peak: impl Fn() -> usize) {
         assert!(peak <= CAP + SLACK, "a peak of {peak} bytes with a cap of {CAP}");
         return;
     }
-    let child = Command::new(std::env::current_exe().unwrap()).args([test, "--exact", "--nocapture"]).env(CHILD, "1").output().unwrap();
+    let child =
+        Command::new(std::env::current_exe().unwrap()).args([test, "--exact", "--nocapture"]).env(CHILD, "1").output().unwrap();
     let text = String::from_utf8_lossy(&child.stdout);
     println!("{text}");
     assert!(child.status.success() && text.contains("peak"), "{text}{}", String::from_utf8_lossy(&child.stderr));

@@ -25,7 +25,8 @@ impl<W: Word> Runs<'_, W> {
     /// For runs that are not sorted, too, the ends are not before `from`, and `count` records lie between, or all that are left.
     pub(crate) fn cut(&self, from: &[usize], count: usize) -> Vec<usize> {
         let mut low = from.to_vec();
-        let mut high: Vec<usize> = self.keys.iter().zip(from).map(|(keys, &from)| keys.len().min(from.saturating_add(count))).collect();
+        let mut high: Vec<usize> =
+            self.keys.iter().zip(from).map(|(keys, &from)| keys.len().min(from.saturating_add(count))).collect();
         let taken = |to: &[usize]| -> usize { to.iter().zip(from).map(|(to, from)| to - from).sum() };
         if taken(&high) <= count {
             return high;
@@ -60,7 +61,9 @@ impl<W: Word> Runs<'_, W> {
 
     /// The end in each run, within `low..high`, of the records whose rank is `before`.
     fn ends(&self, low: &[usize], high: &[usize], before: impl Fn(W) -> bool) -> Vec<usize> {
-        let end = |((keys, &low), &high): ((&&[W], &usize), &usize)| low + keys[low..high].partition_point(|&raw| before(self.rank(raw)));
+        let end = |((keys, &low), &high): ((&&[W], &usize), &usize)| {
+            low + keys[low..high].partition_point(|&raw| before(self.rank(raw)))
+        };
         self.keys.iter().zip(low).zip(high).map(end).collect()
     }
 }
@@ -87,7 +90,8 @@ mod tests {
             order.extend(keys.iter().map(|&key| (key & runs.ones, run)));
         }
         order.sort();
-        let count = |range: &[(u32, usize)]| -> Vec<usize> { (0..5).map(|run| range.iter().filter(|r| r.1 == run).count()).collect() };
+        let count =
+            |range: &[(u32, usize)]| -> Vec<usize> { (0..5).map(|run| range.iter().filter(|r| r.1 == run).count()).collect() };
         for start in 0..=order.len() {
             let from = runs.cut(&[0; 5], start);
             assert_eq!(from, count(&order[..start]));

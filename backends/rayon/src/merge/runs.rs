@@ -48,7 +48,9 @@ pub(crate) fn merge_runs<C: Columns>(
             let to = runs.cut(&from, part.len());
             let mut ends = Vec::with_capacity(to.len());
             let mut end = 0;
-            for (run, range) in from.iter().zip(&to).map(|(&from, &to)| from..to).enumerate().filter(|(_, range)| !range.is_empty()) {
+            for (run, range) in
+                from.iter().zip(&to).map(|(&from, &to)| from..to).enumerate().filter(|(_, range)| !range.is_empty())
+            {
                 let start = end;
                 end += range.len();
                 read(run, range, &mut records[start..end]);

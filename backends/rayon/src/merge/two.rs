@@ -57,7 +57,9 @@ mod tests {
 
     #[test]
     fn unsorted_slices_keep_all_records() {
-        for (left, right) in [(vec![9_u32, 1], vec![5, 0]), (vec![3, 2, 1, 0], vec![7, 6, 5, 4, 3]), (vec![5, 0, 5, 0], vec![1, 9, 1])] {
+        for (left, right) in
+            [(vec![9_u32, 1], vec![5, 0]), (vec![3, 2, 1, 0], vec![7, 6, 5, 4, 3]), (vec![5, 0, 5, 0], vec![1, 9, 1])]
+        {
             let mut merged = vec![77; left.len() + right.len()];
             merge_two(&left, &right, &mut merged, u32::MAX);
             let mut all = [left, right].concat();
