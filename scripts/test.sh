@@ -19,7 +19,8 @@ cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
 
 if [ "$mode" = --cpu ]; then
-    cpu=(-p polysort-core -p polysort-rayon -p polysort-vector -p polysort-shaders -p polysort-kit -p polysort-arrow --features polysort-rayon/vector,polysort-kit/vector)
+    cpu=(-p polysort-core -p polysort-rayon -p polysort-vector -p polysort-shaders -p polysort-kit -p polysort-arrow -p polysort-external
+        --features polysort-rayon/vector,polysort-kit/vector,polysort-external/lz4)
     facade=(-p polysort --no-default-features --features rayon,vector,calibration)
     step "format and lints"
     cargo fmt --all --check
@@ -47,6 +48,7 @@ for crate in polysort-rayon polysort-wgpu polysort-metal polysort-kit; do
 done
 cargo clippy --quiet -p polysort-rayon --features vector -- -D warnings
 cargo clippy --quiet -p polysort-wgpu --features vector -- -D warnings
+cargo clippy --quiet -p polysort-external --features lz4 --all-targets -- -D warnings
 cargo clippy --quiet -p polysort-vector --no-default-features --all-targets -- -D warnings
 cargo clippy --quiet -p polysort-arrow --no-default-features --all-targets -- -D warnings
 

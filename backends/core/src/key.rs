@@ -205,6 +205,18 @@ impl<K: MaskKey> InPlace<K> {
     }
 }
 
+impl<K: Sortable> InPlace<K> {
+    /// The keys as raw words.
+    pub fn words<'a>(&self, keys: &'a [K]) -> &'a [K::Bits] {
+        (self.words)(keys)
+    }
+
+    /// The keys as raw words to be sorted.
+    pub fn words_mut<'a>(&self, keys: &'a mut [K]) -> &'a mut [K::Bits] {
+        (self.words_mut)(keys)
+    }
+}
+
 impl<K: Sortable> core::fmt::Debug for InPlace<K> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("InPlace").field("masks", &self.masks).finish_non_exhaustive()

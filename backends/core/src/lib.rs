@@ -64,3 +64,4 @@ pub use spec::{Options, Order, Spec, Window};
 pub use top_k::TopK;
 pub use values::{Values, ValuesMut};
 pub use word::Word;
+pub use words::shared_words;

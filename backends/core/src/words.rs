@@ -89,11 +89,12 @@ impl<'a, K: Sortable, V: Pod> Pairs<'a, K, V> {
     }
 }
 
-/// The words of keys that stay as they are.
+/// The words of keys that stay as they are: raw words in place for keys with [`Sortable::IN_PLACE`], else ordered bits.
+/// [`Spec::of`](crate::Spec::of) gives their order.
 ///
 /// # Errors
 /// [`Error::InvalidKey`] for bits beyond the `WIDTH` of the key, or of a key inside a tuple.
-pub(crate) fn shared_words<K: Sortable>(keys: &[K]) -> Result<Cow<'_, [K::Bits]>, Error> {
+pub fn shared_words<K: Sortable>(keys: &[K]) -> Result<Cow<'_, [K::Bits]>, Error> {
     match K::IN_PLACE {
         Some(view) => Ok(Cow::Borrowed((view.words)(keys))),
         None => mapped(keys, |_, _| true).map(Cow::Owned),

@@ -245,7 +245,7 @@ fn place_pairs<'a, W: Word, V: Pod, const DIGITS: usize>(
 }
 
 /// Hands the ordered bits of raw keys to `read`, some at a time.
-fn read_ordered<W: Word>(keys: &[W], masks: Masks, mut read: impl FnMut(&[W])) {
+pub(crate) fn read_ordered<W: Word>(keys: &[W], masks: Masks, mut read: impl FnMut(&[W])) {
     if masks.is_identity::<W>() {
         return read(keys);
     }
@@ -259,7 +259,7 @@ fn read_ordered<W: Word>(keys: &[W], masks: Masks, mut read: impl FnMut(&[W])) {
 }
 
 /// Hands pairs of a raw key and a value to `read`, some at a time.
-fn read_pairs<W: Word, V: Pod>(keys: &[W], values: &[V], masks: Masks, mut read: impl FnMut(&[Pair<W, V>])) {
+pub(crate) fn read_pairs<W: Word, V: Pod>(keys: &[W], values: &[V], masks: Masks, mut read: impl FnMut(&[Pair<W, V>])) {
     let mut pairs = [Pair { key: W::zero(), value: V::zeroed() }; BLOCK];
     for (keys, values) in keys.chunks(BLOCK).zip(values.chunks(BLOCK)) {
         for (pair, (&raw, &value)) in pairs.iter_mut().zip(keys.iter().zip(values)) {

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) enum Work {
     /// A sort: several rounds of tasks, and more work on several threads than on one.
     Sort(u64),
-    /// A search of vectors, a count or a split of keys: one round of tasks, or two.
+    /// A merge of runs, a search of vectors, a count or a split of keys: one round of tasks, or two.
     Scan(u64),
     /// A selection: a scan of which each share begins slowly, and whose shares are joined by one thread.
     Selection(u64),

@@ -183,6 +183,22 @@ pub(crate) const TASK: usize = 32 << 10;
 /// Keys that a partial sort sorts, at most. Measured on Zen 4, the median of 2^8 `u64`: 1.8 ns a key, and 3.5 by a split.
 pub(crate) const SELECT_KEYS: usize = 256;
 
+/// Shares of a merge of runs for each thread: a thread that is interrupted leaves some of its shares to others.
+pub(crate) const MERGE_SHARES: usize = 4;
+
+/// Records of each run in a block of a merge, on average, at least: the search for the ends of a block takes time for each run.
+const MERGE_PIECE: usize = 128;
+
+/// Records of a block of a merge of so many runs: with as much scratch, they fit in half of a core's cache.
+pub(crate) fn merge_block<R: Record>(runs: usize) -> usize {
+    (tuning().cached_bytes / 4 / size_of::<R>()).max(MERGE_PIECE * runs)
+}
+
+/// About how long one thread takes to merge so many records from so many runs, in nanoseconds: one for each record and level, and one to move it.
+pub(crate) fn merge_ns(records: usize, runs: usize) -> u64 {
+    records as u64 * u64::from(runs.next_power_of_two().ilog2() + 1)
+}
+
 /// A selection of at least one key in this many sorts everything instead.
 pub(crate) const SELECT_FRACTION: usize = 8;
 

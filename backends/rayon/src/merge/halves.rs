@@ -4,6 +4,7 @@
 //! the merge, `i` come from the left half if the left's `i`-th is not after the right's `k − i`-th, found by bisection (merge path:
 //! Odeh, Green et al., "Merge Path", IPDPSW 2012).
 
+use super::two::merge_two;
 use crate::columns::Columns;
 use crate::record::Record;
 use crate::scratch::Scratch;
@@ -43,7 +44,7 @@ pub(crate) fn merge_halves<C: Columns>(columns: C, middle: usize, descends: [boo
         let (start, end) = (task * TASK, task * TASK + part.len());
         let (from, to) = (taken_from_left(left, right, start, ones), taken_from_left(left, right, end, ones));
         let merged = scratch.records(end - start);
-        merge_into(&left[from..to], &right[start - from..end - to], merged, ones);
+        merge_two(&left[from..to], &right[start - from..end - to], merged, ones);
         part.write(merged);
     });
 }
@@ -57,36 +58,6 @@ fn taken_from_left<R: Record>(left: &[R], right: &[R], taken: usize, ones: R::Ke
         if left[middle].key() & ones <= right[taken - middle - 1].key() & ones { low = middle + 1 } else { high = middle }
     }
     low
-}
-
-/// Merges two sorted slices into one of their joint length, stably.
-///
-/// From both ends at once: two chains of comparisons that do not wait for each other, with no branch on their outcome.
-fn merge_into<R: Record>(left: &[R], right: &[R], merged: &mut [R], ones: R::Key) {
-    let len = merged.len();
-    let left_first = |a: &R, b: &R| a.key() & ones <= b.key() & ones;
-    // Neither slice runs out in as many steps from either end as the shorter has records.
-    let steps = left.len().min(right.len());
-    let (mut i, mut j, mut i_end, mut j_end) = (0, 0, left.len(), right.len());
-    for step in 0..steps {
-        let (a, b) = (left[i], right[j]);
-        let take_left = left_first(&a, &b);
-        merged[step] = if take_left { a } else { b };
-        i += usize::from(take_left);
-        j += usize::from(!take_left);
-
-        let (a, b) = (left[i_end - 1], right[j_end - 1]);
-        let take_right = left_first(&a, &b);
-        merged[len - 1 - step] = if take_right { b } else { a };
-        i_end -= usize::from(!take_right);
-        j_end -= usize::from(take_right);
-    }
-    for place in &mut merged[steps..len - steps] {
-        let take_left = j == j_end || i < i_end && left_first(&left[i], &right[j]);
-        *place = if take_left { left[i] } else { right[j] };
-        i += usize::from(take_left);
-        j += usize::from(!take_left);
-    }
 }
 
 #[cfg(test)]
@@ -108,8 +79,8 @@ mod tests {
                 let from_left = taken_from_left(&left, &right, cut, ones);
                 let mut merged = expected.clone();
                 let (low, high) = merged.split_at_mut(cut);
-                merge_into(&left[..from_left], &right[..cut - from_left], low, ones);
-                merge_into(&left[from_left..], &right[cut - from_left..], high, ones);
+                merge_two(&left[..from_left], &right[..cut - from_left], low, ones);
+                merge_two(&left[from_left..], &right[cut - from_left..], high, ones);
                 assert!(merged.iter().zip(&expected).all(|(a, b)| { a.value } == { b.value }), "cut at {cut}");
             }
         }

@@ -1,0 +1,46 @@
+//! Prints the speed of merges of `u32` runs beside a copy of the same bytes by as many threads: medians of alternating rounds.
+//!
+//! `cargo run --release -p polysort-rayon --example merge_speed [THREADS]`
+
+use polysort_core::Error;
+use polysort_rayon::RayonBackend;
+use std::time::{Duration, Instant};
+
+const LEN: usize = 1 << 26;
+const ROUNDS: usize = 9;
+
+fn main() -> Result<(), Error> {
+    let threads = std::env::args().nth(1).and_then(|threads| threads.parse().ok()).unwrap_or(2);
+    let backend = RayonBackend::with_threads(threads)?;
+    let keys: Vec<u32> = (0..LEN as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 29) as u32 ^ i as u32).collect();
+    let mut merged = vec![1; LEN];
+    println!("runs,threads,merge_ms,copy_ms,copy_over_merge");
+    for runs in [2, 16, 256, 4096] {
+        let mut sorted = keys.clone();
+        sorted.chunks_mut(LEN / runs).for_each(<[u32]>::sort_unstable);
+        let slices: Vec<&[u32]> = sorted.chunks(LEN / runs).collect();
+        let (mut merges, mut copies) = (vec![], vec![]);
+        for _ in 0..ROUNDS {
+            let start = Instant::now();
+            std::thread::scope(|scope| {
+                let share = LEN.div_ceil(threads);
+                for (to, from) in merged.chunks_mut(share).zip(sorted.chunks(share)) {
+                    scope.spawn(|| to.copy_from_slice(from));
+                }
+            });
+            copies.push(start.elapsed());
+            let start = Instant::now();
+            backend.merge_into(&slices, &mut merged)?;
+            merges.push(start.elapsed());
+            assert!(merged.is_sorted());
+        }
+        let (merge, copy) = (median(merges), median(copies));
+        println!("{runs},{threads},{:.1},{:.1},{:.2}", 1e3 * merge, 1e3 * copy, copy / merge);
+    }
+    Ok(())
+}
+
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort();
+    times[times.len() / 2].as_secs_f64()
+}

@@ -1,0 +1,181 @@
+//! The merges that users call: the words of the keys, and what moves with them.
+
+use crate::backend::RayonBackend;
+use crate::columns::{Keys, Pairs, read_ordered, read_pairs};
+use crate::merge::{Runs, merge_runs};
+use crate::record::{Pair, Record};
+use crate::threads::Work;
+use crate::tuning::merge_ns;
+use crate::window::Window;
+use bytemuck::{Pod, Zeroable};
+use polysort_core::{Error, InPlace, Options, Sortable, Spec, Word, shared_words};
+
+impl RayonBackend {
+    /// Merges sorted `runs` into `merged`, ascending and stably: of equal keys, those of an earlier run come first.
+    ///
+    /// `merged` may be shorter than the runs together and then gets the first keys of the merge. Returns how many keys of each run it got, so
+    /// that a caller can merge the rest later.
+    ///
+    /// There can be any number of runs, of any lengths. If a run is not sorted, `merged` gets keys of the runs in an unspecified order, none of
+    /// them twice. The scratch that a merge uses does not depend on the number of keys, except for key types without
+    /// [`Sortable::IN_PLACE`].
+    ///
+    /// ```
+    /// use polysort_rayon::RayonBackend;
+    ///
+    /// let runs: [&[f32]; 3] = [&[-1.0, 4.0], &[], &[0.5, 2.0, 8.0]];
+    /// let mut merged = [0.0; 4];
+    /// let taken = RayonBackend::default().merge_into(&runs, &mut merged)?;
+    /// assert_eq!(merged, [-1.0, 0.5, 2.0, 4.0]);
+    /// assert_eq!(taken, [2, 0, 2]);
+    /// # Ok::<(), polysort_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if `merged` is longer than the runs together, and [`Error::InvalidKey`] if a key breaks the contract of [`Sortable`]; `merged`
+    /// then stays as it was.
+    pub fn merge_into<K: Sortable>(&self, runs: &[&[K]], merged: &mut [K]) -> Result<Vec<usize>, Error> {
+        self.merge_into_with(runs, merged, Options::ascending())
+    }
+
+    /// Merges `runs`, each sorted by `options`, as [`merge_into`](RayonBackend::merge_into) does.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`merge_into`](RayonBackend::merge_into).
+    pub fn merge_into_with<K: Sortable>(&self, runs: &[&[K]], merged: &mut [K], options: Options) -> Result<Vec<usize>, Error> {
+        let spec = Spec::of::<K>(options)?;
+        check_total(runs.iter().map(|keys| keys.len()), merged.len())?;
+        let Some(view) = K::IN_PLACE else {
+            let (taken, order) = self.merge_positions(runs, merged.len(), spec)?;
+            gather(runs, &order, merged);
+            return Ok(taken);
+        };
+        let words = words_of(runs, &view);
+        let read = |run: usize, range, target: &mut [K::Bits]| {
+            let keys: &[K::Bits] = words[run];
+            fill(target, |put| read_ordered(&keys[range], spec.masks, put));
+        };
+        let columns = Keys { keys: view.words_mut(merged), masks: spec.masks };
+        let mut taken = vec![];
+        self.on_threads(Work::Scan(merge_ns(columns.keys.len(), runs.len())), |threads| {
+            taken = merge_runs(ordered(&words, spec), read, columns, threads);
+        });
+        Ok(taken)
+    }
+
+    /// Merges `runs`, each of keys in ascending order and as many values, into `merged_keys` and `merged_values`, as
+    /// [`merge_into`](RayonBackend::merge_into) does, and moves each value with its key.
+    ///
+    /// ```
+    /// use polysort_rayon::RayonBackend;
+    ///
+    /// let runs = [(&[1_u32, 3][..], &['a', 'b'].map(u32::from)[..]), (&[1, 2], &['c', 'd'].map(u32::from))];
+    /// let (mut keys, mut values) = ([0; 4], [0; 4]);
+    /// RayonBackend::default().merge_pairs_into(&runs, &mut keys, &mut values)?;
+    /// assert_eq!((keys, values), ([1, 1, 2, 3], ['a', 'c', 'd', 'b'].map(u32::from)));
+    /// # Ok::<(), polysort_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if a run has not as many values as keys, or the outputs differ in length, else as
+    /// [`merge_into`](RayonBackend::merge_into).
+    pub fn merge_pairs_into<K: Sortable, V: Pod + Send + Sync>(
+        &self,
+        runs: &[(&[K], &[V])],
+        merged_keys: &mut [K],
+        merged_values: &mut [V],
+    ) -> Result<Vec<usize>, Error> {
+        self.merge_pairs_into_with(runs, merged_keys, merged_values, Options::ascending())
+    }
+
+    /// Merges `runs`, each of keys sorted by `options` and as many values, as [`merge_pairs_into`](RayonBackend::merge_pairs_into) does.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`merge_pairs_into`](RayonBackend::merge_pairs_into).
+    pub fn merge_pairs_into_with<K: Sortable, V: Pod + Send + Sync>(
+        &self,
+        runs: &[(&[K], &[V])],
+        merged_keys: &mut [K],
+        merged_values: &mut [V],
+        options: Options,
+    ) -> Result<Vec<usize>, Error> {
+        let spec = Spec::of::<K>(options)?;
+        Error::check_lengths("merged_keys", merged_keys.len(), "merged_values", merged_values.len())?;
+        for (keys, values) in runs {
+            Error::check_lengths("keys", keys.len(), "values", values.len())?;
+        }
+        check_total(runs.iter().map(|(keys, _)| keys.len()), merged_keys.len())?;
+        let (keys, values): (Vec<&[K]>, Vec<&[V]>) = runs.iter().copied().unzip();
+        let Some(view) = K::IN_PLACE else {
+            let (taken, order) = self.merge_positions(&keys, merged_keys.len(), spec)?;
+            gather(&keys, &order, merged_keys);
+            gather(&values, &order, merged_values);
+            return Ok(taken);
+        };
+        let words = words_of(&keys, &view);
+        let columns = Pairs { keys: view.words_mut(merged_keys), values: merged_values, masks: spec.masks };
+        let read = |run: usize, range: core::ops::Range<usize>, target: &mut [Pair<K::Bits, V>]| {
+            let (keys, values): (&[K::Bits], &[V]) = (words[run], values[run]);
+            fill(target, |put| read_pairs(&keys[range.clone()], &values[range], spec.masks, put));
+        };
+        let mut taken = vec![];
+        self.on_threads(Work::Scan(merge_ns(columns.keys.len(), runs.len())), |threads| {
+            taken = merge_runs(ordered(&words, spec), read, columns, threads);
+        });
+        Ok(taken)
+    }
+
+    /// How many keys of each run the first `len` of the merge have, and where each of these comes from: all of a key's own code runs here.
+    fn merge_positions<K: Sortable>(&self, runs: &[&[K]], len: usize, spec: Spec) -> Result<(Vec<usize>, Vec<Position>), Error> {
+        let words = runs.iter().map(|keys| shared_words(keys)).collect::<Result<Vec<_>, _>>()?;
+        let words: Vec<&[K::Bits]> = words.iter().map(|words| &**words).collect();
+        let (mut merged, mut order) = (vec![K::Bits::zeroed(); len], vec![Position::zeroed(); len]);
+        let columns = Pairs { keys: &mut merged, values: &mut order, masks: spec.masks };
+        let read = |run: usize, range: core::ops::Range<usize>, target: &mut [Pair<K::Bits, Position>]| {
+            for (pair, at) in target.iter_mut().zip(range) {
+                *pair = Pair { key: spec.masks.apply(words[run][at]), value: Position { run: run as u32, at: at as u64 } };
+            }
+        };
+        let mut taken = vec![];
+        self.on_threads(Work::Scan(merge_ns(len, runs.len())), |threads| {
+            taken = merge_runs(ordered(&words, spec), read, columns, threads);
+        });
+        Ok((taken, order))
+    }
+}
+
+/// A key of a run.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, packed)]
+struct Position {
+    run: u32,
+    at: u64,
+}
+
+fn gather<T: Copy>(runs: &[&[T]], order: &[Position], merged: &mut [T]) {
+    for (place, position) in merged.iter_mut().zip(order) {
+        *place = runs[position.run as usize][position.at as usize];
+    }
+}
+
+fn words_of<'a, K: Sortable>(runs: &[&'a [K]], view: &InPlace<K>) -> Vec<&'a [K::Bits]> {
+    runs.iter().map(|keys| view.words(keys)).collect()
+}
+
+fn ordered<'a, W: Word>(keys: &'a [&'a [W]], spec: Spec) -> Runs<'a, W> {
+    Runs { keys, masks: spec.masks, ones: Window::of(spec).ones() }
+}
+
+fn check_total(lens: impl Iterator<Item = usize>, merged: usize) -> Result<(), Error> {
+    let total = lens.sum();
+    if merged <= total { Ok(()) } else { Error::check_lengths("runs", total, "merged", merged) }
+}
+
+/// Fills `target` with the records that `read` hands on, some at a time.
+fn fill<R: Record>(target: &mut [R], read: impl FnOnce(&mut dyn FnMut(&[R]))) {
+    let mut filled = 0;
+    read(&mut |records| {
+        target[filled..filled + records.len()].copy_from_slice(records);
+        filled += records.len();
+    });
+}

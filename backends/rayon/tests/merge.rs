@@ -1,0 +1,154 @@
+//! Merges of runs, beside a stable sort of the concatenated runs.
+
+use polysort_core::{Error, Options, Sortable};
+use polysort_kit::{Custom, Pattern, Scored, TestKey};
+use polysort_rayon::RayonBackend;
+use proptest::prelude::*;
+use std::cmp::Reverse;
+
+/// A run of keys sorted by `options`, and values that number all records of all runs.
+type Run<K> = (Vec<K>, Vec<u64>);
+
+/// Cuts `keys` into runs of the lengths of `lens`, the last one of what is left, and sorts each run.
+fn runs_of<K: TestKey>(keys: &[K], lens: &[usize], options: Options) -> Vec<Run<K>> {
+    let (mut rest, mut runs, mut number) = (keys, vec![], 0);
+    for len in lens.iter().copied().chain([usize::MAX]) {
+        let (head, tail) = rest.split_at(len.min(rest.len()));
+        let mut run: Vec<(K, u64)> = head.iter().copied().zip(number..).collect();
+        run.sort_by_key(|&(key, _)| rank(key, options));
+        runs.push(run.into_iter().unzip());
+        (rest, number) = (tail, number + head.len() as u64);
+    }
+    runs
+}
+
+/// What a key is sorted by.
+fn rank<K: Sortable>(key: K, options: Options) -> u128 {
+    use polysort_core::{Order, Word};
+    let (begin, end) = options.window.map_or((0, K::WIDTH), |window| window.in_width(K::WIDTH).unwrap());
+    let bits = if begin == end { 0 } else { key.to_bits().widen() >> begin & u128::MAX >> (128 - (end - begin)) };
+    match options.order {
+        Order::Ascending => bits,
+        Order::Descending => !bits,
+    }
+}
+
+/// Merges all records, the first `part` of them, and the rest, and compares with a stable sort of the concatenated runs.
+fn check<K: TestKey>(backend: &RayonBackend, runs: &[Run<K>], options: Options, part: usize) {
+    let mut expected: Vec<(K, u64)> =
+        runs.iter().flat_map(|(keys, values)| keys.iter().copied().zip(values.iter().copied())).collect();
+    expected.sort_by_key(|&(key, _)| rank(key, options));
+    let raws = |keys: &[K]| -> Vec<u128> { keys.iter().map(|key| key.raw()).collect() };
+    let (expected, numbers): (Vec<K>, Vec<u64>) = expected.into_iter().unzip();
+    let len = expected.len();
+    let mut left: Vec<(&[K], &[u64])> = runs.iter().map(|(keys, values)| (&keys[..], &values[..])).collect();
+    for range in [0..part.min(len), part.min(len)..len] {
+        let (mut keys, mut both, mut values) =
+            (vec![K::from_raw(1); range.len()], vec![K::from_raw(1); range.len()], vec![0; range.len()]);
+        let alone: Vec<&[K]> = left.iter().map(|run| run.0).collect();
+        let taken = backend.merge_into_with(&alone, &mut keys, options).unwrap();
+        assert_eq!(backend.merge_pairs_into_with(&left, &mut both, &mut values, options).unwrap(), taken);
+        assert_eq!(taken.iter().sum::<usize>(), range.len());
+        assert!(
+            values == numbers[range.clone()],
+            "the values of {range:?} of {len} {}, {} runs, {options:?}",
+            K::NAME,
+            runs.len()
+        );
+        assert!(raws(&both) == raws(&expected[range.clone()]), "pairs {range:?} of {len} {}, {options:?}", K::NAME);
+        assert!(raws(&keys) == raws(&expected[range.clone()]), "keys {range:?} of {len} {}, {options:?}", K::NAME);
+        for (run, taken) in left.iter_mut().zip(taken) {
+            *run = (&run.0[taken..], &run.1[taken..]);
+        }
+    }
+}
+
+fn options_of<K: Sortable>() -> [Options; 4] {
+    let inner = K::WIDTH / 4..(K::WIDTH * 3).div_ceil(4);
+    [Options::ascending(), Options::descending(), Options::descending().bits(inner), Options::ascending().bits(0..0)]
+}
+
+macro_rules! keys {
+    ($($name:ident: $key:ty;)*) => {$(
+        #[test]
+        fn $name() {
+            let backend = RayonBackend::with_threads(2).unwrap();
+            for (seed, pattern) in Pattern::ALL.into_iter().enumerate() {
+                let keys = pattern.keys::<$key>(3000, seed as u64);
+                for options in options_of::<$key>() {
+                    check(&backend, &runs_of(&keys, &[0, 1, 700, 0, 1200, 3], options), options, 1111);
+                }
+            }
+        }
+    )*};
+}
+keys! {
+    of_u8: u8; of_u16: u16; of_u32: u32; of_u64: u64; of_u128: u128; of_usize: usize;
+    of_i8: i8; of_i16: i16; of_i32: i32; of_i64: i64; of_i128: i128; of_isize: isize;
+    of_f32: f32; of_f64: f64; of_bool: bool; of_char: char;
+    of_reversed: Reverse<f32>; of_tuples: (u16, i32); of_custom_keys: Custom; of_keys_larger_than_their_bits: Scored;
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn any_runs(
+        raws in proptest::collection::vec(any::<u32>(), 0..6000),
+        bits in 0..=32_u32,
+        lens in proptest::collection::vec(0..500_usize, 0..20),
+        descending in any::<bool>(),
+        part in 0..6000_usize,
+    ) {
+        let keys: Vec<u32> = raws.iter().map(|raw| (u64::from(*raw) >> bits) as u32).collect();
+        let options = if descending { Options::descending() } else { Options::ascending() };
+        check(&RayonBackend::default(), &runs_of(&keys, &lens, options), options, part);
+    }
+}
+
+/// Several shares and blocks, by one thread, two and five, and up to thousands of runs.
+#[test]
+fn long_merges() {
+    for (runs, len) in [(2, 700_000), (16, 700_000), (3000, 600_000)] {
+        for pattern in [Pattern::Uniform, Pattern::FewUnique, Pattern::Staggered] {
+            let keys = pattern.keys::<u64>(len, 7);
+            let runs = runs_of(&keys, &vec![len / runs - 1; runs - 1], Options::descending());
+            for threads in [1, 2, 5] {
+                check(&RayonBackend::with_threads(threads).unwrap(), &runs, Options::descending(), len / 3);
+            }
+        }
+    }
+}
+
+#[test]
+fn no_runs() {
+    let backend = RayonBackend::default();
+    assert_eq!(backend.merge_into::<u32>(&[], &mut []).unwrap(), []);
+    assert_eq!(backend.merge_into::<char>(&[&[]], &mut []).unwrap(), [0]);
+}
+
+#[test]
+fn wrong_lengths_are_refused() {
+    let backend = RayonBackend::default();
+    let mut merged = [7_u32; 3];
+    let error = backend.merge_into(&[&[1], &[2]], &mut merged).unwrap_err();
+    assert!(matches!(error, Error::LengthMismatch { left_len: 2, right_len: 3, .. }), "{error}");
+    let error = backend.merge_pairs_into(&[(&[1, 2][..], &[1_u8][..])], &mut merged[..1], &mut [0]).unwrap_err();
+    assert!(matches!(error, Error::LengthMismatch { left: "keys", left_len: 2, right_len: 1, .. }), "{error}");
+    let error = backend.merge_pairs_into(&[(&[1, 2][..], &[1_u8, 2][..])], &mut merged[..1], &mut [0; 2]).unwrap_err();
+    assert!(matches!(error, Error::LengthMismatch { left: "merged_keys", .. }), "{error}");
+    assert_eq!(merged, [7; 3]);
+}
+
+/// All records come out, in some order, whatever the order of the runs.
+#[test]
+fn unsorted_runs_lose_nothing() {
+    let keys = Pattern::Uniform.keys::<u32>(400_000, 3);
+    let runs: Vec<&[u32]> = keys.chunks(30_011).collect();
+    let mut merged = vec![0; keys.len()];
+    RayonBackend::with_threads(2).unwrap().merge_into(&runs, &mut merged).unwrap();
+    let mut all = keys.clone();
+    all.sort_unstable();
+    merged.sort_unstable();
+    assert!(merged == all);
+}

@@ -1,0 +1,210 @@
+//! [`Sorter`]: what to sort, by what, within how much memory, and where to spill.
+
+use crate::budget::Budget;
+use crate::files::{Files, TempFiles};
+use crate::layout::Layout;
+use crate::merge::merge_all;
+use crate::runs::{Formed, form};
+use crate::{ExternalError, Progress};
+use core::fmt;
+use core::ops::ControlFlow;
+use polysort_core::{Backend, Options};
+use polysort_rayon::RayonBackend;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Sorts streams of records that need not fit in memory.
+///
+/// A stream is the records' bytes as they lie in memory, one record after another. The sort is stable. It reads the input once, from a thread of
+/// its own, and writes the output once, from another.
+///
+/// # Memory
+/// The sort uses at most [`memory`](Sorter::memory) bytes for records, and what does not depend on the cap: the stacks of two threads, and up to 2 MiB of
+/// cache blocks for each thread of a merge. The cap includes the scratch of a backend that needs one record for each key, such as
+/// [`RayonBackend`]; the memory of a GPU, and host memory that a GPU's driver uses, are not part of it. The input and the output count if
+/// they are in memory.
+///
+/// # Files
+/// Records that do not fit in memory go to files in [`folder`](Sorter::folder), of as many bytes as the input has; while runs are merged in
+/// several passes, of twice as many. The files have no name where the system can create such files (Linux), and are removed when the sort ends otherwise: after success,
+/// an error, a panic in a key's code, and cancellation.
+pub struct Sorter<'p, L, B> {
+    layout: L,
+    backend: B,
+    merger: RayonBackend,
+    options: Options,
+    memory: usize,
+    folder: PathBuf,
+    compress: bool,
+    progress: Box<dyn FnMut(Progress) -> ControlFlow<()> + Send + 'p>,
+}
+
+/// What a sort did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// The number of records.
+    pub records: u64,
+    /// The sorted runs that were spilled; 0 if all records fit in memory.
+    pub runs: usize,
+    /// Passes of merges over the data.
+    pub passes: usize,
+    /// Bytes written to spill files.
+    pub spilled_bytes: u64,
+}
+
+/// What both phases need.
+pub(crate) struct Job<'f, 'p, L, F> {
+    pub(crate) layout: &'f L,
+    pub(crate) merger: &'f RayonBackend,
+    pub(crate) files: &'f F,
+    pub(crate) options: Options,
+    pub(crate) budget: Budget,
+    pub(crate) compress: bool,
+    pub(crate) progress: &'p mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
+}
+
+impl<'p, L: Layout, B: Backend> Sorter<'p, L, B> {
+    /// A sorter of records of `layout`, whose runs `backend` sorts: ascending, with 256 MiB of memory, and spill files in the system's folder for
+    /// temporary files.
+    pub fn new(layout: L, backend: B) -> Self {
+        Self {
+            layout,
+            backend,
+            merger: RayonBackend::default(),
+            options: Options::ascending(),
+            memory: 256 << 20,
+            folder: std::env::temp_dir(),
+            compress: false,
+            progress: Box::new(|_| ControlFlow::Continue(())),
+        }
+    }
+
+    /// The order, and the bits of the key to sort by.
+    #[must_use]
+    pub fn options(self, options: Options) -> Self {
+        Self { options, ..self }
+    }
+
+    /// The memory cap, in bytes; at least 1 MiB.
+    #[must_use]
+    pub fn memory(self, bytes: usize) -> Self {
+        Self { memory: bytes, ..self }
+    }
+
+    /// The folder of spill files. It must exist.
+    #[must_use]
+    pub fn folder(self, folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), ..self }
+    }
+
+    /// The threads that merge, if not those of the rayon pool that the sort is called in.
+    #[must_use]
+    pub fn merge_on(self, merger: RayonBackend) -> Self {
+        Self { merger, ..self }
+    }
+
+    /// Compresses spill files with LZ4, for folders that are slow, or smaller than the input.
+    #[cfg(feature = "lz4")]
+    #[must_use]
+    pub fn compressed(self) -> Self {
+        Self { compress: true, ..self }
+    }
+
+    /// Calls `progress` after each run and each part of a merge, on the calling thread. If `progress` returns `Break`, the sort ends with
+    /// [`ExternalError::Cancelled`].
+    #[must_use]
+    pub fn on_progress(self, progress: impl FnMut(Progress) -> ControlFlow<()> + Send + 'p) -> Self {
+        Self { progress: Box::new(progress), ..self }
+    }
+
+    /// Sorts all records of `input` into `output`.
+    ///
+    /// ```
+    /// use polysort_external::{Keys, Sorter};
+    /// use polysort_rayon::RayonBackend;
+    ///
+    /// let input: Vec<u32> = (0..1_000_000).rev().collect();
+    /// let mut output = vec![];
+    /// let mut sorter = Sorter::new(Keys::<u32>::new(), RayonBackend::default()).memory(1 << 20);
+    /// let summary = sorter.sort(bytemuck::cast_slice(&input), &mut output)?;
+    /// assert!(summary.runs > 1);
+    /// assert!(output.chunks(4).map(|key| u32::from_ne_bytes(key.try_into().unwrap())).eq(0..1_000_000));
+    /// # Ok::<(), polysort_external::ExternalError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Every variant of [`ExternalError`]. `output` may then have got the first part of the result. If `input` blocks, the sort returns after
+    /// it does.
+    ///
+    /// # Panics
+    /// If `input`, `output`, a key's own code or the progress callback panics; the panic goes on.
+    pub fn sort(&mut self, input: impl Read + Send, output: impl Write + Send) -> Result<Summary, ExternalError> {
+        let files = TempFiles(self.folder.clone());
+        self.sort_on(&files, input, output)
+    }
+
+    /// Sorts the file `input` to the file `output`, which may be the same. `output` appears under its name when it is complete, and replaces a file of
+    /// that name.
+    ///
+    /// # Errors
+    /// As [`sort`](Sorter::sort). A file `output` that was there stays as it was.
+    pub fn sort_file(&mut self, input: impl AsRef<Path>, output: impl AsRef<Path>) -> Result<Summary, ExternalError> {
+        let input = File::open(input).map_err(ExternalError::Input)?;
+        let output = output.as_ref();
+        let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut unfinished = tempfile::NamedTempFile::new_in(folder).map_err(ExternalError::Output)?;
+        let summary = self.sort(input, unfinished.as_file_mut())?;
+        unfinished.as_file().sync_all().map_err(ExternalError::Output)?;
+        unfinished.persist(output).map_err(|error| ExternalError::Output(error.error))?;
+        Ok(summary)
+    }
+
+    /// As [`sort`](Sorter::sort), with spill files on any file system.
+    pub(crate) fn sort_on<F: Files>(
+        &mut self,
+        files: &F,
+        input: impl Read + Send,
+        mut output: impl Write + Send,
+    ) -> Result<Summary, ExternalError> {
+        const { assert!(size_of::<L::Record>() > 0, "records without bytes cannot be counted in a stream") }
+        let mut job = Job {
+            layout: &self.layout,
+            merger: &self.merger,
+            files,
+            options: self.options,
+            budget: Budget::of(self.memory, size_of::<L::Record>(), L::SORT_BYTES)?,
+            compress: self.compress,
+            progress: &mut *self.progress,
+        };
+        self.layout.spec(self.options)?;
+        match form(&mut job, &self.backend, input)? {
+            Formed::InMemory(records) => {
+                output.write_all(bytemuck::cast_slice(&records)).and_then(|()| output.flush()).map_err(ExternalError::Output)?;
+                Ok(Summary { records: records.len() as u64, runs: 0, passes: 0, spilled_bytes: 0 })
+            }
+            Formed::Spilled(spill, records) => {
+                RayonBackend::release_scratch();
+                let (runs, first_bytes) = (spill.runs().len(), spill.bytes());
+                let (passes, bytes) = merge_all(&mut job, spill, records, output)?;
+                Ok(Summary { records, runs, passes, spilled_bytes: first_bytes + bytes })
+            }
+        }
+    }
+}
+
+impl<L: fmt::Debug, B: fmt::Debug> fmt::Debug for Sorter<'_, L, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { layout, backend, merger, options, memory, folder, compress, progress: _ } = self;
+        f.debug_struct("Sorter")
+            .field("layout", layout)
+            .field("backend", backend)
+            .field("merger", merger)
+            .field("options", options)
+            .field("memory", memory)
+            .field("folder", folder)
+            .field("compress", compress)
+            .finish_non_exhaustive()
+    }
+}
