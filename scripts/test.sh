@@ -80,7 +80,8 @@ step "unsafe files under the address sanitizer"
 # The nightly option on the pinned toolchain; a target of its own, so that build scripts are not instrumented.
 host=$(rustc -vV | sed -n 's/^host: //p')
 # An allocation that no memory holds must fail, as it does without the sanitizer, and not end the program: a test asks for one.
-ASAN_OPTIONS=allocator_may_return_null=1 RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" \
+# With less optimization, compiling takes less time than the tests then take longer.
+ASAN_OPTIONS=allocator_may_return_null=1 RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" CARGO_PROFILE_DEV_OPT_LEVEL=1 \
     cargo test --quiet --target "$host" --target-dir target/asan -p polysort-rayon --features vector --lib --tests 2>&1 | tee -a "$sanitized"
 
 step "documentation"
