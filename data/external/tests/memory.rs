@@ -10,7 +10,7 @@ const CAP: usize = 16 << 20;
 const SLACK: usize = 64 << 20;
 const CHILD: &str = "POLYSORT_EXTERNAL_CHILD";
 
-/// So many random words, which are made as they are read.
+/// So many random words of 32 bits, which are made as they are read.
 struct Random {
     state: u64,
     left: usize,
@@ -18,13 +18,13 @@ struct Random {
 
 impl Read for Random {
     fn read(&mut self, bytes: &mut [u8]) -> Result<usize> {
-        let words = (bytes.len() / 8).min(self.left);
-        for place in bytes[..8 * words].chunks_exact_mut(8) {
+        let words = (bytes.len() / 4).min(self.left);
+        for place in bytes[..4 * words].chunks_exact_mut(4) {
             self.state = self.state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-            place.copy_from_slice(&(self.state ^ self.state >> 29).to_ne_bytes());
+            place.copy_from_slice(&((self.state >> 32) as u32).to_ne_bytes());
         }
         self.left -= words;
-        Ok(8 * words)
+        Ok(4 * words)
     }
 }
 
@@ -46,7 +46,7 @@ impl Write for Count {
 fn peak<L: Layout>(layout: L) -> usize {
     let mut output = Count(0);
     let summary =
-        Sorter::new(layout, RayonBackend::default()).memory(CAP).sort(Random { state: 1, left: 2 * CAP }, &mut output).unwrap();
+        Sorter::new(layout, RayonBackend::default()).memory(CAP).sort(Random { state: 1, left: 4 * CAP }, &mut output).unwrap();
     assert!(output.0 == 16 * CAP && summary.runs > 16, "{summary:?}");
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux reports the peak");
