@@ -112,7 +112,7 @@ fn merge<'f, 'p, L: Layout, F: Files>(
             for records in to_write {
                 write(&records)?;
                 // The merge may have no more to write.
-                let _ = empty.send(records);
+                drop(empty.send(records));
             }
             Ok(())
         });

@@ -59,7 +59,7 @@ pub(crate) fn form<'f, L: Layout, B: Backend, F: Files>(
                 spill.begin_run();
                 spill.append(&run)?;
                 // The reader may have seen the end of the input already.
-                let _ = empty.send(run);
+                drop(empty.send(run));
             }
             Ok(spill)
         });
