@@ -233,14 +233,14 @@ fn fill<W: Word>(keys: &mut [W], threads: Threads, runs: Runs<'_>, run: impl Fn(
         || (),
         |(), (chunk, keys): (usize, &mut [W])| {
             // A copy that no write to the keys may change, so that it stays in registers.
-            let run = run;
+            let own = run;
             let start = chunk * share;
             let before = runs.ends.partition_point(|&end| end <= start);
             let mut next = before * runs.runs_of_end;
             let mut end = before.checked_sub(1).map_or(0, |before| runs.ends[before]);
             let (len, mut at) = (keys.len(), 0);
             while at < len {
-                let (key, count) = run(next);
+                let (key, count) = own(next);
                 (next, end) = (next + 1, end + count);
                 // The first runs may end before the share starts, and the last one behind its end.
                 let stop = end.saturating_sub(start).min(len);

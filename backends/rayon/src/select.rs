@@ -183,7 +183,7 @@ fn pieces<W>(slice: &mut [W], ranges: impl Iterator<Item = Range<usize>>) -> Vec
 /// Swaps the keys of `left` with as many of `right`.
 fn swap<W: Word>(left: Vec<&mut [W]>, right: Vec<&mut [W]>, threads: Threads) {
     let (mut left, mut right) = (left.into_iter(), right.into_iter());
-    let (mut pairs, mut own, mut other): (Vec<(&mut [W], &mut [W])>, &mut [W], &mut [W]) = (vec![], &mut [], &mut []);
+    let (mut pairs, mut own, mut other) = (vec![], <&mut [W]>::default(), <&mut [W]>::default());
     loop {
         if own.is_empty() {
             let Some(next) = left.next() else { break };

@@ -6,10 +6,9 @@
 
 use crate::ExternalError;
 use crate::files::Files;
+use crate::job::{Job, joined};
 use crate::layout::Layout;
 use crate::progress::Phase;
-use crate::runs::joined;
-use crate::sorter::Job;
 use crate::spill::{Block, Spill};
 use bytemuck::Zeroable;
 use polysort_core::Spec;

@@ -2,17 +2,15 @@
 
 use crate::ExternalError;
 use crate::files::Files;
+use crate::job::{Job, joined};
 use crate::layout::Layout;
 use crate::progress::Phase;
-use crate::sorter::Job;
 use crate::spill::Spill;
 use bytemuck::Pod;
-use core::ops::ControlFlow;
 use polysort_core::Backend;
 use std::io::{ErrorKind, Read};
-use std::panic::resume_unwind;
 use std::sync::mpsc::{channel, sync_channel};
-use std::thread::{ScopedJoinHandle, scope};
+use std::thread::scope;
 
 /// Runs in memory: one is read, one sorted, one written.
 const BUFFERS: usize = 3;
@@ -117,19 +115,4 @@ fn fill<R: Pod>(input: &mut impl Read, records: &mut Vec<R>, len: usize) -> Resu
     let is_last = whole < len;
     records.truncate(whole);
     Ok(is_last)
-}
-
-/// The result of a thread. Its panic goes on in this one.
-pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
-}
-
-impl<L: Layout, F: Files> Job<'_, '_, L, F> {
-    /// Calls the progress callback.
-    pub(crate) fn report(&mut self, phase: Phase, records: u64, total: Option<u64>) -> Result<(), ExternalError> {
-        match (self.progress)(crate::Progress { phase, records, total }) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(ExternalError::Cancelled),
-        }
-    }
 }

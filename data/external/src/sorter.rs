@@ -2,6 +2,7 @@
 
 use crate::budget::Budget;
 use crate::files::{Files, TempFiles};
+use crate::job::Job;
 use crate::layout::Layout;
 use crate::merge::merge_all;
 use crate::runs::{Formed, form};
@@ -52,17 +53,6 @@ pub struct Summary {
     pub passes: usize,
     /// Bytes written to spill files.
     pub spilled_bytes: u64,
-}
-
-/// What both phases need.
-pub(crate) struct Job<'f, 'p, L, F> {
-    pub(crate) layout: &'f L,
-    pub(crate) merger: &'f RayonBackend,
-    pub(crate) files: &'f F,
-    pub(crate) options: Options,
-    pub(crate) budget: Budget,
-    pub(crate) compress: bool,
-    pub(crate) progress: &'p mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
 }
 
 impl<'p, L: Layout, B: Backend> Sorter<'p, L, B> {
