@@ -135,7 +135,7 @@ fn a_truncated_spill_file_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let records = input(40_000);
     let mut sorter = Sorter::new(ByKey::new(|record: &Large| record[0]), RayonBackend::default()).memory(1 << 20);
-    let result = sorter.sort_on(&Truncated(TempFiles(folder.path().into())), bytemuck::cast_slice(&records), &mut vec![]);
+    let result = sorter.sort_on(&Truncated(TempFiles(folder.path().into())), bytemuck::cast_slice(&records), vec![]);
     let error = result.unwrap_err();
     assert!(
         matches!(&error, ExternalError::Spill { what: "read", source, .. } if source.kind() == io::ErrorKind::UnexpectedEof),
