@@ -16,10 +16,10 @@ use crate::text::Rest;
 use core::ops::Range;
 use polysort_core::{Backend, Error, Sort, Sortable, Word};
 
-/// The rows of a tie that are compared with each other, at most; more are sorted by words. Measured: see `benches/NOTES.md`.
+/// The rows of a tie that are compared with each other, at most; more are sorted by words. Not measured.
 const COMPARED_ROWS: usize = 32;
 
-/// A limit below this fraction of the rows selects before it sorts.
+/// A limit below this fraction of the rows selects before it sorts. Not measured.
 const SELECT_FRACTION: usize = 8;
 
 /// Rows in order.

@@ -6,8 +6,8 @@
 //! levels    within a block, neighboring pieces are merged two by two, until one is left
 //! ```
 //!
-//! So main memory is read once and written once, and only the cache sees the levels. Merges of two have no branch to mispredict, and with 16 or 1000
-//! runs they are faster than a loser tree, whose comparisons wait for each other.
+//! So main memory is read once and written once, and only the cache sees the levels. Merges of two have no branch that depends on a comparison. A loser
+//! tree, which has one level and whose comparisons wait for each other, was not tried.
 
 pub(crate) use super::cut::Runs;
 use super::two::merge_two;
