@@ -9,7 +9,6 @@ use polysort_core::{Cause, Error};
 use polysort_shaders::abi;
 use polysort_shaders::plan::{Facts, Variant};
 use std::sync::{Arc, Mutex, PoisonError};
-use wgpu::util::{BufferInitDescriptor, DeviceExt};
 use wgpu::{
     AdapterInfo, Buffer, BufferDescriptor, BufferUsages, CommandEncoder, CommandEncoderDescriptor, Device, DeviceDescriptor,
     ErrorFilter, ErrorScopeGuard, Features, MapMode, MemoryHints, PipelineCache, PollType, Queue,
@@ -83,12 +82,10 @@ impl Gpu {
         for (number, entry) in (0..).zip(words.chunks_exact_mut(abi::NUMBER_STRIDE as usize / 4)) {
             entry[0] = number;
         }
-        let table = BufferInitDescriptor {
-            label: Some("polysort numbers"),
-            contents: bytemuck::cast_slice(&words),
-            usage: BufferUsages::UNIFORM | BufferUsages::STORAGE,
-        };
-        let numbers = guarded(&device, &lost, || device.create_buffer_init(&table))?;
+        let size = size_of_val(&*words) as u64;
+        let usage = BufferUsages::UNIFORM | BufferUsages::STORAGE;
+        let numbers = guarded(&device, &lost, || unfilled(&device, "polysort numbers", size, usage))?;
+        fill(&numbers, bytemuck::cast_slice(&words)).map_err(|why| lost.note(&why))?;
         let is_shared = device.features().contains(Features::MAPPABLE_PRIMARY_BUFFERS) && shares_memory(info.device_type);
         let is_native = takes_native(&info, device.features());
         Ok(Self {
@@ -173,10 +170,12 @@ impl Gpu {
         })
     }
 
-    /// Returns a new buffer with these bytes.
+    /// Returns a new buffer with these bytes, which are whole words.
     pub(crate) fn buffer_of(&self, label: &str, contents: &[u8], usage: BufferUsages) -> Result<Buffer, Error> {
-        let descriptor = BufferInitDescriptor { label: Some(label), contents, usage };
-        self.allocated(contents.len() as u64, || self.device.create_buffer_init(&descriptor))
+        let size = contents.len() as u64;
+        let buffer = self.allocated(size, || unfilled(&self.device, label, size, usage))?;
+        fill(&buffer, contents).map_err(|why| self.give_up(&why))?;
+        Ok(buffer)
     }
 
     /// Returns the buffer of `size` bytes that `create` makes.
@@ -190,6 +189,20 @@ impl Gpu {
             other => other,
         })
     }
+}
+
+/// Returns a new buffer that is mapped, for [`fill`].
+fn unfilled(device: &Device, label: &str, size: u64, usage: BufferUsages) -> Buffer {
+    device.create_buffer(&BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: true })
+}
+
+/// Writes the bytes of a new buffer, and unmaps it. wgpu's own function for this panics if the device is lost.
+fn fill(buffer: &Buffer, contents: &[u8]) -> Result<(), String> {
+    let mut view = buffer.get_mapped_range_mut(..).map_err(|error| error.to_string())?;
+    view.copy_from_slice(contents);
+    drop(view);
+    buffer.unmap();
+    Ok(())
 }
 
 /// Returns the size of a new buffer for `bytes` bytes.
