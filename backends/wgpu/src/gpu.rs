@@ -170,9 +170,9 @@ impl Gpu {
         })
     }
 
-    /// Returns a new buffer with these bytes, which are whole words.
+    /// Returns a new buffer with these bytes, rounded up to whole words.
     pub(crate) fn buffer_of(&self, label: &str, contents: &[u8], usage: BufferUsages) -> Result<Buffer, Error> {
-        let size = contents.len() as u64;
+        let size = (contents.len() as u64).next_multiple_of(4).max(4);
         let buffer = self.allocated(size, || unfilled(&self.device, label, size, usage))?;
         fill(&buffer, contents).map_err(|why| self.give_up(&why))?;
         Ok(buffer)
@@ -196,10 +196,10 @@ fn unfilled(device: &Device, label: &str, size: u64, usage: BufferUsages) -> Buf
     device.create_buffer(&BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: true })
 }
 
-/// Writes the bytes of a new buffer, and unmaps it. wgpu's own function for this panics if the device is lost.
+/// Writes the first bytes of a new buffer, and unmaps it. wgpu's own function for this panics if the device is lost.
 fn fill(buffer: &Buffer, contents: &[u8]) -> Result<(), String> {
     let mut view = buffer.get_mapped_range_mut(..).map_err(|error| error.to_string())?;
-    view.copy_from_slice(contents);
+    view.slice(..contents.len()).copy_from_slice(contents);
     drop(view);
     buffer.unmap();
     Ok(())
