@@ -109,7 +109,7 @@ pub trait Backend: Clone + Send + Sync + 'static {
     ///
     /// # Errors
     /// Those of [`AnyOperation::check`], [`Error::TooLong`] for more keys than the device takes, or a failure of the device. All slices then stay as they
-    /// were, except `indices`, whose contents are then unspecified.
+    /// were, except `indices` and `offsets`, whose contents are then unspecified.
     fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
         with_word!(operation, operation => operation.by_two_sorts(self, spec))
     }
@@ -117,7 +117,8 @@ pub trait Backend: Clone + Send + Sync + 'static {
     /// Runs an operation while the caller's thread does something else. [`SortAsync`](crate::SortAsync) calls it. The default
     /// calls [`run`](Backend::run) in the first poll.
     ///
-    /// A future that is dropped before it is ready leaves all slices as they were, except `indices`.
+    /// A future that is dropped before it is ready leaves all slices as they were, except `indices` and `offsets`. A backend that has begun to write them may
+    /// complete the operation instead, before the drop returns.
     ///
     /// # Errors
     /// As [`run`](Backend::run).

@@ -36,6 +36,7 @@ impl<W: Word> Operation<'_, W> {
                 check_segments(*segments, len)?;
                 Error::check_lengths("selected keys", selected_len(*k, *segments, len), "indices", indices.len())
             }
+            Self::Runs { .. } => Ok(()),
         }
     }
 }

@@ -1,9 +1,11 @@
-//! Keys that are mapped to words and back: `bool`, `char`, [`Reverse`], tuples.
+//! Keys that are mapped to words and back: `bool`, `char`, [`Reverse`], tuples, and types of one value.
 
 use crate::key::is_identical;
 use crate::masks::low_bits;
+use crate::parts::{fits, pop, push};
 use crate::{Sortable, Word};
 use core::cmp::Reverse;
+use core::marker::PhantomData;
 
 impl Sortable for bool {
     type Bits = u8;
@@ -37,6 +39,31 @@ impl Sortable for char {
     }
 }
 
+/// Types of one value: all keys are equal, and a key of no bits adds none to a tuple.
+macro_rules! one_value {
+    ($([$($parameter:ident)?] $key:ty = $value:expr;)*) => {$(
+        impl$(<$parameter: ?Sized>)? Sortable for $key {
+            type Bits = u8;
+            const WIDTH: u32 = 0;
+            const IDENTICAL: Option<fn(Self, Self) -> bool> = Some(|_, _| true);
+
+            #[inline]
+            fn to_bits(self) -> u8 {
+                0
+            }
+
+            #[inline]
+            fn from_bits(_: u8) -> Self {
+                $value
+            }
+        }
+    )*};
+}
+one_value! {
+    [] () = ();
+    [T] PhantomData<T> = PhantomData;
+}
+
 /// The opposite order: the complement of the inner key's bits within its width, so that a tuple packs it as tightly.
 impl<K: Sortable> Sortable for Reverse<K> {
     type Bits = K::Bits;
@@ -56,7 +83,7 @@ impl<K: Sortable> Sortable for Reverse<K> {
 
     #[inline]
     fn bits_fit(key: Self, _: K::Bits) -> bool {
-        K::bits_fit(key.0, key.0.to_bits())
+        fits(key.0)
     }
 }
 
@@ -126,23 +153,18 @@ where
 
     #[inline]
     fn to_bits(self) -> Self::Bits {
-        // Bits of B beyond its width must not change those of A.
-        let low = self.1.to_bits().widen() & low_bits(B::WIDTH);
-        // B takes all 128 bits if A has a WIDTH of 0.
-        let high = self.0.to_bits().widen().checked_shl(B::WIDTH).unwrap_or(0);
-        Self::Bits::truncate(high | low)
+        Self::Bits::truncate(push(self.0.to_bits().widen(), B::WIDTH, self.1.to_bits().widen()))
     }
 
     #[inline]
     fn from_bits(bits: Self::Bits) -> Self {
-        let wide = bits.widen();
-        let (high, low) = (wide.checked_shr(B::WIDTH).unwrap_or(0), wide & low_bits(B::WIDTH));
-        (A::from_bits(Word::truncate(high)), B::from_bits(Word::truncate(low)))
+        let (first, second) = pop(bits.widen(), B::WIDTH);
+        (A::from_bits(Word::truncate(first)), B::from_bits(Word::truncate(second)))
     }
 
     #[inline]
     fn bits_fit(key: Self, _: Self::Bits) -> bool {
-        A::bits_fit(key.0, key.0.to_bits()) & B::bits_fit(key.1, key.1.to_bits())
+        fits(key.0) & fits(key.1)
     }
 }
 

@@ -58,13 +58,25 @@ impl<P: Backend, S: Backend> Fallback<P, S> {
         &self.secondary
     }
 
+    /// Calls `f` with the primary backend, which is opened first if there is none and this call is to try. Returns `None` if the secondary backend is to
+    /// take the call: the primary backend did not open, or `f` failed for a reason that is not the caller's. The [`Report`] counts the call.
+    pub fn on_primary<T>(&self, f: impl FnOnce(&P) -> Result<T, Error>) -> Option<Result<T, Error>> {
+        let outcome = self.opened().and_then(|opened| {
+            let outcome = f(&opened.device);
+            self.primary.note(&opened, &outcome, P::is_lost);
+            outcome
+        });
+        self.taken(outcome)
+    }
+
     /// Opens the primary backend for a call, if there is none and this call is to try.
     fn opened(&self) -> Result<Opened<P>, Error> {
         self.primary.get(|lost| lost.map_or_else(P::global, |lost| lost.reopen()))
     }
 
-    /// The outcome of a call that stays with the primary backend, or `None` for one that goes to the secondary backend.
-    fn taken(&self, outcome: Result<(), Error>) -> Option<Result<(), Error>> {
+    /// Counts a call that ended with `outcome` on the primary backend. Returns the outcome, or `None` if the secondary backend is to take the call: the
+    /// primary backend failed for a reason that is not the caller's.
+    pub fn taken<T>(&self, outcome: Result<T, Error>) -> Option<Result<T, Error>> {
         match outcome {
             Err(reason) if !reason.is_misuse() => {
                 tracing::warn!(%reason, to = self.secondary.name(), "fell back");
@@ -111,12 +123,8 @@ impl<P: Backend, S: Backend> Backend for Fallback<P, S> {
     sorts_by_run!();
 
     fn run(&self, mut operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
-        let outcome = self.opened().and_then(|opened| {
-            let outcome = opened.device.run(operation.by_ref(), spec);
-            self.primary.note(&opened, &outcome, P::is_lost);
-            outcome
-        });
-        self.taken(outcome).unwrap_or_else(|| self.secondary.run(operation, spec))
+        let taken = self.on_primary(|primary| primary.run(operation.by_ref(), spec));
+        taken.unwrap_or_else(|| self.secondary.run(operation, spec))
     }
 
     async fn run_async(&self, mut operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 use crate::checks::{check_pairs_into, check_segments};
 use crate::words::{Pairs, Words, checked_words, rebuilt, shared_words};
 use crate::{
-    AnyOperation, Backend, Error, Operation, Options, Segments, Sortable, Spec, TopK, Values, ValuesMut, permutation,
+    AnyOperation, Backend, Error, Operation, Options, Runs, Segments, Sortable, Spec, TopK, Values, ValuesMut, permutation,
     selected_len,
 };
 use bytemuck::Pod;
@@ -17,6 +17,14 @@ pub(crate) struct By<'b, B> {
     /// Whether to call `run_async` instead of `run`.
     is_async: bool,
 }
+
+impl<B> Clone for By<'_, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<B> Copy for By<'_, B> {}
 
 impl<'b, B: Backend> By<'b, B> {
     /// The future of the call is ready at its first poll.
@@ -206,4 +214,12 @@ pub(crate) async fn top_k<K: Sortable>(
     let mut indices = vec![0; selected_len(k, segments, keys.len())];
     by.run(Operation::TopK { keys: &words, k, segments, indices: &mut indices }.into(), spec).await?;
     Ok(TopK { keys: permutation::gather(keys, &indices), indices })
+}
+
+pub(crate) async fn runs<K: Sortable>(by: By<'_, impl Backend>, keys: &[K], options: Options) -> Result<Runs, Error> {
+    let spec = Spec::of::<K>(options)?;
+    let words = shared_words(keys)?;
+    let mut offsets = vec![];
+    by.run(Operation::Runs { keys: &words, offsets: &mut offsets }.into(), spec).await?;
+    Ok(Runs { offsets })
 }

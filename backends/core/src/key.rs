@@ -34,6 +34,8 @@ use bytemuck::Pod;
 ///
 /// Operations that return indices (`argsort`, `top_k`, `sort_by_key`) call `to_bits` alone and check the width alone.
 ///
+/// With the feature `derive`, `#[derive(Sortable)]` writes the impl for a struct whose fields are keys, and for an enum without fields.
+///
 /// # Example
 /// ```
 /// use polysort_core::{laws, Sortable};
@@ -79,6 +81,11 @@ use bytemuck::Pod;
 /// }
 /// let _ = Spec::of::<Wide>(Options::ascending());
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no sort key",
+    label = "does not implement `Sortable`",
+    note = "a type of your own is a key if it implements `Sortable`, by two functions or by `#[derive(Sortable)]`"
+)]
 pub trait Sortable: Copy {
     /// The word that holds the ordered bits.
     type Bits: Word;

@@ -1,7 +1,7 @@
-//! Tests of a key type: call [`check`] in a test of your own [`Sortable`] impl.
+//! Tests of a key type: call [`check`] in a test of your own [`Sortable`] impl, and [`check_wide`] for a [`WideKey`].
 
 use crate::masks::low_bits;
-use crate::{MaskKey, Sortable, Word};
+use crate::{MaskKey, Sortable, WideKey, Word};
 use core::cmp::Ordering;
 use core::fmt::Debug;
 
@@ -64,6 +64,49 @@ pub fn check<K: Sortable + Debug>(samples: &[K], compare: impl Fn(&K, &K) -> Ord
         let (order, bits) = (compare(low, high), (low.to_bits(), high.to_bits()));
         if bits.0.cmp(&bits.1) != order {
             let shown = format!("{low:?} is {order:?} to {high:?}, their bits are {:#x} and {:#x}", bits.0, bits.1);
+            return Err(violation::<K>("bits are in the order of the keys", shown));
+        }
+    }
+    Ok(())
+}
+
+/// Checks every law of [`WideKey`] on `samples`, against the order that `compare` gives.
+///
+/// # Errors
+/// The first [`Violation`] found:
+/// * bits that change from call to call, or that depend on where a call starts to read,
+/// * bits behind the `TOTAL_BITS` of the key, or beyond that of a key inside it,
+/// * two keys whose bits are in another order than the keys.
+pub fn check_wide<K: WideKey + Debug>(samples: &[K], compare: impl Fn(&K, &K) -> Ordering) -> Result<(), Violation> {
+    let words = |key: &K| -> Vec<u64> { (0..K::TOTAL_BITS).step_by(64).map(|first| key.bits_from(first)).collect() };
+    for key in samples {
+        let read = words(key);
+        if read != words(key) {
+            return Err(violation::<K>("bits_from gives the same bits each time", format!("{key:?} gave {read:x?} first")));
+        }
+        let bit = |at: u32| read.get(at as usize / 64).is_some_and(|word| word << (at % 64) >> 63 == 1);
+        for first in 0..=K::TOTAL_BITS {
+            let expected =
+                (first..first.saturating_add(64)).fold(0, |bits, at| bits << 1 | u64::from(at < K::TOTAL_BITS && bit(at)));
+            let found = key.bits_from(first);
+            if found != expected {
+                let shown = format!(
+                    "{key:?} has the bits {found:#x} from bit {first} on, and {expected:#x} by other calls, with TOTAL_BITS of {}",
+                    K::TOTAL_BITS
+                );
+                return Err(violation::<K>("bits_from gives the bits from any bit on, and 0 from TOTAL_BITS on", shown));
+            }
+        }
+        if !key.parts_fit() {
+            return Err(violation::<K>("bits fit in WIDTH", format!("{key:?} has a key with more bits inside")));
+        }
+    }
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(&compare);
+    for (low, high) in sorted.iter().zip(sorted.iter().skip(1)) {
+        let (order, bits) = (compare(low, high), (words(low), words(high)));
+        if bits.0.cmp(&bits.1) != order {
+            let shown = format!("{low:?} is {order:?} to {high:?}, their bits are {:x?} and {:x?}", bits.0, bits.1);
             return Err(violation::<K>("bits are in the order of the keys", shown));
         }
     }

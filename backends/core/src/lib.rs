@@ -18,6 +18,8 @@
 mod backend;
 mod checks;
 mod compound;
+#[doc(hidden)]
+pub mod derived;
 mod dynamic;
 mod error;
 mod fallback;
@@ -29,16 +31,21 @@ mod limits;
 mod masks;
 mod maybe_send;
 mod operation;
+mod optional;
+mod parts;
 pub mod permutation;
 mod provided;
 mod retry;
+mod runs;
 mod segments;
 mod sort;
 mod sort_async;
+mod sorted_runs;
 mod spec;
 mod sync;
 mod top_k;
 mod values;
+mod wide;
 mod word;
 mod words;
 
@@ -54,14 +61,20 @@ pub use limits::Limits;
 pub use masks::Masks;
 pub use maybe_send::MaybeSend;
 pub use operation::{AnyOperation, Operation, selected_len};
+pub use optional::NoneLast;
+#[cfg(feature = "derive")]
+pub use polysort_derive::Sortable;
 pub use provided::{first_of_each, pairs_by_argsort};
 #[doc(hidden)]
 pub use retry::{Opened, Retry};
+pub use runs::Runs;
 pub use segments::Segments;
 pub use sort::Sort;
 pub use sort_async::SortAsync;
+pub use sorted_runs::SortedRuns;
 pub use spec::{Options, Order, Spec, Window};
 pub use top_k::TopK;
 pub use values::{Values, ValuesMut};
+pub use wide::{Wide, WideKey};
 pub use word::Word;
 pub use words::shared_words;

@@ -77,6 +77,13 @@ pub enum Operation<'a, W> {
         /// [`selected_len`] indices, overwritten.
         indices: &'a mut [u32],
     },
+    /// Finds the runs of equal neighboring keys: writes the index of the first key of each run, and after them the number of keys.
+    Runs {
+        /// The keys, which stay as they are.
+        keys: &'a [W],
+        /// The list that is replaced by the offsets, one more than there are runs. Its contents after an error are unspecified.
+        offsets: &'a mut Vec<usize>,
+    },
 }
 
 impl<W> Operation<'_, W> {
@@ -96,6 +103,7 @@ impl<W> Operation<'_, W> {
             }
             Self::Argsort { keys, segments, indices } => Operation::Argsort { keys, segments: *segments, indices },
             Self::TopK { keys, k, segments, indices } => Operation::TopK { keys, k: *k, segments: *segments, indices },
+            Self::Runs { keys, offsets } => Operation::Runs { keys, offsets },
         }
     }
 
@@ -106,14 +114,15 @@ impl<W> Operation<'_, W> {
             Self::SortInto { keys, .. }
             | Self::SortPairsInto { keys, .. }
             | Self::Argsort { keys, .. }
-            | Self::TopK { keys, .. } => keys,
+            | Self::TopK { keys, .. }
+            | Self::Runs { keys, .. } => keys,
         }
     }
 
     /// The bytes of the payload that moves with each key: 4 for an operation that returns indices.
     pub fn payload_bytes(&self) -> usize {
         match self {
-            Self::Sort { .. } | Self::SortInto { .. } | Self::PartialSort { .. } => 0,
+            Self::Sort { .. } | Self::SortInto { .. } | Self::PartialSort { .. } | Self::Runs { .. } => 0,
             Self::SortPairs { values, .. } => values.size(),
             Self::SortPairsInto { values, .. } => values.size(),
             Self::Argsort { .. } | Self::TopK { .. } => size_of::<u32>(),

@@ -1,6 +1,6 @@
 //! Every operation by the two sorts that each backend has.
 
-use crate::{Backend, Error, Operation, Segments, Spec, ValuesMut, Word, permutation};
+use crate::{Backend, Error, Operation, Segments, Spec, ValuesMut, Word, permutation, runs};
 use core::ops::Range;
 
 impl<W: Word> Operation<'_, W> {
@@ -68,6 +68,11 @@ impl<W: Word> Operation<'_, W> {
                 let mut order = permutation::room(keys.len())?;
                 backend.run(Operation::Argsort { keys, segments, indices: &mut order }.into(), spec)?;
                 first_of_each(&order, k, segments, indices);
+                Ok(())
+            }
+            // One read of the keys. No sort is needed.
+            Operation::Runs { keys, offsets } => {
+                *offsets = runs::offsets(keys, spec);
                 Ok(())
             }
         }

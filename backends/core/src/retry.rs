@@ -88,9 +88,9 @@ impl<T: Clone> Retry<T> {
     }
 
     /// Notes how a call ended on a device. If the device failed and `is_lost`, a later call opens another one.
-    pub fn note(&self, opened: &Opened<T>, outcome: &Result<(), Error>, is_lost: impl FnOnce(&T) -> bool) {
+    pub fn note<R>(&self, opened: &Opened<T>, outcome: &Result<R, Error>, is_lost: impl FnOnce(&T) -> bool) {
         match outcome {
-            Ok(()) => self.state().failures = 0,
+            Ok(_) => self.state().failures = 0,
             Err(why) if !why.is_misuse() && is_lost(&opened.device) => self.lost(opened, why.clone()),
             Err(_) => {}
         }

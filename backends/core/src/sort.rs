@@ -1,7 +1,7 @@
 //! The operations on keys: what a user calls, on any backend.
 
 use crate::flow::{self, By, now};
-use crate::{Backend, Error, Options, Segments, Sortable, TopK, permutation};
+use crate::{Backend, Error, Options, Runs, Segments, Sortable, TopK, WideKey, permutation, wide};
 use bytemuck::Pod;
 
 /// Every operation, for every key, on every backend. Implemented for all [`Backend`]s.
@@ -132,6 +132,52 @@ pub trait Sort: Backend {
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`argsort`](Sort::argsort).
     fn argsort_with<K: Sortable>(&self, keys: &[K], options: Options) -> Result<Vec<u32>, Error> {
         now(flow::argsort(By::blocking(self), keys, None, options))
+    }
+
+    /// Sorts keys of any number of bits, ascending. The keys are moved whole, by the permutation that [`argsort_wide`](Sort::argsort_wide) returns.
+    ///
+    /// ```
+    /// # use polysort_core::*;
+    /// # fn demo<B: Backend>(backend: B) -> Result<(), Error> {
+    /// let mut hashes = [[7_u8; 32], [3; 32], [5; 32]];
+    /// backend.sort_wide(&mut hashes)?;
+    /// assert_eq!(hashes, [[3; 32], [5; 32], [7; 32]]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`argsort_wide`](Sort::argsort_wide).
+    fn sort_wide<K: WideKey>(&self, keys: &mut [K]) -> Result<(), Error> {
+        self.sort_wide_with(keys, Options::ascending())
+    }
+
+    /// Sorts keys of any number of bits by `options`.
+    ///
+    /// # Errors
+    /// As [`argsort_wide_with`](Sort::argsort_wide_with).
+    fn sort_wide_with<K: WideKey>(&self, keys: &mut [K], options: Options) -> Result<(), Error> {
+        let order = self.argsort_wide_with(keys, options)?;
+        permutation::gather_keys(keys, &order);
+        Ok(())
+    }
+
+    /// Returns the stable permutation that sorts keys of any number of bits, ascending. The backend sorts words of 64 bits, from the most significant one
+    /// on; keys that differ in the first word are not read again.
+    ///
+    /// # Errors
+    /// [`Error::InvalidKey`] if a key inside a key has bits beyond its width, [`Error::TooLong`] above 2³² keys or for more keys than the device
+    /// takes, or a failure of the device.
+    fn argsort_wide<K: WideKey>(&self, keys: &[K]) -> Result<Vec<u32>, Error> {
+        self.argsort_wide_with(keys, Options::ascending())
+    }
+
+    /// Returns the stable permutation that sorts keys of any number of bits by `options`. As for other keys, a range of bits counts from the
+    /// least significant bit.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`argsort_wide`](Sort::argsort_wide).
+    fn argsort_wide_with<K: WideKey>(&self, keys: &[K], options: Options) -> Result<Vec<u32>, Error> {
+        now(wide::argsort(By::blocking(self), keys, options))
     }
 
     /// Sorts each segment of `keys` by itself, ascending.
@@ -392,6 +438,32 @@ pub trait Sort: Backend {
         options: Options,
     ) -> Result<(), Error> {
         now(flow::select_nth(By::blocking(self), keys, n, Some(segments.into()), options))
+    }
+
+    /// Finds the runs of equal neighboring keys. The keys stay as they are. In sorted keys, each run has all keys of one value.
+    ///
+    /// The result has the offset of each run, in number of keys. It can be passed as the segments of a sort.
+    ///
+    /// ```
+    /// # use polysort_core::*;
+    /// # fn demo<B: Backend>(backend: B) -> Result<(), Error> {
+    /// let runs = backend.runs(&[2, 2, 5, 9, 9, 9])?;
+    /// assert_eq!(runs.offsets, [0, 2, 3, 6]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`sort`](Sort::sort).
+    fn runs<K: Sortable>(&self, keys: &[K]) -> Result<Runs, Error> {
+        self.runs_with(keys, Options::ascending())
+    }
+
+    /// Finds the runs of neighboring keys that are equal in the bits that `options` name. The order of `options` does not matter.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`runs`](Sort::runs).
+    fn runs_with<K: Sortable>(&self, keys: &[K], options: Options) -> Result<Runs, Error> {
+        now(flow::runs(By::blocking(self), keys, options))
     }
 }
 

@@ -1,14 +1,15 @@
 //! The async operations on keys.
 
 use crate::flow::{self, By};
-use crate::{Backend, Error, MaybeSend, Options, Segments, Sortable, TopK, permutation};
+use crate::{Backend, Error, MaybeSend, Options, Runs, Segments, Sortable, TopK, WideKey, permutation, wide};
 use bytemuck::Pod;
 
 /// Every operation of [`Sort`](crate::Sort) as a future, for every key, on every backend. Implemented for all [`Backend`]s. In a browser, use these:
 /// a blocking call on a GPU returns [`Error::Unsupported`].
 ///
 /// While a GPU works, the caller's other tasks run. Keys are mapped and data is copied in the polls. A backend on the CPU works in the first poll, and `Auto`
-/// and [`Fallback`](crate::Fallback) may open a device in a poll. A future that is dropped before it is ready leaves the slices as they were.
+/// and [`Fallback`](crate::Fallback) may open a device in a poll. A future that is dropped before it is ready leaves the slices as they were, or
+/// sorted as a whole.
 pub trait SortAsync: Backend {
     /// Async variant of [`Sort::sort_with`](crate::Sort::sort_with).
     ///
@@ -90,6 +91,34 @@ pub trait SortAsync: Backend {
         options: Options,
     ) -> impl Future<Output = Result<Vec<u32>, Error>> + MaybeSend {
         flow::argsort(By::future(self), keys, None, options)
+    }
+
+    /// Async variant of [`Sort::sort_wide_with`](crate::Sort::sort_wide_with).
+    ///
+    /// # Errors
+    /// As [`Sort::sort_wide_with`](crate::Sort::sort_wide_with).
+    fn sort_wide_async<K: WideKey + Send + Sync>(
+        &self,
+        keys: &mut [K],
+        options: Options,
+    ) -> impl Future<Output = Result<(), Error>> + MaybeSend {
+        async move {
+            let order = wide::argsort(By::future(self), keys, options).await?;
+            permutation::gather_keys(keys, &order);
+            Ok(())
+        }
+    }
+
+    /// Async variant of [`Sort::argsort_wide_with`](crate::Sort::argsort_wide_with).
+    ///
+    /// # Errors
+    /// As [`Sort::argsort_wide_with`](crate::Sort::argsort_wide_with).
+    fn argsort_wide_async<K: WideKey + Send + Sync>(
+        &self,
+        keys: &[K],
+        options: Options,
+    ) -> impl Future<Output = Result<Vec<u32>, Error>> + MaybeSend {
+        wide::argsort(By::future(self), keys, options)
     }
 
     /// Async variant of [`Sort::sort_segments_with`](crate::Sort::sort_segments_with).
@@ -211,6 +240,18 @@ pub trait SortAsync: Backend {
         options: Options,
     ) -> impl Future<Output = Result<(), Error>> + MaybeSend {
         flow::select_nth(By::future(self), keys, n, Some(segments.into()), options)
+    }
+
+    /// Async variant of [`Sort::runs_with`](crate::Sort::runs_with).
+    ///
+    /// # Errors
+    /// As [`Sort::runs_with`](crate::Sort::runs_with).
+    fn runs_async<K: Sortable + Send + Sync>(
+        &self,
+        keys: &[K],
+        options: Options,
+    ) -> impl Future<Output = Result<Runs, Error>> + MaybeSend {
+        flow::runs(By::future(self), keys, options)
     }
 }
 

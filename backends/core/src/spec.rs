@@ -207,4 +207,11 @@ impl Spec {
         let above = (W::BITS - self.end) as usize;
         (self.masks.apply(raw) << above) >> (above + self.begin as usize)
     }
+
+    /// Returns whether two raw words are equal keys: they have the same ordered bits in the window.
+    #[inline]
+    pub fn is_same<W: Word>(&self, one: W, other: W) -> bool {
+        // The masks are a bijection, so without a window no two words are equal keys.
+        if self.width() == W::BITS { one == other } else { self.rank(one) == self.rank(other) }
+    }
 }

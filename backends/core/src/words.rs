@@ -127,7 +127,7 @@ fn mapped<K: Sortable>(keys: &[K], check: impl Fn(K, K::Bits) -> bool) -> Result
             let why = if bits[at] > K::Bits::truncate(low_bits(K::WIDTH)) {
                 format!("wider than the {} bits of its type", K::WIDTH)
             } else {
-                "a key inside the tuple has bits beyond its own WIDTH".into()
+                "a key inside this one has bits beyond its own WIDTH".into()
             };
             return Err(Error::InvalidKey { index: start + at, bits: bits[at].widen(), why });
         }

@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 use polysort_core::laws::{check, check_masks};
-use polysort_core::{InPlace, MaskKey, Masks, Sortable, Word};
+use polysort_core::{InPlace, MaskKey, Masks, NoneLast, Sortable, Word};
 use std::cmp::Reverse;
 
 /// Bits at the edges of a word and a few thousand spread over it.
@@ -58,6 +58,67 @@ fn mapped_keys() {
     let reversed: Vec<Reverse<f32>> = words::<u32>().into_iter().map(|bits| Reverse(f32::from_bits(bits))).collect();
     check(&reversed, |a, b| b.0.total_cmp(&a.0)).unwrap();
     assert_eq!(<Reverse<char> as Sortable>::WIDTH, 21);
+}
+
+#[test]
+fn optional_keys_have_none_first_or_last() {
+    let numbers: Vec<i16> = (i16::MIN..=i16::MAX).step_by(97).chain([-1, 0, 1, i16::MAX]).collect();
+    let some = numbers.iter().copied().map(Some);
+    let first: Vec<Option<i16>> = some.clone().chain([None]).collect();
+    check(&first, Ord::cmp).unwrap();
+    let last: Vec<NoneLast<i16>> = first.iter().copied().map(NoneLast).collect();
+    check(&last, Ord::cmp).unwrap();
+    assert_eq!((last.iter().max(), last.iter().min()), (Some(&NoneLast(None)), Some(&NoneLast(Some(i16::MIN)))));
+    assert_eq!(NoneLast::<f32>(None).partial_cmp(&NoneLast(Some(f32::NAN))), Some(std::cmp::Ordering::Greater));
+    let keys = [(<Option<i16>>::WIDTH, 17), (<NoneLast<bool>>::WIDTH, 2), (<Option<u64>>::WIDTH, 65), (<Option<()>>::WIDTH, 1)];
+    assert!(keys.iter().all(|(width, expected)| width == expected), "{keys:?}");
+
+    // With the reverse inside, None stays where it is; with the reverse outside, it goes to the other end.
+    let inside: Vec<NoneLast<Reverse<i16>>> = first.iter().map(|key| NoneLast(key.map(Reverse))).collect();
+    check(&inside, Ord::cmp).unwrap();
+    assert_eq!(inside.iter().max(), Some(&NoneLast(None)));
+    let outside: Vec<Reverse<NoneLast<i16>>> = last.iter().copied().map(Reverse).collect();
+    check(&outside, Ord::cmp).unwrap();
+    assert_eq!(outside.iter().min(), Some(&Reverse(NoneLast(None))));
+
+    // Options nest, in tuples and in each other, and the payloads of NaNs stay.
+    let nested: Vec<(Option<Option<bool>>, NoneLast<char>)> = [None, Some(None), Some(Some(false)), Some(Some(true))]
+        .into_iter()
+        .flat_map(|a| [None, Some('\0'), Some(char::MAX)].map(|b| (a, NoneLast(b))))
+        .collect();
+    check(&nested, Ord::cmp).unwrap();
+    let floats: Vec<Option<f32>> = words::<u32>().into_iter().map(|bits| Some(f32::from_bits(bits))).chain([None]).collect();
+    check(&floats, |a, b| match (a, b) {
+        (Some(a), Some(b)) => a.total_cmp(b),
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    })
+    .unwrap();
+}
+
+#[test]
+fn an_optional_key_is_checked_as_the_key_inside() {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    struct Narrow(u8);
+    impl Sortable for Narrow {
+        type Bits = u8;
+        const WIDTH: u32 = 4;
+        fn to_bits(self) -> u8 {
+            self.0
+        }
+        fn from_bits(bits: u8) -> Self {
+            Narrow(bits)
+        }
+    }
+    assert_eq!(check(&[None, Some(Narrow(15))], Ord::cmp), Ok(()));
+    assert_eq!(check(&[Some(Narrow(16))], Ord::cmp).unwrap_err().law, "bits fit in WIDTH");
+    assert_eq!(check(&[NoneLast(Some(Narrow(16)))], Ord::cmp).unwrap_err().law, "bits fit in WIDTH");
+}
+
+#[test]
+fn keys_of_one_value_have_no_bits() {
+    check(&[(), ()], Ord::cmp).unwrap();
+    check(&[(std::marker::PhantomData::<str>, 3_u128), (std::marker::PhantomData, 4)], Ord::cmp).unwrap();
+    assert_eq!((<()>::WIDTH, <((), u128, ())>::WIDTH), (0, 128));
 }
 
 #[test]

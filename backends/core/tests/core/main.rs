@@ -7,3 +7,4 @@ mod keys;
 mod laws;
 mod operations;
 mod support;
+mod wide;

@@ -1,0 +1,181 @@
+//! Sorted runs: where a part of their merge ends in each run, and the merge itself.
+//!
+//! The first `count` records of a merge of any number of runs are those below some key, and the earliest of those equal to it. A bisection over the *values*
+//! of keys finds that key; each of its steps counts the smaller records of each run by a bisection over a range that the steps before have narrowed.
+
+use crate::{Spec, Word};
+use core::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+/// The keys of sorted runs, as they lie in memory, and the order that each run is sorted by.
+#[derive(Clone, Copy, Debug)]
+pub struct SortedRuns<'a, W> {
+    keys: &'a [&'a [W]],
+    spec: Spec,
+}
+
+impl<'a, W: Word> SortedRuns<'a, W> {
+    /// Runs of raw words, each sorted in the order of `spec`.
+    pub fn new(keys: &'a [&'a [W]], spec: Spec) -> Self {
+        Self { keys, spec }
+    }
+
+    /// The keys of each run.
+    pub fn keys(&self) -> &'a [&'a [W]] {
+        self.keys
+    }
+
+    /// The order of the runs.
+    pub fn spec(&self) -> Spec {
+        self.spec
+    }
+
+    /// Returns the end in each run of the next `count` records of the stable merge after those before `from`. Of equal keys, those of earlier runs come
+    /// first. `from` has the index of the next key of each run.
+    ///
+    /// For runs that are not sorted, too, the ends are not before `from`, and `count` records lie between, or all that are left.
+    ///
+    /// # Panics
+    /// If `from` has another length than there are runs, or an index is behind the end of its run.
+    pub fn cut(&self, from: &[usize], count: usize) -> Vec<usize> {
+        assert_eq!(from.len(), self.keys.len(), "one index for each run");
+        let mut low = from.to_vec();
+        let mut high: Vec<usize> =
+            self.keys.iter().zip(from).map(|(keys, &from)| keys.len().min(from.saturating_add(count))).collect();
+        let taken = |to: &[usize]| -> usize { to.iter().zip(from).map(|(to, from)| to - from).sum() };
+        if taken(&high) <= count {
+            return high;
+        }
+        // The least key with at least `count` records up to it lies between the first and the last of all keys.
+        let nonempty = || (0..self.keys.len()).filter(|&run| low[run] < high[run]);
+        let first = nonempty().map(|run| self.rank(self.keys[run][low[run]])).min();
+        let last = nonempty().map(|run| self.rank(self.keys[run][high[run] - 1])).max();
+        let (mut first, mut last) = first.zip(last).unwrap_or((W::zero(), W::zero()));
+        while first < last {
+            let middle = first + ((last - first) >> 1);
+            let ends = self.ends(&low, &high, |rank| rank <= middle);
+            if taken(&ends) >= count {
+                (high, last) = (ends, middle);
+            } else {
+                (low, first) = (ends, middle + W::one());
+            }
+        }
+        let mut to = self.ends(&low, &high, |rank| rank < first);
+        // Of records that are equal, those of earlier runs come first.
+        let mut missing = count as isize - taken(&to) as isize;
+        for (to, high) in to.iter_mut().zip(high) {
+            let more = missing.clamp(0, (high - *to) as isize);
+            *to += more as usize;
+            missing -= more;
+        }
+        if missing != 0 {
+            settle_unsorted(&mut to, from, self.keys, missing);
+        }
+        to
+    }
+
+    /// Calls `visit` with the run and the index of each record between `from` and `to`, in the order of the stable merge. Takes a comparison for each level
+    /// of a heap of the runs; a backend that merges much has faster ways.
+    ///
+    /// # Panics
+    /// If `from` or `to` has another length than there are runs, or an index is behind the end of its run.
+    pub fn merge(&self, from: &[usize], to: &[usize], mut visit: impl FnMut(usize, usize)) {
+        assert!(from.len() == self.keys.len() && to.len() == self.keys.len(), "one index for each run");
+        let mut next = from.to_vec();
+        // Of equal keys, the one of the earliest run is the first of the heap.
+        let head = |run: usize, at: usize| (at < to[run]).then(|| Reverse((self.rank(self.keys[run][at]), run)));
+        let mut heads: BinaryHeap<_> = from.iter().enumerate().filter_map(|(run, &at)| head(run, at)).collect();
+        while let Some(mut first) = heads.peek_mut() {
+            let Reverse((_, run)) = *first;
+            visit(run, next[run]);
+            next[run] += 1;
+            match head(run, next[run]) {
+                Some(head) => *first = head,
+                None => drop(PeekMut::pop(first)),
+            }
+        }
+    }
+
+    /// The number that a raw key is sorted by.
+    fn rank(&self, raw: W) -> W {
+        self.spec.rank(raw)
+    }
+
+    /// The end in each run, within `low..high`, of the records whose rank is `before`.
+    fn ends(&self, low: &[usize], high: &[usize], before: impl Fn(W) -> bool) -> Vec<usize> {
+        let end = |((keys, &low), &high): ((&&[W], &usize), &usize)| {
+            low + keys[low..high].partition_point(|&raw| before(self.rank(raw)))
+        };
+        self.keys.iter().zip(low).zip(high).map(end).collect()
+    }
+}
+
+/// Moves ends until the count is right, which it always is for sorted runs.
+fn settle_unsorted<W>(to: &mut [usize], from: &[usize], keys: &[&[W]], mut missing: isize) {
+    for ((to, from), keys) in to.iter_mut().zip(from).zip(keys) {
+        let more = missing.clamp(*from as isize - *to as isize, (keys.len() - *to) as isize);
+        *to = to.saturating_add_signed(more);
+        missing -= more;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Masks;
+
+    #[test]
+    fn cuts_are_exact_and_take_earlier_runs_first() {
+        let runs: [&[u32]; 5] = [&[1, 3, 3, 9], &[], &[0, 3, 3, 3], &[7], &[0x8000_0003, 0x8000_0004]];
+        let runs = SortedRuns::new(&runs, Spec { masks: Masks::UNSIGNED, begin: 0, end: 31 });
+        let mut order: Vec<(u32, usize)> = vec![];
+        for (run, keys) in runs.keys.iter().enumerate() {
+            order.extend(keys.iter().map(|&key| (runs.rank(key), run)));
+        }
+        order.sort();
+        let count =
+            |range: &[(u32, usize)]| -> Vec<usize> { (0..5).map(|run| range.iter().filter(|r| r.1 == run).count()).collect() };
+        for start in 0..=order.len() {
+            let from = runs.cut(&[0; 5], start);
+            assert_eq!(from, count(&order[..start]));
+            for end in start..=order.len() {
+                assert_eq!(runs.cut(&from, end - start), count(&order[..end]), "{start}..{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn merges_are_stable_and_begin_and_end_anywhere() {
+        let runs: [&[u16]; 4] = [&[0x901, 0x303, 0x302, 0x100], &[], &[0x300, 0x3ff, 0x301], &[0xf00, 0x300]];
+        // Descending by the upper half: most keys are equal.
+        let spec = Spec { masks: Masks::UNSIGNED.reversed(16), begin: 8, end: 16 };
+        let runs = SortedRuns::new(&runs, spec);
+        let mut order: Vec<(u16, usize, usize)> = vec![];
+        for (run, keys) in runs.keys().iter().enumerate() {
+            order.extend(keys.iter().enumerate().map(|(at, &key)| (spec.rank(key), run, at)));
+        }
+        order.sort();
+        for start in 0..=order.len() {
+            for end in start..=order.len() {
+                let (from, to) = (runs.cut(&[0; 4], start), runs.cut(&[0; 4], end));
+                let mut merged = vec![];
+                runs.merge(&from, &to, |run, at| merged.push((spec.rank(runs.keys()[run][at]), run, at)));
+                assert_eq!(merged, order[start..end], "{start}..{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn cuts_of_unsorted_runs_have_the_right_count() {
+        let runs: [&[u8]; 3] = [&[9, 1, 8, 0], &[255, 0, 3], &[7, 200, 6, 201, 5]];
+        let runs = SortedRuns::new(&runs, Spec::unsigned::<u8>());
+        let mut from = vec![0; 3];
+        for _ in 0..6 {
+            let to = runs.cut(&from, 2);
+            assert_eq!(to.iter().zip(&from).map(|(to, from)| to - from).sum::<usize>(), 2, "{from:?} {to:?}");
+            from = to;
+        }
+        assert_eq!(from, [4, 3, 5]);
+    }
+}
