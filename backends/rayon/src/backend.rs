@@ -101,6 +101,11 @@ impl RayonBackend {
         }
     }
 
+    /// Whether this backend works in the pool that a call comes from, as it does unless it was bound to a pool or to the calling thread.
+    pub fn is_in_current_pool(&self) -> bool {
+        matches!(self.place, Place::Current)
+    }
+
     /// Bytes of scratch that are kept for the next call, by all `RayonBackend`s of the process together.
     pub fn scratch_bytes() -> usize {
         scratch::kept_bytes()

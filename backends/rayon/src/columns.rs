@@ -23,13 +23,12 @@ pub(crate) trait Columns: Source + Sized + Send {
 
     /// Copies each record to the next index of its digit in `target`, as [`place`](crate::scatter::place) does.
     fn place<const DIGITS: usize>(&self, digit: Bits, next: &mut [u32; DIGITS], target: &mut [Self::Record]) {
-        self.read(0..self.len(), |records| place(records, digit, next, target));
+        place_all(self, digit, next, target);
     }
 
     /// Moves each record to the next index of its digit, as [`scatter`](Columns::scatter) does, by way of `scratch`, which is as long.
     fn sort_by_digit<const DIGITS: usize>(&mut self, digit: Bits, next: &mut [u32; DIGITS], scratch: &mut [Self::Record]) {
-        self.copy_to(0, scratch);
-        self.scatter(scratch, digit, next);
+        scatter_from(scratch, self, digit, next);
     }
 
     /// The first `mid` records and the rest.
@@ -50,6 +49,22 @@ fn advance<W: Word, const DIGITS: usize>(digit: Bits, key: W, next: &mut [u32; D
     let next = &mut next[digit.class(key) & (DIGITS - 1)];
     *next += 1;
     *next as usize - 1
+}
+
+/// Copies each record to the next index of its digit in `target`.
+fn place_all<C: Columns, const DIGITS: usize>(columns: &C, digit: Bits, next: &mut [u32; DIGITS], target: &mut [C::Record]) {
+    columns.read(0..columns.len(), |records| place(records, digit, next, target));
+}
+
+/// Copies all records to `scratch`, and each from there to the next index of its digit.
+fn scatter_from<C: Columns, const DIGITS: usize>(
+    scratch: &mut [C::Record],
+    columns: &mut C,
+    digit: Bits,
+    next: &mut [u32; DIGITS],
+) {
+    columns.copy_to(0, scratch);
+    columns.scatter(scratch, digit, next);
 }
 
 /// Whether all keys of a digit are equal, so that they need not be moved one by one, and so many that this pays.
@@ -192,8 +207,7 @@ impl<W: Word, V: Pod + Send + Sync> Columns for Pairs<'_, W, V> {
             }
             return write_runs(self.keys, self.masks, &next[..digit.count()]);
         }
-        self.copy_to(0, scratch);
-        self.scatter(scratch, digit, next);
+        scatter_from(scratch, self, digit, next);
     }
 
     fn split_at(self, mid: usize) -> (Self, Self) {
@@ -350,15 +364,12 @@ impl<W: Word> Columns for Indices<'_, W> {
                 let keys = &self.keys[first..first + self.indices.len()];
                 place_pairs(keys.iter().zip(first as u32..), self.masks, digit, next, target);
             }
-            None => self.read(0..self.len(), |records| place(records, digit, next, target)),
+            None => place_all(self, digit, next, target),
         }
     }
 
     fn sort_by_digit<const DIGITS: usize>(&mut self, digit: Bits, next: &mut [u32; DIGITS], scratch: &mut [Self::Record]) {
-        let Some(first) = self.first.take() else {
-            self.copy_to(0, scratch);
-            return self.scatter(scratch, digit, next);
-        };
+        let Some(first) = self.first.take() else { return scatter_from(scratch, self, digit, next) };
         // Keys stay, and indices count up, so neither is read from where it is written.
         let keys = &self.keys[first..first + self.indices.len()];
         for (index, &raw) in (first as u32..).zip(keys) {

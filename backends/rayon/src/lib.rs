@@ -6,7 +6,7 @@
 //! The order of the modules is that of reading: `backend` (the public type), `sort` (which algorithm suits), `source` and `columns` (the caller's slices as records),
 //! `few` (short slices: `simd`, sorting networks, and `tickets`, stable ones), `quicksort` and `in_place` (keys alone), `cached`, `narrow` and `passes` (what fits in a cache), `msd` and
 //! `partition` (what is larger), `sample`, `digit`, `classify`, `frequent`, `dictionary`, `scatter` and `stream` (what partitions are made of), `merges` and `merge` (sorted runs), and the special cases `presorted`, `counting`,
-//! `segments`, `select`, `top_k`; and, with the feature `vector`, `vector`, the search of vectors, with `wide`. `threads` is the one place that starts work on other threads;
+//! `segments`, `select`, `top_k`, `runs`; and, with the feature `vector`, `vector`, the search of vectors, with `wide`. `threads` is the one place that starts work on other threads;
 //! numbers are in `tuning`, and `machine` says what they depend on.
 #![deny(unsafe_code)]
 
@@ -34,6 +34,7 @@ mod passes;
 mod presorted;
 mod quicksort;
 mod record;
+mod runs;
 mod sample;
 mod scatter;
 mod scratch;
@@ -54,5 +55,7 @@ mod wide;
 mod window;
 
 pub use backend::RayonBackend;
+#[doc(hidden)]
+pub use scratch::Scratch;
 #[cfg(feature = "vector")]
 pub use vector::RayonStore;

@@ -1,14 +1,15 @@
 //! The merges that users call: the words of the keys, and what moves with them.
 
 use crate::backend::RayonBackend;
-use crate::columns::{Keys, Pairs, read_ordered, read_pairs};
-use crate::merge::{Runs, merge_runs};
+use crate::columns::{Columns, Indices, Keys, Pairs, read_ordered, read_pairs};
+use crate::merge::merge_runs;
 use crate::record::{Pair, Record};
+use crate::source::Key;
 use crate::threads::Work;
 use crate::tuning::merge_ns;
-use crate::window::Window;
 use bytemuck::{Pod, Zeroable};
-use polysort_core::{Error, InPlace, Options, Sortable, Spec, Word, shared_words};
+use core::ops::Range;
+use polysort_core::{Error, InPlace, Options, Sortable, SortedRuns, Spec, Word, shared_words};
 
 impl RayonBackend {
     /// Merges sorted `runs` into `merged`, ascending and stably: of equal keys, those of an earlier run come first.
@@ -44,23 +45,13 @@ impl RayonBackend {
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`merge_into`](RayonBackend::merge_into).
     pub fn merge_into_with<K: Sortable>(&self, runs: &[&[K]], merged: &mut [K], options: Options) -> Result<Vec<usize>, Error> {
         let spec = Spec::of::<K>(options)?;
-        check_total(runs.iter().map(|keys| keys.len()), merged.len())?;
+        check_total(runs, merged.len())?;
         let Some(view) = K::IN_PLACE else {
             let (taken, order) = self.merge_positions(runs, merged.len(), spec)?;
             gather(runs, &order, merged);
             return Ok(taken);
         };
-        let words = words_of(runs, &view);
-        let read = |run: usize, range, target: &mut [K::Bits]| {
-            let keys: &[K::Bits] = words[run];
-            fill(target, |put| read_ordered(&keys[range], spec.masks, put));
-        };
-        let columns = Keys { keys: view.words_mut(merged), masks: spec.masks };
-        let mut taken = vec![];
-        self.on_threads(Work::Scan(merge_ns(columns.keys.len(), runs.len())), |threads| {
-            taken = merge_runs(ordered(&words, spec), read, columns, threads);
-        });
-        Ok(taken)
+        self.merge_bits(&words_of(runs, &view), view.words_mut(merged), spec)
     }
 
     /// Merges `runs`, each of keys in ascending order and as many values, into `merged_keys` and `merged_values`, as
@@ -104,25 +95,77 @@ impl RayonBackend {
         for (keys, values) in runs {
             Error::check_lengths("keys", keys.len(), "values", values.len())?;
         }
-        check_total(runs.iter().map(|(keys, _)| keys.len()), merged_keys.len())?;
         let (keys, values): (Vec<&[K]>, Vec<&[V]>) = runs.iter().copied().unzip();
+        check_total(&keys, merged_keys.len())?;
         let Some(view) = K::IN_PLACE else {
             let (taken, order) = self.merge_positions(&keys, merged_keys.len(), spec)?;
             gather(&keys, &order, merged_keys);
             gather(&values, &order, merged_values);
             return Ok(taken);
         };
-        let words = words_of(&keys, &view);
-        let columns = Pairs { keys: view.words_mut(merged_keys), values: merged_values, masks: spec.masks };
-        let read = |run: usize, range: core::ops::Range<usize>, target: &mut [Pair<K::Bits, V>]| {
-            let (keys, values): (&[K::Bits], &[V]) = (words[run], values[run]);
-            fill(target, |put| read_pairs(&keys[range.clone()], &values[range], spec.masks, put));
+        self.merge_pairs_bits((&words_of(&keys, &view), &values), (view.words_mut(merged_keys), merged_values), spec)
+    }
+
+    /// Merges `runs` of words, each sorted by `spec`, into `merged`, as [`merge_into`](RayonBackend::merge_into) does. For backends that sort parts of their
+    /// input by themselves.
+    ///
+    /// A merge of one run is a copy by all threads.
+    ///
+    /// # Errors
+    /// Those of [`Spec::check`], and [`Error::LengthMismatch`] if `merged` is longer than the runs together; `merged` then stays as it was.
+    pub fn merge_bits<W: Word>(&self, runs: &[&[W]], merged: &mut [W], spec: Spec) -> Result<Vec<usize>, Error> {
+        spec.check::<W>()?;
+        check_total(runs, merged.len())?;
+        let read = |run: usize, range, target: &mut [W]| {
+            let keys: &[W] = runs[run];
+            fill(target, |put| read_ordered(&keys[range], spec.masks, put));
         };
-        let mut taken = vec![];
-        self.on_threads(Work::Scan(merge_ns(columns.keys.len(), runs.len())), |threads| {
-            taken = merge_runs(ordered(&words, spec), read, columns, threads);
-        });
-        Ok(taken)
+        Ok(self.merge_words(SortedRuns::new(runs, spec), read, Keys { keys: merged, masks: spec.masks }))
+    }
+
+    /// Merges runs of words, each sorted by `spec`, as [`merge_bits`](RayonBackend::merge_bits) does, and moves each value with its word. `runs` are the words
+    /// and the values of each run, and `merged` are the slices that get words and values.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if a run has not as many values as words, or the outputs differ in length, else as
+    /// [`merge_bits`](RayonBackend::merge_bits).
+    pub fn merge_pairs_bits<W: Word, V: Pod + Send + Sync>(
+        &self,
+        runs: (&[&[W]], &[&[V]]),
+        merged: (&mut [W], &mut [V]),
+        spec: Spec,
+    ) -> Result<Vec<usize>, Error> {
+        spec.check_pairs::<W>(merged.0.len(), merged.1.len())?;
+        check_values(runs)?;
+        check_total(runs.0, merged.0.len())?;
+        let columns = Pairs { keys: merged.0, values: merged.1, masks: spec.masks };
+        Ok(self.merge_words(
+            SortedRuns::new(runs.0, spec),
+            |run, range, target: &mut [_]| read_run(runs, run, range, spec, target),
+            columns,
+        ))
+    }
+
+    /// Merges runs of words, each sorted by `spec`, as [`merge_bits`](RayonBackend::merge_bits) does, and writes only the indices that belong to the words. `runs`
+    /// are the words and the indices of each run.
+    ///
+    /// # Errors
+    /// As [`merge_pairs_bits`](RayonBackend::merge_pairs_bits).
+    pub fn merge_indices_bits<W: Word>(
+        &self,
+        runs: (&[&[W]], &[&[u32]]),
+        merged: &mut [u32],
+        spec: Spec,
+    ) -> Result<Vec<usize>, Error> {
+        spec.check::<W>()?;
+        check_values(runs)?;
+        check_total(runs.0, merged.len())?;
+        let columns = Indices::new(&[], 0, merged, spec.masks);
+        Ok(self.merge_words(
+            SortedRuns::new(runs.0, spec),
+            |run, range, target: &mut [_]| read_run(runs, run, range, spec, target),
+            columns,
+        ))
     }
 
     /// How many keys of each run the first `len` of the merge have, and where each of these comes from: all of a key's own code runs here.
@@ -131,16 +174,27 @@ impl RayonBackend {
         let words: Vec<&[K::Bits]> = words.iter().map(|words| &**words).collect();
         let (mut merged, mut order) = (vec![K::Bits::zeroed(); len], vec![Position::zeroed(); len]);
         let columns = Pairs { keys: &mut merged, values: &mut order, masks: spec.masks };
-        let read = |run: usize, range: core::ops::Range<usize>, target: &mut [Pair<K::Bits, Position>]| {
+        let read = |run: usize, range: Range<usize>, target: &mut [Pair<K::Bits, Position>]| {
             for (pair, at) in target.iter_mut().zip(range) {
                 *pair = Pair { key: spec.masks.apply(words[run][at]), value: Position { run: run as u32, at: at as u64 } };
             }
         };
-        let mut taken = vec![];
-        self.on_threads(Work::Scan(merge_ns(len, runs.len())), |threads| {
-            taken = merge_runs(ordered(&words, spec), read, columns, threads);
-        });
+        let taken = self.merge_words(SortedRuns::new(&words, spec), read, columns);
         Ok((taken, order))
+    }
+
+    /// Calls [`merge_runs`] on as many threads as the merge is worth.
+    fn merge_words<C: Columns>(
+        &self,
+        runs: SortedRuns<'_, Key<C>>,
+        read: impl Fn(usize, Range<usize>, &mut [C::Record]) + Send + Sync,
+        columns: C,
+    ) -> Vec<usize> {
+        let mut taken = vec![];
+        self.on_threads(Work::Scan(merge_ns(columns.len(), runs.keys().len())), |threads| {
+            taken = merge_runs(runs, read, columns, threads);
+        });
+        taken
     }
 }
 
@@ -162,12 +216,21 @@ fn words_of<'a, K: Sortable>(runs: &[&'a [K]], view: &InPlace<K>) -> Vec<&'a [K:
     runs.iter().map(|keys| view.words(keys)).collect()
 }
 
-fn ordered<'a, W: Word>(keys: &'a [&'a [W]], spec: Spec) -> Runs<'a, W> {
-    Runs { keys, masks: spec.masks, ones: Window::of(spec).ones() }
+/// Copies records of a run of words and values to `target`.
+fn read_run<W: Word, V: Pod>(runs: (&[&[W]], &[&[V]]), run: usize, range: Range<usize>, spec: Spec, target: &mut [Pair<W, V>])
+where
+    Pair<W, V>: Record,
+{
+    fill(target, |put| read_pairs(&runs.0[run][range.clone()], &runs.1[run][range], spec.masks, put));
 }
 
-fn check_total(lens: impl Iterator<Item = usize>, merged: usize) -> Result<(), Error> {
-    let total = lens.sum();
+fn check_values<W, V>((words, values): (&[&[W]], &[&[V]])) -> Result<(), Error> {
+    Error::check_lengths("runs of keys", words.len(), "runs of values", values.len())?;
+    words.iter().zip(values).try_for_each(|(words, values)| Error::check_lengths("keys", words.len(), "values", values.len()))
+}
+
+fn check_total<T>(runs: &[&[T]], merged: usize) -> Result<(), Error> {
+    let total = runs.iter().map(|run| run.len()).sum();
     if merged <= total { Ok(()) } else { Error::check_lengths("runs", total, "merged", merged) }
 }
 

@@ -32,7 +32,7 @@ type Counters = [u32; 1 << DIGIT_BITS];
 /// takes.
 pub(crate) fn suits<C: SortFew>(network: Network, window: Window, len: usize) -> bool {
     let is_worth = |digits: u32| window.width() <= digits * DIGIT_BITS && len >= LEAST[digits as usize - 1];
-    C::has_tickets(network) && (is_worth(1) || is_worth(2)) && u32::try_from(len).is_ok()
+    !window.is_empty() && C::has_tickets(network) && (is_worth(1) || is_worth(2)) && u32::try_from(len).is_ok()
 }
 
 /// Whether these passes suit, and one of them is enough.

@@ -6,7 +6,7 @@ use crate::record::Pair;
 use crate::threads::Work;
 use crate::tuning::{SELECT_FRACTION, scan_ns, sort_bits_ns, sort_ns};
 use crate::window::Window;
-use crate::{counting, in_place, segments, select, sort, top_k};
+use crate::{counting, in_place, runs, segments, select, sort, top_k};
 use core::ops::Range;
 use polysort_core::{Error, Operation, Segments, Spec, ValuesMut, Word, first_of_each, pairs_by_argsort, permutation};
 
@@ -35,6 +35,11 @@ impl RayonBackend {
             Operation::TopK { keys, k, segments: Some(segments), indices } => {
                 let select = |threads| top_k::top_k_segments(keys, k, segments, spec, indices, threads);
                 self.on_threads(Work::Sort(sort_ns::<W>(keys.len())), select);
+            }
+            Operation::Runs { keys, offsets } => {
+                self.on_threads(Work::Scan(runs::nanoseconds::<W>(keys.len())), |threads| {
+                    *offsets = runs::offsets(keys, spec, threads);
+                });
             }
         }
         Ok(())

@@ -91,7 +91,7 @@ impl<W: SplitWord> Quicksort<W> {
         let mut own = [W::zero(); SAMPLES];
         let samples = match samples.len() {
             _ if splits == 0 => &[],
-            ..LEAST_SAMPLES => self.sample(words, &mut own[..SAMPLES.min(len / SAMPLED)]),
+            ..LEAST_SAMPLES => sample::sorted(self.set, Map::identity(), words, &mut own[..SAMPLES.min(len / SAMPLED)]),
             _ => samples,
         };
         let Some(pivot) = pivot(words, samples) else { return self.write(words, keys) };
@@ -104,15 +104,6 @@ impl<W: SplitWord> Quicksort<W> {
         let splits = splits.saturating_sub(1);
         let threads = if len < 2 * TASK { Threads::ONE } else { self.threads };
         threads.join(|| self.sort(low, low_keys, low_samples, splits), || self.sort(high, high_keys, high_samples, splits));
-    }
-
-    /// Fills `samples` with words from all over, in order.
-    fn sample<'a>(self, words: &[W], samples: &'a mut [W]) -> &'a [W] {
-        for (place, sample) in sample::places(words.len(), samples.len()).zip(samples.iter_mut()) {
-            *sample = words[place];
-        }
-        W::sort(self.set, None, samples, Map::identity(), Map::identity());
-        samples
     }
 
     /// Writes words that are in order.

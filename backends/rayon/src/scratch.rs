@@ -41,13 +41,39 @@ thread_local! {
     static CALLS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// A buffer on loan from those that are kept; it goes back when dropped.
-pub(crate) struct Scratch(Vec<Line>);
+/// A buffer on loan from those that are kept; it goes back when dropped. For backends that are built on this one.
+#[doc(hidden)]
+#[derive(Default)]
+pub struct Scratch(Vec<Line>);
+
+impl core::fmt::Debug for Scratch {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} bytes of scratch", size_of_val(&*self.0))
+    }
+}
 
 impl Scratch {
+    /// A buffer of at least `len` elements of `T` of arbitrary content.
+    pub fn room<T: Pod>(len: usize) -> Self {
+        Self::of_bytes(len * size_of::<T>())
+    }
+
+    /// The first `len` elements of the buffer.
+    ///
+    /// # Panics
+    /// If the buffer is shorter.
+    pub fn elements<T: Pod>(&mut self, len: usize) -> &mut [T] {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.0);
+        bytemuck::cast_slice_mut(&mut bytes[..len * size_of::<T>()])
+    }
+
     /// A buffer of at least `len` records of arbitrary content.
     pub(crate) fn of<R: Record>(len: usize) -> Self {
-        let lines = (len * size_of::<R>()).div_ceil(size_of::<Line>());
+        Self::of_bytes(len * size_of::<R>())
+    }
+
+    fn of_bytes(bytes: usize) -> Self {
+        let lines = bytes.div_ceil(size_of::<Line>());
         if lines == 0 {
             return Self(vec![]);
         }
@@ -73,8 +99,7 @@ impl Scratch {
 
     /// The first `len` records of the buffer.
     pub(crate) fn records<R: Record>(&mut self, len: usize) -> &mut [R] {
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.0);
-        bytemuck::cast_slice_mut(&mut bytes[..len * size_of::<R>()])
+        self.elements(len)
     }
 }
 

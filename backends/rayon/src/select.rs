@@ -114,11 +114,8 @@ impl<W: SplitWord> Selection<W> {
     /// Parts the keys: those before the range that is returned sort before those behind it, and those in it are equal and where they belong.
     fn part(self, keys: &mut [W], positions: &Range<usize>) -> Range<usize> {
         let mut samples = [W::zero(); SAMPLES];
-        let samples = &mut samples[..(keys.len() / SAMPLED).clamp(1, SAMPLES)];
-        for (place, sample) in sample::places(keys.len(), samples.len()).zip(samples.iter_mut()) {
-            *sample = self.enter.apply(keys[place]);
-        }
-        W::sort(self.set, None, samples, Map::identity(), Map::identity());
+        let count = (keys.len() / SAMPLED).clamp(1, SAMPLES);
+        let samples = sample::sorted(self.set, self.enter, keys, &mut samples[..count]);
         if let Some(pivot) = pivot(samples, positions, keys.len()) {
             let middle = self.split(keys, pivot);
             return middle..middle;

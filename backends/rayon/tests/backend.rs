@@ -204,3 +204,51 @@ fn misuse_is_refused_before_anything_moves() {
     assert!(matches!(refused, Err(Error::LengthMismatch { left_len: 2, right_len: 1, .. })));
     assert_eq!(keys, [2, 1]);
 }
+
+/// Runs of all lengths, found by one thread and by several, whose shares begin within a run and between two.
+#[test]
+fn runs_are_found_by_any_number_of_threads() {
+    let len = 1_500_007;
+    for threads in [1, 2, 5] {
+        let backend = RayonBackend::with_threads(threads).unwrap();
+        for longest in [1, 2, 70, 1000, len] {
+            let mut value = 0_u32;
+            let mut keys: Vec<u32> = vec![];
+            for key in random(len) {
+                let length = if longest == len { len } else { 1 + key as usize % longest };
+                keys.resize((keys.len() + length).min(len), value);
+                value = value.wrapping_add(key as u32 | 1);
+            }
+            let expected: Vec<usize> = (0..len).filter(|&at| at == 0 || keys[at] != keys[at - 1]).chain([len]).collect();
+            assert!(backend.runs(&keys).unwrap().offsets == expected, "{threads} threads, runs of up to {longest}");
+            let by_bits = backend.runs_with(&keys, Options::descending().bits(3..9)).unwrap();
+            let bits = |at: usize| keys[at] >> 3 & 63;
+            let expected: Vec<usize> = (0..len).filter(|&at| at == 0 || bits(at) != bits(at - 1)).chain([len]).collect();
+            assert!(by_bits.offsets == expected, "{threads} threads, bits of runs of up to {longest}");
+        }
+    }
+}
+
+/// No bit is above the last one, so the records stay where they are, at each length at which another algorithm sorts.
+#[test]
+fn a_window_of_no_bits_at_the_end_of_a_key() {
+    fn stays<K: polysort_core::Sortable + From<u8>>() {
+        let backend = RayonBackend::open().unwrap();
+        let options = Options::ascending().bits(K::WIDTH..K::WIDTH);
+        for len in [2, 64, 100, 512, 3000, 70_000] {
+            let keys: Vec<K> = random(len).map(|key| K::from(key as u8)).collect();
+            let identity = Vec::from_iter(0..len as u32);
+            assert!(backend.argsort_with(&keys, options).unwrap() == identity, "{len} keys of {} bits", K::WIDTH);
+            let (mut moved, mut values) = (keys.clone(), identity.clone());
+            backend.sort_pairs_with(&mut moved, &mut values, options).unwrap();
+            assert!(values == identity, "{len} pairs of {} bits", K::WIDTH);
+            let halves = backend.argsort_segments_with(&keys, &[0, len / 3, len], options).unwrap();
+            assert!(halves == identity, "segments of {len} keys of {} bits", K::WIDTH);
+        }
+    }
+    stays::<u8>();
+    stays::<u16>();
+    stays::<u32>();
+    stays::<u64>();
+    stays::<u128>();
+}

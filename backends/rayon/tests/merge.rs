@@ -1,6 +1,6 @@
 //! Merges of runs, beside a stable sort of the concatenated runs.
 
-use polysort_core::{Error, Options, Sortable};
+use polysort_core::{Error, Options, Sortable, Spec};
 use polysort_kit::{Custom, Pattern, Scored, TestKey};
 use polysort_rayon::RayonBackend;
 use proptest::prelude::*;
@@ -151,4 +151,37 @@ fn unsorted_runs_lose_nothing() {
     all.sort_unstable();
     merged.sort_unstable();
     assert!(merged == all);
+}
+
+/// Backends copy slices by all threads with a merge of one run.
+#[test]
+fn a_merge_of_one_run_copies_it_sorted_or_not() {
+    let keys: Vec<u32> = (0..300_000_u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+    let values: Vec<[u8; 12]> = (0..300_000_u32).map(|i| std::array::from_fn(|byte| (i >> byte) as u8)).collect();
+    let backend = RayonBackend::with_threads(2).unwrap();
+    for spec in [Spec::of::<f32>(Options::descending()).unwrap(), Spec::of::<u32>(Options::ascending().bits(3..9)).unwrap()] {
+        let (mut copy, mut both, mut moved) = (vec![0; keys.len()], vec![0; keys.len()], vec![[0; 12]; keys.len()]);
+        assert_eq!(backend.merge_bits(&[&keys], &mut copy, spec).unwrap(), [keys.len()]);
+        backend.merge_pairs_bits((&[&keys], &[&values]), (&mut both, &mut moved), spec).unwrap();
+        assert!(copy == keys && both == keys && moved == values);
+    }
+}
+
+#[test]
+fn merges_of_words_check_lengths_and_the_spec() {
+    let (backend, spec) = (RayonBackend::default(), Spec::unsigned::<u16>());
+    let (runs, values): ([&[u16]; 2], [&[u32]; 2]) = ([&[1, 3], &[1, 2]], [&[0, 1], &[2, 3]]);
+    let (mut keys, mut indices) = ([0; 4], [0; 4]);
+    assert_eq!(backend.merge_indices_bits((&runs, &values), &mut indices, spec).unwrap(), [2, 2]);
+    assert_eq!(indices, [0, 2, 3, 1]);
+    assert_eq!(backend.merge_indices_bits((&runs, &values), &mut indices[..1], spec).unwrap(), [1, 0]);
+    let is_mismatch = |result: Result<Vec<usize>, Error>| matches!(result, Err(Error::LengthMismatch { .. }));
+    assert!(is_mismatch(backend.merge_bits(&runs, &mut [0; 5], spec)));
+    assert!(is_mismatch(backend.merge_indices_bits((&runs, &values[..1]), &mut indices, spec)));
+    assert!(is_mismatch(backend.merge_pairs_bits((&runs, &[&[0_u8; 2][..], &[0]]), (&mut keys, &mut [0; 4]), spec)));
+    assert!(is_mismatch(backend.merge_pairs_bits((&runs, &values), (&mut keys, &mut [0; 3]), spec)));
+    let mut wrong = spec;
+    wrong.end = 17;
+    assert!(matches!(backend.merge_bits(&runs, &mut keys, wrong), Err(Error::InvalidRange { .. })));
+    assert_eq!(keys, [0; 4], "an error changes nothing");
 }

@@ -9,7 +9,6 @@
 //! So main memory is read once and written once, and only the cache sees the levels. Merges of two have no branch that depends on a comparison. A loser
 //! tree, which has one level and whose comparisons wait for each other, was not tried.
 
-pub(crate) use super::cut::Runs;
 use super::two::merge_two;
 use crate::columns::Columns;
 use crate::record::Record;
@@ -17,18 +16,21 @@ use crate::scratch::Scratch;
 use crate::source::{Key, Source};
 use crate::threads::Threads;
 use crate::tuning::{MERGE_SHARES, merge_block};
+use crate::window::Window;
 use core::ops::Range;
+use polysort_core::SortedRuns;
 
 /// Writes the first records of the merge of `runs` to `columns`, as many as it takes. `read(run, range, target)` copies records of one run, with ordered
 /// keys. Returns how many records each run gave.
 pub(crate) fn merge_runs<C: Columns>(
-    runs: Runs<'_, Key<C>>,
+    runs: SortedRuns<'_, Key<C>>,
     read: impl Fn(usize, Range<usize>, &mut [C::Record]) + Sync,
     mut columns: C,
     threads: Threads,
 ) -> Vec<usize> {
-    let (len, block) = (columns.len(), merge_block::<C::Record>(runs.keys.len()));
-    let mut cut = vec![0; runs.keys.len()];
+    let (len, ones) = (columns.len(), Window::of(runs.spec()).ones());
+    let block = merge_block::<C::Record>(runs.keys().len());
+    let mut cut = vec![0; runs.keys().len()];
     if len == 0 {
         return cut;
     }
@@ -56,7 +58,7 @@ pub(crate) fn merge_runs<C: Columns>(
                 read(run, range, &mut records[start..end]);
                 ends.push(end);
             }
-            part.write(merge_levels(&mut records[..end], &mut spare[..end], ends, runs.ones));
+            part.write(merge_levels(&mut records[..end], &mut spare[..end], ends, ones));
             from = to;
         }
     });

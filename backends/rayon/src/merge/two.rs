@@ -4,6 +4,7 @@
 //! depends on a comparison.
 
 use crate::record::Record;
+use core::hint::select_unpredictable;
 
 /// Merges two sorted slices into one of their joint length, stably, by the bits of the keys in `ones`.
 ///
@@ -21,13 +22,13 @@ pub(crate) fn merge_two<R: Record>(left: &[R], right: &[R], merged: &mut [R], on
         for step in 0..steps {
             let (a, b) = (left[i], right[j]);
             let take_left = left_first(&a, &b);
-            merged[step] = if take_left { a } else { b };
+            merged[step] = select_unpredictable(take_left, a, b);
             i += usize::from(take_left);
             j += usize::from(!take_left);
 
             let (a, b) = (left[i_end - 1], right[j_end - 1]);
             let take_right = left_first(&a, &b);
-            merged[len - 1 - step] = if take_right { b } else { a };
+            merged[len - 1 - step] = select_unpredictable(take_right, b, a);
             i_end -= usize::from(!take_right);
             j_end -= usize::from(take_right);
         }

@@ -1,6 +1,7 @@
 //! Registers of 256 bits: AVX2, as all x86-64-v3 processors have it.
 
-use super::registers::Registers;
+use super::OnSet;
+use super::registers::{Registers, Work};
 use core::arch::x86_64::__m256i;
 use core::marker::PhantomData;
 use pulp::x86::V3;
@@ -35,6 +36,10 @@ macro_rules! registers {
             const LANES: usize = $lanes;
             const ROWS: usize = 8;
             const BIAS: $word = $bias;
+
+            fn apart(self, work: impl Work) {
+                self.v3.vectorize(OnSet(work));
+            }
 
             #[inline(always)]
             fn splat(self, word: $word) -> __m256i {

@@ -1,7 +1,8 @@
 //! Registers of 512 bits: AVX-512 with words of 8 and 16 bits, as all x86-64-v4 processors have it.
 #![allow(unsafe_code, reason = "loads and stores of the first lanes")]
 
-use super::registers::Registers;
+use super::OnSet;
+use super::registers::{Registers, Work};
 use core::arch::x86_64::__m512i;
 use core::marker::PhantomData;
 use pulp::x86::V4;
@@ -38,6 +39,10 @@ macro_rules! registers {
             const LANES: usize = $lanes;
             const ROWS: usize = 16;
             const BIAS: $word = 0;
+
+            fn apart(self, work: impl Work) {
+                self.v4.vectorize(OnSet(work));
+            }
 
             #[inline(always)]
             fn splat(self, word: $word) -> __m512i {

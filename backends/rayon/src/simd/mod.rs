@@ -19,7 +19,7 @@ pub(crate) use registers::Map;
 
 use polysort_core::Word;
 #[cfg(target_arch = "x86_64")]
-use registers::Registers;
+use registers::{Registers, Work};
 use std::sync::OnceLock;
 
 /// A set of vector instructions that this processor has.
@@ -176,6 +176,20 @@ impl<W: Word, S: Registers<Word = W>, F: FnOnce() -> S> pulp::NullaryFnOnce for 
     #[inline(always)]
     fn call(self) {
         network::sort((self.set)(), self.from, self.to, self.enter, self.leave);
+    }
+}
+
+/// Work for a function that is compiled for a set.
+#[cfg(target_arch = "x86_64")]
+struct OnSet<W>(W);
+
+#[cfg(target_arch = "x86_64")]
+impl<W: Work> pulp::NullaryFnOnce for OnSet<W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        self.0.run();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Registers of 128 bits: NEON, which every aarch64 processor has.
 
-use super::registers::Registers;
+use super::registers::{Registers, Work};
 use core::arch::aarch64::{uint8x16_t, uint16x8_t, uint32x4_t, uint64x2_t};
 use core::marker::PhantomData;
 use pulp::aarch64::Neon as Token;
@@ -33,6 +33,11 @@ macro_rules! registers {
             const LANES: usize = $lanes;
             const ROWS: usize = 16;
             const BIAS: $word = 0;
+
+            #[inline(never)]
+            fn apart(self, work: impl Work) {
+                work.run();
+            }
 
             #[inline(always)]
             fn splat(self, word: $word) -> $register {

@@ -5,8 +5,8 @@
 //!
 //! ```text
 //! keys          columns sorted   pairs of columns merged   all merged
-//! 7 2 8 1       0 2 4 1          0 2 | 1 3                 0 1 2 3
-//! 0 5 4 9       6 2 8 1          2 6 | 1 4                 4 5 6 7      (a small matrix; numbers are an example)
+//! 7 2 8 1       0 2 4 1          0 2 | 1 4                 0 1 2 4
+//! 0 5 4 9       7 5 8 9          5 7 | 8 9                 5 7 8 9      (a small matrix)
 //! ```
 //!
 //! A merge of two sorted groups of columns, each `C/2` lanes wide, is bitonic: each key of one group meets the key of the other group
@@ -19,7 +19,7 @@
 //! Keys that are not there count as the greatest. Exchanges with rows of such keys are left out, so a number of rows that is no power of
 //! two costs no more than its share.
 
-use super::registers::{Map, Registers};
+use super::registers::{Map, Registers, Work};
 use num_traits::Bounded;
 
 /// Sorts `from`, or if there is none what is in `to`, into `to`, which is as long. Words are mapped by `enter` before they are compared, and
@@ -34,7 +34,7 @@ pub(super) fn sort<S: Registers>(set: S, from: Option<&[S::Word]>, to: &mut [S::
         let from = rest.map(|from| from.split_at(to.len()));
         rest = from.map(|(_, rest)| rest);
         let (from, leave) = (from.map(|(from, _)| from), if one_block { leave } else { Map::identity() });
-        by_rows::<S, _>(to.len(), &mut SortBlock { set, from, to, enter, leave });
+        by_rows(set, to.len(), &mut SortBlock { set, from, to, enter, leave });
     }
     if !one_block {
         merge_blocks(set, to, leave);
@@ -46,20 +46,30 @@ trait OnRows {
     fn run<const N: usize>(&mut self);
 }
 
+/// Work on `N` rows, in a function of its own.
+struct Apart<'a, O, const N: usize>(&'a mut O);
+
+impl<O: OnRows, const N: usize> Work for Apart<'_, O, N> {
+    #[inline(always)]
+    fn run(self) {
+        self.0.run::<N>();
+    }
+}
+
 /// Runs `work` on the least number of rows that is compiled and takes `len` words. All but the last two of them are full.
 #[inline(always)]
-fn by_rows<S: Registers, O: OnRows>(len: usize, work: &mut O) {
+fn by_rows<S: Registers, O: OnRows>(set: S, len: usize, work: &mut O) {
     match len.div_ceil(S::LANES) {
-        0 | 1 => work.run::<1>(),
-        2 => work.run::<2>(),
-        3 => work.run::<3>(),
-        4 => work.run::<4>(),
-        5 | 6 => work.run::<6>(),
-        7 | 8 => work.run::<8>(),
-        9 | 10 if S::ROWS > 8 => work.run::<10>(),
-        11 | 12 if S::ROWS > 8 => work.run::<12>(),
-        13 | 14 if S::ROWS > 8 => work.run::<14>(),
-        15 | 16 if S::ROWS > 8 => work.run::<16>(),
+        0 | 1 => set.apart(Apart::<O, 1>(work)),
+        2 => set.apart(Apart::<O, 2>(work)),
+        3 => set.apart(Apart::<O, 3>(work)),
+        4 => set.apart(Apart::<O, 4>(work)),
+        5 | 6 => set.apart(Apart::<O, 6>(work)),
+        7 | 8 => set.apart(Apart::<O, 8>(work)),
+        9 | 10 if S::ROWS > 8 => set.apart(Apart::<O, 10>(work)),
+        11 | 12 if S::ROWS > 8 => set.apart(Apart::<O, 12>(work)),
+        13 | 14 if S::ROWS > 8 => set.apart(Apart::<O, 14>(work)),
+        15 | 16 if S::ROWS > 8 => set.apart(Apart::<O, 16>(work)),
         rows => unreachable!("a block of {rows} rows"),
     }
 }
@@ -311,7 +321,7 @@ fn merge_two<S: Registers>(set: S, words: &mut [S::Word], run: usize, leave: Map
         distance /= 2;
     }
     for words in rows.words.chunks_mut(S::ROWS * S::LANES) {
-        by_rows::<S, _>(words.len(), &mut Clean { set, words, leave });
+        by_rows(set, words.len(), &mut Clean { set, words, leave });
     }
 }
 

@@ -1,6 +1,6 @@
 //! Registers of 128 bits as arrays: for processors without a set of their own here, and the model that the other sets are tested against.
 
-use super::registers::{Map, Registers};
+use super::registers::{Map, Registers, Work};
 use core::array::from_fn;
 use core::marker::PhantomData;
 use polysort_core::Word;
@@ -35,6 +35,11 @@ macro_rules! registers {
             const LANES: usize = $lanes;
             const ROWS: usize = 8;
             const BIAS: $word = 0;
+
+            #[inline(never)]
+            fn apart(self, work: impl Work) {
+                work.run();
+            }
 
             #[inline(always)]
             fn splat(self, word: $word) -> [$word; $lanes] {

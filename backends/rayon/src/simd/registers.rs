@@ -6,7 +6,7 @@ use polysort_core::{Masks, Word};
 ///
 /// # What an implementor guarantees
 /// * A register holds [`LANES`](Registers::LANES) words, a power of two.
-/// * All methods are inlined, so that they become single instructions in a function that is compiled for the set.
+/// * All methods but [`apart`](Registers::apart) are inlined, so that they become single instructions in a function that is compiled for the set.
 ///
 /// What is called `X` is a pattern of bits: lane `i` meets lane `i ^ X`.
 pub(crate) trait Registers: Copy {
@@ -21,6 +21,12 @@ pub(crate) trait Registers: Copy {
 
     /// What words are XORed with on their way into registers, so that the set's comparison orders them.
     const BIAS: Self::Word;
+
+    /// Calls `work` in a function of its own, which is compiled for the set.
+    ///
+    /// Without optimization, a function has room on the stack for each value of the code that is inlined into it. If all numbers of rows were in one
+    /// function, it would take 2 MiB, which is the whole stack of a thread.
+    fn apart(self, work: impl Work);
 
     /// A register of equal words.
     fn splat(self, word: Self::Word) -> Self::Register;
@@ -52,6 +58,11 @@ pub(crate) trait Registers: Copy {
 
     /// Puts the lesser word in the lower of two lanes that meet.
     fn sort_lanes<const X: usize>(self, a: Self::Register) -> Self::Register;
+}
+
+/// Work that is inlined into the function that calls it.
+pub(crate) trait Work {
+    fn run(self);
 }
 
 /// The map from raw words to ordered ones, or back: `word ^ before`, then `^ flip` where the sign is set, then `^ after`.
