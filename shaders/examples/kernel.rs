@@ -18,7 +18,10 @@
 mod translated;
 
 use polysort_core::{Error, Masks, Spec};
-use polysort_shaders::plan::{Algorithm, Facts, Kernel, Payload, Place, Request, SearchPlan, Segmented, SortPlan, Top, Variant};
+use polysort_shaders::plan::{
+    Algorithm, Facts, FindRuns, Gather, Kernel, MergePlan, MergeRequest, Payload, Place, Request, SearchPlan, Segmented,
+    SortPlan, Top, Variant,
+};
 use polysort_shaders::prelude;
 use polysort_vector::{Metric, Shape};
 
@@ -61,7 +64,15 @@ fn variant(kernel: Kernel, key_bits: u32, value_words: u32) -> Result<Option<Var
     let odd = Request { keys: Place { first: 1 }, ..keys };
     let segments = Segmented { max: 1000, begins: Place::default(), ends: Place::default() };
     let selections = [100, 100_000].map(|k| keys.select(Top { k, segmented: false }));
-    let requests = [keys, keys.for_indices(), odd, selections[0], selections[1], keys.in_segments(segments)];
+    let all = Some(Place::default());
+    let runs = FindRuns { count: Place::default(), unique: all, offsets: all, lengths: all };
+    let runs = Request { payload: Payload::None, ..keys }.find_runs(runs);
+    let element_bytes = if key_bits < 32 { key_bits / 8 } else { 4 };
+    let gather = Gather { element_bytes, elements: 1 << 24, from: Place::default(), to: Place::default() };
+    let gather = Request::keys(32, Spec::unsigned::<u32>(), 1 << 24).gather(gather);
+    let of_each = keys.select(Top { k: 100, segmented: true }).in_segments(segments);
+    let in_segments = keys.in_segments(segments);
+    let requests = [keys, keys.for_indices(), odd, selections[0], selections[1], in_segments, runs, gather, of_each];
     let forced = [Algorithm::ReduceThenScan, Algorithm::MsdHybrid, Algorithm::Counting].map(Some);
     for facts in [Facts::new(Some((32, 32)), 48 << 10, 1024), Facts::new(None, 16 << 10, 256)] {
         for request in requests {
@@ -75,6 +86,11 @@ fn variant(kernel: Kernel, key_bits: u32, value_words: u32) -> Result<Option<Var
                     return Ok(Some(command.variant));
                 }
             }
+        }
+        if let Ok(merge) = MergePlan::new(MergeRequest { payload, ..MergeRequest::keys(key_bits, keys.spec, [1, 1]) }, &facts)
+            && let Some(command) = merge.commands().into_iter().find(|command| command.variant.kernel == kernel)
+        {
+            return Ok(Some(command.variant));
         }
         let SearchPlan { distances, nearest } = SearchPlan::new(Shape::new(128, 1), Metric::L2, &facts);
         if let Some(command) = [distances, nearest].into_iter().find(|command| command.variant.kernel == kernel) {

@@ -69,6 +69,8 @@ pub enum Access {
     Sort,
     /// The uniform [`abi::Search`](crate::abi::Search).
     Search,
+    /// The uniform [`abi::Merge`](crate::abi::Merge).
+    Merge,
     /// A storage buffer that the kernel only reads.
     Read,
     /// A storage buffer that the kernel writes.
@@ -131,6 +133,9 @@ macro_rules! access {
     };
     (search) => {
         Access::Search
+    };
+    (merge) => {
+        Access::Merge
     };
     (read) => {
         Access::Read
@@ -420,6 +425,66 @@ kernels! {
         bindings: [
             number count_low, number count_middle, number count_high, number level, sort sort, read count, aliased
             keys_from, write indices_to, read segments if SEGMENTED, read candidates if NESTED,
+        ],
+        model: Device,
+    }
+    /// Cuts one step of a merge of two sorted runs into tiles.
+    MergePath = "merge_path" {
+        wgsl: [number key merge],
+        msl: none,
+        bindings: [
+            number first_low, number first_middle, number first_high, number second_low, number second_middle, number
+            second_high, merge merge, read first_count, read second_count, read first_keys, read second_keys, write path,
+        ],
+        model: Device,
+    }
+    /// Merges the tiles of one step of a merge, stably.
+    MergeTile = "merge_tile" {
+        wgsl: [key merge],
+        msl: none,
+        bindings: [
+            merge merge, read path, read first_keys, read second_keys, write keys_to, read first_values if VALUES, read
+            second_values if VALUES, write values_to if VALUES,
+        ],
+        model: Device,
+    }
+    /// Starts a search for runs of equal keys: stores the number of keys in the state, and clears the status words.
+    BeginRuns = "begin_runs" {
+        wgsl: [number key sort call runs],
+        msl: none,
+        bindings: [
+            number count_low, number count_middle, number count_high, number offsets_first, number count_first, sort
+            sort, read count, write state, write status, write offsets, write run_count,
+        ],
+        model: Device,
+    }
+    /// Finds the runs of equal neighboring keys, with look-back.
+    Runs = "runs" {
+        wgsl: [number key sort source runs sums threads (lanes if SUBGROUPS)],
+        msl: none,
+        bindings: [
+            number unique_first, number offsets_first, number lengths_first, number count_first, sort sort, write state,
+            write status, aliased keys_from, write unique, write offsets, write lengths, write run_count,
+        ],
+        model: Device,
+    }
+    /// Gathers elements by their indices.
+    Gather = "gather" {
+        wgsl: [number key sort],
+        msl: none,
+        bindings: [
+            number counted_at, number width, number from_first, number indices_first, number to_first, sort sort, write
+            state, aliased words_from, aliased indices, write words_to,
+        ],
+        model: Device,
+    }
+    /// Writes the bounds of the segments to select from, limited to the keys that there are.
+    SegmentBounds = "segment_bounds" {
+        wgsl: [number key sort call],
+        msl: none,
+        bindings: [
+            number count_low, number count_middle, number count_high, number begins_first, number ends_first, sort sort,
+            read count, read state, read begins, read ends, write bounds,
         ],
         model: Device,
     }

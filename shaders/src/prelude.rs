@@ -7,8 +7,8 @@
 use crate::abi;
 use crate::manifest::{Access, Binding, Kernel, Part, Source};
 use crate::plan::{
-    BATCH_WORDS, COUNT_DIGIT_BITS, LAST_LEVEL, MAX_DIGITS, RADIX, Ranking, SegmentLists, TILE_WORDS, VALUE_BLOCK, Variant,
-    Vectors, When, state_words, tuning,
+    BATCH_WORDS, COUNT_DIGIT_BITS, LAST_LEVEL, MAX_DIGITS, PATH_HEADER, RADIX, Ranking, SegmentLists, TILE_WORDS, VALUE_BLOCK,
+    Variant, Vectors, When, state_words, tuning,
 };
 use core::fmt::Write;
 use polysort_vector::{Metric, Precision};
@@ -102,6 +102,7 @@ fn times(variant: &Variant, count: &str) -> Option<u32> {
         "BATCH" => Some(tuning::HISTOGRAM_BATCH),
         "COUNTED" => Some(counted(variant)),
         "RUN" => Some(tuning::DISTANCE_RUN),
+        "MERGE_LOADS" => variant.unrolled.then_some(merge_loads(variant)),
         "LOOK" => Some(tuning::LOOK),
         "LOOK_DIGITS" => Some(tuning::LOOK_DIGITS),
         "ROWS" => variant.unrolled.then_some(rows(variant)),
@@ -134,6 +135,9 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
         "SEGMENTED" => variant.segmented,
         "NESTED" => variant.nested,
         "ALIASED" => variant.aliased,
+        "UNIQUE" => variant.outputs.is_some_and(|outputs| outputs.unique),
+        "OFFSETS" => variant.outputs.is_some_and(|outputs| outputs.offsets),
+        "LENGTHS" => variant.outputs.is_some_and(|outputs| outputs.lengths),
         "QUADS" => variant.vectors.is_some_and(|vectors| vectors.quads),
         "HALF" => variant.vectors.is_some_and(|vectors| vectors.precision == Precision::F16),
         "L2" => variant.vectors.is_some_and(|vectors| vectors.metric == Metric::L2),
@@ -190,6 +194,12 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("LONG_CLASS", SegmentLists::LONG),
         ("CLASSES", SegmentLists::CLASSES),
     ]);
+    let merges = matches!(variant.kernel, Kernel::MergePath | Kernel::MergeTile).then_some([
+        ("PATH_HEADER", PATH_HEADER),
+        ("MERGE_LOADS", merge_loads(variant)),
+        ("MERGE_WORDS", variant.tile * variant.key_words()),
+        ("VALUE_WORDS", variant.value_words),
+    ]);
     let values = (variant.counters > 0).then(|| [("COUNTERS", variant.counters), ("SPANS", variant.spans())]);
     let batches = (batch > 0).then_some([
         ("BATCH_KEYS", batch),
@@ -209,6 +219,7 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("STATE_VARIES", abi::STATE_VARIES),
         ("STATE_RECOUNTS", abi::STATE_RECOUNTS),
         ("STATE_TICKETS", abi::STATE_TICKETS),
+        ("STATE_RUNS", abi::STATE_RUNS),
         ("STATE_HISTOGRAM", abi::STATE_HISTOGRAM),
         ("STATE_WORDS", state_words(variant.radix_bits)),
         ("COUNT_DIGIT_BITS", COUNT_DIGIT_BITS),
@@ -231,6 +242,8 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("SELECT_SEGMENT", tuning::SELECT_SEGMENT),
         ("DIGIT_RUN", tuning::DIGIT_RUN),
         ("SPIN_LIMIT", tuning::SPIN_LIMIT),
+        ("LOOK_LIMIT", tuning::LOOK_LIMIT),
+        ("LOOK_TILES", tuning::LOOK_TILES.min(group)),
         ("BATCH", tuning::HISTOGRAM_BATCH),
         ("KEY_BITS", variant.key_bits),
         ("KEY_WORDS", variant.key_words()),
@@ -253,6 +266,12 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
     .chain(small)
     .chain(batches.into_iter().flatten())
     .chain(lists.into_iter().flatten())
+    .chain(merges.into_iter().flatten())
+}
+
+/// Returns the words that a thread of a merge reads for its share of a tile's keys.
+fn merge_loads(variant: &Variant) -> u32 {
+    variant.keys * variant.key_words()
 }
 
 /// Returns the lines that the conditions include. Repeated lines are written out; in them, `@` becomes the number of the

@@ -123,7 +123,7 @@ impl<'a> Replay<'a> {
     fn launch(&mut self, command: &Command) {
         let number = |index: usize| match command.numbers[index] {
             Number::Is(number) => number as usize,
-            Number::CountDigit(_) => unreachable!("it is not asked for"),
+            Number::CountDigit(_) | Number::SecondCountDigit(_) => unreachable!("it is not asked for"),
         };
         let (radix, tile, batch) = (RADIX as usize, self.plan.tile as usize, self.plan.batch as usize);
         match command.variant.kernel {

@@ -5,7 +5,8 @@ use naga::{AddressSpace, Module, StorageAccess, TypeInner};
 use polysort_core::{Error, Options, Spec};
 use polysort_shaders::manifest::{Access, Binding, Part};
 use polysort_shaders::plan::{
-    Algorithm, Buffer, Class, Command, Facts, Kernel, Place, Ranking, Request, SearchPlan, Segmented, SortPlan, Top, Variant,
+    Algorithm, Buffer, Class, Command, Facts, FindRuns, Gather, Kernel, MergePlan, MergeRequest, Payload, Place, Ranking,
+    Request, SearchPlan, Segmented, SortPlan, Top, Variant,
 };
 use polysort_shaders::{abi, prelude};
 use polysort_vector::{Metric, Precision, Shape};
@@ -48,10 +49,34 @@ fn requests() -> Vec<Request> {
         requests.extend([false, true].map(|segmented| keys.select(Top { k: 100, segmented })));
         requests.extend([1000, 20_000].map(|k| keys.select(Top { k, segmented: false })));
         let segments = Segmented { max: 1000, begins: Place { first: 0 }, ends: Place { first: 1 } };
+        requests.push(keys.select(Top { k: 100, segmented: true }).in_segments(segments));
         for max in [500, 4000, 100_000] {
             let keys = Request::keys(key_bits, spec, max).in_segments(segments);
             requests.extend([keys, keys.for_indices(), keys.with_values(1), keys.with_values(3)]);
         }
+    }
+    // All outputs of runs, one of them, and outputs in the buffer of the keys; keys and outputs that are copied or gathered.
+    for (key_bits, spec) in
+        [(16, Spec::of::<u16>(Options::ascending())), (128, Spec::of::<u128>(Options::ascending().bits(3..125)))]
+    {
+        let keys = Request::keys(key_bits, spec.unwrap(), 100_000);
+        for first in [0, 1] {
+            let place = Some(Place { first });
+            let count = Place { first };
+            let all = FindRuns { count, unique: place, offsets: place, lengths: place };
+            let none = FindRuns { count, unique: None, offsets: None, lengths: None };
+            let one =
+                [FindRuns { unique: place, ..none }, FindRuns { offsets: place, ..none }, FindRuns { lengths: place, ..none }];
+            let requests_of = [all, none].into_iter().chain(one).map(|runs| Request { keys: count, ..keys.find_runs(runs) });
+            requests.extend(requests_of.clone());
+            requests.extend(requests_of.map(|request| Request { aliased: true, ..request }));
+        }
+    }
+    let indices = Request::keys(32, Spec::unsigned::<u32>(), 1000);
+    for element_bytes in [1, 2, 4, 12] {
+        let place = Place { first: 1 };
+        let gather = indices.gather(Gather { element_bytes, elements: 500, from: place, to: place });
+        requests.extend([false, true].map(|aliased| Request { aliased, ..gather }));
     }
     // Positions go to the buffer that the keys are in.
     for (bits, spec) in [(16, Spec::of::<u16>(Options::ascending())), (32, Spec::of::<u32>(Options::ascending()))] {
@@ -83,6 +108,17 @@ fn launches() -> Vec<(&'static str, Facts, Command)> {
                     if seen.insert(format!("{:?} {:?} {}", command.variant, command.bindings, facts.workgroup_bytes)) {
                         launches.push((name, facts, command.clone()));
                     }
+                }
+            }
+        }
+    }
+    for (name, facts) in devices() {
+        for request in requests().into_iter().filter(|request| request.payload != Payload::Indices) {
+            let merge = MergeRequest::keys(request.key_bits, request.spec, [1000, 100]);
+            let plan = MergePlan::new(MergeRequest { payload: request.payload, ..merge }, &facts).unwrap();
+            for command in plan.commands() {
+                if seen.insert(format!("{:?} {:?} {}", command.variant, command.bindings, facts.workgroup_bytes)) {
+                    launches.push((name, facts, command.clone()));
                 }
             }
         }
@@ -155,6 +191,7 @@ fn bindings_are_those_of_the_manifest_and_of_the_commands() {
                 Access::Number => Some(Buffer::Number),
                 Access::Sort => Some(Buffer::Sort),
                 Access::Search => Some(Buffer::Search),
+                Access::Merge => Some(Buffer::Merge),
                 Access::Read | Access::Write | Access::Aliased => None,
             };
             assert_eq!(uniform, Some(buffer).filter(|buffer| UNIFORMS.contains(buffer)), "binding {index} of {command}");
@@ -166,7 +203,7 @@ fn bindings_are_those_of_the_manifest_and_of_the_commands() {
 }
 
 /// The buffers that kernels bind as uniforms.
-const UNIFORMS: [Buffer; 3] = [Buffer::Number, Buffer::Sort, Buffer::Search];
+const UNIFORMS: [Buffer; 4] = [Buffer::Number, Buffer::Sort, Buffer::Search, Buffer::Merge];
 
 /// Each kernel whose entry names MSL has an MSL version of all variants for subgroups of up to 32 lanes, except those for segments. An MSL
 /// version declares each binding with the name, the number and the access of the manifest.
@@ -248,7 +285,8 @@ fn workgroup_memory_is_what_the_plan_says_and_fits() {
         let shared = module.global_variables.iter().filter(|(_, global)| global.space == AddressSpace::WorkGroup);
         let bytes: u32 = shared.map(|(_, global)| layouter[global.ty].size.next_multiple_of(16)).sum();
         assert!(bytes <= facts.workgroup_bytes, "{bytes} bytes on {device}: {variant:?}");
-        if variant.ranking.is_some() || variant.vectors.is_some() || variant.kernel == Kernel::Histogram {
+        let has_own = matches!(variant.kernel, Kernel::Histogram | Kernel::MergeTile);
+        if variant.ranking.is_some() || variant.vectors.is_some() || has_own {
             assert_eq!(bytes, variant.workgroup_bytes(), "{variant:?}");
         }
     }
@@ -263,9 +301,14 @@ fn structures_are_laid_out_as_in_rust() {
     macro_rules! offsets {
         ($ty:ty: $($field:ident)*) => { (size_of::<$ty>(), vec![$((stringify!($field), std::mem::offset_of!($ty, $field))),*]) };
     }
-    let sort = offsets!(abi::Sort: clear flip window digits digit_count max count_index packed_first keys_source keys_home values_home k blocked);
+    let sort = offsets!(abi::Sort: clear flip window digits digit_count max count_index packed_first keys_source keys_home values_home k blocked portion);
     let searched = offsets!(abi::Search: queries dimension candidates entries capacity page_slots page_first stride selected);
-    for (name, variant, (size, expected)) in [("Sort", onesweep, sort), ("Search", search, searched)] {
+    let merge = MergePlan::new(MergeRequest::keys(32, request.spec, [8, 8]), &devices()[3].1).unwrap().path.variant;
+    let merged = offsets!(abi::Merge: clear flip window first_begin first_end second_begin second_end merged_begin merged_end
+        first_keys_word second_keys_word merged_keys_word first_values_word second_values_word merged_values_word first_max
+        second_max first_skip second_skip first_count_index second_count_index step unused);
+    let structures = [("Sort", onesweep, sort), ("Search", search, searched), ("Merge", merge, merged)];
+    for (name, variant, (size, expected)) in structures {
         let module = module(&variant);
         let (_, structure) = module.types.iter().find(|(_, ty)| ty.name.as_deref() == Some(name)).unwrap();
         let TypeInner::Struct { members, span } = &structure.inner else { panic!("{name} is a structure") };

@@ -3,7 +3,8 @@
 use core::fmt::Write;
 use polysort_core::{Error, Masks, Options, Spec, Word};
 use polysort_shaders::plan::{
-    Algorithm, Class, Facts, Groups, Kernel, MAX_KEYS, Payload, Place, Request, Segmented, SortPlan, Top, Variant,
+    Algorithm, Class, Facts, FindRuns, Gather, Groups, Kernel, MAX_KEYS, Payload, Place, Request, Segmented, SortPlan, Top,
+    Variant,
 };
 
 /// Devices that differ in what matters to a plan.
@@ -51,6 +52,10 @@ fn plans_are_those_that_were_read() {
     let window = Options::descending().bits(5..60);
     let segments = Some(Segmented { max: 5000, begins: Place::default(), ends: Place { first: 1 } });
     let count_16 = Class::Nvidia.architecture().count_16.value.unwrap();
+    let place = Some(Place { first: 2 });
+    let runs = FindRuns { count: Place::default(), unique: place, offsets: place, lengths: place };
+    let gather = Gather { element_bytes: 12, elements: 500, from: Place { first: 1 }, to: odd };
+    let unique = FindRuns { offsets: None, lengths: None, ..runs };
     let requests = [
         ("u8", keys(8, Spec::of::<u8>(whole))),
         ("u8_with_values", keys(8, Spec::of::<u8>(whole)).with_values(1)),
@@ -75,6 +80,7 @@ fn plans_are_those_that_were_read() {
         ("u16_top_100", keys(16, Spec::of::<u16>(whole)).select(Top { k: 100, segmented: false })),
         ("u64_top_1000_elsewhere", Request { keys: odd, ..u64s.select(Top { k: 1000, segmented: false }) }),
         ("f32_top_10_of_segments", u32s.select(Top { k: 10, segmented: true })),
+        ("u64_top_10_of_segments_elsewhere", Request { segments, keys: odd, ..u64s.select(Top { k: 10, segmented: true }) }),
         ("u32_segments", Request { segments, ..u32s }),
         ("f32_segments_with_values", Request { segments, max: 30_000, ..u32s.with_values(2) }),
         ("u16_segments", Request { segments, ..keys(16, Spec::of::<u16>(whole)) }),
@@ -83,6 +89,10 @@ fn plans_are_those_that_were_read() {
             Request { segments, ..keys(64, Spec::of::<u64>(Options::ascending().bits(5..44))).for_indices() },
         ),
         ("u128_few_in_segments", Request { segments, max: 400, ..keys(128, Spec::of::<u128>(whole)) }),
+        ("three_words_gathered", Request { max: 1000, ..u32s }.gather(gather)),
+        ("f32_runs", u32s.find_runs(runs)),
+        ("u16_unique_keys", keys(16, Spec::of::<u16>(whole)).find_runs(unique)),
+        ("u64_runs_elsewhere", Request { keys: odd, ..u64s.find_runs(FindRuns { unique: Some(odd), ..runs }) }),
         ("u32_counting", Request { algorithm: Some(Algorithm::Counting), ..u32s }),
     ];
     for (name, request) in requests {

@@ -28,6 +28,8 @@ struct Sort {
     uint k;
     // The tiles that publish nothing, for tests: from, until, every, phase.
     uint4 blocked;
+    // First the keys before these in the array whose number of keys `count` has. The others are unused.
+    uint4 portion;
 };
 
 // A key is KEY_WORDS words of 32 bits, least significant first. A key of 8 or 16 bits is the top bits of one word.
@@ -138,7 +140,8 @@ inline uint digit_of(Key key, const thread Digit& digit) {
 // sort's buffers hold.
 inline uint called_count(uint low, uint middle, uint high, const device uint* count, constant Sort& sort) {
     if (high == COUNT_ON_DEVICE) {
-        return min(count[sort.count_index], sort.max);
+        const uint all = count[sort.count_index];
+        return min(all - min(all, sort.portion.x), sort.max);
     }
     return low | (middle << COUNT_DIGIT_BITS) | (high << (2u * COUNT_DIGIT_BITS));
 }

@@ -110,14 +110,18 @@ impl<'a> Builder<'a> {
         let bytes = |buffer: Buffer| match buffer {
             Buffer::State => 4 * u64::from(state_words(plan.radix_bits)),
             Buffer::Status if request.top.is_some() => self.tally_bytes(),
+            Buffer::Status if request.runs.is_some() => plan.run_status_bytes(),
             Buffer::Status | Buffer::StatusOdd => plan.status_bytes(),
             Buffer::Buckets => 4 * table.map_or(0, |table| table.words),
             Buffer::Scratch | Buffer::Spare => keys * request.max.max(1),
             Buffer::ValuesScratch | Buffer::ValuesSpare => values * request.max.max(1),
+            // The caller provides the bounds, unless the offsets of the segments lie in buffers.
+            Buffer::Bounds if request.segments.is_some() => 8 * request.units().max(1),
             Buffer::Lists => list_bytes,
             Buffer::Picked => keys * request.picked().max(1),
             Buffer::PickedCount => 4,
             Buffer::Candidates | Buffer::CandidatesOdd => 4 * self.candidates(buffer == Buffer::CandidatesOdd),
+            Buffer::RunOffsets | Buffer::RunLengths | Buffer::Unique => self.run_bytes(buffer),
             // The others are the caller's, or belong to the device.
             _ => 0,
         };

@@ -74,6 +74,37 @@ pub enum Buffer {
     Candidates,
     /// The indices that a level with an odd number has selected.
     CandidatesOdd,
+    /// The parameters of a step of a merge: a uniform, [`abi::Merge`](crate::abi::Merge).
+    Merge,
+    /// The count buffer of the second run, if there is one; else any readable buffer. [`Buffer::Count`] is that of the
+    /// first.
+    SecondCount,
+    /// The keys of the first run of a merge.
+    FirstKeys,
+    /// The keys of the second run of a merge.
+    SecondKeys,
+    /// The keys that a merge writes.
+    MergedKeys,
+    /// The values of the first run of a merge.
+    FirstValues,
+    /// The values of the second run of a merge.
+    SecondValues,
+    /// The values that a merge writes.
+    MergedValues,
+    /// The points of the merge path: those between two steps, and those at the tiles of a step.
+    Path,
+    /// The number of runs of equal keys.
+    RunCount,
+    /// The first key of each run.
+    Unique,
+    /// The index of the first key of each run, and after them the number of keys.
+    RunOffsets,
+    /// The number of keys of each run.
+    RunLengths,
+    /// The elements from which a gather reads.
+    GatherFrom,
+    /// The elements that a gather writes.
+    GatherTo,
     /// The parameters of a vector search: a uniform, [`abi::Search`](crate::abi::Search).
     Search,
     /// The queries.
@@ -105,9 +136,11 @@ pub enum Buffer {
 pub enum Number {
     /// This number.
     Is(u32),
-    /// A digit of ten bits of the number of keys, 0 the lowest. If that number lies in a buffer, the highest digit is
-    /// [`COUNT_ON_DEVICE`](crate::abi::COUNT_ON_DEVICE).
+    /// A digit of [`COUNT_DIGIT_BITS`] bits of the number of keys, 0 the lowest. If that number lies in a buffer, the highest
+    /// digit is [`COUNT_ON_DEVICE`](crate::abi::COUNT_ON_DEVICE). A merge has two numbers of keys; this is the first.
     CountDigit(u32),
+    /// A digit of the second number of keys of a merge.
+    SecondCountDigit(u32),
 }
 
 /// The condition under which a copy runs.
@@ -216,6 +249,7 @@ impl core::fmt::Display for Command {
                 Buffer::Number => match numbers.next() {
                     Some(Number::Is(number)) => write!(f, " {number}")?,
                     Some(Number::CountDigit(digit)) => write!(f, " n.{digit}")?,
+                    Some(Number::SecondCountDigit(digit)) => write!(f, " m.{digit}")?,
                     None => write!(f, " ?")?,
                 },
                 buffer => write!(f, " {buffer:?}")?,
@@ -225,8 +259,8 @@ impl core::fmt::Display for Command {
     }
 }
 
-/// Bits of the digits in which a number of keys is recorded.
-pub const COUNT_DIGIT_BITS: u32 = 10;
+/// Bits of the digits in which a number of keys is recorded. A number has 32 bits; its third digit has ten of them.
+pub const COUNT_DIGIT_BITS: u32 = 11;
 
 /// Returns a digit of a number of keys, 0 the lowest.
 pub fn count_digit(keys: u32, digit: u32) -> u32 {

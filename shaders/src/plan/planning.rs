@@ -12,7 +12,7 @@ use super::shapes::Shapes;
 use super::sort_plan::SortPlan;
 use super::tuned::PassKind;
 use super::tuning;
-use polysort_core::{Error, Masks};
+use polysort_core::Error;
 
 impl SortPlan {
     /// Plans `request` for a device.
@@ -25,6 +25,8 @@ impl SortPlan {
         check_request(&request)?;
         let limits = facts.limits(request.payload.words());
         limits.check("the device", request.max as usize, request.unit_bytes())?;
+        request.check_runs(facts.max_binding)?;
+        request.check_selected(facts.max_binding)?;
         let algorithm = algorithm(&request, facts)?;
         // A selection always has digits of eight bits.
         let is_wide = algorithm == Algorithm::WideDigits && request.top.is_none();
@@ -32,9 +34,7 @@ impl SortPlan {
         let shapes = Shapes::new(&request, digit_bits, facts)?;
         // A counting sort has counters for whole keys, but sorts a single tile by digits.
         let radix_bits = if algorithm == Algorithm::Counting { request.key_bits } else { digit_bits };
-        let up = request.key_words() * 32 - request.key_bits;
-        let masks = Masks { clear: request.spec.masks.clear << up, set: request.spec.masks.set << up };
-        let window = (request.spec.begin + up, request.spec.end + up);
+        let (masks, window) = request.widened();
         let digits = digits(window.0, window.1, digit_bits);
         let mut plan = Self {
             request,
@@ -43,18 +43,17 @@ impl SortPlan {
             digits,
             masks,
             window,
-            tile: shapes.segments.as_ref().map_or_else(|| shapes.pass_tile(algorithm), SegmentShapes::tile),
+            tile: match &shapes.segments {
+                Some(shapes) => shapes.tile(),
+                None => shapes.run_tile().unwrap_or_else(|| shapes.pass_tile(algorithm)),
+            },
             batch: shapes.bucket_sweep.map_or(0, |shape| shape.batch),
             small_bucket: match &shapes.segments {
                 Some(shapes) => shapes.small_bucket(),
                 None => shapes.bucket_tile.map_or(0, |shape| shape.small_bucket),
             },
             network_keys: shapes.segments.as_ref().map_or(0, SegmentShapes::network_keys),
-            single_tile: if request.algorithm.is_some() || request.top.is_some() || request.segments.is_some() {
-                0
-            } else {
-                shapes.single.tile
-            },
+            single_tile: if request.algorithm.is_some() || !request.is_of_all_keys() { 0 } else { shapes.single.tile },
             sources: sources(&request, algorithm, facts),
             scratch: vec![],
             long: vec![],
@@ -67,11 +66,13 @@ impl SortPlan {
             return Err(Error::TooLong { what: "the device".into(), asked: request.max, limit });
         }
         let mut builder = Builder::new(&plan, &shapes);
-        match request.top {
-            None if request.segments.is_some() => builder.segments(),
-            None => builder.long(),
-            Some(top) if shapes.picks(top) => builder.pick(),
-            Some(top) => builder.top(top),
+        match (request.top, request.runs, request.gather) {
+            (Some(top), ..) if shapes.picks(top) => builder.pick(),
+            (Some(top), ..) => builder.top(top),
+            (None, Some(runs), _) => builder.runs(runs),
+            (None, None, Some(gather)) => builder.gather(gather),
+            (None, None, None) if request.segments.is_some() => builder.segments(),
+            (None, None, None) => builder.long(),
         }
         let (long, scratch) = builder.finish();
         let too_large = |&(_, bytes): &(Buffer, u64)| bytes > facts.max_binding;
@@ -94,8 +95,10 @@ fn sources(request: &Request, algorithm: Algorithm, facts: &Facts) -> Vec<(&'sta
     let kind = PassKind::new(request.key_words(), request.payload.words());
     let passes = if facts.tuned.shape(kind).is_some() { Source::ThisDevice } else { row.passes.source };
     let is_batched = algorithm == Algorithm::MsdHybrid && request.batch.is_none();
-    let has_passes =
-        request.top.is_none() && (request.segments.is_some() || matches!(algorithm, Algorithm::OneSweep | Algorithm::MsdHybrid));
+    let has_passes = request.top.is_none()
+        && request.runs.is_none()
+        && request.gather.is_none()
+        && (request.segments.is_some() || matches!(algorithm, Algorithm::OneSweep | Algorithm::MsdHybrid));
     let counts = request.top.is_none() && request.key_bits == 16 && algorithm == Algorithm::Counting;
     let mut sources = vec![];
     sources.extend(has_passes.then_some(("passes", passes)));
@@ -105,7 +108,7 @@ fn sources(request: &Request, algorithm: Algorithm, facts: &Facts) -> Vec<(&'sta
     sources
 }
 
-fn check_request(request: &Request) -> Result<(), Error> {
+pub(super) fn check_request(request: &Request) -> Result<(), Error> {
     match request.key_bits {
         8 => request.spec.check::<u8>(),
         16 => request.spec.check::<u16>(),
@@ -122,13 +125,16 @@ fn check_request(request: &Request) -> Result<(), Error> {
         Payload::Words(words) if !(1..=4).contains(&words) => {
             Err(Error::Unsupported { what: format!("values of {words} words of 32 bits; a value has 1 to 4") })
         }
-        _ if request.top.is_some() && request.segments.is_some() => {
-            Err(Error::Unsupported { what: "a selection from segments of a buffer; sort the segments".into() })
+        _ if request.segments.is_some() && request.top.is_some_and(|top| !top.segmented) => {
+            Err(Error::Unsupported { what: "a selection from all keys in segments; select from each segment".into() })
+        }
+        _ if request.has_two_tasks() => {
+            Err(Error::Unsupported { what: "a search for runs, or a gather, that is something else too".into() })
         }
         payload if request.top.is_some_and(|top| top.k == 0 || payload != Payload::Indices) => {
             Err(Error::Unsupported { what: format!("a selection {:?} with payload {payload:?}", request.top) })
         }
-        _ => Ok(()),
+        _ => request.check_gather(),
     }
 }
 

@@ -4,7 +4,7 @@ use super::blocked::Blocked;
 use super::class::Class;
 use super::digit::RADIX;
 use super::tuning::{SELECT_SEGMENT, batch_keys};
-use polysort_core::Spec;
+use polysort_core::{Error, Masks, Spec};
 
 /// An algorithm that sorts on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,8 +34,8 @@ impl Algorithm {
     pub fn sorts(self, request: &Request) -> bool {
         match self {
             Self::OneSweep | Self::ReduceThenScan => true,
-            // Segments have kernels of their own.
-            _ if request.segments.is_some() => false,
+            // These have kernels of their own.
+            _ if request.segments.is_some() || request.runs.is_some() || request.gather.is_some() => false,
             Self::Counting => request.is_packed() && request.payload == Payload::None && request.spec.width() == request.key_bits,
             Self::WideDigits | Self::MsdHybrid => matches!(request.key_bits, 32 | 64),
         }
@@ -116,10 +116,37 @@ pub struct Segmented {
     pub ends: Place,
 }
 
+/// A search for runs of equal neighboring keys: the offsets at which the outputs start in their bindings. Outputs that are
+/// `None` are not written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FindRuns {
+    /// Where to write the number of runs, a word.
+    pub count: Place,
+    /// Where to write the first key of each run.
+    pub unique: Option<Place>,
+    /// Where to write the index of the first key of each run, and after them the number of keys, a word each.
+    pub offsets: Option<Place>,
+    /// Where to write the number of keys of each run, a word each.
+    pub lengths: Option<Place>,
+}
+
+/// A gather of elements by indices. The indices are the keys of the request, which have 32 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Gather {
+    /// Bytes of an element: 1, 2, or a multiple of 4.
+    pub element_bytes: u32,
+    /// The number of elements of the source. An index that is not smaller gives an element of zeros.
+    pub elements: u32,
+    /// The offset of the source in its binding.
+    pub from: Place,
+    /// The offset of the result in its binding.
+    pub to: Place,
+}
+
 /// The most batches: as many as there are buckets.
 const MAX_BATCHES: u64 = RADIX as u64;
 
-/// A request to sort or to select.
+/// A request to sort, to select, to find runs of equal keys, or to gather.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Bits of a key: 8, 16, 32, 64 or 128.
@@ -131,15 +158,22 @@ pub struct Request {
     /// The selection, if this is a request to select. The payload is then [`Payload::Indices`].
     pub top: Option<Top>,
     /// The segments, if this is a request to sort each segment by itself.
+    /// A selection from segments may have them too.
     pub segments: Option<Segmented>,
-    /// The largest number of keys, or of segments to select from.
+    /// The outputs, if this is a request to find runs of equal keys. It has no payload.
+    pub runs: Option<FindRuns>,
+    /// The elements, if this is a request to gather. It has no payload.
+    pub gather: Option<Gather>,
+    /// The largest number of keys; of a selection from segments without [`segments`](Request::segments), that of segments.
     pub max: u64,
+    /// The keys before these in the array whose number of keys a count buffer has; 0 if the number is that of these keys.
+    pub skip: u64,
     /// The offset of the keys in their binding.
     pub keys: Place,
     /// The offset of the values, or of the indices, in their binding.
     pub values: Place,
-    /// Whether the keys to select from and the indices of the selected keys lie in one buffer. A launch can bind one
-    /// buffer twice only if both bindings are writable.
+    /// Whether what is read and what is written lie in one buffer: the keys to select from and the indices of the selected
+    /// keys, or two buffers of a search for runs or of a gather. A launch can bind one buffer twice only if both bindings are writable.
     pub aliased: bool,
     /// The forced algorithm; `None` lets the planner choose. With a forced algorithm, not even a few keys are sorted in one
     /// launch.
@@ -161,7 +195,10 @@ impl Request {
             spec,
             top: None,
             segments: None,
+            runs: None,
+            gather: None,
             max,
+            skip: 0,
             keys: Place::default(),
             values: Place::default(),
             aliased: false,
@@ -196,12 +233,36 @@ impl Request {
         Self { segments: Some(segments), ..self }
     }
 
+    /// Returns this request as a search for runs of equal neighboring keys.
+    #[must_use]
+    pub fn find_runs(self, runs: FindRuns) -> Self {
+        Self { runs: Some(runs), ..self }
+    }
+
+    /// Returns this request, whose keys are indices, as a gather.
+    #[must_use]
+    pub fn gather(self, gather: Gather) -> Self {
+        Self { gather: Some(gather), ..self }
+    }
+
+    /// Returns whether a search for runs, or a gather, has a payload or is another request too.
+    pub(super) fn has_two_tasks(&self) -> bool {
+        let is_plain = self.payload == Payload::None && self.top.is_none() && self.segments.is_none();
+        let tasks = usize::from(self.runs.is_some()) + usize::from(self.gather.is_some());
+        tasks > 1 || tasks == 1 && !is_plain
+    }
+
+    /// Returns whether this is a request to sort all keys: no selection, no segments, no search for runs, no gather.
+    pub(super) fn is_of_all_keys(&self) -> bool {
+        self.top.is_none() && self.segments.is_none() && self.runs.is_none() && self.gather.is_none()
+    }
+
     /// Returns the bytes that a key, or a segment to select from, takes in its largest binding. The binding of the values
     /// is left out.
     pub fn unit_bytes(&self) -> usize {
         match self.top {
             // The segment's begin and end take two words; the indices selected from it take `k` words.
-            Some(top) if top.segmented => 4 * top.k.max(2) as usize,
+            Some(top) if self.has_bounds() => 4 * top.k.max(2) as usize,
             _ if self.is_packed() => 4,
             _ => self.key_bits as usize / 8,
         }
@@ -209,12 +270,40 @@ impl Request {
 
     /// Returns the bytes of the values, or of the indices, of `max` keys.
     pub fn value_bytes(&self) -> u64 {
-        4 * self.top.map_or(u64::from(self.payload.words()) * self.max, |top| top.results(self.max))
+        4 * self.top.map_or(u64::from(self.payload.words()) * self.max, |top| top.results(self.units()))
+    }
+
+    /// Checks that the keys selected from all segments fit a binding, and so do the bounds of the segments.
+    pub(super) fn check_selected(&self, max_binding: u64) -> Result<(), Error> {
+        let (Some(top), Some(segments)) = (self.top, self.segments) else { return Ok(()) };
+        let (asked, limit) = (segments.max.into(), max_binding / (4 * u64::from(top.k.max(2))));
+        if asked <= limit {
+            return Ok(());
+        }
+        Err(Error::TooLong { what: "the device, as a number of segments".into(), asked, limit })
+    }
+
+    /// Returns whether this is a selection from segments whose bounds the caller provides in one buffer.
+    pub fn has_bounds(&self) -> bool {
+        self.segments.is_none() && self.top.is_some_and(|top| top.segmented)
+    }
+
+    /// Returns the largest count: the number of segments, if the request has segments, else the number of keys.
+    pub fn units(&self) -> u64 {
+        self.segments.map_or(self.max, |segments| segments.max.into())
     }
 
     /// Returns the words of 32 bits that a key takes while it is sorted.
     pub fn key_words(&self) -> u32 {
         self.key_bits.div_ceil(32)
+    }
+
+    /// Returns the masks and the window of the order, for the words of the kernels: there, a key of 8 or 16 bits is in the
+    /// top bits of a word. The window is its first and its end bit.
+    pub(super) fn widened(&self) -> (Masks, (u32, u32)) {
+        let up = self.key_words() * 32 - self.key_bits;
+        let Spec { masks, begin, end, .. } = self.spec;
+        (Masks { clear: masks.clear << up, set: masks.set << up }, (begin + up, end + up))
     }
 
     /// Returns whether a word of the caller's buffer has several keys.

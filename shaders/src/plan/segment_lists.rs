@@ -64,7 +64,7 @@ impl SegmentLists {
 impl SortPlan {
     /// Returns the lists of segments, if the request has segments.
     pub fn segment_lists(&self) -> Option<SegmentLists> {
-        let segments = self.request.segments?;
+        let segments = self.request.segments.filter(|_| self.request.top.is_none())?;
         let max = (self.request.max as u32, segments.max);
         Some(SegmentLists { network_keys: self.network_keys, small: self.small_bucket, max })
     }

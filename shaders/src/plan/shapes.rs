@@ -5,7 +5,7 @@ use super::fit::{fitted, held, no_wide_digits, selecting, sweep};
 use super::request::{Algorithm, Payload, Request};
 use super::segment_shapes::SegmentShapes;
 use super::tuning::{self, COPY_TILE, COUNTER_KEYS, GROUP, MOST_COLUMNS, SELECT_KEYS};
-use super::variant::Variant;
+use super::variant::{Ranking, Variant};
 use crate::manifest::Kernel;
 use polysort_core::Error;
 
@@ -21,6 +21,7 @@ pub(super) struct Shapes {
     pub(super) histogram: Variant,
     pub(super) count_values: Option<Variant>,
     pub(super) top: Variant,
+    pub(super) runs: Option<Variant>,
 }
 
 impl Shapes {
@@ -57,8 +58,10 @@ impl Shapes {
         let values = Variant { kernel: Kernel::CountValues, radix_bits: request.key_bits, ..histogram };
         let count_values = request.is_packed().then(|| counting(values, facts));
         let top = top_shape(Variant { kernel: Kernel::TopK, value_words: 0, indexed: false, ..single }, request, facts)?;
-        let segments = request.segments.map(|_| SegmentShapes::new(request, facts)).transpose()?;
-        Ok(Self { onesweep, bucket_sweep, bucket_tile, segments, downsweep, single, plain, histogram, count_values, top })
+        let sorts_segments = request.segments.is_some() && request.top.is_none();
+        let segments = sorts_segments.then(|| SegmentShapes::new(request, facts)).transpose()?;
+        let runs = request.runs.map(|_| runs_shape(request, max, facts));
+        Ok(Self { onesweep, bucket_sweep, bucket_tile, segments, downsweep, single, plain, histogram, count_values, top, runs })
     }
 
     /// Keys of a tile of the passes.
@@ -115,6 +118,17 @@ fn top_shape(shape: Variant, request: &Request, facts: &Facts) -> Result<Variant
     let (group, ranking) = selecting(request.algorithm, facts);
     let keys = top.k.div_ceil(group).next_power_of_two().min(SELECT_KEYS);
     fitted(Variant { segmented: top.segmented, aliased: request.aliased, ..shape }, group, keys, ranking, facts)
+}
+
+/// Returns the shape of the kernel that finds runs of up to `max` keys.
+fn runs_shape(request: &Request, max: u64, facts: &Facts) -> Variant {
+    let group = GROUP.min(facts.max_group);
+    let subgroups = facts.subgroups.filter(|_| request.algorithm != Some(Algorithm::ReduceThenScan));
+    let whole = subgroups.filter(|&(_, most)| group.is_multiple_of(most));
+    let ranking = whole.map(|(least, most)| Ranking::Ballot { rows: group / least, wide: most > 32 });
+    let keys = tuning::run_keys(request.key_words(), max);
+    let shape = Variant { group, keys, tile: group * keys, ranking, ..Variant::of(Kernel::Runs, request.key_bits) };
+    Variant { packed: request.is_packed(), aliased: request.aliased, outputs: request.run_outputs(), ..shape }
 }
 
 /// Returns a kernel that moves the keys and values of a request.

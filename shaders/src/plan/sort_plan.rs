@@ -3,7 +3,7 @@
 use super::architecture::Source;
 use super::command::{Buffer, Command, Groups};
 use super::digit::Digit;
-use super::request::{Algorithm, Payload, Request, Top};
+use super::request::{Algorithm, Gather, Payload, Request, Top};
 use polysort_core::{Error, Masks};
 
 /// The commands of a plan that a sort executes.
@@ -60,9 +60,9 @@ impl SortPlan {
     /// [`Request::max`].
     pub fn length(&self, count: Option<u64>) -> Length {
         match count {
-            // Without keys, a selection must still write its result, and an argsort of segments must write the indices of
-            // keys outside all segments.
-            _ if self.request.top.is_some() || self.request.segments.is_some() => Length::Long,
+            // Without keys, a selection or a search for runs must still write its result, and an argsort of segments must
+            // write the indices of keys outside all segments.
+            _ if !self.request.is_of_all_keys() => Length::Long,
             Some(0) => Length::Nothing,
             Some(1) if self.request.payload != Payload::Indices => Length::Nothing,
             count if count.unwrap_or(self.request.max) <= u64::from(self.single_tile) => Length::Short,
@@ -133,9 +133,11 @@ impl SortPlan {
     /// # Errors
     /// [`Error::TooLong`] if a dimension would be more than `max_groups`.
     pub fn grid(&self, groups: Groups, count: Option<u64>, max_groups: u32) -> Result<(u32, u32), Error> {
-        // In a sort of segments, `count` is the number of segments.
-        let keys = if self.request.segments.is_some() { None } else { count };
-        groups.grid(keys.unwrap_or(self.request.max), max_groups)
+        // In a sort of segments, `count` is the number of segments, but the commands are launched for all keys.
+        match (self.request.segments, self.request.top) {
+            (Some(_), None) => groups.grid(self.request.max, max_groups),
+            _ => groups.grid(count.unwrap_or(self.request.units()), max_groups),
+        }
     }
 }
 
@@ -143,13 +145,22 @@ impl core::fmt::Display for SortPlan {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Self { request, algorithm, digits, single_tile, .. } = self;
         let (key, payload, max, digits) = (request.key_bits, request.payload, request.max, digits.len());
-        if let Some(segments) = request.segments {
+        if let Some(segments) = request.segments.filter(|_| request.top.is_none()) {
             write!(f, "up to {} segments, ", segments.max)?;
         }
-        match request.top {
-            None => writeln!(f, "{algorithm:?}: up to {max} keys of {key} bits, payload {payload:?}, {digits} digits")?,
-            Some(Top { k, segmented: false }) => writeln!(f, "first {k} of up to {max} keys of {key} bits, {digits} digits")?,
-            Some(Top { k, .. }) => {
+        match (request.top, request.gather) {
+            (None, Some(Gather { element_bytes, elements, .. })) => {
+                writeln!(f, "gather of up to {max} of {elements} elements of {element_bytes} bytes")?;
+            }
+            (None, None) if request.runs.is_some() => writeln!(f, "runs of up to {max} keys of {key} bits")?,
+            (None, None) => {
+                writeln!(f, "{algorithm:?}: up to {max} keys of {key} bits, payload {payload:?}, {digits} digits")?;
+            }
+            (Some(Top { k, segmented: false }), _) => {
+                writeln!(f, "first {k} of up to {max} keys of {key} bits, {digits} digits")?;
+            }
+            (Some(Top { k, .. }), _) => {
+                let max = request.units();
                 writeln!(f, "first {k} of each of up to {max} segments of keys of {key} bits, {digits} digits")?;
             }
         }

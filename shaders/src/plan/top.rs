@@ -13,12 +13,27 @@
 //! same keys as one selection from all keys.
 
 use super::builder::Builder;
-use super::command::{Buffer, COUNT_DIGITS, Groups, LAST_LEVEL, Number};
-use super::request::Top;
-use super::tuning::SELECT_SEGMENT;
+use super::command::{Buffer, COUNT_DIGITS, Groups, LAST_LEVEL, Number, count_digit};
+use super::request::{Segmented, Top};
+use super::tuning::{LIST_GROUPS, SELECT_SEGMENT};
 use super::variant::Variant;
+use crate::manifest::Kernel;
 
 impl Builder<'_> {
+    /// Adds the commands that prepare a selection from segments whose offsets lie in buffers.
+    fn bounds(&mut self, segments: Segmented) {
+        // The state and the copies have the largest number of keys, since the number of keys in all segments is not known.
+        let most = self.plan.request.max as u32;
+        self.begin_with([0, 1, 2].map(|digit| Number::Is(count_digit(most, digit))));
+        self.move_in();
+        let variant = Variant { kernel: Kernel::SegmentBounds, ..self.shapes.plain };
+        let numbers = COUNT_DIGITS.into_iter().chain([segments.begins, segments.ends].map(|place| Number::Is(place.first)));
+        let mut bindings = vec![Buffer::Number; 5];
+        bindings.extend([Buffer::Sort, Buffer::Count, Buffer::State, Buffer::Begins, Buffer::Ends, Buffer::Bounds]);
+        let groups = segments.max.div_ceil(variant.group).clamp(1, LIST_GROUPS);
+        self.push(variant, bindings, numbers, Groups::Fixed(groups));
+    }
+
     /// Returns the largest number of candidates that an even level selects, or, if `odd` is set, an odd one.
     pub(super) fn candidates(&self, odd: bool) -> u64 {
         let levels = self.plan.request.top.map_or(vec![], |top| top.levels(self.plan.request.max));
@@ -28,7 +43,9 @@ impl Builder<'_> {
     /// Adds the commands of a selection.
     pub(super) fn top(&mut self, top: Top) {
         let variant = self.shapes.top;
-        if self.plan.keys_move() {
+        if let Some(segments) = self.plan.request.segments {
+            self.bounds(segments);
+        } else if self.plan.keys_move() {
             self.begin();
             self.move_in();
         }

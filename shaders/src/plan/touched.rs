@@ -10,7 +10,8 @@ impl SortPlan {
     /// start of the binding, those before the first element included, and are a multiple of 4.
     ///
     /// Returns `None` for two buffers, whose size does not follow from the request: [`Buffer::Count`], and [`Buffer::Keys`]
-    /// of a selection from segments.
+    /// of a selection from segments without
+    /// [offsets](crate::plan::Request::segments).
     pub fn touched_bytes(&self, buffer: Buffer) -> Option<u64> {
         let request = &self.request;
         let after = |first: u32, bytes: u64| 4 * u64::from(first) + bytes.next_multiple_of(4);
@@ -18,14 +19,20 @@ impl SortPlan {
         let key_bytes = u64::from(request.key_words()) * 4;
         let value_bytes = u64::from(request.payload.words().max(1)) * 4;
         let segments = request.segments.map_or(0, |segments| 4 * u64::from(segments.max).max(1));
+        if let Some((place, bytes)) = request.run_output(buffer) {
+            return Some(after(place.first, bytes));
+        }
+        if let Some((first, bytes)) = request.gather_part(buffer) {
+            return Some(after(first, bytes));
+        }
         let bytes = match buffer {
-            Buffer::Keys if request.top.is_some_and(|top| top.segmented) => return None,
+            Buffer::Keys if request.has_bounds() => return None,
             Buffer::Keys => after(request.keys.first, (request.max * u64::from(request.key_bits)).div_ceil(8).max(key_bytes)),
             Buffer::Values => after(request.values.first, request.value_bytes().max(value_bytes)),
             Buffer::Begins => after(request.segments.map_or(0, |segments| segments.begins.first), segments),
             Buffer::Ends => after(request.segments.map_or(0, |segments| segments.ends.first), segments),
             // Begin and end of each segment to select from.
-            Buffer::Bounds => after(0, 8 * request.max.max(1)),
+            Buffer::Bounds => after(0, 8 * request.units().max(1)),
             Buffer::Count => return None,
             own => self.scratch.iter().find(|(scratch, _)| *scratch == own).map_or(0, |&(_, bytes)| bytes),
         };

@@ -241,6 +241,28 @@ pub const UNROLLED_LANES: u32 = 32;
 /// Measured on an H200: a pass takes 1/50 longer with 8; with smaller tiles, it takes 1/20 longer with 2.
 pub const LOOK: u32 = 4;
 
+/// The tiles that a workgroup looks back at together, one for each thread, when it finds runs. A
+/// smaller workgroup looks back at as many tiles as it has threads.
+///
+/// Not measured. When a kernel starts, as many tiles as run at a time have published no sums over earlier tiles, about
+/// 1000 on an H200. A look takes about as long for many tiles as for one.
+pub const LOOK_TILES: u32 = 128;
+
+/// The number of looks at an empty status word after which a workgroup that finds runs recounts the tile. A look has about eight
+/// barriers, so it takes longer than one of the reads of [`SPIN_LIMIT`].
+///
+/// Not measured.
+pub const LOOK_LIMIT: u32 = SPIN_LIMIT / 8;
+
+/// Returns the keys per thread when runs are found, for up to `max` keys: at most 32, the bits of a word of marks. Keys of
+/// several words take fewer, so that a tile has about the same bytes. For short inputs there are fewer keys, so that many
+/// workgroups have work.
+///
+/// Not measured.
+pub fn run_keys(key_words: u32, max: u64) -> u32 {
+    spread(if key_words > 2 { 8 } else { 16 }, max)
+}
+
 /// The values of a wide digit for which a thread looks back at a time: those that a thread of the largest workgroup sums
 /// up.
 pub const LOOK_DIGITS: u32 = (1 << WIDE_RADIX_BITS) / GROUP;
@@ -286,3 +308,17 @@ pub const DISTANCE_RUN: u32 = 4;
 
 /// The most threads of a team that reads a vector together: they read 512 bytes at a time.
 pub const DISTANCE_TEAM: u32 = 32;
+
+/// Returns the keys per thread of a merge. `key_words` are the words of a key. A tile takes up to 15 KiB of workgroup memory,
+/// so that three workgroups of 256 threads run on a processor of an H200 at a time. The number is odd: the threads of a
+/// subgroup write keys that are this many words apart, and then use all banks.
+pub fn merge_keys(key_words: u32) -> u32 {
+    16 / key_words - 1
+}
+
+/// The most workgroups that merge tiles. Each takes tiles until none is left. It is many times what a device runs at a time,
+/// so that all end at about the same time. Steps of a merge that do nothing return faster with fewer workgroups.
+pub const MERGE_GROUPS: u32 = 1 << 12;
+
+/// The most workgroups that find the boundaries of the tiles of a merge.
+pub const PATH_GROUPS: u32 = 1 << 10;

@@ -72,6 +72,19 @@ pub struct Variant {
     pub counters: u32,
     /// The vectors that the kernel works on.
     pub vectors: Option<Vectors>,
+    /// What the kernel writes for each run of equal keys.
+    pub outputs: Option<RunOutputs>,
+}
+
+/// What a kernel writes for each run of equal keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RunOutputs {
+    /// Whether it writes the first key.
+    pub unique: bool,
+    /// Whether it writes the index of the first key.
+    pub offsets: bool,
+    /// Whether it writes the number of keys.
+    pub lengths: bool,
 }
 
 /// The constants of a kernel that works on vectors.
@@ -122,6 +135,7 @@ impl Variant {
             runs: false,
             counters: 0,
             vectors: None,
+            outputs: None,
         }
     }
 
@@ -183,6 +197,9 @@ impl Variant {
 
     /// Returns the words of the array in workgroup memory in which a tile is sorted (`board` in the kernels).
     pub fn board_words(&self) -> u32 {
+        if self.kernel == Kernel::Runs {
+            return 0;
+        }
         let counters = match self.ranking {
             Some(Ranking::Ballot { rows, .. }) => rows * self.row_words(),
             Some(Ranking::Counters) => 8 * self.group + self.tile,
@@ -205,6 +222,8 @@ impl Variant {
     /// Returns the bytes of workgroup memory of all arrays and variables, each rounded up to 16.
     pub fn workgroup_bytes(&self) -> u32 {
         let ranking = match self.ranking {
+            // Ballots mark where runs begin. They rank no keys.
+            _ if self.kernel == Kernel::Runs => 0,
             Some(Ranking::Ballot { rows, .. }) => rows * if self.has_wide_digits() { self.row_words() / self.group } else { 1 },
             Some(Ranking::Counters) => self.group + RADIX + 4,
             None => 0,
@@ -217,9 +236,15 @@ impl Variant {
             Kernel::BucketSweep => RADIX + 12,
             Kernel::Downsweep => RADIX + 4,
             Kernel::SingleTile | Kernel::BucketTile | Kernel::SegmentTile => 4,
+            Kernel::MergeTile => (self.tile * self.key_words()).next_multiple_of(4),
             Kernel::IvfDistance => DISTANCE_RUN * self.vectors.map_or(0, Vectors::sums) * self.group,
             // The indices, the segment, the digit, and the sums over the threads, unless the ranking includes them.
             Kernel::TopK => self.tile + 8 + if self.ranking == Some(Ranking::Counters) { 0 } else { self.group },
+            // Marks, a bit for each word of marks, sums over the threads, the tile, and four variables of the look-back.
+            Kernel::Runs => {
+                let marks = self.tile / 32;
+                marks.next_multiple_of(4) + marks.div_ceil(32).next_multiple_of(4) + self.group.next_multiple_of(4) + 4 + 16
+            }
             _ => 0,
         };
         4 * (self.board_words() + ranking.next_multiple_of(4) + own)

@@ -1,13 +1,14 @@
-// Returns the number of keys, or of segments, of this call. The host records it as three digits of ten bits. If the
+// Returns the number of keys, or of segments, of this call. The host records it as three digits of eleven bits. If the
 // highest of them is COUNT_ON_DEVICE, the number is in the caller's buffer `count`; it is then limited to what the
-// sort's buffers hold.
+// sort's buffers hold. A portion of an array gets the number of keys in the whole array.
 
 fn called_count() -> u32 {
     if (count_high.value == COUNT_ON_DEVICE) {
 #if LISTS
         return min(count[sort.count_index], sort.k);
 #else
-        return min(count[sort.count_index], sort.max);
+        let all = count[sort.count_index];
+        return min(all - min(all, sort.portion.x), sort.max);
 #endif
     }
     return count_low.value | (count_middle.value << COUNT_DIGIT_BITS) | (count_high.value << (2u * COUNT_DIGIT_BITS));

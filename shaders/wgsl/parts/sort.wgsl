@@ -10,7 +10,7 @@ struct Sort {
     // For each digit: its word, its shift, its mask, and 1 if keys that agree in all digits are identical, else 0.
     digits: array<vec4<u32>, MAX_DIGITS>,
     digit_count: u32,
-    // The largest number of keys that the buffers hold.
+    // The largest number of keys that the buffers hold, or of segments to select from.
     max: u32,
     // The index of the word of `count` with the number of keys.
     count_index: u32,
@@ -20,10 +20,13 @@ struct Sort {
     keys_source: u32,
     keys_home: u32,
     values_home: u32,
-    // The number of keys to select, or the largest number of segments; 0 if the sort has neither.
+    // The number of keys to select, the largest number of segments, or the number of elements to gather from; 0 if there
+    // are none of these.
     k: u32,
     // The tiles that publish nothing, for tests: from, until, every, phase.
     blocked: vec4<u32>,
+    // First the keys before these in the array whose number of keys `count` has. The others are unused.
+    portion: vec4<u32>,
 }
 
 // Returns one word of a key with the masks applied. Such words compare as unsigned numbers in the key's order.

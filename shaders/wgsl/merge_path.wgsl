@@ -1,0 +1,172 @@
+// Cuts one step of a merge into tiles: finds the point of the merge path at each boundary of a tile.
+//
+// in       first_low, first_middle, first_high, first_count: the number of keys of the array with the first run, as for
+//          begin; second_low … second_count: that of the second run; merge; first_keys, second_keys: a part of each
+//          sorted run; path: the point at which the step begins
+// out      path: the point at which the step ends, and for each boundary of a tile the keys of the first run before it
+// launch   any number of workgroups
+// does     A step merges until a part of a run, or of the output, ends that is not the last part. If the point at which it
+//          begins lies in other parts, it does nothing. Each thread finds the points of some boundaries by binary search
+//          on a diagonal (Green, McColl and Bader, "GPU Merge Path", 2012).
+// needs    fewer than 2^32 - 2^16 keys of both runs together
+
+@group(0) @binding(0) var<uniform> first_low: Number;
+@group(0) @binding(1) var<uniform> first_middle: Number;
+@group(0) @binding(2) var<uniform> first_high: Number;
+@group(0) @binding(3) var<uniform> second_low: Number;
+@group(0) @binding(4) var<uniform> second_middle: Number;
+@group(0) @binding(5) var<uniform> second_high: Number;
+@group(0) @binding(6) var<uniform> merge: Merge;
+@group(0) @binding(7) var<storage, read> first_count: array<u32>;
+@group(0) @binding(8) var<storage, read> second_count: array<u32>;
+@group(0) @binding(9) var<storage, read> first_keys: array<u32>;
+@group(0) @binding(10) var<storage, read> second_keys: array<u32>;
+@group(0) @binding(11) var<storage, read_write> path: array<u32>;
+
+@compute @workgroup_size(GROUP)
+fn merge_path(
+    @builtin(local_invocation_index) thread: u32,
+    @builtin(workgroup_id) group_id: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+) {
+    let number = (group_id.y * groups.x + group_id.x) * GROUP + thread;
+    let lengths = run_lengths();
+    var begin = vec2(0u);
+    if (merge.step > 0u) {
+        begin = vec2(path[point_of(merge.step)], path[point_of(merge.step) + 1u]);
+    }
+    let least = vec2(merge.first_begin, merge.second_begin);
+    let until = min(vec2(merge.first_end, merge.second_end), lengths);
+    let made = begin.x + begin.y;
+    var end = begin;
+    if (all(begin >= least) && all(begin <= until) && made >= merge.merged_begin && made < merge.merged_end) {
+        end = step_end(begin, until, lengths);
+        if (end.x + end.y > merge.merged_end) {
+            let first = first_before(merge.merged_end, begin, end);
+            end = vec2(first, merge.merged_end - first);
+        }
+    }
+    if (number == 0u) {
+        path[point_of(merge.step + 1u)] = end.x;
+        path[point_of(merge.step + 1u) + 1u] = end.y;
+    }
+    let merged = end.x + end.y;
+    let tiles = (merged - tiles_begin(made) + TILE - 1u) / TILE;
+    for (var boundary = number; boundary <= tiles; boundary += groups.x * groups.y * GROUP) {
+        let diagonal = clamp(tiles_begin(made) + boundary * TILE, made, merged);
+        path[PATH_HEADER + boundary] = first_before(diagonal, begin, end);
+    }
+}
+
+// Returns the number of keys of both runs.
+fn run_lengths() -> vec2<u32> {
+    var counts = vec2(
+        first_low.value | (first_middle.value << COUNT_DIGIT_BITS) | (first_high.value << (2u * COUNT_DIGIT_BITS)),
+        second_low.value | (second_middle.value << COUNT_DIGIT_BITS) | (second_high.value << (2u * COUNT_DIGIT_BITS)),
+    );
+    if (first_high.value == COUNT_ON_DEVICE) {
+        counts.x = first_count[merge.first_count_index];
+    }
+    if (second_high.value == COUNT_ON_DEVICE) {
+        counts.y = second_count[merge.second_count_index];
+    }
+    let skip = vec2(merge.first_skip, merge.second_skip);
+    return min(counts - min(counts, skip), vec2(merge.first_max, merge.second_max));
+}
+
+// Returns the point at which a step ends that begins at `begin`: the first one at which a run has more keys, but not in the
+// part that is bound, or else the end of both runs. `until` is the end of both parts.
+fn step_end(begin: vec2<u32>, until: vec2<u32>, lengths: vec2<u32>) -> vec2<u32> {
+    let more = until < lengths;
+    if (any(more & (until == begin))) {
+        return begin;
+    }
+    if (!any(more)) {
+        return until;
+    }
+    var first_ends = more.x;
+    if (more.x && more.y) {
+        first_ends = !is_less(second_at(until.y - 1u), first_at(until.x - 1u));
+    }
+    if (first_ends) {
+        // The keys of the second run that are smaller than the last key of the first run's part come before that key.
+        let last = first_at(until.x - 1u);
+        var low = begin.y;
+        var high = until.y;
+        while (low < high) {
+            let middle = low + (high - low) / 2u;
+            if (is_less(second_at(middle), last)) {
+                low = middle + 1u;
+            } else {
+                high = middle;
+            }
+        }
+        return vec2(until.x, low);
+    }
+    let last = second_at(until.y - 1u);
+    var low = begin.x;
+    var high = until.x;
+    while (low < high) {
+        let middle = low + (high - low) / 2u;
+        if (is_less(last, first_at(middle))) {
+            high = middle;
+        } else {
+            low = middle + 1u;
+        }
+    }
+    return vec2(low, until.y);
+}
+
+// Returns how many keys of the first run are among the first `diagonal` keys of the output. The result lies between two
+// points, also if the runs are not sorted.
+fn first_before(diagonal: u32, begin: vec2<u32>, end: vec2<u32>) -> u32 {
+    var low = max(begin.x, diagonal - min(diagonal, end.y));
+    var high = min(end.x, diagonal - begin.y);
+    while (low < high) {
+        let middle = low + (high - low) / 2u;
+        if (is_less(second_at(diagonal - 1u - middle), first_at(middle))) {
+            high = middle;
+        } else {
+            low = middle + 1u;
+        }
+    }
+    return low;
+}
+
+fn first_at(index: u32) -> Key {
+    let at = index - merge.first_begin;
+#if PACKED
+    let word = first_keys[merge.first_keys_word + at / KEYS_PER_WORD];
+    return ordered((word >> (at % KEYS_PER_WORD * KEY_BITS)) << (32u - KEY_BITS));
+#else
+    let word = merge.first_keys_word + at * KEY_WORDS;
+#if KEY_1
+    return ordered(first_keys[word]);
+#endif
+#if KEY_2
+    return ordered(vec2(first_keys[word], first_keys[word + 1u]));
+#endif
+#if KEY_4
+    return ordered(vec4(first_keys[word], first_keys[word + 1u], first_keys[word + 2u], first_keys[word + 3u]));
+#endif
+#endif
+}
+
+fn second_at(index: u32) -> Key {
+    let at = index - merge.second_begin;
+#if PACKED
+    let word = second_keys[merge.second_keys_word + at / KEYS_PER_WORD];
+    return ordered((word >> (at % KEYS_PER_WORD * KEY_BITS)) << (32u - KEY_BITS));
+#else
+    let word = merge.second_keys_word + at * KEY_WORDS;
+#if KEY_1
+    return ordered(second_keys[word]);
+#endif
+#if KEY_2
+    return ordered(vec2(second_keys[word], second_keys[word + 1u]));
+#endif
+#if KEY_4
+    return ordered(vec4(second_keys[word], second_keys[word + 1u], second_keys[word + 2u], second_keys[word + 3u]));
+#endif
+#endif
+}
