@@ -1,6 +1,10 @@
 //! `Adapter`: which of the machine's adapters to open.
 
-use wgpu::{AdapterInfo, DeviceType};
+use wgpu::{AdapterInfo, Backends, DeviceType, Instance};
+
+/// The graphics APIs that polysort runs on.
+pub(crate) const BACKENDS: Backends =
+    Backends::VULKAN.union(Backends::METAL).union(Backends::DX12).union(Backends::BROWSER_WEBGPU);
 
 /// The adapter that a [`WgpuBackend`](crate::WgpuBackend) opens.
 ///
@@ -53,11 +57,20 @@ impl Adapter {
         let listed: Vec<String> = adapters.iter().enumerate().map(|(index, info)| listed(index, info)).collect();
         let listed = listed.join(", ");
         found.ok_or_else(|| match self {
-            _ if adapters.is_empty() => "no adapter was found; is a driver for Vulkan, Metal or DX12 installed?".into(),
+            _ if adapters.is_empty() => none_found(Instance::enabled_backend_features()).into(),
             Self::Best => format!("there are only adapters that run on the CPU ({listed}), which the CPU backend outruns"),
             Self::Index(index) => format!("there is no adapter {index}; the adapters are {listed}"),
             Self::Named(part) => format!("no adapter has `{part}` in its name; the adapters are {listed}"),
         })
+    }
+}
+
+/// Returns why there are no adapters, if this build can reach those of the `compiled` interfaces.
+fn none_found(compiled: Backends) -> &'static str {
+    if (compiled & BACKENDS).is_empty() {
+        "this build of polysort-wgpu reaches no GPU: turn on one of its features vulkan, metal, dx12 and webgpu"
+    } else {
+        "no adapter was found; is a driver for Vulkan, Metal or DX12 installed?"
     }
 }
 
@@ -108,6 +121,15 @@ mod tests {
         assert_eq!(why("Arc"), format!("no adapter has `Arc` in its name; the adapters are {list}"));
         for adapter in [Adapter::Best, Adapter::Index(0), Adapter::Named("a".into())] {
             assert!(adapter.choose(&[], true).unwrap_err().contains("no adapter was found"), "{adapter:?}");
+        }
+    }
+
+    #[test]
+    fn a_build_without_a_graphics_api_says_which_features_add_one() {
+        assert!(none_found(Backends::VULKAN).contains("driver"));
+        // polysort does not run on OpenGL, so wgpu's feature for it does not help.
+        for compiled in [Backends::empty(), Backends::GL] {
+            assert!(none_found(compiled).contains("features vulkan, metal, dx12 and webgpu"), "{compiled:?}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The adapters of this machine, and the features and facts of their devices.
 
+use crate::adapter::{self, BACKENDS};
 use crate::way::takes_native;
 use polysort_shaders::plan::{Class, Facts, Tuned};
 use std::sync::OnceLock;
@@ -23,7 +24,7 @@ pub(crate) struct Allowed {
     /// The interfaces of the adapters.
     pub(crate) backends: Backends,
     /// The adapter among them.
-    pub(crate) adapter: crate::adapter::Adapter,
+    pub(crate) adapter: adapter::Adapter,
     /// Whether the best adapter may run on the CPU.
     pub(crate) software: bool,
     /// Whether subgroup operations are allowed.
@@ -31,10 +32,6 @@ pub(crate) struct Allowed {
     /// Whether kernels in the device's own language are allowed.
     pub(crate) native: bool,
 }
-
-/// The interfaces that polysort runs on.
-pub(crate) const BACKENDS: Backends =
-    Backends::VULKAN.union(Backends::METAL).union(Backends::DX12).union(Backends::BROWSER_WEBGPU);
 
 /// The wgpu instance. All devices share one: after some dozens of instances, NVIDIA's driver finds no adapter any more.
 static INSTANCE: OnceLock<Instance> = OnceLock::new();
@@ -83,6 +80,10 @@ fn class(info: &AdapterInfo) -> Class {
     }
 }
 
+/// The most bytes of a binding: kernels count its words with 32 bits, and add up to the words of one round of all workgroups. Metal allows
+/// longer bindings.
+const MAX_BINDING: u64 = (1 << 34) - (1 << 26);
+
 pub(crate) fn facts(device: &Device, info: &AdapterInfo) -> Facts {
     let (limits, features) = (device.limits(), device.features());
     let has_subgroups = features.contains(Features::SUBGROUP | Features::SUBGROUP_BARRIER);
@@ -93,7 +94,7 @@ pub(crate) fn facts(device: &Device, info: &AdapterInfo) -> Facts {
         workgroup_bytes: limits.max_compute_workgroup_storage_size,
         max_group: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
         max_groups: limits.max_compute_workgroups_per_dimension,
-        max_binding: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size),
+        max_binding: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size).min(MAX_BINDING),
         class: class(info),
         tuned: Tuned::NONE,
     }

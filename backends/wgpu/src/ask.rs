@@ -43,8 +43,7 @@ impl<'a> Ask<'a> {
     /// Segments must not overlap. If they do, the sort may write any value to any key of the buffer, also to keys of no
     /// segment. It writes nothing outside the keys.
     ///
-    /// The buffer of the offsets needs the usage `STORAGE`, and must not be one that the sort writes. Selections
-    /// ([`prepare_top_k`](crate::DeviceSorter::prepare_top_k)) take no segments. Each offset buffer must fit in one
+    /// The buffer of the offsets needs the usage `STORAGE`, and must not be one that the sort writes. Each offset buffer must fit in one
     /// storage binding. Otherwise the call returns [`Error::TooLong`](polysort_core::Error::TooLong), whose `limit` is
     /// the largest supported number of segments.
     #[must_use]

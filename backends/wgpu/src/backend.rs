@@ -1,7 +1,7 @@
 //! `WgpuBackend`: the engine, as a [`Backend`].
 
-use crate::adapter::Adapter;
-use crate::adapters::{Allowed, BACKENDS};
+use crate::adapter::{Adapter, BACKENDS};
+use crate::adapters::Allowed;
 use crate::call::Call;
 use crate::copy::Copiers;
 use crate::engine::{Engine, Memory};
@@ -22,13 +22,21 @@ use wgpu::Backends;
 /// The device moves keys of 8 to 128 bits, and payloads of 4, 8, 12 and 16 bytes. For other payloads it computes an
 /// argsort, and the host gathers them.
 ///
+/// A call takes any number of keys that the host's memory holds. Above what one sort on the device takes (about 2^30 keys, or a binding of
+/// the device), it sorts portions and merges them, in two trips to the device, and needs memory of the host for a copy of the keys and
+/// values.
+///
+/// If a long call has written a part of its result and the device fails, the host merges the rest and the call succeeds. If the future of
+/// such a call is dropped, the host merges the rest before the drop returns.
+///
 /// Calls may be made from any number of threads, rayon tasks and async tasks at the same time. Each call takes memory
 /// of its own, within the limits of [`Memory`]. No call holds a lock while it waits for the device.
 /// [`release`](WgpuBackend::release) gives back the memory that is kept for later calls.
 #[derive(Clone)]
 pub struct WgpuBackend {
-    gpu: Queued,
-    engine: Arc<Engine>,
+    pub(crate) engine: Arc<Engine>,
+    /// How this device was opened, if the caller chose that.
+    pub(crate) config: Option<Arc<Config>>,
 }
 
 /// How to open a [`WgpuBackend`]. The default opens the best real GPU and uses everything that it can do.
@@ -99,7 +107,8 @@ impl WgpuBackend {
     /// # Errors
     /// The same as those of [`open_with`](WgpuBackend::open_with).
     pub async fn open_async(config: Config) -> Result<Self, Error> {
-        Self::open_with_knobs(config, Knobs::default()).await
+        let asked = Some(Arc::new(config.clone()));
+        Ok(Self { config: asked, ..Self::open_with_knobs(config, Knobs::default()).await? })
     }
 
     pub(crate) async fn open_with_knobs(config: Config, knobs: Knobs) -> Result<Self, Error> {
@@ -110,8 +119,8 @@ impl WgpuBackend {
         gpu.copiers = Copiers::new(config.copy_threads);
         let gpu = Queued { shared: Arc::new(gpu), queue };
         tracing::info!(device = gpu.name(), "opened");
-        let engine = Engine::new(gpu.clone(), Arc::new(Kinds::new(Asked { algorithm: config.algorithm, knobs })), config.memory);
-        Ok(Self { gpu, engine: Arc::new(engine) })
+        let kinds = Arc::new(Kinds::new(Asked { algorithm: config.algorithm, knobs }));
+        Ok(Self { engine: Arc::new(Engine::new(gpu, kinds, config.memory)), config: None })
     }
 
     /// Returns the number of bytes that this backend keeps for later calls: scratch on the device, and staging memory that
@@ -139,7 +148,7 @@ impl WgpuBackend {
     /// # Errors
     /// [`Error::DeviceLost`] if the device is lost, or another failure of the device.
     pub fn recounts(&self) -> Result<u32, Error> {
-        if let Some(lost) = self.gpu.lost() {
+        if let Some(lost) = self.gpu().lost() {
             return Err(lost);
         }
         let find = |workspace: &Workspace| workspace.find(Role::State).cloned();
@@ -152,31 +161,31 @@ impl WgpuBackend {
 
     /// What wgpu knows of the device.
     pub fn info(&self) -> &wgpu::AdapterInfo {
-        &self.gpu.info
+        &self.gpu().info
     }
 
     /// The device that this backend sorts on.
     pub fn device(&self) -> &wgpu::Device {
-        &self.gpu.device
+        &self.gpu().device
     }
 
     /// The queue of the device.
     pub fn queue(&self) -> &wgpu::Queue {
-        &self.gpu.queue
+        &self.gpu().queue
     }
 
     pub(crate) fn gpu(&self) -> &Queued {
-        &self.gpu
+        self.engine.gpu()
     }
 
     /// Returns whether both are handles to one device.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.gpu.shared, &other.gpu.shared)
+        Arc::ptr_eq(&self.gpu().shared, &other.gpu().shared)
     }
 
     /// What plans know of the device.
     pub fn facts(&self) -> &Facts {
-        &self.gpu.facts
+        &self.gpu().facts
     }
 
     pub(crate) fn engine(&self) -> &Arc<Engine> {
@@ -186,28 +195,35 @@ impl WgpuBackend {
 
 impl core::fmt::Debug for WgpuBackend {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_tuple("WgpuBackend").field(&self.gpu.name()).finish()
+        f.debug_tuple("WgpuBackend").field(&self.gpu().name()).finish()
     }
 }
 
 impl Backend for WgpuBackend {
     /// Opens the best GPU, or the adapter of the environment variable `POLYSORT_ADAPTER`: see [`Config::from_env`].
     fn open() -> Result<Self, Error> {
-        Self::open_with(Config::from_env())
+        blocking(Self::open_with_knobs(Config::from_env(), Knobs::default()))
+    }
+
+    /// Opens a device with the same [`Config`], so on the same adapter, if this one was opened with a `Config`; else returns the shared device.
+    fn reopen(&self) -> Result<Self, Error> {
+        self.config.as_ref().map_or_else(Self::global, |config| Self::open_with(Config::clone(config)))
     }
 
     fn name(&self) -> String {
-        self.gpu.name()
+        self.gpu().name()
     }
 
+    /// No limits: inputs that are too long for the device are sorted in portions. As on every backend, an argsort and a selection take at most
+    /// 2³² keys.
     fn limits(&self) -> Limits {
-        self.gpu.facts.limits(0)
+        Limits::default()
     }
 
     fn is_lost(&self) -> bool {
         // A driver reports a lost device only when it is polled.
-        let polled = self.gpu.device.poll(wgpu::PollType::Poll);
-        polled.is_err() || self.gpu.lost().is_some()
+        let polled = self.gpu().device.poll(wgpu::PollType::Poll);
+        polled.is_err() || self.gpu().lost().is_some()
     }
 
     sorts_by_run!();

@@ -60,15 +60,25 @@ impl Bound {
     /// [`Error::InvalidBuffer`] if the buffer lacks the usage, if it is too short, if `bytes` is 0, or if it is more than the
     /// largest binding.
     pub(crate) fn new(gpu: &Gpu, role: Role, part: Part<'_>, bytes: impl Into<Option<u64>>) -> Result<Self, Error> {
+        let limit = gpu.facts.max_binding & !3;
+        let offset = part.offset - part.offset % alignment(gpu, role);
+        let bytes = bytes.into().unwrap_or_else(|| part.buffer.size().saturating_sub(offset).min(limit));
+        Self::check(gpu, role, part, bytes)?;
+        if bytes > limit {
+            return Err(invalid(format!("{bytes} bytes of {} are more than the largest binding, which has {limit}", name(role))));
+        }
+        Ok(Self { buffer: part.buffer.clone(), offset, size: bytes })
+    }
+
+    /// Fails if [`new`](Bound::new) would fail for `bytes` bytes of `part` on a device whose bindings have no limit. So this
+    /// checks an array that is bound in parts.
+    pub(crate) fn check(gpu: &Gpu, role: Role, part: Part<'_>, bytes: u64) -> Result<(), Error> {
         let (usage, usage_name) =
             if is_uniform(role) { (BufferUsages::UNIFORM, "UNIFORM") } else { (BufferUsages::STORAGE, "STORAGE") };
         if !part.buffer.usage().contains(usage) {
             return Err(invalid(format!("the buffer of {} lacks the usage {usage_name}", name(role))));
         }
-        let offset = part.offset - part.offset % alignment(gpu, role);
-        let size = part.buffer.size();
-        let limit = gpu.facts.max_binding & !3;
-        let bytes = bytes.into().unwrap_or_else(|| size.saturating_sub(offset).min(limit));
+        let (offset, size) = (part.offset - part.offset % alignment(gpu, role), part.buffer.size());
         if bytes == 0 {
             // wgpu would bind the whole buffer.
             return Err(invalid(format!("no bytes of {} are to be bound", name(role))));
@@ -77,10 +87,7 @@ impl Bound {
             let what = name(role);
             return Err(invalid(format!("the buffer of {what} has {size} bytes, but {bytes} from byte {offset} on are needed")));
         }
-        if bytes > limit {
-            return Err(invalid(format!("{bytes} bytes of {} are more than the largest binding, which has {limit}", name(role))));
-        }
-        Ok(Self { buffer: part.buffer.clone(), offset, size: bytes })
+        Ok(())
     }
 
     /// Returns the resource for a bind group.
@@ -94,7 +101,7 @@ pub(crate) fn invalid(why: String) -> Error {
 }
 
 fn is_uniform(role: Role) -> bool {
-    matches!(role, Role::Number | Role::Sort | Role::Search)
+    matches!(role, Role::Number | Role::Sort | Role::Search | Role::Merge)
 }
 
 /// Returns the alignment of the bindings of a buffer in this role, in bytes.
@@ -109,5 +116,14 @@ fn alignment(gpu: &Gpu, role: Role) -> u64 {
 
 /// Returns the name of a buffer in this role, for error messages.
 fn name(role: Role) -> String {
-    format!("the {}", format!("{role:?}").to_lowercase())
+    let name = match role {
+        Role::FirstKeys => "keys of the first run",
+        Role::SecondKeys => "keys of the second run",
+        Role::MergedKeys => "merged keys",
+        Role::FirstValues => "values of the first run",
+        Role::SecondValues => "values of the second run",
+        Role::MergedValues => "merged values",
+        role => return format!("the {}", format!("{role:?}").to_lowercase()),
+    };
+    format!("the {name}")
 }

@@ -20,6 +20,8 @@ pub(crate) struct Budget {
     state: Mutex<State>,
     /// Notified when the queue or the bytes in flight change.
     changed: Condvar,
+    /// The permit of another budget that this one divides. It is returned with the last permit of this budget.
+    _divided: Option<Permit>,
 }
 
 #[derive(Debug, Default)]
@@ -49,7 +51,13 @@ pub(crate) struct Refused {
 
 impl Budget {
     pub(crate) fn new(cap: u64) -> Self {
-        Self { cap, state: Mutex::default(), changed: Condvar::new() }
+        Self { cap, state: Mutex::default(), changed: Condvar::new(), _divided: None }
+    }
+
+    /// Creates a budget of the bytes of a permit: for a call that takes a permit for all of its parts.
+    pub(crate) fn within(permit: Permit) -> Self {
+        let cap = permit.bytes();
+        Self { _divided: Some(permit), ..Self::new(cap) }
     }
 
     /// The most bytes that calls in flight may take together.

@@ -2,6 +2,7 @@
 
 use crate::budget::Permit;
 use crate::engine::Engine;
+use crate::joined::Joined;
 use crate::pool::Taken;
 use crate::queued::Queued;
 use crate::readers::{Readers, unless_read};
@@ -24,6 +25,8 @@ pub(crate) struct Call {
     held: Option<(Taken<Workspace>, Permit)>,
     /// The bytes of the workspace that the call needs.
     used: u64,
+    /// The most chunks of its uploads.
+    most_chunks: usize,
     /// Whether the device may still run commands of this call.
     is_running: bool,
     has_succeeded: bool,
@@ -73,7 +76,7 @@ impl Call {
             // is the best.
             let rank = |workspace: &Workspace| {
                 let (is_bound, bytes) = (bound_bytes(workspace).is_some(), workspace.bytes());
-                let grown = workspace.bytes_with(&wanted, staging);
+                let grown = workspace.bytes_with(&wanted, staging, engine.ahead);
                 // A call that has waited for a permit does not wait for a larger one.
                 let is_permitted = permit.as_ref().is_none_or(|permit| grown <= permit.bytes());
                 let is_taken = is_permitted && (is_bound || suits(workspace, wanted_bytes));
@@ -87,12 +90,14 @@ impl Call {
                 bound = None;
                 continue;
             }
-            let bytes = taken.item.bytes_with(&wanted, staging);
+            let bytes = taken.item.bytes_with(&wanted, staging, engine.ahead);
             permit = permit.filter(|permit| permit.bytes() >= bytes).or_else(|| engine.budget.try_take(bytes));
             if let Some(permit) = permit {
                 let used = bound_here.unwrap_or(wanted_bytes) + results as u64;
                 let held = Some((taken, permit));
-                return Ok(Self { engine: engine.clone(), waiting, held, used, is_running: false, has_succeeded: false });
+                let most_chunks = up::most_chunks(staging.up, engine.ahead);
+                let engine = engine.clone();
+                return Ok(Self { engine, waiting, held, used, most_chunks, is_running: false, has_succeeded: false });
             }
             // Other calls may use the workspace while this call waits.
             engine.pool.put_back(taken);
@@ -114,20 +119,21 @@ impl Call {
 
     /// Copies `bytes` to a buffer of the workspace. The copy is complete before the commands of the next
     /// [`run`](Call::run) start.
-    pub(crate) async fn upload(&mut self, bytes: &[u8], role: Role) -> Result<(), Error> {
+    pub(crate) async fn upload(&mut self, bytes: &Joined<'_>, role: Role) -> Result<(), Error> {
         let buffer = self.workspace().buffer(role).clone();
         self.upload_to(bytes, &buffer, 0).await
     }
 
-    async fn upload_to(&mut self, bytes: &[u8], buffer: &Buffer, start: u64) -> Result<(), Error> {
+    async fn upload_to(&mut self, bytes: &Joined<'_>, buffer: &Buffer, start: u64) -> Result<(), Error> {
         // A long copy is submitted chunk by chunk.
         self.is_running = true;
         let (gpu, waiting) = (self.gpu().clone(), self.waiting);
         // A call that is alone submits the copy at once, so that the device copies while this thread records the rest.
         // Many calls at a time keep the device busy anyway, and a further submission would only cost time.
         let is_alone = self.held.as_ref().is_some_and(|(_, permit)| permit.is_alone());
+        let most = self.most_chunks;
         let up = &mut self.workspace_mut().up;
-        up.copy(&gpu, waiting, bytes, (buffer, start)).await?;
+        up.copy(&gpu, waiting, bytes, (buffer, start), most).await?;
         if is_alone { up.flush(&gpu) } else { Ok(()) }
     }
 
@@ -135,7 +141,7 @@ impl Call {
     pub(crate) async fn fill(engine: &Arc<Engine>, waiting: Waiting, bytes: &[u8], buffer: &Buffer) -> Result<(), Error> {
         let staging = Staging { up: &[bytes.len()], down: &[] };
         let mut call = Self::begin(engine, waiting, None, &[], staging).await?;
-        call.upload_to(bytes, buffer, 0).await?;
+        call.upload_to(&bytes.into(), buffer, 0).await?;
         call.run(|_| Ok(()), &[], &mut []).await
     }
 
@@ -152,14 +158,15 @@ impl Call {
             // One submission copies one chunk as a whole, so no buffer is needed in between.
             let mut call = Self::begin(engine, waiting, None, &[], staging).await?;
             let gpu = call.gpu().clone();
-            call.workspace_mut().up.copy(&gpu, waiting, bytes, (buffer, start)).await?;
+            let most = call.most_chunks;
+            call.workspace_mut().up.copy(&gpu, waiting, &bytes.into(), (buffer, start), most).await?;
             return call.run(|_| Ok(()), &[], &mut []).await;
         }
         let whole = [(Role::Keys, bytes.len() as u64)];
         let mut call = Self::begin(engine, waiting, None, &whole, staging).await?;
         let gpu = call.gpu().clone();
         engine.allocating(waiting, || call.workspace_mut().grow(&gpu, Role::Keys, bytes.len() as u64)).await?;
-        call.upload(bytes, Role::Keys).await?;
+        call.upload(&bytes.into(), Role::Keys).await?;
         let source = call.workspace().buffer(Role::Keys).clone();
         let copies = |encoder: &mut CommandEncoder| {
             let mut from = 0;
@@ -204,7 +211,7 @@ impl Call {
                 record(&mut encoder)?;
                 pieces.record(&mut encoder);
                 let commands = encoder.finish();
-                let submission = unless_read(readers, || gpu.queue.submit([commands]))?;
+                let submission = unless_read(readers, || gpu.submit([commands]))??;
                 up.submitted(chunks, &submission);
                 Ok(pieces.submitted(submission))
             })?

@@ -129,13 +129,16 @@ fn trusted(device: &Device, descriptor: ShaderModuleDescriptor<'_>) -> wgpu::Sha
     //   and segments of the plan, the words of scratch, the entries and slots of a store. Only `Bound::new` can bind a
     //   buffer. It has checked that the binding has the bytes that the plan touches for these numbers
     //   (`SortPlan::touched_bytes`, `SearchPlan::touched_bytes`).
+    //   A merge has a uniform for each step; its numbers are those of the parts that the step binds (`MergePlan::touched`).
     // * Before a kernel uses data as an index, it limits the data: a count on the device to the plan's largest number of
     //   keys; begins and ends of segments to the number of keys; entries and slots to their numbers.
-    //   Begins and ends of segments to select from come from the host alone, which has checked them against the number
-    //   of keys: of the uploaded keys, or of the candidates whose distances are the keys. The plan does not have that
-    //   number; `Engine::sort_untested` and `SearchCall::begin` make the buffer at least as long. Kernels never write
+    //   Indices of a gather are limited to the elements of the source. Begins and ends of segments to select from are limited
+    //   to the plan's keys (`segment_bounds`) if they lie in buffers of the caller. Otherwise they come from the host, which
+    //   has checked them against the number of keys: of the uploaded keys, or of the candidates whose distances are the keys.
+    //   The plan does not have that number; `Engine::sort_untested` and `SearchCall::begin` make the buffer at least as long. Kernels never write
     //   past the capacity of a list of segments, and skip long segments whose tiles do not fit the table. If segments
-    //   overlap, keys can change during the sort: so kernels limit each offset to the last key.
+    //   overlap, keys can change during the sort: so kernels limit each offset to the last key. The kernels of a merge limit
+    //   the lengths of the runs to their largest, and each point of the merge path to the ends of the step, whatever the keys.
     // * Workgroup memory: indices stay below the declared sizes, which are constants of the same text.
     // * Loops are bounded by the tile, by its lanes, or by SPIN_LIMIT and the number of tiles. Other loops advance
     //   through the keys by the size of all workgroups, and plans launch at least one workgroup. Binary searches halve a
@@ -168,6 +171,7 @@ fn slots(variant: &Variant) -> Vec<Slot> {
         Access::Number => Slot::Number,
         Access::Sort => Slot::Uniform(size_of::<abi::Sort>() as u64),
         Access::Search => Slot::Uniform(size_of::<abi::Search>() as u64),
+        Access::Merge => Slot::Uniform(size_of::<abi::Merge>() as u64),
         Access::Read | Access::Write | Access::Aliased => Slot::Storage { writes: prelude::writes(variant, binding) },
     };
     prelude::bindings(variant).map(slot).collect()

@@ -29,15 +29,31 @@ impl Copiers {
     /// # Panics
     /// If the slices differ in length.
     pub(crate) fn copy(&self, to: &mut [u8], from: &[u8]) {
-        assert_eq!(to.len(), from.len(), "both slices of a copy have one length");
-        self.each(to.chunks_mut(PART).zip(from.chunks(PART)).collect(), |(to, from)| to.copy_from_slice(from));
+        self.copy_all([(to, from)]);
+    }
+
+    /// Copies the second slice of each pair to the first.
+    ///
+    /// # Panics
+    /// If the slices of a pair differ in length.
+    pub(crate) fn copy_all<'a>(&self, pairs: impl IntoIterator<Item = (&'a mut [u8], &'a [u8])>) {
+        let parts = pairs.into_iter().flat_map(|(to, from)| {
+            assert_eq!(to.len(), from.len(), "both slices of a copy have one length");
+            to.chunks_mut(PART).zip(from.chunks(PART))
+        });
+        self.each(parts.collect(), |(to, from)| to.copy_from_slice(from));
     }
 
     /// Calls `work` for each of `parts`, in several threads, and returns when all calls have returned.
     pub(crate) fn each<T: Send>(&self, parts: Vec<T>, work: impl Fn(T) + Sync) {
+        self.each_beside(parts, || (), work);
+    }
+
+    /// Calls `work` as [`each`](Copiers::each) does. While other threads begin, this thread calls `beside`.
+    pub(crate) fn each_beside<T: Send>(&self, parts: Vec<T>, beside: impl FnOnce(), work: impl Fn(T) + Sync) {
         let others = if cfg!(target_arch = "wasm32") { 0 } else { parts.len().min(self.threads).saturating_sub(1) };
         let parts = Mutex::new(parts.into_iter());
         let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
-        self.crew.run(others, &|| core::iter::from_fn(next).for_each(&work));
+        self.crew.run(others, beside, &|| core::iter::from_fn(next).for_each(&work));
     }
 }

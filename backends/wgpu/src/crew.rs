@@ -76,12 +76,13 @@ impl Work {
 impl Crew {
     /// Calls `work` in this thread and, at the same time, in up to `others` threads of the pool. Returns when all of
     /// these calls have returned. Busy threads do not help, so one call of `work` alone must be able to do all of the
-    /// work.
+    /// work. This thread calls `beside` first.
     ///
     /// # Panics
-    /// If a call of `work` panics.
-    pub(crate) fn run(&self, others: usize, work: &(dyn Fn() + Sync)) {
+    /// If a call of `work` panics, or `beside`.
+    pub(crate) fn run(&self, others: usize, beside: impl FnOnce(), work: &(dyn Fn() + Sync)) {
         if others == 0 {
+            beside();
             return work();
         }
         let job = Arc::new(Job { work: Work::of(&work), progress: Mutex::default(), changed: Condvar::new() });
@@ -89,6 +90,7 @@ impl Crew {
         // thread panics.
         let lent = Lent { team: &self.0, job };
         self.0.add(&lent.job, others);
+        beside();
         work();
         let has_panicked = lent.end();
         assert!(!has_panicked, "a thread that helped with a copy panicked");

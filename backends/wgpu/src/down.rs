@@ -60,10 +60,10 @@ impl Down {
         let views = coming.chunks.iter().map(|(chunk, bytes)| chunk.get_mapped_range(0..bytes.next_multiple_of(4)));
         let views = views.collect::<Result<Vec<_>, _>>().map_err(|error| gpu.give_up(&error.to_string()))?;
         let parts = targets.iter_mut().flat_map(|target| target.chunks_mut(CHUNK as usize));
-        for (part, view) in parts.zip(&views) {
+        gpu.copiers.copy_all(parts.zip(&views).map(|(part, view)| {
             let len = part.len();
-            gpu.copiers.copy(part, &view[..len]);
-        }
+            (part, &view[..len])
+        }));
         drop((views, span));
         let chunks = coming.chunks.into_iter().map(|(chunk, _)| chunk);
         self.chunks.splice(0..0, chunks.inspect(Buffer::unmap));

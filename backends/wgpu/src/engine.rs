@@ -25,8 +25,12 @@ pub(crate) const PASS: ComputePassDescriptor<'_> = ComputePassDescriptor { label
 /// Limits of the memory that calls take, and of the memory that is kept between calls.
 ///
 /// A call takes about three times its data: the keys and values on the device, scratch of the same size, and staging
-/// for the result. Staging for uploads takes up to 24 MiB more. A call is in flight until the device has finished its
+/// for the result. Staging for uploads takes up to 96 MiB more. A call is in flight until the device has finished its
 /// commands, even if the call has returned before.
+///
+/// A call of more keys than one sort on the device takes is a long call. It sorts portions, up to three at a time, and reserves memory
+/// for all of them at once: up to half of [`in_flight`](Memory::in_flight), or what its smallest portions need. On the host, it takes
+/// memory for a copy of its data.
 ///
 /// - Calls in flight may take up to [`in_flight`](Memory::in_flight) bytes together. A call that is alone may take more.
 /// - A call for which there is no room waits for others to end. If none ends within [`patience`](Memory::patience), the
@@ -57,12 +61,14 @@ impl Default for Memory {
 pub(crate) struct Engine {
     gpu: Queued,
     pub(crate) kinds: Arc<Kinds>,
-    pub(crate) pool: Pool<Workspace>,
+    pub(crate) pool: Arc<Pool<Workspace>>,
     pub(crate) budget: Arc<Budget>,
     patience: Duration,
+    /// Whether the host may fill upload chunks for all of a slice, ahead of the device.
+    pub(crate) ahead: bool,
     /// The kinds of distances whose self-test has passed. The value is true if native kernels passed it.
     #[cfg(feature = "vector")]
-    pub(crate) tested_distances: Known<Vectors, bool>,
+    pub(crate) tested_distances: Arc<Known<Vectors, bool>>,
 }
 
 impl Engine {
@@ -70,13 +76,38 @@ impl Engine {
         Self {
             gpu,
             kinds,
-            pool: Pool::new(memory.kept),
+            pool: Arc::new(Pool::new(memory.kept)),
             budget: Arc::new(Budget::new(memory.in_flight)),
             // In a browser, no call may wait.
             patience: if cfg!(target_arch = "wasm32") { Duration::ZERO } else { memory.patience },
+            ahead: false,
             #[cfg(feature = "vector")]
-            tested_distances: Known::default(),
+            tested_distances: Arc::default(),
         }
+    }
+
+    /// Reserves `bytes` for several calls of one long call, which share the rest with this engine. Returns their engine.
+    ///
+    /// These calls wait for each other only, and as long as necessary. So they must be async ones, whose futures the long call polls in
+    /// turn.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if calls in flight leave too little room and none of them ends in time.
+    pub(crate) async fn reserve(&self, waiting: Waiting, bytes: u64) -> Result<Arc<Self>, Error> {
+        let permit = match self.budget.try_take(bytes) {
+            Some(permit) => permit,
+            None => self.wait_for_room(waiting, bytes).await?,
+        };
+        Ok(Arc::new(Self {
+            gpu: self.gpu.clone(),
+            kinds: self.kinds.clone(),
+            pool: self.pool.clone(),
+            budget: Arc::new(Budget::within(permit)),
+            patience: if self.patience.is_zero() { Duration::ZERO } else { Duration::MAX },
+            ahead: true,
+            #[cfg(feature = "vector")]
+            tested_distances: self.tested_distances.clone(),
+        }))
     }
 
     pub(crate) fn gpu(&self) -> &Queued {

@@ -1,8 +1,10 @@
 //! `Gpu`: an open device, its error handling, and the allocation of its memory.
 
-use crate::adapters::{Allowed, BACKENDS, adapters, facts, shares_memory, wanted};
+use crate::adapter::BACKENDS;
+use crate::adapters::{Allowed, adapters, facts, shares_memory, wanted};
 use crate::compile::{Pipeline, Pipelines, compile};
 use crate::copy::Copiers;
+use crate::faults::Faults;
 use crate::turns::Turns;
 use crate::way::takes_native;
 use polysort_core::{Cause, Error};
@@ -39,6 +41,8 @@ pub(crate) struct Gpu {
     pub(crate) copiers: Copiers,
     /// The threads that wait for the device.
     pub(crate) turns: Arc<Turns>,
+    /// The failures that a test causes.
+    pub(crate) faults: Faults,
 }
 
 impl Gpu {
@@ -100,6 +104,7 @@ impl Gpu {
             lost,
             copiers: Copiers::new(None),
             turns: Arc::new(Turns::new()),
+            faults: Faults::default(),
         })
     }
 
@@ -170,6 +175,11 @@ impl Gpu {
         })
     }
 
+    /// Returns a new buffer of `bytes` bytes, a multiple of 4, that the host has mapped. The host need not wait for it.
+    pub(crate) fn mapped_buffer(&self, label: &str, bytes: u64, usage: BufferUsages) -> Result<Buffer, Error> {
+        self.allocated(bytes, || unfilled(&self.device, label, bytes, usage))
+    }
+
     /// Returns a new buffer with these bytes, rounded up to whole words.
     pub(crate) fn buffer_of(&self, label: &str, contents: &[u8], usage: BufferUsages) -> Result<Buffer, Error> {
         let size = (contents.len() as u64).next_multiple_of(4).max(4);
@@ -180,7 +190,7 @@ impl Gpu {
 
     /// Returns the buffer of `size` bytes that `create` makes.
     fn allocated(&self, size: u64, create: impl FnOnce() -> Buffer) -> Result<Buffer, Error> {
-        let limit = self.device.limits().max_buffer_size;
+        let limit = self.device.limits().max_buffer_size.min(self.faults.max_buffer());
         if size > limit {
             return Err(Error::OutOfMemory { asked: size, limit: Some(limit) });
         }

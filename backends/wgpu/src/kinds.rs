@@ -4,7 +4,7 @@ use crate::knobs::Knobs;
 use crate::known::Known;
 use crate::way::{Way, Ways};
 use polysort_core::Error;
-use polysort_shaders::plan::{Algorithm, Facts, Payload, Request, SortPlan, Top};
+use polysort_shaders::plan::{Algorithm, Facts, MergeRequest, Payload, Request, RunOutputs, SortPlan, Top, Variant};
 
 /// Settings of the configuration that apply to every sort of an engine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,6 +20,10 @@ pub(crate) struct Kind {
     payload: Payload,
     top: Option<Top>,
     segmented: bool,
+    /// The outputs of a search for runs.
+    runs: Option<RunOutputs>,
+    /// Bytes of an element of a gather; 4 for whole words.
+    gather: Option<u32>,
     /// The algorithm that the caller requested.
     asked: Option<Algorithm>,
     /// The smallest number of keys with the same kernels.
@@ -41,11 +45,20 @@ pub(crate) struct Kinds {
     pub(crate) tested: Known<Kind, Way>,
     /// A request of each kind that is in use without a self-test.
     pub(crate) untested: Known<Kind, Request>,
+    /// The kernels of merges that have passed the self-test.
+    pub(crate) tested_merges: Known<Variant, ()>,
+    /// A request of each kind of merges that is in use without a self-test.
+    pub(crate) untested_merges: Known<Variant, MergeRequest>,
 }
 
 impl Kinds {
     pub(crate) fn new(asked: Asked) -> Self {
         Self { asked, ..Self::default() }
+    }
+
+    /// The most keys of a portion, if a test sets them.
+    pub(crate) fn portion(&self) -> Option<u64> {
+        self.asked.knobs.portion
     }
 
     /// Returns the request with the engine's settings, and its kind.
@@ -67,6 +80,12 @@ impl Kinds {
         };
         let least = facts.least_alike(&Request { algorithm: asked, ..request });
         let Request { key_bits, payload, .. } = request;
-        Ok((request, Kind { key_bits, payload, top, segmented: request.segments.is_some(), asked, least }))
+        let gather = request.gather.map(|gather| gather.element_bytes.min(4));
+        let runs = request.runs.map(|runs| RunOutputs {
+            unique: runs.unique.is_some(),
+            offsets: runs.offsets.is_some(),
+            lengths: runs.lengths.is_some(),
+        });
+        Ok((request, Kind { key_bits, payload, top, segmented: request.segments.is_some(), runs, gather, asked, least }))
     }
 }

@@ -9,19 +9,19 @@ use polysort_shaders::plan::{self, Buffer as Role, Command, Groups, Number, Sort
 use std::sync::Arc;
 use wgpu::{BindGroup, BindGroupDescriptor, BindGroupEntry, BufferUsages, ComputePass};
 
-/// The number of keys, or of segments, that a recorded sort sorts.
+/// The number of keys, or of segments, that a recorded sort sorts, or the number of keys of a run that a recorded merge merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
     /// This number.
     Fixed(u32),
-    /// The number that the count buffer has when the sort runs. If it is larger than the prepared maximum, the sort
-    /// leaves out the keys or segments beyond that maximum.
+    /// The number that the count buffer has when the commands run. If it is larger than the prepared maximum, the sort
+    /// or merge leaves out the keys or segments beyond that maximum.
     OnDevice,
 }
 
 impl Count {
     /// Returns the number; `None` if it lies on the device.
-    fn keys(self) -> Option<u32> {
+    pub(crate) fn keys(self) -> Option<u32> {
         match self {
             Count::Fixed(keys) => Some(keys),
             Count::OnDevice => None,
@@ -139,7 +139,7 @@ impl Launches {
     pub(crate) fn record_apart<'a>(
         &self,
         count: Count,
-        mut begin: impl FnMut(&'static str) -> ComputePass<'a>,
+        begin: &mut dyn FnMut(&'static str) -> ComputePass<'a>,
     ) -> Result<(), Error> {
         self.each(count, &mut |launch, count, grid| launch.record(&mut begin(launch.name()), count, grid))
     }
@@ -168,9 +168,15 @@ impl Launch {
         self.kernel.name()
     }
 
-    pub(crate) fn record(&self, pass: &mut ComputePass<'_>, count: Count, (columns, rows): (u32, u32)) {
-        let mut offsets = [0; 5];
+    pub(crate) fn record(&self, pass: &mut ComputePass<'_>, count: Count, grid: (u32, u32)) {
+        self.record_merge(pass, [count; 2], grid);
+    }
+
+    /// Records a launch of a merge, which has two numbers of keys.
+    pub(crate) fn record_merge(&self, pass: &mut ComputePass<'_>, counts: [Count; 2], (columns, rows): (u32, u32)) {
+        let mut offsets = [0; 6];
         for (offset, number) in offsets.iter_mut().zip(&self.numbers) {
+            let count = counts[usize::from(matches!(number, Number::SecondCountDigit(_)))];
             *offset = abi::NUMBER_STRIDE * abi::value(*number, count.keys());
         }
         pass.set_pipeline(&self.pipeline.pipeline);

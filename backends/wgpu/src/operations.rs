@@ -41,6 +41,7 @@ impl WgpuBackend {
             Operation::TopK { keys, k, segments: Some(segments), indices } => {
                 self.top_k_segment_words(waiting, keys, k, segments, indices, spec).await
             }
+            Operation::Runs { keys, offsets } => self.runs_of_words(waiting, keys, offsets, spec).await,
         }
     }
 
@@ -139,13 +140,17 @@ impl WgpuBackend {
         waiting: Waiting,
         count: usize,
         payload: Payload,
-        data: Data<'_>,
+        mut data: Data<'_>,
         spec: Spec,
     ) -> Result<(), Error> {
-        // A shorter key takes a word while it is sorted.
-        self.facts().limits(payload.words()).check("the GPU", count, size_of::<W>().max(4))?;
-        let request = Request { payload, ..Request::keys(W::BITS, spec, count as u64) };
-        self.engine().sort(waiting, request, data, None).await
+        if count as u64 <= self.most_keys::<W>(payload) {
+            let request = Request { payload, ..Request::keys(W::BITS, spec, count as u64) };
+            let sorted = self.engine().sort(waiting, request, data.by_ref(), None).await;
+            if !self.needs_portions::<W>(&sorted, count, payload) {
+                return sorted;
+            }
+        }
+        Box::pin(self.sort_long::<W>(waiting, count, payload, data, spec)).await
     }
 }
 

@@ -2,10 +2,11 @@
 
 use crate::gpu::Gpu;
 use crate::launch::{Count, Launches};
-use crate::profile::{self, Profile};
+use crate::portion_launches::PortionLaunches;
+use crate::profile::{self, Profile, Profiled};
 use crate::queued::Queued;
 use polysort_core::Error;
-use polysort_shaders::plan::SortPlan;
+use polysort_shaders::plan::{PortionPlan, SortPlan};
 use std::sync::Arc;
 use wgpu::{CommandEncoder, ComputePass, ComputePassDescriptor, Queue};
 
@@ -15,11 +16,40 @@ use wgpu::{CommandEncoder, ComputePass, ComputePassDescriptor, Queue};
 /// different counts, also in one command encoder: the recordings run in order. It must not run on two queues at a time.
 pub struct Prepared {
     gpu: Arc<Gpu>,
-    launches: Launches,
+    launches: AnyLaunches,
+}
+
+/// The launches of a sort: of one plan, or of portions and merges.
+pub(crate) enum AnyLaunches {
+    Whole(Box<Launches>),
+    Portions(Box<PortionLaunches>),
+}
+
+impl Profiled for (&AnyLaunches, Count) {
+    fn most(&self) -> usize {
+        match self.0 {
+            AnyLaunches::Whole(launches) => launches.most(),
+            AnyLaunches::Portions(launches) => launches.most(),
+        }
+    }
+
+    fn record_whole(&self, pass: &mut ComputePass<'_>) -> Result<(), Error> {
+        match self.0 {
+            AnyLaunches::Whole(launches) => launches.record(pass, self.1),
+            AnyLaunches::Portions(launches) => launches.record(pass, self.1),
+        }
+    }
+
+    fn record_apart<'a>(&self, begin: &mut dyn FnMut(&'static str) -> ComputePass<'a>) -> Result<(), Error> {
+        match self.0 {
+            AnyLaunches::Whole(launches) => launches.record_apart(self.1, begin),
+            AnyLaunches::Portions(launches) => launches.record_apart(self.1, begin),
+        }
+    }
 }
 
 impl Prepared {
-    pub(crate) fn new(gpu: Arc<Gpu>, launches: Launches) -> Self {
+    pub(crate) fn new(gpu: Arc<Gpu>, launches: AnyLaunches) -> Self {
         Self { gpu, launches }
     }
 
@@ -31,11 +61,15 @@ impl Prepared {
     ///
     /// After an error, nothing is recorded.
     pub fn record(&self, pass: &mut ComputePass<'_>, count: Count) -> Result<(), Error> {
-        if count == Count::OnDevice && !self.launches.is_counted() {
+        let is_counted = match &self.launches {
+            AnyLaunches::Whole(launches) => launches.is_counted(),
+            AnyLaunches::Portions(launches) => launches.is_counted(),
+        };
+        if count == Count::OnDevice && !is_counted {
             let what = "a count on the device by a sort that was prepared without one; use `Ask::counted_by`".into();
             return Err(Error::Unsupported { what });
         }
-        self.launches.record(pass, count)
+        (&self.launches, count).record_whole(pass)
     }
 
     /// Records the sort into a command encoder, in a compute pass of its own.
@@ -47,9 +81,21 @@ impl Prepared {
         self.record(&mut pass, count)
     }
 
-    /// The plan of the sort: its launches, one by one.
+    /// The plan of the sort: its launches, one by one. If the sort has [portions](Prepared::portions), this is the plan of
+    /// the first.
     pub fn plan(&self) -> &SortPlan {
-        self.launches.plan()
+        match &self.launches {
+            AnyLaunches::Whole(launches) => launches.plan(),
+            AnyLaunches::Portions(launches) => &launches.plan().portions[0].plan,
+        }
+    }
+
+    /// The plan of a sort of more keys than one sort takes: portions, and merges of neighbors. `None` for shorter sorts.
+    pub fn portions(&self) -> Option<&PortionPlan> {
+        match &self.launches {
+            AnyLaunches::Whole(_) => None,
+            AnyLaunches::Portions(launches) => Some(launches.plan()),
+        }
     }
 
     /// Runs the sort `trials` times on `queue`, the queue of the device, and returns the times of the sort and of each launch.

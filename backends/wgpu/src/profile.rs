@@ -1,7 +1,6 @@
 //! Measures the time of a sort on the device, as a whole and launch by launch.
 
 use crate::down::Down;
-use crate::launch::{Count, Launches};
 use crate::queued::Queued;
 use crate::wait::{Waiting, blocking};
 use polysort_core::Error;
@@ -69,20 +68,6 @@ pub(crate) trait Profiled {
 
     /// Records each launch in a pass of its own. `begin` creates the pass; its argument is the name of the kernel.
     fn record_apart<'a>(&self, begin: &mut dyn FnMut(&'static str) -> ComputePass<'a>) -> Result<(), Error>;
-}
-
-impl Profiled for (&Launches, Count) {
-    fn most(&self) -> usize {
-        self.0.most()
-    }
-
-    fn record_whole(&self, pass: &mut ComputePass<'_>) -> Result<(), Error> {
-        self.0.record(pass, self.1)
-    }
-
-    fn record_apart<'a>(&self, begin: &mut dyn FnMut(&'static str) -> ComputePass<'a>) -> Result<(), Error> {
-        self.0.record_apart(self.1, begin)
-    }
 }
 
 pub(crate) fn profile(

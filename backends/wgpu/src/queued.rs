@@ -1,9 +1,10 @@
 //! `Queued`: an open device with its queue.
 
 use crate::gpu::Gpu;
+use polysort_core::Error;
 use std::ops::Deref;
 use std::sync::Arc;
-use wgpu::Queue;
+use wgpu::{CommandBuffer, Queue, SubmissionIndex};
 
 /// An open device with its queue. Only with a queue can a call submit commands and write to buffers.
 #[derive(Clone)]
@@ -11,6 +12,17 @@ pub(crate) struct Queued {
     /// Sorts that are prepared on this device share it.
     pub(crate) shared: Arc<Gpu>,
     pub(crate) queue: Queue,
+}
+
+impl Queued {
+    /// Submits commands.
+    ///
+    /// # Errors
+    /// The failure that a test causes at this submission; then nothing is submitted.
+    pub(crate) fn submit(&self, commands: impl IntoIterator<Item = CommandBuffer>) -> Result<SubmissionIndex, Error> {
+        self.faults.at_submission(&self.device)?;
+        Ok(self.queue.submit(commands))
+    }
 }
 
 impl Deref for Queued {

@@ -1,18 +1,21 @@
 //! Sorts of [`SortBuffer`]s: in place, or into other buffers.
 
 use crate::backend::WgpuBackend;
-use crate::bind::invalid;
+use crate::bind::{Part, invalid};
 use crate::buffer::SortBuffer;
 use crate::call::Call;
 use crate::engine::{Engine, PASS};
-use crate::launch::Count;
+use crate::launch::{Count, Launches};
+use crate::portion_launches::PortionLaunches;
+use crate::prepared::AnyLaunches;
+use crate::profile::Profiled;
 use crate::readers::{Readers, unless_read};
 use crate::sorter::payload;
 use crate::wait::{Waiting, blocking};
 use crate::workspace::Staging;
 use bytemuck::Pod;
 use polysort_core::{Error, MaskKey, Options, Spec};
-use polysort_shaders::plan::{Buffer as Role, Payload, Request, SortPlan};
+use polysort_shaders::plan::{Buffer as Role, MAX_MERGED, Payload, PortionPlan, Request, SortPlan};
 use std::sync::Arc;
 use wgpu::Buffer;
 
@@ -50,23 +53,34 @@ impl Engine {
     /// Sorts buffers on the device. `request.max` is the number of keys. Returns when the commands are submitted.
     async fn sort_resident(self: &Arc<Self>, waiting: Waiting, request: Request, resident: Resident<'_>) -> Result<(), Error> {
         let count = Count::Fixed(request.max as u32);
-        let (request, native) = self.tested(waiting, request).await?;
         let gpu = self.gpu().clone();
-        let plan = SortPlan::new(request, &gpu.facts)?;
-        let mut call = Call::begin(self, waiting, None, &plan.scratch, Staging::default()).await?;
-        let given = |role| match role {
-            Role::Keys => Some(resident.keys),
-            Role::Values => resident.values,
-            _ => None,
+        let plan = self.plan_resident(waiting, request).await?;
+        let mut call = Call::begin(self, waiting, None, plan.scratch(), Staging::default()).await?;
+        let bind = || {
+            let workspace = call.workspace_mut();
+            plan.scratch().iter().try_for_each(|&(role, bytes)| workspace.grow(&gpu, role, bytes))?;
+            let part = |role| match role {
+                Role::Keys => Part::from(resident.keys),
+                Role::Values => Part::from(resident.values.unwrap_or(resident.keys)),
+                role => Part::from(workspace.buffer(role)),
+            };
+            Ok(match &plan {
+                Plan::Whole(plan, native) => {
+                    AnyLaunches::Whole(Box::new(Launches::new(&gpu, (**plan).clone(), *native, None, &part)?))
+                }
+                Plan::Portions(plan, native) => {
+                    AnyLaunches::Portions(Box::new(PortionLaunches::new(&gpu, (**plan).clone(), *native, None, &part)?))
+                }
+            })
         };
-        let launches = self.allocating(waiting, || call.workspace_mut().bind(&gpu, &plan, native, given)).await?;
+        let launches = self.allocating(waiting, bind).await?;
         let submit = || {
             gpu.guarded(|| {
                 let mut encoder = gpu.encoder();
                 for &(from, to, bytes) in resident.copies.iter().filter(|(.., bytes)| *bytes > 0) {
                     encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
                 }
-                launches.record(&mut encoder.begin_compute_pass(&PASS), count)?;
+                (&launches, count).record_whole(&mut encoder.begin_compute_pass(&PASS))?;
                 // No thread may map a buffer between this check and the submission.
                 unless_read(&resident.readers, || gpu.queue.submit([encoder.finish()]))
             })?
@@ -76,10 +90,51 @@ impl Engine {
         call.succeeded();
         Ok(())
     }
+
+    /// Plans a sort, with algorithms and kernels that have passed their self-test.
+    async fn plan_resident(self: &Arc<Self>, waiting: Waiting, request: Request) -> Result<Plan, Error> {
+        let facts = &self.gpu().facts;
+        if !PortionPlan::is_needed(&request, facts) {
+            let (request, native) = self.tested(waiting, request).await?;
+            return Ok(Plan::Whole(Box::new(SortPlan::new(request, facts)?), native));
+        }
+        let sorts = PortionPlan::sorts(&request, facts)?;
+        let (mut algorithms, mut native) = ([None; 2], [false; 2]);
+        // The settings of the engine, which tests change, are the same for all portions.
+        let mut with_settings = request;
+        for (i, (_, sort)) in [sorts.first(), sorts.last()].into_iter().flatten().enumerate() {
+            let (tested, is_native) = self.tested(waiting, *sort).await?;
+            (algorithms[i], native[i]) = (tested.algorithm, is_native);
+            with_settings = Request { max: request.max, skip: request.skip, algorithm: request.algorithm, ..tested };
+        }
+        let plan = PortionPlan::new(with_settings, algorithms, facts)?;
+        if let Some(merge) = plan.merges.first() {
+            self.tested_merge(waiting, merge.plan.request).await?;
+        }
+        Ok(Plan::Portions(Box::new(plan), native))
+    }
+}
+
+/// The plan of a resident sort, and whether native kernels run it: for portions, the first sort and the last one.
+enum Plan {
+    Whole(Box<SortPlan>, bool),
+    Portions(Box<PortionPlan>, [bool; 2]),
+}
+
+impl Plan {
+    fn scratch(&self) -> &[(Role, u64)] {
+        match self {
+            Self::Whole(plan, _) => &plan.scratch,
+            Self::Portions(plan, _) => &plan.scratch,
+        }
+    }
 }
 
 impl WgpuBackend {
     /// Sorts keys on the device, in place. Returns when the commands are submitted.
+    ///
+    /// The sort takes scratch of about the size of the keys. More keys than fit a binding of the device, or 2³⁰ keys and more,
+    /// are sorted in portions, which are then merged: two copies of all keys for each doubling of the number of portions.
     ///
     /// # Errors
     /// - [`Error::InvalidBuffer`] if a buffer lies on another device, or is being read.
@@ -289,13 +344,17 @@ impl WgpuBackend {
         payload: Payload,
         options: Options,
     ) -> Result<(), Error> {
-        self.gpu().facts.limits(payload.words()).check("the GPU", len, size_of::<K>())?;
+        // Keys and pairs that do not fit one sort are sorted in portions.
+        let limits = self.gpu().facts.limits(payload.words());
+        if payload == Payload::Indices || len as u64 > MAX_MERGED {
+            limits.check("the GPU", len, size_of::<K>())?;
+        }
         let request = Request { payload, ..Request::keys(8 * size_of::<K>() as u32, Spec::of_masks::<K>(options)?, len as u64) };
         self.engine().sort_resident(waiting, request, resident).await
     }
 
     /// Fails if a buffer lies on another device, or is being read.
-    fn check_own<T: Pod>(&self, buffer: &SortBuffer<T>) -> Result<(), Error> {
+    pub(crate) fn check_own<T: Pod>(&self, buffer: &SortBuffer<T>) -> Result<(), Error> {
         if !self.is_same(&buffer.backend) {
             return Err(invalid("it lies on another device; make it with a clone of this backend".into()));
         }

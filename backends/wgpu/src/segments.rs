@@ -24,6 +24,24 @@ impl WgpuBackend {
         indices: &mut [u32],
         spec: Spec,
     ) -> Result<(), Error> {
+        if keys.len() as u64 <= self.most_keys::<W>(Payload::Indices) {
+            let sorted = self.argsort_short_segments(waiting, keys, segments, indices, spec).await;
+            if !self.needs_portions::<W>(&sorted, keys.len(), Payload::Indices) {
+                return sorted;
+            }
+        }
+        Box::pin(self.argsort_long_segments(waiting, keys, segments, indices, spec)).await
+    }
+
+    /// Writes the permutation that sorts each segment of an array that the device takes at a time.
+    pub(crate) async fn argsort_short_segments<W: Word>(
+        &self,
+        waiting: Waiting,
+        keys: &[W],
+        segments: Segments<'_>,
+        indices: &mut [u32],
+        spec: Spec,
+    ) -> Result<(), Error> {
         permutation::fill_identity(indices);
         let Some(work) = self.work::<W>(keys.len(), Payload::Indices, segments, spec)? else { return Ok(()) };
         let data = Data::Indices(bytemuck::cast_slice(keys), bytemuck::cast_slice_mut(indices));
@@ -41,12 +59,8 @@ impl WgpuBackend {
         segments: Segments<'_>,
         spec: Spec,
     ) -> Result<(), Error> {
-        let Some(work) = self.work::<W>(keys.len(), Payload::None, segments, spec)? else { return Ok(()) };
-        if !self.is_sorted_by_lists(waiting, &work, Data::Keys(bytemuck::cast_slice_mut(keys))).await? {
-            let order = self.order_of_many(waiting, keys, &work).await?;
-            permutation::gather_keys(keys, &order);
-        }
-        Ok(())
+        let mut nothing = vec![(); keys.len()];
+        self.sort_segment_word_pairs(waiting, keys, ValuesMut::of(&mut nothing), segments, spec).await
     }
 
     /// Sorts each segment of words by itself, and moves each value with its word.
@@ -58,33 +72,49 @@ impl WgpuBackend {
         segments: Segments<'_>,
         spec: Spec,
     ) -> Result<(), Error> {
-        match payload(values.size()) {
-            Ok(Payload::None) => return self.sort_segment_words(waiting, keys, segments, spec).await,
-            Ok(payload) => {
-                let Some(work) = self.work::<W>(keys.len(), payload, segments, spec)? else { return Ok(()) };
-                let data = Data::Pairs(bytemuck::cast_slice_mut(keys), values.bytes_mut());
-                if self.is_sorted_by_lists(waiting, &work, data).await? {
-                    return Ok(());
-                }
+        let Ok(payload) = payload(values.size()) else {
+            let mut order = permutation::room(keys.len())?;
+            self.argsort_segment_words(waiting, keys, segments, &mut order, spec).await?;
+            permutation::gather_keys(keys, &order);
+            values.permute(&order);
+            return Ok(());
+        };
+        if keys.len() as u64 <= self.most_keys::<W>(payload) {
+            let sorted = self.sort_short_segment_pairs(waiting, keys, values.by_ref(), payload, segments, spec).await;
+            if !self.needs_portions::<W>(&sorted, keys.len(), payload) {
+                return sorted;
             }
-            Err(_) => {}
         }
-        let mut order = permutation::room(keys.len())?;
-        self.argsort_segment_words(waiting, keys, segments, &mut order, spec).await?;
-        permutation::gather_keys(keys, &order);
-        values.permute(&order);
+        Box::pin(self.sort_long_segments(waiting, keys, values, payload, segments, spec)).await
+    }
+
+    /// Sorts each segment of an array of words that the device takes at a time, and moves each value with its word.
+    pub(crate) async fn sort_short_segment_pairs<W: Word>(
+        &self,
+        waiting: Waiting,
+        keys: &mut [W],
+        mut values: ValuesMut<'_>,
+        payload: Payload,
+        segments: Segments<'_>,
+        spec: Spec,
+    ) -> Result<(), Error> {
+        let Some(work) = self.work::<W>(keys.len(), payload, segments, spec)? else { return Ok(()) };
+        let bytes = bytemuck::cast_slice_mut(keys);
+        let data = if payload == Payload::None { Data::Keys(bytes) } else { Data::Pairs(bytes, values.bytes_mut()) };
+        if !self.is_sorted_by_lists(waiting, &work, data).await? {
+            let order = self.order_of_many(waiting, keys, &work).await?;
+            permutation::gather_keys(keys, &order);
+            values.permute(&order);
+        }
         Ok(())
     }
 
     /// Returns the segments to sort; `None` if there is nothing to sort.
     fn work<W: Word>(&self, count: usize, payload: Payload, segments: Segments<'_>, spec: Spec) -> Result<Option<Work>, Error> {
-        permutation::check_len(count)?;
         let moving = || segments.ranges().filter(|range| range.len() > 1);
         if spec.width() == 0 || moving().next().is_none() {
             return Ok(None);
         }
-        // A shorter key takes a word while it is sorted.
-        self.gpu().facts.limits(payload.words()).check("the GPU", count, size_of::<W>().max(4))?;
         let begins: Vec<u32> = moving().map(|range| range.start as u32).collect();
         let ends = moving().map(|range| range.end as u32).collect();
         let of = Segmented { max: begins.len() as u32, begins: Place::default(), ends: Place::default() };

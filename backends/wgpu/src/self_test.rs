@@ -8,7 +8,7 @@ use crate::way::Way;
 use polysort_core::{Error, Masks, Spec, Word};
 use polysort_shaders::abi;
 use polysort_shaders::plan::tuning::SELECT_SEGMENT;
-use polysort_shaders::plan::{Algorithm, Blocked, Facts, Payload, Place, Request, Segmented, SortPlan, Top};
+use polysort_shaders::plan::{Algorithm, Blocked, Facts, FindRuns, Gather, Payload, Place, Request, Segmented, SortPlan, Top};
 use std::sync::Arc;
 
 /// The engine and the kernels to test.
@@ -63,6 +63,12 @@ async fn check_words<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -
     }
     if request.segments.is_some() {
         return check_segments::<W>(trial, request).await;
+    }
+    if let Some(gather) = request.gather {
+        return check_gather(trial, request, gather).await;
+    }
+    if let Some(runs) = request.runs {
+        return check_runs::<W>(trial, request, runs, least).await;
     }
     let facts = trial.gpu().facts;
     let most = facts.limits(request.payload.words()).longest(size_of::<W>());
@@ -165,7 +171,7 @@ async fn check_sort<W: Word>(
 }
 
 /// Returns one of 23 values, which differ in all bits.
-fn few<W: Word>(i: usize) -> W {
+pub(crate) fn few<W: Word>(i: usize) -> W {
     W::truncate((i as u128 % 23).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
 }
 
@@ -191,9 +197,16 @@ async fn check_top<W: Word>(trial: &Trial<'_>, request: Request, top: Top) -> Re
         expected.extend_from_slice(&order[..k]);
     }
     let mut found = vec![0_u32; expected.len()];
-    let data = Data::Top(bytemuck::cast_slice(&keys), bytemuck::cast_slice(&bounds), bytemuck::cast_slice_mut(&mut found));
-    let max = if top.segmented { bounds.len() } else { count };
-    trial.sort(Request { max: max as u64, blocked: Blocked::NONE, ..request }, data, None).await?;
+    let segments =
+        request.segments.map(|_| Segmented { max: bounds.len() as u32, begins: Place::default(), ends: Place::default() });
+    let max = if top.segmented && segments.is_none() { bounds.len() } else { count };
+    let request = Request { max: max as u64, blocked: Blocked::NONE, segments, ..request };
+    let ends = [0, 1].map(|end| bounds.iter().map(|bounds| bounds[end]).collect::<Vec<u32>>());
+    let lists = Lists { begins: bytemuck::cast_slice(&ends[0]), ends: bytemuck::cast_slice(&ends[1]) };
+    // The bounds lie in one list, or the begins and the ends in two.
+    let bounds: &[u8] = if segments.is_some() { &[] } else { bytemuck::cast_slice(&bounds) };
+    let data = Data::Top(bytemuck::cast_slice(&keys), bounds, bytemuck::cast_slice_mut(&mut found));
+    trial.sort(request, data, segments.map(|_| lists)).await?;
     if found == expected {
         return Ok(());
     }
@@ -201,6 +214,59 @@ async fn check_top<W: Word>(trial: &Trial<'_>, request: Request, top: Top) -> Re
         backend: trial.gpu().name(),
         what: format!("{top:?} of keys of {} bits, native kernels: {}", request.key_bits, trial.native),
         why: format!("the selection of {count} keys came out wrong"),
+    })
+}
+
+/// Finds runs in four tiles and a part of a fifth. The second tile is blocked, and a run covers the third. Of the other runs,
+/// some have one key, and some have many.
+async fn check_runs<W: Word>(trial: &Trial<'_>, request: Request, runs: FindRuns, least: u64) -> Result<(), Error> {
+    let facts = trial.gpu().facts;
+    let plan = SortPlan::new(Request { max: least, ..request }, &facts)?;
+    let tile = plan.tile as usize;
+    let count = (4 * tile + 17).min(facts.limits(1).longest(size_of::<W>().max(4)) as usize - 1);
+    let value = |i: usize| if (2 * tile - 3..3 * tile + 9).contains(&i) { 1 } else { i >> (i / 300 % 7) };
+    let keys: Vec<W> = (0..count).map(|i| few(value(i))).collect();
+    let start = Some(Place::default());
+    let [unique, offsets, lengths] = [runs.unique, runs.offsets, runs.lengths].map(|place| place.and(start));
+    let request = Request { max: least.max(count as u64), blocked: Blocked::run(1, 2), ..request };
+    let request = request.find_runs(FindRuns { count: Place::default(), unique, offsets, lengths });
+    let found = trial.engine.runs_untested(trial.waiting, (request, trial.native), bytemuck::cast_slice(&keys), count).await?;
+    let begins: Vec<usize> = (0..count).filter(|&i| i == 0 || !request.spec.is_same(keys[i - 1], keys[i])).collect();
+    let ends: Vec<u32> = begins.iter().copied().chain([count]).map(|end| end as u32).collect();
+    let firsts: Vec<W> = begins.iter().map(|&begin| keys[begin]).collect();
+    let right = found.count == begins.len()
+        && (unique.is_none() || found.unique == bytemuck::cast_slice::<W, u8>(&firsts))
+        && (offsets.is_none() || found.offsets == ends)
+        && (lengths.is_none() || found.lengths.iter().copied().eq(ends.windows(2).map(|ends| ends[1] - ends[0])));
+    if right {
+        return Ok(());
+    }
+    Err(Error::SelfTest {
+        backend: trial.gpu().name(),
+        what: format!("runs of keys of {} bits, native kernels: {}", request.key_bits, trial.native),
+        why: format!("the runs of {count} keys came out wrong"),
+    })
+}
+
+/// Gathers elements in another order, some twice, and elements that do not exist.
+async fn check_gather(trial: &Trial<'_>, request: Request, gather: Gather) -> Result<(), Error> {
+    let (size, elements) = (gather.element_bytes as usize, 5000);
+    let from: Vec<u8> = (0..elements * size).map(|i| ((i * 37) >> 3) as u8).collect();
+    let indices: Vec<u32> = (0..elements as u32 - 3).map(|i| i.wrapping_mul(2_654_435_761) >> 19).collect();
+    let element = |&index: &u32| from.chunks_exact(size).nth(index as usize).map_or(vec![0; size], <[u8]>::to_vec);
+    let expected: Vec<u8> = indices.iter().flat_map(element).collect();
+    let place = Place::default();
+    let gather = Gather { elements: elements as u32, from: place, to: place, ..gather };
+    let request = Request { max: indices.len() as u64, gather: Some(gather), ..request };
+    let mut found = vec![1; expected.len()];
+    trial.engine.gather_untested(trial.waiting, (request, trial.native), (&from, &indices), &mut found).await?;
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::SelfTest {
+        backend: trial.gpu().name(),
+        what: format!("a gather of elements of {size} bytes, native kernels: {}", trial.native),
+        why: format!("{} elements came out wrong", indices.len()),
     })
 }
 

@@ -7,15 +7,16 @@ use crate::engine::{Engine, Memory};
 use crate::gpu::{Gpu, Lost, STORAGE};
 use crate::kinds::Kinds;
 use crate::launch::Launches;
-use crate::prepared::Prepared;
+use crate::portion_launches::PortionLaunches;
+use crate::prepared::{AnyLaunches, Prepared};
 use crate::queued::Queued;
 use crate::setup::Setup;
 use crate::wait::{Waiting, blocking};
 use crate::way::Way;
-use crate::workspace::Bindable;
+use crate::workspace::{Bindable, needs};
 use bytemuck::Pod;
 use polysort_core::{Error, MaskKey, Options, Spec};
-use polysort_shaders::plan::{Buffer as Role, Payload, Place, Request, Segmented, SortPlan, Top};
+use polysort_shaders::plan::{Buffer as Role, MergePlan, Payload, Place, PortionPlan, Request, Segmented, SortPlan, Top};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wgpu::{Adapter, Buffer, Device, Features, Queue};
@@ -39,10 +40,10 @@ use wgpu::{Adapter, Buffer, Device, Features, Queue};
 /// ```
 #[derive(Clone)]
 pub struct DeviceSorter {
-    gpu: Arc<Gpu>,
-    kinds: Arc<Kinds>,
+    pub(crate) gpu: Arc<Gpu>,
+    pub(crate) kinds: Arc<Kinds>,
     /// Runs self-tests; `None` for a sorter that does not test when it prepares.
-    engine: Option<Arc<Engine>>,
+    pub(crate) engine: Option<Arc<Engine>>,
 }
 
 /// The result that a prepared sort writes.
@@ -133,6 +134,14 @@ impl DeviceSorter {
             }
             self.kinds.untested.remove(&kind);
         }
+        for (kind, request) in self.kinds.untested_merges.all() {
+            match engine.tested_merge(waiting, request).await {
+                Ok(()) => {}
+                Err(error @ Error::SelfTest { .. }) => result = Err(error),
+                Err(error) => return Err(error),
+            }
+            self.kinds.untested_merges.remove(&kind);
+        }
         result
     }
 
@@ -158,17 +167,41 @@ impl DeviceSorter {
     pub fn scratch_bytes<K: MaskKey>(&self, value_bytes: usize, max: u32) -> Result<u64, Error> {
         let payload = payload(value_bytes)?;
         let request = Request { payload, ..Request::keys(bits::<K>(), Spec::of_masks::<K>(Options::ascending())?, max.into()) };
-        Ok(SortPlan::new(request, &self.gpu.facts)?.scratch_bytes())
+        let facts = &self.gpu.facts;
+        if PortionPlan::is_needed(&request, facts) {
+            return Ok(PortionPlan::new(request, [None; 2], facts)?.scratch_bytes());
+        }
+        Ok(SortPlan::new(request, facts)?.scratch_bytes())
     }
 
     /// Prepares to sort keys in place.
     ///
+    /// The scratch has about the size of the keys (see [`scratch_bytes`](DeviceSorter::scratch_bytes)). More keys than fit a
+    /// binding, or 2³⁰ keys and more, are sorted in portions, which are then merged: two copies of all keys for each doubling
+    /// of the number of portions. [`Prepared::portions`] returns the plan.
+    ///
     /// The first sort of a kind on a device compiles its kernels and tests them with known keys. This test waits for the
     /// device; [`Setup::untested`] leaves it for later.
     ///
+    /// Records of 8 or 16 bytes are sorted in place as keys of type `u64` or `u128`, by the bits of an unsigned key in them.
+    /// The first word of a record is the lowest one, so these are records of a key and an index:
+    ///
+    /// ```no_run
+    /// # fn demo(sorter: &polysort_wgpu::DeviceSorter, records: &wgpu::Buffer) -> Result<(), polysort_core::Error> {
+    /// use polysort_core::Options;
+    /// use polysort_wgpu::Ask;
+    ///
+    /// // struct Record { key: u32, index: u32 }
+    /// let by_key = Ask::up_to(1_000_000).options(Options::ascending().bits(0..32));
+    /// let sort = sorter.prepare_sort::<u64>(records, by_key)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// - [`Error::InvalidBuffer`] if a buffer is too small, lacks a usage, or does not start at a multiple of 4 bytes.
-    /// - [`Error::TooLong`] for more keys than fit a binding.
+    /// - [`Error::TooLong`] for 2³² − 2¹⁶ keys or more. Argsorts, selections and sorts of segments take as many keys as fit a
+    ///   binding.
     /// - [`Error::InvalidRange`] if the key does not have the requested range of bits.
     /// - [`Error::OutOfMemory`], or another failure of the device.
     /// - [`Error::SelfTest`] if the device sorts wrongly.
@@ -246,9 +279,14 @@ impl DeviceSorter {
     /// the keys without a sort of all of them (Alabi et al., "Fast k-selection algorithms for graphics processing units",
     /// 2012). To select the last keys, request the descending order.
     ///
+    /// If `ask` has segments, the device selects the first `k` keys of each segment. The result is `k` numbers for each
+    /// segment, one segment after the other, and the last of them are [`u32::MAX`] if a segment has fewer keys. Indices
+    /// count from the first key of the buffer, not from the start of the segment. Here, segments may overlap.
+    ///
     /// # Errors
-    /// [`Error::Unsupported`] if `k` is 0 or `ask` has segments, and the errors of
-    /// [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
+    /// - [`Error::Unsupported`] if `k` is 0, or, with segments, more than [`Facts::most_selected`](crate::Facts::most_selected)
+    ///   (2048 on most devices): then sort the segments instead.
+    /// - The errors of [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
     pub fn prepare_top_k<'a, K: MaskKey>(
         &self,
         keys: impl Into<Part<'a>>,
@@ -285,9 +323,8 @@ impl DeviceSorter {
         let request = Request::keys(bits::<K>(), Spec::of_masks::<K>(ask.options)?, ask.max.into());
         let request = match wanted {
             Wanted::Sorted(payload) => Request { payload, ..request },
-            Wanted::First(k) => request.select(Top { k, segmented: false }),
+            Wanted::First(k) => request.select(Top { k, segmented: ask.segments.is_some() }),
         };
-        check_apart(&request, keys, values, &ask)?;
         let place = |part: Part<'_>, role| part.place(gpu, role);
         let segments = match ask.segments {
             None => None,
@@ -295,12 +332,13 @@ impl DeviceSorter {
                 Some(Segmented { max, begins: place(begins, Role::Begins)?, ends: place(ends, Role::Ends)? })
             }
         };
+        let request = Request { segments, ..request };
+        check_apart(&request, keys, values, &ask)?;
         let request = Request {
             keys: place(keys, Role::Keys)?,
             values: values.map_or(Ok(Place::default()), |values| place(values, Role::Values))?,
             aliased: request.top.is_some() && values.is_some_and(|values| values.buffer == keys.buffer),
             algorithm: ask.algorithm,
-            segments,
             ..request
         };
         let callers = |role| match role {
@@ -310,9 +348,30 @@ impl DeviceSorter {
             Role::Ends => ask.segments.map(|(_, ends, _)| ends),
             _ => None,
         };
+        if PortionPlan::is_needed(&request, &gpu.facts) {
+            return self.prepare_portions(waiting, request, (keys, values), &ask).await;
+        }
+        self.prepare_on(waiting, request, ask.count, &callers).await
+    }
+
+    /// Returns the device.
+    pub(crate) fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// Prepares `request` on the caller's buffers. `callers` returns the buffer in a role; `None` means scratch. `count` is
+    /// the count buffer and the index of its word.
+    pub(crate) async fn prepare_on<'a>(
+        &self,
+        waiting: Waiting,
+        request: Request,
+        count: Option<(&'a Buffer, u32)>,
+        callers: &(dyn Fn(Role) -> Option<Part<'a>> + Sync),
+    ) -> Result<Prepared, Error> {
+        let gpu = &self.gpu;
         // Checks the caller's buffers before it compiles a kernel.
         let plan = SortPlan::new(request, &gpu.facts)?;
-        for role in [Role::Keys, Role::Values, Role::Begins, Role::Ends] {
+        for role in needs(&plan).into_iter().map(|(role, _)| role) {
             if let Some(part) = callers(role) {
                 Bound::new(gpu, role, part, plan.touched_bytes(role))?;
             }
@@ -324,10 +383,60 @@ impl DeviceSorter {
             for &(role, bytes) in &plan.scratch {
                 scratch.insert(role, gpu.buffer(&format!("polysort {role:?}"), bytes, STORAGE)?);
             }
-            let counted = ask.count.map(|(buffer, index)| (Part::from(buffer), index));
+            let counted = count.map(|(buffer, index)| (Part::from(buffer), index));
             Launches::new(gpu, plan, native, counted, &|role| callers(role).unwrap_or_else(|| Part::from(&scratch[&role])))
         });
-        Ok(Prepared::new(gpu.clone(), launches.await?))
+        Ok(Prepared::new(gpu.clone(), AnyLaunches::Whole(Box::new(launches.await?))))
+    }
+
+    /// Prepares a sort of more keys than one sort takes.
+    async fn prepare_portions(
+        &self,
+        waiting: Waiting,
+        request: Request,
+        (keys, values): (Part<'_>, Option<Part<'_>>),
+        ask: &Ask<'_>,
+    ) -> Result<Prepared, Error> {
+        let gpu = &self.gpu;
+        // Checks the caller's buffers before it compiles a kernel.
+        let [key_bytes, value_bytes] = PortionPlan::new(request, [request.algorithm; 2], &gpu.facts)?.touched_bytes();
+        Bound::check(gpu, Role::Keys, keys, key_bytes)?;
+        values.map_or(Ok(()), |values| Bound::check(gpu, Role::Values, values, value_bytes))?;
+        let sorts = PortionPlan::sorts(&request, &gpu.facts)?;
+        let (mut algorithms, mut native) = ([None; 2], [false; 2]);
+        for (i, (_, sort)) in [sorts.first(), sorts.last()].into_iter().flatten().enumerate() {
+            let (tested, is_native) = self.way(waiting, *sort).await?;
+            (algorithms[i], native[i]) = (tested.algorithm, is_native);
+        }
+        let plan = PortionPlan::new(request, algorithms, &gpu.facts)?;
+        if let Some(merge) = plan.merges.first() {
+            self.merge_way(waiting, &merge.plan).await?;
+        }
+        let launches = gpu.watched(|| {
+            let mut scratch = BTreeMap::new();
+            for &(role, bytes) in &plan.scratch {
+                scratch.insert(role, gpu.buffer(&format!("polysort {role:?}"), bytes, STORAGE)?);
+            }
+            let counted = ask.count.map(|(buffer, index)| (Part::from(buffer), index));
+            let part = |role| match role {
+                Role::Keys => keys,
+                Role::Values => values.unwrap_or(keys),
+                role => Part::from(&scratch[&role]),
+            };
+            PortionLaunches::new(gpu, plan, native, counted, &part)
+        });
+        Ok(Prepared::new(gpu.clone(), AnyLaunches::Portions(Box::new(launches.await?))))
+    }
+
+    /// Tests the kernels of a merge, unless the sorter was created without tests.
+    pub(crate) async fn merge_way(&self, waiting: Waiting, plan: &MergePlan) -> Result<(), Error> {
+        let kind = plan.tiles.variant;
+        match &self.engine {
+            Some(engine) => return engine.tested_merge(waiting, plan.request).await,
+            None if self.kinds.tested_merges.get(&kind).is_some() => {}
+            None => self.kinds.untested_merges.set(kind, plan.request),
+        }
+        Ok(())
     }
 }
 
@@ -363,7 +472,7 @@ fn check_apart(request: &Request, keys: Part<'_>, values: Option<Part<'_>>, ask:
     Ok(())
 }
 
-fn bits<K: MaskKey>() -> u32 {
+pub(crate) fn bits<K: MaskKey>() -> u32 {
     8 * size_of::<K>() as u32
 }
 

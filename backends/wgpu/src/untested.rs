@@ -3,6 +3,7 @@
 use crate::call::Call;
 use crate::data::{Data, Lists};
 use crate::engine::{Engine, PASS};
+use crate::joined::Joined;
 use crate::launch::Count;
 use crate::wait::Waiting;
 use crate::workspace::{Bindable, Staging};
@@ -18,6 +19,8 @@ impl Engine {
         let rounded = |count: u64| count.next_multiple_of((count / 8).next_power_of_two());
         let most = self.gpu().facts.limits(request.payload.words()).longest(request.unit_bytes());
         let segments = request.segments.map(|segments| Segmented { max: rounded(segments.max.into()) as u32, ..segments });
+        // There is one more offset of a run than there are runs.
+        let most = most - u64::from(request.runs.is_some());
         Request { max: rounded(request.max).min(most).max(request.max), segments, ..request }
     }
 
@@ -30,21 +33,21 @@ impl Engine {
         mut data: Data<'_>,
         lists: Option<Lists<'_>>,
     ) -> Result<(), Error> {
+        let bytes = data.inputs().0.len() as u64;
         let count = match (&data, request.segments) {
             (_, Some(segments)) => segments.max.into(),
             // `max` of such a request is the number of keys, or of segments to select from.
             (Data::Top(..), None) => request.max,
-            (data, None) => 8 * data.keys().len() as u64 / u64::from(request.key_bits),
+            (_, None) => 8 * bytes / u64::from(request.key_bits),
         };
         let request = self.rounded(request);
         let gpu = self.gpu().clone();
         let results: Vec<usize> = data.results().iter().map(|(_, bytes)| bytes.len()).collect();
-        let bytes = data.keys().len() as u64;
-        let uploads = data.uploads().into_iter().chain(lists.into_iter().flat_map(Lists::uploads));
-        let uploads: Vec<(Role, &[u8])> = uploads.filter(|(_, bytes)| !bytes.is_empty()).collect();
+        let lists = lists.into_iter().flat_map(Lists::uploads).filter(|(_, bytes)| !bytes.is_empty());
+        let uploads: Vec<(Role, Joined<'_>)> = data.uploads().into_iter().chain(lists).collect();
         // The plan of a selection from segments does not have the number of keys.
         let roomy = || bytes.next_power_of_two().min(gpu.facts.max_binding).max(bytes);
-        let keys = if request.top.is_some_and(|top| top.segmented) { vec![(Role::Keys, roomy())] } else { vec![] };
+        let keys = if request.has_bounds() { vec![(Role::Keys, roomy())] } else { vec![] };
         let up: Vec<usize> = uploads.iter().map(|(_, bytes)| bytes.len()).collect();
         let mut call = Call::begin(self, waiting, Some((request, native)), &keys, Staging { up: &up, down: &results }).await?;
         let bind = || {
@@ -54,7 +57,7 @@ impl Engine {
         };
         let launches = self.allocating(waiting, bind).await?;
         for (role, bytes) in uploads {
-            call.upload(bytes, role).await?;
+            call.upload(&bytes, role).await?;
         }
         let mut results = data.results();
         let sources: Vec<Buffer> = results.iter().map(|(role, _)| call.workspace().buffer(*role).clone()).collect();

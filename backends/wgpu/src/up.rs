@@ -1,14 +1,18 @@
 //! Copies from the host's slices to the device.
 //!
 //! A ring of chunks (staging buffers that the host can map) copies long slices. While the device copies one chunk, the
-//! host fills the next. The last chunk of a slice is submitted with the commands that need it, unless the call
-//! [flushes](Up::flush) it. If the device works in the host's memory, the host fills the target directly. The chunks of a
+//! host fills the next. The last chunks of a slice are submitted with the commands that need them, unless the call
+//! [flushes](Up::flush) them. If the device works in the host's memory, the host fills the target directly. The chunks of a
 //! call that was dropped before its end are not used again.
+//!
+//! The host fills a batch of chunks at a time, with several threads. Meanwhile the calling thread submits the batch before.
 
 use crate::copy::PART;
+use crate::joined::Joined;
 use crate::queued::Queued;
 use crate::wait::{Asked, Waiting, done, map, mapped};
 use polysort_core::Error;
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use wgpu::{Buffer, BufferUsages, CommandEncoder, MapMode, SubmissionIndex};
@@ -16,8 +20,15 @@ use wgpu::{Buffer, BufferUsages, CommandEncoder, MapMode, SubmissionIndex};
 /// Bytes of a chunk: enough that a submission takes little time compared with its copy.
 pub(crate) const CHUNK: u64 = 8 << 20;
 
-/// Chunks of the ring: the device copies one, the host fills one, and one waits for the device.
-const CHUNKS: usize = 3;
+/// Batches of the ring: the device copies one, the host fills one, and one waits for the device.
+const BATCHES: usize = 3;
+
+/// Chunks of a batch of a long slice: each of 16 threads copies two [`PART`]s, so that waking the threads takes little time compared with
+/// the copy.
+const LONG_BATCH: usize = 4;
+
+/// A slice of so many batches of [`LONG_BATCH`] chunks is long. A shorter one has batches of one chunk: the device begins sooner.
+const LONG: usize = 2 * BATCHES;
 
 /// The queue's own staging copies slices of fewer bytes. In a browser it copies all slices: mapped memory would add a
 /// copy there.
@@ -47,33 +58,43 @@ struct Staged {
 
 impl Up {
     /// Copies `bytes` to `target` at the byte offset `start`, a multiple of 4. The copy is complete before any command
-    /// that is recorded after [`record`](Up::record). Zeros fill the rest of the last word.
+    /// that is recorded after [`record`](Up::record). Zeros fill the rest of the last word. The ring gets up to `most`
+    /// chunks, as [`most_chunks`] returns them for all copies of the call.
     pub(crate) async fn copy(
         &mut self,
         gpu: &Queued,
         waiting: Waiting,
-        bytes: &[u8],
+        bytes: &Joined<'_>,
         (target, start): (&Buffer, u64),
+        most: usize,
     ) -> Result<(), Error> {
-        let whole = bytes.len() & !3;
-        let (body, tail) = bytes.split_at(if bytes.len() < SHORT { 0 } else { whole });
-        if target.usage().contains(BufferUsages::MAP_WRITE) && !body.is_empty() {
+        let body = if bytes.len() < SHORT { 0 } else { bytes.len() & !3 };
+        if target.usage().contains(BufferUsages::MAP_WRITE) && body > 0 {
             let _mapped = mapped(gpu, waiting, target, MapMode::Write).await?;
-            fill(gpu, (target, start), body)?;
+            fill(gpu, &[Filling { buffer: target, start, bytes: bytes.range(0..body) }], || ())?;
         } else {
-            for (index, part) in body.chunks(CHUNK as usize).enumerate() {
-                let chunk = self.free(gpu, waiting).await?;
-                fill(gpu, (&chunk, 0), part)?;
-                chunk.unmap();
-                let at = start + index as u64 * CHUNK;
-                self.staged.push(Staged { chunk, bytes: part.len() as u64, target: target.clone(), at });
-                if (index as u64 + 1) * CHUNK < body.len() as u64 {
-                    // The device copies this chunk while the host fills the next one.
-                    self.flush(gpu)?;
+            let batch = batch(body);
+            for from in (0..body).step_by(batch * CHUNK as usize) {
+                let ends = (from..body).step_by(CHUNK as usize).take(batch).map(|from| from..body.min(from + CHUNK as usize));
+                let ranges: Vec<_> = ends.collect();
+                let mut chunks = vec![];
+                for _ in &ranges {
+                    chunks.push(self.free(gpu, waiting, most - chunks.len()).await?);
+                }
+                let parts = chunks.iter().zip(&ranges);
+                let fillings = parts.map(|(buffer, range)| Filling { buffer, start: 0, bytes: bytes.range(range.clone()) });
+                // The device copies the batch before while the host fills this one.
+                let mut flushed = Ok(());
+                fill(gpu, &fillings.collect::<Vec<_>>(), || flushed = self.flush(gpu))?;
+                flushed?;
+                for (chunk, range) in chunks.into_iter().zip(ranges) {
+                    chunk.unmap();
+                    let (at, bytes) = (start + range.start as u64, range.len() as u64);
+                    self.staged.push(Staged { chunk, bytes, target: target.clone(), at });
                 }
             }
         }
-        write(gpu, target, start + body.len() as u64, tail)
+        write(gpu, target, start + body as u64, &bytes.range(body..bytes.len()))
     }
 
     /// Records the copies of all staged chunks. Returns these chunks, which [`submitted`](Up::submitted) takes.
@@ -99,22 +120,21 @@ impl Up {
         gpu.guarded(|| {
             let mut encoder = gpu.encoder();
             let chunks = self.record(&mut encoder);
-            let submission = gpu.queue.submit([encoder.finish()]);
+            let submission = gpu.submit([encoder.finish()])?;
             self.submitted(chunks, &submission);
-        })
+            Ok(())
+        })?
     }
 
-    /// Returns a mapped chunk: the oldest one if the device has copied it, else a new one. If the ring has all of its
-    /// chunks, it waits for the oldest one.
-    async fn free(&mut self, gpu: &Queued, waiting: Waiting) -> Result<Buffer, Error> {
+    /// Returns a mapped chunk: the oldest one if the device has copied it, else a new one. If the ring has `most`
+    /// chunks already, it waits for the oldest one.
+    async fn free(&mut self, gpu: &Queued, waiting: Waiting, most: usize) -> Result<Buffer, Error> {
         let is_ready = self.ring.front_mut().is_some_and(|used| used.mapping.is_there());
-        if !is_ready && self.ring.len() + self.staged.len() < CHUNKS {
-            let chunk = gpu.buffer("polysort upload", CHUNK, BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC)?;
-            mapped(gpu, waiting, &chunk, MapMode::Write).await?.keep();
-            return Ok(chunk);
+        if !is_ready && self.ring.len() + self.staged.len() < most {
+            return gpu.mapped_buffer("polysort upload", CHUNK, BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC);
         }
-        if self.ring.is_empty() {
-            // All chunks are staged and none is submitted.
+        if !is_ready {
+            // The device copies the staged chunks while the host waits for the oldest one.
             self.flush(gpu)?;
         }
         let Used { chunk, submission, mapping } = self.ring.pop_front().expect("what is staged was submitted");
@@ -132,23 +152,52 @@ impl Up {
     }
 
     /// Returns the most bytes that all chunks have after uploads of slices of these lengths.
-    pub(crate) fn bytes_with(&self, lengths: &[usize]) -> u64 {
-        let long = lengths.iter().filter(|&&bytes| bytes >= SHORT);
-        let chunks = long.map(|&bytes| bytes.div_ceil(CHUNK as usize)).sum::<usize>().min(CHUNKS);
+    pub(crate) fn bytes_with(&self, lengths: &[usize], ahead: bool) -> u64 {
         let there = self.ring.len() + self.staged.len();
         // While the device still copies the existing chunks, the uploads may create new ones.
-        CHUNK * (there + chunks).min(CHUNKS).max(there) as u64
+        CHUNK * (there + chunks(lengths)).min(most_chunks(lengths, ahead)).max(there) as u64
     }
 }
 
-/// Copies `bytes` to a mapped buffer, with several threads.
-fn fill(gpu: &Queued, (mapped, start): (&Buffer, u64), bytes: &[u8]) -> Result<(), Error> {
+/// Returns the most chunks of the ring for the uploads of a call, slices of these lengths. With `ahead`, they are as many as hold all
+/// slices, so that the host never waits for the device.
+pub(crate) fn most_chunks(lengths: &[usize], ahead: bool) -> usize {
+    let rings = lengths.iter().filter(|&&bytes| bytes >= SHORT).map(|&bytes| BATCHES * batch(bytes));
+    if ahead { chunks(lengths) } else { rings.max().unwrap_or(0) }
+}
+
+/// Returns the number of chunks that hold slices of these lengths.
+fn chunks(lengths: &[usize]) -> usize {
+    lengths.iter().filter(|&&bytes| bytes >= SHORT).map(|&bytes| bytes.div_ceil(CHUNK as usize)).sum()
+}
+
+/// Returns the number of chunks of a batch of a slice of so many bytes.
+fn batch(bytes: usize) -> usize {
+    if bytes < LONG * LONG_BATCH * CHUNK as usize { 1 } else { LONG_BATCH }
+}
+
+/// Bytes to copy to a mapped buffer, from the byte offset `start` on.
+struct Filling<'a> {
+    buffer: &'a Buffer,
+    start: u64,
+    bytes: Joined<'a>,
+}
+
+/// Copies bytes to mapped buffers, with several threads. Meanwhile this thread calls `beside`.
+fn fill(gpu: &Queued, fillings: &[Filling<'_>], beside: impl FnOnce()) -> Result<(), Error> {
     let _span = tracing::trace_span!("copy up").entered();
     let failed = Mutex::new(None);
-    gpu.copiers.each(bytes.chunks(PART).enumerate().collect(), |(index, bytes)| {
-        let from = start + (index * PART) as u64;
-        match mapped.get_mapped_range_mut(from..from + bytes.len() as u64) {
-            Ok(mut view) => view.copy_from_slice(bytes),
+    let parts = fillings.iter().flat_map(|filling| (0..filling.bytes.len()).step_by(PART).map(move |from| (filling, from)));
+    gpu.copiers.each_beside(parts.collect(), beside, |(Filling { buffer, start, bytes }, from)| {
+        let (to, at) = (bytes.len().min(from + PART), start + from as u64);
+        match buffer.get_mapped_range_mut(at..at + (to - from) as u64) {
+            Ok(mut view) => {
+                let mut filled = 0;
+                for slice in bytes.range(from..to).slices() {
+                    view.slice(filled..filled + slice.len()).copy_from_slice(slice);
+                    filled += slice.len();
+                }
+            }
             Err(error) => *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(gpu.give_up(&error.to_string())),
         }
     });
@@ -156,10 +205,12 @@ fn fill(gpu: &Queued, (mapped, start): (&Buffer, u64), bytes: &[u8]) -> Result<(
 }
 
 /// Copies bytes through the queue's own staging. Zeros fill the rest of the last word.
-fn write(gpu: &Queued, target: &Buffer, at: u64, bytes: &[u8]) -> Result<(), Error> {
+fn write(gpu: &Queued, target: &Buffer, at: u64, bytes: &Joined<'_>) -> Result<(), Error> {
     if bytes.is_empty() {
         return Ok(());
     }
+    let joined = bytes.slices().collect::<Vec<_>>();
+    let bytes = if let [one] = joined[..] { Cow::from(one) } else { joined.concat().into() };
     let (words, rest) = bytes.split_at(bytes.len() & !3);
     let mut last = [0; 4];
     last[..rest.len()].copy_from_slice(rest);

@@ -392,7 +392,7 @@ impl SearchCall {
         let mut grow = || needs.iter().try_for_each(|&(role, bytes)| call.workspace_mut().grow(&gpu, role, bytes));
         engine.allocating(waiting, &mut grow).await?;
         for (role, bytes) in uploads {
-            call.upload(bytes, role).await?;
+            call.upload(&bytes.into(), role).await?;
         }
         let about = abi::Search {
             queries: queries as u32,

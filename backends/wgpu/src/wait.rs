@@ -98,29 +98,19 @@ pub(crate) fn map(buffer: &Buffer, mode: MapMode) -> Mapping {
     receiver
 }
 
-/// A mapped buffer, or one whose mapping has not ended yet. Dropping this unmaps the buffer, unless
-/// [`keep`](Mapped::keep) was called.
-pub(crate) struct Mapped<'a>(Option<&'a Buffer>);
-
-impl Mapped<'_> {
-    /// Leaves the buffer mapped.
-    pub(crate) fn keep(mut self) {
-        self.0 = None;
-    }
-}
+/// A mapped buffer, or one whose mapping has not ended yet. Dropping this unmaps the buffer.
+pub(crate) struct Mapped<'a>(&'a Buffer);
 
 impl Drop for Mapped<'_> {
     fn drop(&mut self) {
-        if let Some(buffer) = self.0 {
-            buffer.unmap();
-        }
+        self.0.unmap();
     }
 }
 
 /// Maps a whole buffer, after the device has done all earlier submissions.
 pub(crate) async fn mapped<'a>(gpu: &Queued, waiting: Waiting, buffer: &'a Buffer, mode: MapMode) -> Result<Mapped<'a>, Error> {
     let (mapping, submission) = gpu.guarded(|| (map(buffer, mode), gpu.queue.submit([])))?;
-    let mapped = Mapped(Some(buffer));
+    let mapped = Mapped(buffer);
     done(gpu, waiting, submission, [mapping]).await?;
     Ok(mapped)
 }

@@ -53,12 +53,12 @@ impl Workspace {
     }
 
     /// Returns the most bytes that the workspace has after a call. Its buffers then have grown to `needs`, and its staging
-    /// has made the copies of `staging`.
-    pub(crate) fn bytes_with(&self, needs: &[(Role, u64)], staging: Staging<'_>) -> u64 {
+    /// has made the copies of `staging`, with `ahead` as in [`Up::copy`].
+    pub(crate) fn bytes_with(&self, needs: &[(Role, u64)], staging: Staging<'_>, ahead: bool) -> u64 {
         let size = |role| self.buffers.get(&role).map_or(0, Buffer::size);
         let more = needs.iter().map(|&(role, bytes)| allocated_bytes(bytes).saturating_sub(size(role)));
         let buffers = self.buffers.values().map(Buffer::size).sum::<u64>() + more.sum::<u64>();
-        buffers + self.up.bytes_with(staging.up) + self.down.bytes_with(staging.down)
+        buffers + self.up.bytes_with(staging.up, ahead) + self.down.bytes_with(staging.down)
     }
 
     /// Returns a buffer that [`grow`](Workspace::grow) has created.
@@ -108,26 +108,30 @@ impl Workspace {
         self.launches.push(BoundSort { sort, launches: launches.clone(), bytes });
         Ok(launches)
     }
-
-    /// Binds a sort to the caller's buffers, which `given` returns, and to scratch of this workspace.
-    pub(crate) fn bind<'b>(
-        &mut self,
-        gpu: &Gpu,
-        plan: &SortPlan,
-        native: bool,
-        given: impl Fn(Role) -> Option<&'b Buffer>,
-    ) -> Result<Launches, Error> {
-        for &(role, bytes) in &plan.scratch {
-            self.grow(gpu, role, bytes)?;
-        }
-        Launches::new(gpu, plan.clone(), native, None, &|role| Part::from(given(role).unwrap_or_else(|| self.buffer(role))))
-    }
 }
 
-/// Returns the buffers that a sort of the host's data needs, with the bytes of each.
+/// The roles of the buffers that a caller may provide.
+const CALLERS: [Role; 11] = [
+    Role::Keys,
+    Role::Values,
+    Role::Bounds,
+    Role::Begins,
+    Role::Ends,
+    Role::RunCount,
+    Role::Unique,
+    Role::RunOffsets,
+    Role::RunLengths,
+    Role::GatherFrom,
+    Role::GatherTo,
+];
+
+/// Returns the buffers that a sort of the host's data needs, with the bytes of each: the caller's, and the scratch.
 pub(crate) fn needs(plan: &SortPlan) -> Vec<(Role, u64)> {
-    let callers = [Role::Keys, Role::Values, Role::Bounds, Role::Begins, Role::Ends];
     let is_bound = |role: &Role| plan.all_commands().any(|command| command.bindings.contains(role));
-    let callers = callers.into_iter().filter(is_bound).map(|role| (role, plan.touched_bytes(role).unwrap_or(0)));
+    let is_scratch = |role: &Role| plan.scratch.iter().any(|(scratch, _)| scratch == role);
+    let callers = CALLERS
+        .into_iter()
+        .filter(|role| is_bound(role) && !is_scratch(role))
+        .map(|role| (role, plan.touched_bytes(role).unwrap_or(0)));
     callers.chain(plan.scratch.iter().copied()).collect()
 }

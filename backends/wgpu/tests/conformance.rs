@@ -1,4 +1,4 @@
-//! The conformance suite on this machine's adapter, once for each algorithm.
+//! The conformance suite on this machine's adapter, once for each algorithm, and once with tiny portions.
 //!
 //! The lengths lie around the tiles of the plans for this device. On an adapter that runs on the CPU, a part of the cases is drawn. `--full`
 //! runs all cases; `POLYSORT_LONGEST` limits the lengths.
@@ -26,21 +26,20 @@ fn main() {
         config
     };
     let suite_is_full = suite.is_full();
+    let usual = Knobs::default();
+    // The inputs of the hybrid have several batches, and buckets both small and large.
+    let hybrid = Knobs { batch: Some(20_000), small_bucket: Some(300), ..usual };
     let ways = [
-        (label.clone(), support::config()),
-        (format!("{label}, no subgroups"), support::config_without_subgroups()),
-        (format!("{label}, OneSweep"), by(Algorithm::OneSweep)),
-        (format!("{label}, wide digits"), by(Algorithm::WideDigits)),
-        (format!("{label}, reduce then scan"), by(Algorithm::ReduceThenScan)),
-        (format!("{label}, MSD hybrid"), by(Algorithm::MsdHybrid)),
-        (format!("{label}, counting"), by(Algorithm::Counting)),
+        (label.clone(), support::config(), usual),
+        (format!("{label}, no subgroups"), support::config_without_subgroups(), usual),
+        (format!("{label}, OneSweep"), by(Algorithm::OneSweep), usual),
+        (format!("{label}, wide digits"), by(Algorithm::WideDigits), usual),
+        (format!("{label}, reduce then scan"), by(Algorithm::ReduceThenScan), usual),
+        (format!("{label}, MSD hybrid"), by(Algorithm::MsdHybrid), hybrid),
+        (format!("{label}, counting"), by(Algorithm::Counting), usual),
+        (format!("{label}, portions"), support::config(), Knobs { portion: Some(500), ..usual }),
     ];
-    for (seed, (name, config)) in (0..).zip(ways) {
-        // The inputs of the hybrid have several batches, and buckets both small and large.
-        let knobs = match config.algorithm {
-            Some(Algorithm::MsdHybrid) => Knobs { batch: Some(20_000), small_bucket: Some(300), ..Knobs::default() },
-            _ => Knobs::default(),
-        };
+    for (seed, (name, config, knobs)) in (0..).zip(ways) {
         let algorithm = config.algorithm;
         let open = {
             let config = config.clone();
@@ -59,6 +58,10 @@ fn main() {
         }
         let takes = |check: &str| match algorithm {
             _ if suite_is_full => true,
+            _ if knobs.portion.is_some() => {
+                is_common(check)
+                    || !support::compiles_slowly(&backend) && named(check).0 == "u32" && !named(check).1.ends_with("by_key")
+            }
             // By default, short inputs of 16 bits are not sorted by counting.
             Some(Algorithm::Counting) => ["u16 sort", "i16 sort", "f16 sort"].contains(&check),
             Some(Algorithm::WideDigits | Algorithm::MsdHybrid) if support::compiles_slowly(&backend) => {
@@ -139,7 +142,13 @@ fn plan(suite: &Suite, algorithm: Option<Algorithm>, knobs: Knobs, backend: &Wgp
         (_, true) => 1 << 16,
         (false, false) => 300_000,
     };
+    // Longer inputs only have more portions.
+    let longest = knobs.portion.map_or(longest, |portion| 20 * portion as usize);
     let mut plan = Plan::up_to(suite.longest(longest), suite.is_full());
+    if let Some(portion) = knobs.portion {
+        let boundaries = [1, 2, 3, 9].map(|portions| portions * portion as usize);
+        return plan.around_of(32, &boundaries).around_of(64, &boundaries).sampled(12, seed).segmented_up_to(700);
+    }
     let facts = backend.facts();
     plan = plan.around_of(8, &boundaries::<u8>(facts, algorithm, knobs));
     plan = plan.around_of(16, &boundaries::<u16>(facts, algorithm, knobs));

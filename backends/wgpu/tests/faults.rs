@@ -32,9 +32,6 @@ fn main() {
         let mut trials: Vec<Trial> = vec![
             trial("without a driver, opening a device is an error", no_driver),
             trial("an adapter on the CPU is not opened unless it is allowed", software_is_refused),
-            trial("too many keys are refused", too_long),
-            trial("too many keys with values are refused", too_long_with_values),
-            trial("too many packed keys are refused", too_long_packed),
             trial("a sort on a lost device is an error", lost_before),
             trial("a device that is lost between two sorts is an error", lost_between),
             trial("a device that is lost during a sort is an error", lost_during),
@@ -95,36 +92,6 @@ fn software_is_refused() -> Result<(), Failed> {
         }
         Err(error) => Err(failed(error)),
     }
-}
-
-fn too_long() -> Result<(), Failed> {
-    let backend = WgpuBackend::open_with(config()).map_err(failed)?;
-    let limit = backend.limits().longest(size_of::<u128>());
-    let mut keys = long::<u128>(limit)?;
-    refused(backend.sort(&mut keys), limit)?;
-    untouched(&keys)?;
-    // The next call works.
-    sorts(&backend)
-}
-
-fn too_long_with_values() -> Result<(), Failed> {
-    let backend = WgpuBackend::open_with(config()).map_err(failed)?;
-    let limit = backend.limits().longest(size_of::<u128>());
-    let (mut keys, mut values) = (long::<u32>(limit)?, long::<u128>(limit)?);
-    refused(backend.sort_pairs(&mut keys, &mut values), limit)?;
-    untouched(&keys)?;
-    untouched(&values)?;
-    sorts(&backend)
-}
-
-fn too_long_packed() -> Result<(), Failed> {
-    let backend = WgpuBackend::open_with(config()).map_err(failed)?;
-    // A key of 16 bits takes a word while it is sorted.
-    let limit = backend.limits().longest(size_of::<u32>());
-    let mut keys = long::<u16>(limit)?;
-    refused(backend.sort(&mut keys), limit)?;
-    untouched(&keys)?;
-    sorts(&backend)
 }
 
 fn lost_before() -> Result<(), Failed> {
@@ -201,15 +168,6 @@ fn fallback() -> Result<(), Failed> {
     let report = both.report();
     let reason = matches!(report.last_reason, Some(Error::DeviceLost { .. }));
     ensure((report.taken, report.fell_back) == (1, 1) && reason, || format!("{report:?}"))?;
-    // Keys that are too many for the device fall back to the CPU.
-    let backend = WgpuBackend::open_with(config()).map_err(failed)?;
-    let limit = backend.limits().longest(size_of::<u128>());
-    let both = Fallback::new(Ok(backend), RayonBackend::open().map_err(failed)?);
-    if limit < 1 << 24 {
-        let mut keys = long::<u128>(limit)?;
-        both.sort(&mut keys).map_err(failed)?;
-        ensure(keys.is_sorted() && both.report().fell_back == 1, || format!("{:?}", both.report()))?;
-    }
     // The shared fallback opens a new device after a loss.
     let shared = Fallback::<WgpuBackend, RayonBackend>::global().map_err(failed)?;
     if let Ok(device) = shared.primary() {
@@ -279,31 +237,6 @@ fn limit_memory(more: Option<u64>) -> Result<(), Failed> {
     let this = std::process::id().to_string();
     let set = Command::new("prlimit").args(["--pid", &this, &format!("--as={limit}:unlimited")]).status()?;
     ensure(set.success(), || "the limit was not set".into())
-}
-
-/// Returns `limit + 1` elements: descending at both ends, and zeros between, so that the zeros take no memory.
-fn long<T: bytemuck::Pod + From<u8>>(limit: u64) -> Result<Vec<T>, Failed> {
-    let mut elements: Vec<T> = bytemuck::zeroed_vec(usize::try_from(limit)? + 1);
-    for i in 0..8 {
-        let last = elements.len() - 1;
-        elements[i] = T::from(200 - i as u8);
-        elements[last - i] = T::from(1 + i as u8);
-    }
-    Ok(elements)
-}
-
-fn untouched<T: bytemuck::Pod + From<u8> + PartialEq>(elements: &[T]) -> Result<(), Failed> {
-    let last = elements.len() - 1;
-    let zero = T::from(0);
-    let ends = (0..8).all(|i| elements[i] == T::from(200 - i as u8) && elements[last - i] == T::from(1 + i as u8));
-    ensure(ends && elements[8..last - 7].iter().all(|&element| element == zero), || "the slice was changed".into())
-}
-
-fn refused(result: Result<(), Error>, most: u64) -> Result<(), Failed> {
-    match result {
-        Err(Error::TooLong { asked, limit, .. }) if (asked, limit) == (most + 1, most) => Ok(()),
-        other => Err(format!("{other:?}, and the limit is {most}").into()),
-    }
 }
 
 /// Checks that every call on a lost device is an error and changes nothing.

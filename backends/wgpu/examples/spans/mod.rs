@@ -13,7 +13,12 @@ use tracing_subscriber::registry::LookupSpan;
 /// The time of all spans of a name together, and how many they are. Spans of kernels also have the kernel in their name.
 type Times = BTreeMap<String, (Duration, u32)>;
 
+/// The name of a span, its begin and its end.
+pub(crate) type Interval = (String, Instant, Instant);
+
 static TIMES: Mutex<Times> = Mutex::new(BTreeMap::new());
+
+static INTERVALS: Mutex<Vec<Interval>> = Mutex::new(vec![]);
 
 thread_local! {
     static ENTERED: RefCell<Vec<Instant>> = const { RefCell::new(vec![]) };
@@ -27,9 +32,17 @@ pub(crate) fn collect() {
 /// Forgets the times.
 pub(crate) fn clear() {
     TIMES.lock().expect("nothing panics while it is locked").clear();
+    INTERVALS.lock().expect("nothing panics while it is locked").clear();
+}
+
+/// Returns the spans since the last [`clear`], in the order of their ends.
+#[allow(dead_code, reason = "each program uses a part")]
+pub(crate) fn intervals() -> Vec<Interval> {
+    INTERVALS.lock().expect("nothing panics while it is locked").clone()
 }
 
 /// Returns the times since the last [`clear`].
+#[allow(dead_code, reason = "each program uses a part")]
 pub(crate) fn times() -> Times {
     TIMES.lock().expect("nothing panics while it is locked").clone()
 }
@@ -64,13 +77,16 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
     }
 
     fn on_exit(&self, id: &Id, context: Context<'_, S>) {
-        let elapsed = ENTERED.with_borrow_mut(Vec::pop).map_or(Duration::ZERO, |entered| entered.elapsed());
-        if let Some(span) = context.span(id) {
-            let name = span.extensions().get::<Name>().map_or_else(|| span.name().into(), |name| name.0.clone());
+        let now = Instant::now();
+        let entered = ENTERED.with_borrow_mut(Vec::pop).unwrap_or(now);
+        let elapsed = now - entered;
+        let Some(span) = context.span(id) else { return };
+        if let Some(Name(name)) = span.extensions().get() {
             let mut times = TIMES.lock().expect("nothing panics while it is locked");
-            let (time, count) = times.entry(name).or_default();
+            let (time, count) = times.entry(name.clone()).or_default();
             *time += elapsed;
             *count += 1;
+            INTERVALS.lock().expect("nothing panics while it is locked").push((name.clone(), entered, now));
         }
     }
 }

@@ -2,8 +2,13 @@
 
 mod async_variants;
 mod buffers;
+mod gather;
 mod masks;
+mod merges;
+mod portions;
 mod recording;
+mod records;
+mod runs;
 mod segments;
 mod slices;
 #[path = "../support/mod.rs"]
@@ -22,7 +27,13 @@ fn main() {
             trial("recording: the first keys are selected for any number of keys", recording::first_keys),
             trial("recording: keys and selected indices may lie in one buffer", recording::first_keys_in_one_buffer),
             trial("recording: segments are sorted by offsets on the device", segments::offsets_on_the_device),
+            trial("recording: the first keys of each segment are selected", segments::first_of_each),
             trial("recording: invalid segments change nothing around the keys", segments::invalid),
+            trial("runs: keys and outputs start at any word, and a buffer has their number", runs::outputs),
+            trial("runs: keys and outputs may lie in one buffer", runs::in_one_buffer),
+            trial("records: they are sorted in place by some of their bits", records::by_some_bits),
+            trial("gather: elements of any size come in the order of their indices", gather::elements),
+            trial("runs: buffers that cannot take the runs are refused", runs::refused),
             trial("recording: passes of a tuned shape sort", recording::tuned),
             trial("recording: a sorter without a queue tests its sorts later", recording::untested),
             trial("recording: the planned algorithm passes its self-test", recording::planned),
@@ -34,6 +45,17 @@ fn main() {
             trial("buffers: slices and values that do not fit are refused", buffers::refused),
             trial("buffers: elements that are never dropped cause errors only", buffers::forgotten),
             trial("buffers: impossible lengths are refused", buffers::impossible_lengths),
+            trial("merges: two runs are merged stably, with values", merges::merged),
+            trial("merges: every key and every value can be merged", merges::kinds),
+            trial("merges: runs that do not fit a binding are merged in parts", merges::in_parts),
+            trial("merges: a recording takes counts from host and device, and parts of buffers", merges::recorded),
+            trial("merges: runs that are not sorted change nothing around the output", merges::unsorted),
+            trial("merges: buffers that cannot be merged are refused", merges::refused),
+            trial("merges: a sorter without a queue tests its merges later", merges::untested),
+            trial("portions: keys that do not fit a binding are sorted, with values", portions::sorted),
+            trial("portions: they are sorted without subgroups", portions::without_subgroups),
+            trial("portions: a recording takes counts from host and device", portions::recorded),
+            trial("portions: what has no portions is refused", portions::refused),
             trial("slices: a sort into other slices keeps its inputs", slices::sorted_into),
             trial("masks: a key without an in-place view is sorted", masks::without_a_view),
             trial("segments: keys that fill a binding are sorted", segments::that_just_fit),

@@ -47,12 +47,12 @@ pub(crate) fn two_counts() -> Result<(), Failed> {
 }
 
 /// Returns the number of a new submission: that of the submission before it, and one.
-fn submission(backend: &WgpuBackend) -> Result<u64, Failed> {
+pub(crate) fn submission(backend: &WgpuBackend) -> Result<u64, Failed> {
     let index = format!("{:?}", backend.queue().submit([]));
     Ok(index.chars().filter(char::is_ascii_digit).collect::<String>().parse()?)
 }
 
-/// A sorter without a queue prepares at once, and tests its sorts when it is told to.
+/// A sorter without a queue prepares without a self-test. `self_test` then tests what was prepared, once.
 pub(crate) fn untested() -> Result<(), Failed> {
     let backend = crate::open()?;
     let sorter = DeviceSorter::with(backend.device(), Setup::untested()).map_err(support::failed)?;

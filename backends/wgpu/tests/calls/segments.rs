@@ -89,6 +89,54 @@ pub(crate) fn offsets_on_the_device() -> Result<(), Failed> {
     Ok(())
 }
 
+/// The first keys of each segment are selected, for segments of all lengths, and for bounds that no segment can have.
+pub(crate) fn first_of_each() -> Result<(), Failed> {
+    let (backend, sorter) = open()?;
+    let buffer = |words: &[u32]| SortBuffer::from_slice(&backend, words).map_err(support::failed);
+    let mut offsets = vec![9, 9, 4];
+    LENGTHS.iter().for_each(|length| offsets.push(offsets[offsets.len() - 1] + length));
+    let max = offsets[offsets.len() - 1] + 6;
+    // A segment that ends before it begins, one past all keys, one that ends past them, and one that overlaps others.
+    offsets.extend([3, u32::MAX, max + 9, 2, max - 1]);
+    let segments = offsets.len() - 3;
+    let unsorted: Vec<u32> = keys(1 + max as usize).into_iter().map(|key| key % 101).collect();
+    let (in_buffer, on_device, counts) = (buffer(&unsorted)?, buffer(&offsets)?, buffer(&[1, 5])?);
+    let bounds = Part { buffer: on_device.raw(), offset: 8 };
+    for (k, options) in [(1, Options::ascending()), (300, Options::descending()), (40, Options::ascending().bits(2..4))] {
+        let ask = Ask::up_to(max).options(options).segments(bounds, segments as u32).counted_by(counts.raw(), 1);
+        for (count, there) in [(Count::Fixed(segments as u32), segments), (Count::OnDevice, 5), (Count::Fixed(0), 0)] {
+            let indices = buffer(&vec![7; k * segments + 2])?;
+            let selection = sorter.prepare_top_k::<u32>(part(in_buffer.raw()), part(indices.raw()), k as u32, ask);
+            record(&backend, &selection.map_err(support::failed)?, count)?;
+            let mut expected = vec![7];
+            for ends in offsets[2..].windows(2).take(there) {
+                let begin = ends[0].min(max);
+                let mut order: Vec<u32> = (begin..ends[1].min(max).max(begin)).collect();
+                let key = |&i: &u32| unsorted[1 + i as usize];
+                match k {
+                    1 => order.sort_by_key(key),
+                    300 => order.sort_by_key(|i| std::cmp::Reverse(key(i))),
+                    _ => order.sort_by_key(|i| key(i) >> 2 & 3),
+                }
+                order.resize(order.len().max(k), u32::MAX);
+                expected.extend_from_slice(&order[..k]);
+            }
+            expected.resize(k * segments + 2, 7);
+            let found = indices.read().map_err(support::failed)?;
+            support::ensure(*found == expected[..], || format!("the first {k} of {there} segments"))?;
+        }
+    }
+    let indices = buffer(&[7; 100])?;
+    let ask = Ask::up_to(max).segments(bounds, segments as u32);
+    let many = backend.facts().most_selected() + 1;
+    let refused = sorter.prepare_top_k::<u32>(part(in_buffer.raw()), part(indices.raw()), many, ask).map(|_| ());
+    support::ensure(matches!(refused, Err(polysort_core::Error::Unsupported { .. })), || format!("{many} of each: {refused:?}"))?;
+    let refused = sorter.prepare_top_k::<u32>(part(in_buffer.raw()), part(indices.raw()), 9, ask).map(|_| ());
+    support::ensure(matches!(refused, Err(polysort_core::Error::InvalidBuffer { .. })), || {
+        format!("too little room: {refused:?}")
+    })
+}
+
 /// Segments that end before they begin, that lie past all keys, or that overlap. The words around the keys must stay as they are, and the
 /// next sort must be right.
 pub(crate) fn invalid() -> Result<(), Failed> {

@@ -4,6 +4,7 @@
 //! under test starts from the model's buffers before the command, and must leave those after it. Words that no command has written are
 //! pseudo-random.
 
+mod merges;
 mod model;
 mod run;
 #[path = "../support/mod.rs"]
@@ -14,7 +15,10 @@ use polysort_core::{Options, Spec};
 use polysort_shaders::abi;
 use polysort_shaders::manifest::Model;
 use polysort_shaders::plan::tuning::SELECT_SEGMENT;
-use polysort_shaders::plan::{Algorithm, Buffer, Command, Facts, Groups, Kernel, Length, Payload, Place, Request, SortPlan, Top};
+use polysort_shaders::plan::{
+    Algorithm, Buffer, Command, Facts, FindRuns, Gather, Groups, Kernel, Length, Payload, Place, Request, Segmented, SortPlan,
+    Top,
+};
 use polysort_wgpu::{Config, WgpuBackend};
 use run::{Contents, Runner};
 use std::collections::BTreeSet;
@@ -27,13 +31,17 @@ fn main() {
                 // Some kernels need subgroups. `downsweep` is the same with and without them, so one run is enough.
                 let by_buckets = [Kernel::Buckets, Kernel::BucketTile, Kernel::BucketHistogram, Kernel::BucketSweep];
                 let sweeps = [&by_buckets[..], &[Kernel::Onesweep]].concat();
+                // Merges have no subgroup operations either.
+                let merges = [Kernel::MergePath, Kernel::MergeTile];
+                let sweeps = [&sweeps[..], &merges].concat();
                 let others: &[Kernel] = if config.subgroups { &[Kernel::Downsweep] } else { &sweeps };
                 if others.contains(&kernel) || kernel.entry().model != Model::Device {
                     continue;
                 }
                 let what = format!("kernel {} leaves the buffers of the model", kernel.name());
                 let config = config.clone();
-                trials.push(support::trial(&format!("{label}{name}"), &what, move || alone(config, kernel)));
+                let test = if matches!(kernel, Kernel::MergePath | Kernel::MergeTile) { merges::alone } else { alone };
+                trials.push(support::trial(&format!("{label}{name}"), &what, move || test(config, kernel)));
             }
         }
         trials.push(support::trial(label, "subgroups have the lanes that they report", subgroups));
@@ -94,7 +102,7 @@ fn alone(config: Config, kernel: Kernel) -> Result<(), Failed> {
             let before = if command.variant.kernel == kernel { Some(contents.clone()) } else { None };
             model::step(plan, command, count, u64::from(grid.0) * u64::from(grid.1), &mut contents);
             let Some(before) = before else { continue };
-            runner.run(plan, command, fixed, grid, &mut found)?;
+            runner.run(bytemuck::bytes_of(&abi::Sort::of(plan)), command, [fixed; 2], grid, &mut found)?;
             // The number of recounts depends on the timing.
             found.get_mut(&Buffer::State).into_iter().for_each(|state| state[abi::STATE_RECOUNTS as usize] = 0);
             contents.get_mut(&Buffer::State).into_iter().for_each(|state| state[abi::STATE_RECOUNTS as usize] = 0);
@@ -125,7 +133,9 @@ fn cases(facts: &Facts, kernel: Kernel, requests: &[Request]) -> Vec<Case> {
     for (r, &request) in requests.iter().enumerate() {
         let asked = [Algorithm::OneSweep, Algorithm::WideDigits, Algorithm::ReduceThenScan, Algorithm::Counting];
         for algorithm in [None, Some(Algorithm::MsdHybrid)].into_iter().chain(asked.map(Some)) {
-            if request.top.is_some() && algorithm.is_some() {
+            // These have one algorithm.
+            let is_sort = request.top.is_none() && request.runs.is_none() && request.gather.is_none();
+            if !is_sort && algorithm.is_some() {
                 continue;
             }
             let Ok(probe) = SortPlan::new(Request { algorithm, ..request }, facts) else { continue };
@@ -133,9 +143,13 @@ fn cases(facts: &Facts, kernel: Kernel, requests: &[Request]) -> Vec<Case> {
             let Some(variant) = variants.find(|variant| variant.kernel == kernel) else { continue };
             let (tile, single) = (probe.tile, probe.single_tile.max(3));
             let counts = match kernel {
-                Kernel::TopK if is_segmented(&request) => vec![5, 37, 1, 12, 3],
+                Kernel::SegmentBounds => vec![700, 37, 1, 12, 0],
+                _ if is_segmented(&request) => vec![5, 37, 1, 12, 3],
                 Kernel::TopK => vec![2 * SELECT_SEGMENT + 17, 3 * SELECT_SEGMENT, SELECT_SEGMENT, SELECT_SEGMENT + 1, 7],
                 _ if request.top.is_some() => vec![2 * 8192 + 17, 3 * 8192, 8191, 8193, 7],
+                // Enough keys that the second copy of a gather has work, and no keys at all.
+                Kernel::Gather => vec![(1 << 16) + 5, 0, 2 * tile + 17, 7, 3],
+                Kernel::BeginRuns | Kernel::Runs => vec![5 * tile + 17, 0, 3 * tile, tile + 1, 1],
                 Kernel::SingleTile => vec![single, single - 1, single / 2 + 3, 2, 19],
                 // The keys of more than one workgroup of the kernel, or only a few.
                 Kernel::Histogram if r % 5 == 0 => {
@@ -158,6 +172,9 @@ fn cases(facts: &Facts, kernel: Kernel, requests: &[Request]) -> Vec<Case> {
                 // If there are buckets: several batches, and no, some or most buckets are small.
                 let small_bucket = [Some(0), Some(40), None][(r + c) % 3];
                 let request = Request { algorithm, max, batch: Some(tile), small_bucket, ..request };
+                let of_each =
+                    |segments| Request { max: 30_000, segments: Some(Segmented { max: max as u32, ..segments }), ..request };
+                let request = request.segments.map_or(request, of_each);
                 let Ok(plan) = SortPlan::new(request, facts) else { continue };
                 let pattern = patterns[[0, 1, 0, 2, 3, 0, 2, 4][(r + c / 2 + c) % 8]];
                 // There are so many equal keys that counters of 16 bits would overflow if no thread cleared them in time.
@@ -208,6 +225,46 @@ fn requests() -> Vec<Request> {
             requests.push(Request { keys: Place { first }, values: Place { first }, ..Request { spec, ..whole }.select(top) });
         }
     }
+    for (k, bits) in [8, 16, 32, 64, 128].into_iter().enumerate() {
+        let segments = Segmented { max: 0, begins: Place { first: 3 }, ends: Place { first: 12 } };
+        let whole = Request::keys(bits, spec(bits, Options::descending()).expect("all bits"), 0);
+        let selected = whole.select(Top { k: [7, 900][k % 2], segmented: true }).in_segments(segments);
+        requests.push(Request { keys: Place { first: 5 }, ..selected });
+    }
+    requests.extend(run_requests(spec));
+    requests
+}
+
+/// Returns searches for runs: of keys of all widths, with all outputs or some, at several offsets.
+fn run_requests(spec: impl Fn(u32, Options) -> Result<Spec, polysort_core::Error>) -> Vec<Request> {
+    let mut requests = vec![];
+    for (k, bits) in [8, 16, 32, 64, 128].into_iter().enumerate() {
+        let window = Options::ascending().bits(bits / 4 + 1..bits - bits / 8);
+        let places = [0, 12, 5].map(|first| Place { first });
+        for (p, count) in places.into_iter().enumerate() {
+            let place = Some(places[(p + k) % 3]);
+            let all = FindRuns { count, unique: place, offsets: place, lengths: place };
+            let options = if (k + p).is_multiple_of(3) { Options::descending() } else { window };
+            let keys = Request { keys: places[(p + 1) % 3], ..Request::keys(bits, spec(bits, options).expect("a range"), 0) };
+            let some = [
+                FindRuns { offsets: None, ..all },
+                FindRuns { unique: None, ..all },
+                FindRuns { lengths: None, offsets: None, ..all },
+                FindRuns { lengths: None, unique: None, ..all },
+            ];
+            requests.extend([all, some[(p + k) % 4]].map(|runs| keys.find_runs(runs)));
+        }
+        let none = FindRuns { count: Place::default(), unique: None, offsets: None, lengths: None };
+        let no_bits = spec(bits, Options::ascending().bits(3..3)).expect("no bits");
+        requests.push(Request::keys(bits, no_bits, 0).find_runs(none));
+    }
+    // Gathers of all elements that exist, and of some that do not.
+    for (k, element_bytes) in [1, 2, 4, 8, 12, 20].into_iter().enumerate() {
+        let places = [0, 12, 5, 1].map(|first| Place { first });
+        let indices = Request { keys: places[k % 4], ..Request::keys(32, Spec::unsigned::<u32>(), 0) };
+        let (from, to) = (places[(k + 1) % 4], places[(k + 2) % 4]);
+        requests.extend([900, 3].map(|elements| indices.gather(Gather { element_bytes, elements, from, to })));
+    }
     requests
 }
 
@@ -221,12 +278,21 @@ fn contents(case: &Case, seed: u64) -> Contents {
     let mut random = support::random(seed);
     let mut noise = |words: u64| (0..words + 9).map(|_| random() as u32).collect::<Vec<u32>>();
     let mut contents: Contents = plan.scratch.iter().map(|&(buffer, bytes)| (buffer, noise(bytes / 4))).collect();
-    let count = if case.on_device && u64::from(case.count) == request.max { case.count + 77 } else { case.count };
+    let count = if case.on_device && u64::from(case.count) == request.units() { case.count + 77 } else { case.count };
     contents.insert(Buffer::Count, vec![count, 5, 6, 7]);
     let values = u64::from(request.values.first) + request.value_bytes() / 4;
     contents.insert(Buffer::Values, noise(values));
     let (mut most, mut count) = (request.max, case.count);
-    if is_segmented(request) {
+    if let Some(of) = request.segments {
+        let mut bounds = segments(of.max as usize, noise(2 * u64::from(of.max)));
+        // Bounds that no segment can have.
+        bounds.chunks_exact_mut(2).skip(3).step_by(4).for_each(|bounds| bounds.swap(0, 1));
+        for (buffer, place, end) in [(Buffer::Begins, of.begins, 0), (Buffer::Ends, of.ends, 1)] {
+            let before = vec![7; place.first as usize];
+            contents.insert(buffer, before.into_iter().chain(bounds.iter().copied().skip(end).step_by(2)).chain([9]).collect());
+        }
+        count = request.max as u32;
+    } else if is_segmented(request) {
         let bounds = segments(request.max as usize, noise(2 * request.max));
         count = bounds.iter().copied().max().unwrap_or(0);
         most = count.into();
@@ -254,6 +320,30 @@ fn contents(case: &Case, seed: u64) -> Contents {
             let ascends = request.spec.masks.clear >> (request.key_bits - 2) & 1 == 0;
             let late = i > count as usize / 2;
             key[size - 1] = if late == ascends { 0x7f } else { 0x01 };
+        }
+    }
+    if let Some(gather) = request.gather {
+        keys[first..].iter_mut().for_each(|index| *index %= gather.elements * 5 / 4);
+        let words = |first: u32, elements: u64| u64::from(first) + (elements * u64::from(gather.element_bytes)).div_ceil(4);
+        for (buffer, words) in [
+            (Buffer::GatherFrom, words(gather.from.first, gather.elements.into())),
+            (Buffer::GatherTo, words(gather.to.first, request.max)),
+        ] {
+            contents.insert(buffer, (0..words.max(1)).map(|_| random() as u32).collect());
+        }
+    }
+    if request.runs.is_some() {
+        // Runs of several lengths; one is longer than a tile.
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut keys[first..end]);
+        for i in 1..whole / size {
+            if random() % 5 > 1 || (i as u32).wrapping_sub(plan.tile / 2) < 2 * plan.tile {
+                bytes.copy_within((i - 1) * size..i * size, i * size);
+            }
+        }
+        for buffer in [Buffer::RunCount, Buffer::Unique, Buffer::RunOffsets, Buffer::RunLengths] {
+            if let Some((place, bytes)) = request.run_output(buffer) {
+                contents.insert(buffer, (0..u64::from(place.first) + bytes.div_ceil(4)).map(|_| random() as u32).collect());
+            }
         }
     }
     contents.insert(Buffer::Keys, keys);
@@ -317,6 +407,22 @@ fn check_model(case: &Case, start: &Contents, end: &Contents) -> Result<(), Stri
     if let Some(top) = request.top {
         return check_selection(case, top, &keys.iter().map(rank).collect::<Vec<_>>(), end);
     }
+    if let Some(gather) = request.gather {
+        let size = gather.element_bytes as usize;
+        let column = |contents: &Contents, buffer, place: Place| bytes(contents, buffer, place.first, size);
+        let from: Vec<Vec<u8>> = bytemuck::cast_slice::<u32, u8>(&start[&Buffer::GatherFrom][gather.from.first as usize..])
+            .chunks_exact(size)
+            .take(gather.elements as usize)
+            .map(<[u8]>::to_vec)
+            .collect();
+        let index = |key: &Vec<u8>| key.iter().rev().fold(0, |index, &byte| index << 8 | usize::from(byte));
+        let expected = keys.iter().map(|key| from.get(index(key)).cloned().unwrap_or_else(|| vec![0; size]));
+        let right = column(end, Buffer::GatherTo, gather.to).into_iter().eq(expected);
+        return if right { Ok(()) } else { Err("gathered elements".into()) };
+    }
+    if let Some(runs) = request.runs {
+        return check_runs(case, runs, &keys, rank, end);
+    }
     let mut order: Vec<usize> = (0..keys.len()).collect();
     order.sort_by_key(|&i| rank(&keys[i]));
     let mut sorted: Vec<Vec<u8>> = order.iter().map(|&i| keys[i].clone()).collect();
@@ -335,6 +441,33 @@ fn check_model(case: &Case, start: &Contents, end: &Contents) -> Result<(), Stri
         sorted = keys;
     }
     if bytes(end, Buffer::Keys, request.keys.first, size) == sorted { Ok(()) } else { Err("keys".into()) }
+}
+
+/// Checks the runs: where they begin, and the words around the outputs.
+fn check_runs(
+    case: &Case,
+    runs: FindRuns,
+    keys: &[Vec<u8>],
+    rank: impl Fn(&Vec<u8>) -> u128,
+    end: &Contents,
+) -> Result<(), String> {
+    let keys = &keys[..case.count as usize];
+    let begins: Vec<usize> = (0..keys.len()).filter(|&i| i == 0 || rank(&keys[i - 1]) != rank(&keys[i])).collect();
+    let words = |buffer: Buffer, place: Place| &end[&buffer][place.first as usize..];
+    if words(Buffer::RunCount, runs.count)[0] as usize != begins.len() {
+        return Err("number of runs".into());
+    }
+    let ends: Vec<u32> = begins.iter().copied().chain([keys.len()]).map(|end| end as u32).collect();
+    if runs.offsets.is_some_and(|place| !words(Buffer::RunOffsets, place).starts_with(&ends)) {
+        return Err("offsets of runs".into());
+    }
+    let lengths: Vec<u32> = ends.windows(2).map(|ends| ends[1] - ends[0]).collect();
+    if runs.lengths.is_some_and(|place| !words(Buffer::RunLengths, place).starts_with(&lengths)) {
+        return Err("lengths of runs".into());
+    }
+    let unique: Vec<u8> = begins.iter().flat_map(|&begin| keys[begin].clone()).collect();
+    let starts = |place| bytemuck::cast_slice::<u32, u8>(words(Buffer::Unique, place)).starts_with(&unique);
+    if runs.unique.is_some_and(|place| !starts(place)) { Err("first keys of runs".into()) } else { Ok(()) }
 }
 
 /// Checks that the selected indices are the first of each segment. `ranks` are the ordered bits of all keys.

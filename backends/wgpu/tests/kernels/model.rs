@@ -4,8 +4,8 @@ use crate::run::Contents;
 use polysort_shaders::abi;
 use polysort_shaders::plan::tuning::SELECT_SEGMENT;
 use polysort_shaders::plan::{
-    BATCH_WORDS, BucketTable, Buffer, Command, Digit, Kernel, LAST_LEVEL, Number, Payload, RADIX, SortPlan, TILE_WORDS,
-    VALUE_BLOCK, state_words,
+    BATCH_WORDS, BucketTable, Buffer, COUNT_DIGIT_BITS, Command, Digit, Kernel, LAST_LEVEL, Number, Payload, RADIX, SortPlan,
+    TILE_WORDS, VALUE_BLOCK, state_words,
 };
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -27,7 +27,11 @@ pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64
         Kernel::Begin => {
             let state = model.state(on);
             state[..state_words(plan.radix_bits) as usize].fill(0);
-            state[abi::STATE_COUNT as usize] = count as u32;
+            // Before a selection from segments, the number of keys is fixed, and the count is that of segments.
+            let is_fixed = matches!(command.numbers[0], Number::Is(_));
+            let fixed = || (0..3).map(|digit| model.number(digit) << (COUNT_DIGIT_BITS as usize * digit)).sum();
+            let keys: usize = if is_fixed { fixed() } else { count };
+            model.state(on)[abi::STATE_COUNT as usize] = keys as u32;
         }
         Kernel::Histogram => model.histogram(on),
         Kernel::Scan => model.scan(on),
@@ -65,6 +69,10 @@ pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64
         Kernel::PickTally => model.pick_tally(on),
         Kernel::PickSpine => model.pick_spine(on),
         Kernel::Pick => model.pick(on),
+        Kernel::SegmentBounds => model.segment_bounds(on),
+        Kernel::BeginRuns => model.begin_runs(on),
+        Kernel::Runs => model.runs(on, groups as u32),
+        Kernel::Gather => model.gather(on),
         kernel => unreachable!("the kernel {} has no model here", kernel.name()),
     }
 }
@@ -343,7 +351,8 @@ impl Model<'_> {
             _ => true,
         };
         if due {
-            let words = on[&self.command.bindings[5]][from_first..][..self.count * width].to_vec();
+            let count = self.state(on)[abi::STATE_COUNT as usize] as usize;
+            let words = on[&self.command.bindings[5]][from_first..][..count * width].to_vec();
             self.buffer(on, 6)[to_first..][..words.len()].copy_from_slice(&words);
         }
     }
@@ -584,6 +593,88 @@ impl Model<'_> {
         }
     }
 
+    fn segment_bounds(&self, on: &mut Contents) {
+        let keys = self.state(on)[abi::STATE_COUNT as usize];
+        let [begins, ends] =
+            [(Buffer::Begins, 3), (Buffer::Ends, 4)].map(|(buffer, number)| on[&buffer][self.number(number)..].to_vec());
+        let bounds = self.buffer(on, 10);
+        for (i, (begin, end)) in begins.into_iter().zip(ends).take(self.count).enumerate() {
+            let begin = begin.min(keys);
+            bounds[2 * i..][..2].copy_from_slice(&[begin, end.min(keys).max(begin)]);
+        }
+    }
+
+    fn begin_runs(&self, on: &mut Contents) {
+        let count = self.count;
+        let state = self.state(on);
+        state[..abi::STATE_HISTOGRAM as usize].fill(0);
+        state[abi::STATE_COUNT as usize] = count as u32;
+        let tiles = count.div_ceil(self.tile);
+        self.buffer(on, 8)[..2 * tiles].fill(0);
+        if count == 0 {
+            let (offsets, count) = (self.number(3), self.number(4));
+            self.contents(on, Buffer::RunCount)[count] = 0;
+            if self.command.variant.outputs.is_some_and(|outputs| outputs.offsets) {
+                self.contents(on, Buffer::RunOffsets)[offsets] = 0;
+            }
+        }
+    }
+
+    /// Models the search for runs. Each tile has published the inclusive words up to its end. Workgroups have taken a ticket for each tile,
+    /// and each workgroup has taken one more.
+    fn runs(&self, on: &mut Contents, groups: u32) {
+        let (count, outputs) = (self.count, self.command.variant.outputs.expect("a search for runs"));
+        let keys: Vec<u128> = (0..count).map(|i| self.source_key(on, self.command.bindings[7], i)).collect();
+        let begins: Vec<usize> = (0..count).filter(|&i| i == 0 || self.rank(keys[i - 1]) != self.rank(keys[i])).collect();
+        let tiles = count.div_ceil(self.tile);
+        let state = self.state(on);
+        state[abi::STATE_TICKETS as usize] += tiles as u32 + groups;
+        if count == 0 {
+            return;
+        }
+        state[abi::STATE_RUNS as usize] = begins.len() as u32;
+        for tile in 0..tiles {
+            let before = begins.partition_point(|&begin| begin < (tile + 1) * self.tile);
+            let words = [before, begins[before - 1] + 1].map(|word| 2 << 30 | word as u32);
+            self.buffer(on, 6)[2 * tile..][..2].copy_from_slice(&words);
+        }
+        let [unique, offsets, lengths, counter] = [0, 1, 2, 3].map(|number| self.number(number));
+        self.contents(on, Buffer::RunCount)[counter] = begins.len() as u32;
+        let ends: Vec<u32> = begins.iter().copied().chain([count]).map(|end| end as u32).collect();
+        if outputs.unique {
+            let words = self.plan.request.key_words() as usize;
+            for (run, &begin) in begins.iter().enumerate() {
+                let to = &mut self.contents(on, Buffer::Unique)[(unique + run) * words..][..words];
+                to.iter_mut().enumerate().for_each(|(word, to)| *to = (keys[begin] >> (32 * word)) as u32);
+            }
+        }
+        if outputs.offsets {
+            self.contents(on, Buffer::RunOffsets)[offsets..][..ends.len()].copy_from_slice(&ends);
+        }
+        if outputs.lengths {
+            let all = &mut self.contents(on, Buffer::RunLengths)[lengths..];
+            ends.windows(2).zip(all).for_each(|(ends, length)| *length = ends[1] - ends[0]);
+        }
+    }
+
+    /// Models a gather, byte by byte.
+    fn gather(&self, on: &mut Contents) {
+        let [counted_at, width, from, indices, to] = [0, 1, 2, 3, 4].map(|number| self.number(number));
+        let Command { bindings, variant, .. } = self.command;
+        let bytes = if variant.packed { variant.key_bits as usize / 8 } else { 4 * width };
+        let count = self.state(on)[counted_at] as usize;
+        let source: Vec<u8> = bytemuck::pod_collect_to_vec(&on[&bindings[7]][from..]);
+        let indices: Vec<u32> = on[&bindings[8]][indices..][..count].to_vec();
+        let elements = abi::Sort::of(self.plan).k;
+        let target: &mut [u8] = bytemuck::cast_slice_mut(&mut self.buffer(on, 9)[to..]);
+        for (element, index) in target.chunks_exact_mut(bytes).zip(indices) {
+            match index < elements {
+                true => element.copy_from_slice(&source[index as usize * bytes..][..bytes]),
+                false => element.fill(0),
+            }
+        }
+    }
+
     /// Returns the offset of the first element in a buffer; it may differ from 0 in the caller's buffers only.
     fn first(&self, buffer: Buffer) -> usize {
         let request = &self.plan.request;
@@ -645,7 +736,7 @@ impl Model<'_> {
     fn number(&self, index: usize) -> usize {
         match self.command.numbers[index] {
             Number::Is(number) => number as usize,
-            Number::CountDigit(_) => unreachable!("the number of keys is known"),
+            Number::CountDigit(_) | Number::SecondCountDigit(_) => unreachable!("the number of keys is known"),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use libtest_mimic::Failed;
 use polysort_shaders::manifest::{Access, Binding};
-use polysort_shaders::plan::{self, Command, SortPlan, Variant};
+use polysort_shaders::plan::{self, Command, Number, Variant};
 use polysort_shaders::{abi, prelude};
 use polysort_wgpu::WgpuBackend;
 use polysort_wgpu::wgpu::{
@@ -28,13 +28,14 @@ impl Runner {
         Self { backend, pipelines: HashMap::new() }
     }
 
-    /// Launches `command` with `grid` workgroups on buffers with these `contents`, and replaces the contents by the result. Without `count`, the
-    /// number of keys lies in the count buffer.
+    /// Launches `command` with `grid` workgroups on buffers with these `contents`, and replaces the contents by the result. `uniform` is the
+    /// uniform of the sort, or of the step of a merge. A number of keys that is not in `counts` lies in its count buffer. Only a merge has two
+    /// different numbers.
     pub(crate) fn run(
         &mut self,
-        plan: &SortPlan,
+        uniform: &[u8],
         command: &Command,
-        count: Option<u32>,
+        counts: [Option<u32>; 2],
         grid: (u32, u32),
         contents: &mut Contents,
     ) -> Result<(), Failed> {
@@ -59,9 +60,10 @@ impl Runner {
             .map(|role| match role {
                 plan::Buffer::Number => {
                     let number = numbers.next().expect("a number for each binding");
+                    let count = counts[usize::from(matches!(number, Number::SecondCountDigit(_)))];
                     buffer(bytemuck::bytes_of(&[abi::value(*number, count), 0, 0, 0]), BufferUsages::UNIFORM)
                 }
-                plan::Buffer::Sort => buffer(bytemuck::bytes_of(&abi::Sort::of(plan)), BufferUsages::UNIFORM),
+                plan::Buffer::Sort | plan::Buffer::Merge => buffer(uniform, BufferUsages::UNIFORM),
                 role => buffer(bytemuck::cast_slice(&contents[role]), BufferUsages::STORAGE),
             })
             .collect();
@@ -110,6 +112,7 @@ impl Runner {
                 let (ty, size) = match binding.access {
                     Access::Number => (BufferBindingType::Uniform, BufferSize::new(4)),
                     Access::Sort => (BufferBindingType::Uniform, BufferSize::new(size_of::<abi::Sort>() as u64)),
+                    Access::Merge => (BufferBindingType::Uniform, BufferSize::new(size_of::<abi::Merge>() as u64)),
                     _ => (BufferBindingType::Storage { read_only: !prelude::writes(&command.variant, binding) }, None),
                 };
                 BindGroupLayoutEntry {

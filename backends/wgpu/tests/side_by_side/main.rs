@@ -12,15 +12,12 @@ mod nested;
 #[path = "../support/mod.rs"]
 mod support;
 
-use core::pin::Pin;
-use core::task::{Context, Poll};
 use libtest_mimic::{Failed, Trial};
 use polysort_core::{Options, Sort, SortAsync};
 use polysort_wgpu::WgpuBackend;
 use std::sync::{Arc, Condvar, Mutex};
-use std::task::Wake;
 use std::time::{Duration, Instant};
-use support::{ensure, failed};
+use support::{ensure, failed, finished, polled};
 
 /// The time that a trial may take in addition to its repetitions: a software device compiles slowly.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -141,36 +138,4 @@ fn is_sorted(sorted: &[u32], len: usize, seed: u64) -> Result<(), Failed> {
     let mut expected = keys(len, seed);
     expected.sort_unstable();
     ensure(sorted == expected, || format!("{len} keys of seed {seed} came out wrong"))
-}
-
-/// A waker that another thread can wait for.
-#[derive(Default)]
-struct Woken(Mutex<bool>, Condvar);
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        *self.0.lock().expect("nothing panics while it is locked") = true;
-        self.1.notify_all();
-    }
-}
-
-/// Polls a future up to `polls` times, each time after its waker was called. Returns its output, if it ended.
-fn polled<T>(mut future: Pin<&mut impl Future<Output = T>>, polls: usize) -> Option<T> {
-    let woken = Arc::new(Woken::default());
-    let waker = woken.clone().into();
-    for poll in 1..=polls {
-        if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return Some(result);
-        }
-        if poll < polls {
-            let asked = woken.0.lock().expect("nothing panics while it is locked");
-            *woken.1.wait_while(asked, |asked| !*asked).expect("nothing panics while it is locked") = false;
-        }
-    }
-    None
-}
-
-/// Returns the output of a future: `begun` if it has ended already, else it polls the future to its end.
-fn finished<T>(begun: Option<T>, future: impl Future<Output = T>) -> T {
-    begun.unwrap_or_else(|| pollster::block_on(future))
 }

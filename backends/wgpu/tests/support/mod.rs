@@ -5,9 +5,13 @@
 #![allow(dead_code, reason = "each program uses a part")]
 
 use core::fmt::Display;
+use core::pin::Pin;
+use core::task::{Context, Poll};
 use libtest_mimic::{Arguments, Failed, Trial};
 use polysort_shaders::plan::Payload;
 use polysort_wgpu::{Config, WgpuBackend, wgpu};
+use std::sync::{Arc, Condvar, Mutex};
+use std::task::Wake;
 
 /// Runs the trials that `trials` returns for the name of the adapter, and ends the program.
 pub(crate) fn run(program: &'static str, trials: impl FnOnce(&str) -> Vec<Trial>) -> ! {
@@ -128,4 +132,36 @@ fn check_adapter() -> Result<(), String> {
         None => Ok(()),
         some => Err(format!("subgroups of {some:?} lanes in a configuration without subgroups")),
     }
+}
+
+/// A waker that another thread can wait for.
+#[derive(Default)]
+struct Woken(Mutex<bool>, Condvar);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        *self.0.lock().expect("nothing panics while it is locked") = true;
+        self.1.notify_all();
+    }
+}
+
+/// Polls a future up to `polls` times, each time after its waker was called. Returns its output, if it ended.
+pub(crate) fn polled<T>(mut future: Pin<&mut impl Future<Output = T>>, polls: usize) -> Option<T> {
+    let woken = Arc::new(Woken::default());
+    let waker = woken.clone().into();
+    for poll in 1..=polls {
+        if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return Some(result);
+        }
+        if poll < polls {
+            let asked = woken.0.lock().expect("nothing panics while it is locked");
+            *woken.1.wait_while(asked, |asked| !*asked).expect("nothing panics while it is locked") = false;
+        }
+    }
+    None
+}
+
+/// Returns the output of a future: `begun` if it has ended already, else it polls the future to its end.
+pub(crate) fn finished<T>(begun: Option<T>, future: impl Future<Output = T>) -> T {
+    begun.unwrap_or_else(|| pollster::block_on(future))
 }

@@ -1,0 +1,96 @@
+//! Encodes the sorts and merges of a [`PortionPlan`].
+
+use crate::bind::Part;
+use crate::gpu::Gpu;
+use crate::launch::{Count, Launches};
+use crate::merge_launches::MergeLaunches;
+use polysort_core::Error;
+use polysort_shaders::plan::{Buffer as Role, PortionPlan};
+use wgpu::ComputePass;
+
+/// The launches of a sort in portions, with compiled kernels and bind groups.
+pub(crate) struct PortionLaunches {
+    plan: PortionPlan,
+    sorts: Vec<Launches>,
+    merges: Vec<MergeLaunches>,
+}
+
+impl PortionLaunches {
+    /// Compiles the kernels of a plan and creates its bind groups. `native` states for the first and for the last sort whether
+    /// it uses native kernels. `counted` is the count buffer and the index of its word. `part` returns the caller's buffers and
+    /// the scratch.
+    ///
+    /// # Errors
+    /// [`Error::InvalidBuffer`] if a buffer has fewer bytes than the plan touches, or a failure of the device.
+    pub(crate) fn new<'a>(
+        gpu: &'a Gpu,
+        plan: PortionPlan,
+        native: [bool; 2],
+        counted: Option<(Part<'a>, u32)>,
+        part: &dyn Fn(Role) -> Part<'a>,
+    ) -> Result<Self, Error> {
+        let behind = |part: Part<'a>, bytes: u64| Part { offset: part.offset.saturating_add(bytes), ..part };
+        let last = plan.portions.len().saturating_sub(1);
+        let mut sorts = vec![];
+        for (i, portion) in plan.portions.iter().enumerate() {
+            let part = |role| {
+                let (array, before) = plan.array(portion, role);
+                behind(part(array), before)
+            };
+            let native = native[usize::from(i == last && i > 0)];
+            sorts.push(Launches::new(gpu, portion.plan.clone(), native, counted, &part)?);
+        }
+        let mut merges = vec![];
+        for merge in &plan.merges {
+            let part = |role| {
+                let (array, before) = merge.array(role);
+                behind(part(array), before)
+            };
+            merges.push(MergeLaunches::new(gpu, merge.plan.clone(), [counted; 2], &part)?);
+        }
+        Ok(Self { plan, sorts, merges })
+    }
+
+    pub(crate) fn plan(&self) -> &PortionPlan {
+        &self.plan
+    }
+
+    /// Returns whether the sort has a count buffer.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.sorts.iter().any(Launches::is_counted)
+    }
+
+    /// Returns the largest number of launches of one recording.
+    pub(crate) fn most(&self) -> usize {
+        self.sorts.iter().map(Launches::most).sum::<usize>() + self.merges.iter().map(MergeLaunches::most).sum::<usize>()
+    }
+
+    /// Returns the sorts with their counts, for a sort of `count` keys.
+    fn counted_sorts(&self, count: Count) -> Result<impl Iterator<Item = (&Launches, Count)>, Error> {
+        let limit = self.plan.request.max;
+        if let Some(asked) = count.keys().map(u64::from).filter(|&keys| keys > limit) {
+            return Err(Error::TooLong { what: "this prepared sort".into(), asked, limit });
+        }
+        let count_of = move |portion| match count {
+            Count::Fixed(keys) => Count::Fixed(PortionPlan::portion_count(portion, keys.into()) as u32),
+            Count::OnDevice => Count::OnDevice,
+        };
+        Ok(self.sorts.iter().zip(self.plan.portions.iter().map(count_of)))
+    }
+
+    /// Records the sort of `count` keys. Creates no wgpu object, and submits nothing.
+    pub(crate) fn record(&self, pass: &mut ComputePass<'_>, count: Count) -> Result<(), Error> {
+        self.counted_sorts(count)?.try_for_each(|(sort, count)| sort.record(pass, count))?;
+        self.merges.iter().try_for_each(|merge| merge.record(pass, [count; 2]))
+    }
+
+    /// Records each launch in a pass of its own. `begin` creates the pass; its argument is the name of the kernel.
+    pub(crate) fn record_apart<'a>(
+        &self,
+        count: Count,
+        begin: &mut dyn FnMut(&'static str) -> ComputePass<'a>,
+    ) -> Result<(), Error> {
+        self.counted_sorts(count)?.try_for_each(|(sort, count)| sort.record_apart(count, &mut *begin))?;
+        self.merges.iter().try_for_each(|merge| merge.record_apart([count; 2], begin))
+    }
+}
