@@ -3,7 +3,8 @@
 use crate::bench::BenchArgs;
 use crate::calibrate::CalibrateArgs;
 use crate::demo::DemoArgs;
-use crate::sort::{SortArgs, TopArgs};
+use crate::limited::MergeArgs;
+use crate::sort::{ArgsortArgs, SortArgs, TopArgs};
 use crate::verify::VerifyArgs;
 use clap::{Parser, Subcommand};
 
@@ -30,10 +31,13 @@ pub(crate) enum Command {
     Sort(SortArgs),
     /// Write the indices (u32) that sort an array, or the rows of a table.
     #[command(after_help = EXIT_CODES)]
-    Argsort(SortArgs),
+    Argsort(ArgsortArgs),
     /// Write the k largest keys and their indices, or the rows that hold them. NaN is larger than any number.
     #[command(after_help = EXIT_CODES)]
     Top(TopArgs),
+    /// Merge sorted files of one format into one, stably: of equal keys, those of an earlier file come first.
+    #[command(after_help = EXIT_CODES)]
+    Merge(MergeArgs),
     /// Check whether a file is sorted. The exit code is 1 if it is not.
     #[command(after_help = EXIT_CODES)]
     Verify(VerifyArgs),

@@ -1,7 +1,7 @@
 //! The command line of [polysort], which sorts files, checks them, and measures the backends.
 //!
-//! `args` lists the commands. Each command has a module of its own, with its arguments: `sort` (with `argsort` and `top`), `verify`,
-//! `devices`, `calibrate`, `bench`, `demo`. Commands share `files` (reading), `output` (writing), `dtype` (key types), `order`,
+//! `args` lists the commands. Each command has a module of its own, with its arguments: `sort` (with `argsort` and `top`), `limited` (with `merge`, and sorts
+//! within a memory cap), `verify`, `devices`, `calibrate`, `bench`, `demo`. Commands share `files` (reading), `output` (writing), `dtype` (key types), `order`,
 //! `backend`, `progress`, `message` and `standard` (input and output).
 #![deny(unsafe_code)]
 
@@ -9,10 +9,13 @@ mod args;
 mod backend;
 mod bench;
 mod calibrate;
+#[cfg(feature = "arrow")]
+mod columns;
 mod demo;
 mod devices;
 mod dtype;
 mod files;
+mod limited;
 mod message;
 mod order;
 mod outcome;
@@ -54,6 +57,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Sort(args) => sort::sort(&args),
         Command::Argsort(args) => sort::argsort(&args),
         Command::Top(args) => sort::top(&args),
+        Command::Merge(args) => limited::merge(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Devices => devices::devices(),
         Command::Calibrate(args) => calibrate::calibrate(&args),

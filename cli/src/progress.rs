@@ -18,6 +18,18 @@ pub(crate) fn bytes(what: &str, total: Option<u64>) -> ProgressBar {
         .with_message(printable(what).into_owned())
 }
 
+/// Returns a bar over `total` bytes or rows, as [`bytes`] does for bytes.
+pub(crate) fn of(what: &str, total: Option<u64>, are_bytes: bool) -> ProgressBar {
+    if are_bytes {
+        return bytes(what, total);
+    }
+    let template = match total {
+        Some(_) => "{msg} [{bar:40}] {pos}/{len} rows {eta}",
+        None => "{spinner} {msg} {pos} rows",
+    };
+    drawn(ProgressBar::hidden().with_finish(ProgressFinish::AndClear), total, template).with_message(printable(what).into_owned())
+}
+
 /// Runs `work` while a spinner is shown.
 pub(crate) fn spin<R>(what: String, work: impl FnOnce() -> R) -> R {
     let spinner = drawn(ProgressBar::hidden(), None, "{spinner} {msg} {elapsed}").with_message(what);

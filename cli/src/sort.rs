@@ -1,8 +1,9 @@
 //! `sort`, `argsort` and `top`: read, sort, write.
 
-use crate::backend::{AUTO, Chosen, names};
+use crate::backend::{AUTO, COUNTED, Chosen, names};
 use crate::dtype::{Dtype, Key, with_key};
 use crate::files::{Format, Input, InputArgs, Table, check_writable, write_array};
+use crate::limited::{self, MemoryArgs};
 use crate::order::{BitsArgs, OrderArgs};
 use crate::outcome::Outcome;
 use crate::output::Output;
@@ -12,6 +13,11 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use polysort::{Options, Order, TopK};
 use std::path::PathBuf;
+#[cfg(feature = "arrow")]
+use {
+    crate::columns::{self, ColumnFormat, Order as ColumnOrder},
+    std::path::Path,
+};
 
 /// The arguments for the output and the backend.
 #[derive(Args)]
@@ -20,26 +26,44 @@ struct RunArgs {
     /// the result is complete, and keeps its owner, mode and attributes. A link, a FIFO and a device are written through.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The backend that sorts.
-    #[arg(long, default_value = AUTO, value_parser = PossibleValuesParser::new(names()))]
-    backend: String,
+    /// The backend that sorts. The default is auto.
+    #[arg(long, value_parser = PossibleValuesParser::new(names()))]
+    backend: Option<String>,
+    /// The adapter of a backend on a GPU: its index, or a part of its name. With `--backend multi`, the devices that sort at once, separated by commas; `cpu` is
+    /// the CPU: `0,1,cpu`.
+    #[arg(long, value_name = "ADAPTER")]
+    adapter: Option<String>,
 }
 
 impl RunArgs {
-    /// Opens the output, and then the backend, which takes longer to open.
-    fn open(&self) -> Result<(Output, Chosen)> {
-        Ok((Output::open(self.output.as_deref())?, Chosen::open(&self.backend)?))
+    /// Opens the output, and then the backend, which takes longer to open. `default` is the name of the backend if the user named none.
+    fn open(&self, default: &str) -> Result<(Output, Chosen)> {
+        let name = self.backend.as_deref().unwrap_or(default);
+        Ok((Output::open(self.output.as_deref())?, Chosen::open(name, self.adapter.as_deref())?))
     }
 }
 
 #[derive(Args)]
-pub(crate) struct SortArgs {
+pub(crate) struct ArgsortArgs {
     #[command(flatten)]
     input: InputArgs,
     #[command(flatten)]
     order: OrderArgs,
     #[command(flatten)]
     run: RunArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct SortArgs {
+    #[command(flatten)]
+    sort: ArgsortArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+    #[cfg(feature = "arrow")]
+    /// The columns of a .parquet or .arrow to sort by, the most significant one first, such as "pickup desc nulls last, fare". The default is
+    /// ascending, nulls last. A name with spaces or commas is in double quotes.
+    #[arg(long, value_name = "COLUMNS", conflicts_with_all = ["descending", "bits", "column", "dtype", "no_header", "empty", "format"])]
+    by: Option<ColumnOrder>,
 }
 
 #[derive(Args)]
@@ -66,7 +90,18 @@ impl TopArgs {
 
 /// Sorts an array, or the rows of a table.
 pub(crate) fn sort(args: &SortArgs) -> Result<Outcome> {
-    let (options, (output, chosen)) = (args.order.options(), args.run.open()?);
+    #[cfg(feature = "arrow")]
+    if let Some(path) = args.columns()? {
+        return sort_columns(args, path);
+    }
+    let SortArgs { sort: args, memory, .. } = args;
+    let options = args.order.options();
+    if memory.memory.is_some() {
+        let (output, chosen) = args.run.open(COUNTED)?;
+        limited::sort(&args.input, memory, options, (output, chosen.any()))?;
+        return Ok(Outcome::Fine);
+    }
+    let (output, chosen) = args.run.open(AUTO)?;
     match Input::open(&args.input)? {
         Input::Array(array) => {
             let (name, dtype, format) = (array.name().to_string(), array.dtype, output.format_or(array.format()));
@@ -80,7 +115,7 @@ pub(crate) fn sort(args: &SortArgs) -> Result<Outcome> {
             });
         }
         Input::Table(table) => {
-            check_rows(&output)?;
+            output.check_rows()?;
             let order = argsort_rows(&table, options, &chosen)?;
             output.write(Some(table.bytes()), |out| table.write(out, &order))?;
         }
@@ -88,9 +123,33 @@ pub(crate) fn sort(args: &SortArgs) -> Result<Outcome> {
     Ok(Outcome::Fine)
 }
 
+#[cfg(feature = "arrow")]
+impl SortArgs {
+    /// Returns the path of the input, if it is a file of columns.
+    fn columns(&self) -> Result<Option<&Path>> {
+        let path = self.sort.input.path().filter(|path| ColumnFormat::of(path).is_some());
+        match (path, &self.by) {
+            (None, Some(_)) => bail!("--by is for .parquet and .arrow files; sort a .csv by --column"),
+            (Some(path), None) => bail!("add --by with the columns of {} to sort by", path.display()),
+            (path, _) => Ok(path),
+        }
+    }
+}
+
+/// Sorts a file of columns.
+#[cfg(feature = "arrow")]
+fn sort_columns(SortArgs { sort, memory, by }: &SortArgs, path: &Path) -> Result<Outcome> {
+    let (output, chosen) = sort.run.open(if memory.memory.is_some() { COUNTED } else { AUTO })?;
+    let folder = memory.folder(&output)?;
+    let room = columns::Room { memory: memory.memory.map(|memory| memory.0), folder };
+    let order = by.as_ref().context("the caller has checked it")?;
+    columns::sort(path, order, &room, (output, &chosen.any()))?;
+    Ok(Outcome::Fine)
+}
+
 /// Writes the indices that sort an array or a table.
-pub(crate) fn argsort(args: &SortArgs) -> Result<Outcome> {
-    let (options, (output, chosen)) = (args.order.options(), args.run.open()?);
+pub(crate) fn argsort(args: &ArgsortArgs) -> Result<Outcome> {
+    let (options, (output, chosen)) = (args.order.options(), args.run.open(AUTO)?);
     let input = Input::open(&args.input)?;
     let (name, format) = (input.name().to_string(), output.format_or(input.format()));
     output.check_terminal(format)?;
@@ -101,7 +160,7 @@ pub(crate) fn argsort(args: &SortArgs) -> Result<Outcome> {
 
 /// Writes the first k keys of the order with their indices, or the rows that hold them.
 pub(crate) fn top(args: &TopArgs) -> Result<Outcome> {
-    let (options, (output, chosen)) = (args.options(), args.run.open()?);
+    let (options, (output, chosen)) = (args.options(), args.run.open(AUTO)?);
     match Input::open(&args.input)? {
         Input::Array(array) => {
             if output.format_or(Format::Csv) != Format::Csv {
@@ -117,9 +176,9 @@ pub(crate) fn top(args: &TopArgs) -> Result<Outcome> {
             });
         }
         Input::Table(table) => {
-            check_rows(&output)?;
+            output.check_rows()?;
             let order =
-                with_key!(table.dtype, K => top_keys(&table.keys::<K>()?, args.k, options, &chosen, &table.name)?.indices);
+                with_key!(table.dtype, K => top_keys(&table.keys::<K>()?, args.k, options, &chosen, table.name())?.indices);
             output.write(None, |out| table.write(out, &order))?;
         }
     }
@@ -128,7 +187,7 @@ pub(crate) fn top(args: &TopArgs) -> Result<Outcome> {
 
 /// Returns the indices that sort the rows of a table.
 pub(crate) fn argsort_rows(table: &Table, options: Options, chosen: &Chosen) -> Result<Vec<u32>> {
-    with_key!(table.dtype, K => argsort_keys(&table.keys::<K>()?, options, chosen, &table.name))
+    with_key!(table.dtype, K => argsort_keys(&table.keys::<K>()?, options, chosen, table.name()))
 }
 
 /// Returns the indices that sort the keys of the input `name`.
@@ -143,12 +202,4 @@ fn top_keys<K: Key>(keys: &[K], k: usize, options: Options, chosen: &Chosen, nam
 
 fn cannot_sort(name: &str) -> String {
     format!("cannot sort {name}")
-}
-
-/// Checks that the output is a .csv, the only format that holds the rows of a table.
-fn check_rows(output: &Output) -> Result<()> {
-    if output.format_or(Format::Csv) != Format::Csv {
-        bail!("{}: the rows of a .csv can only be written as .csv: name one with -o", output.name());
-    }
-    Ok(())
 }

@@ -39,6 +39,9 @@ pub(crate) struct BenchArgs {
     /// The backends of polysort. Default: all that open.
     #[arg(long, value_delimiter = ',', value_parser = PossibleValuesParser::new(AnyBackend::NAMES))]
     pub(crate) backends: Vec<String>,
+    /// The adapter of the backends on a GPU: its index, or a part of its name.
+    #[arg(long, value_name = "ADAPTER")]
+    pub(crate) adapter: Option<String>,
     /// The algorithms that a GPU is forced to use, each measured by itself. If an algorithm does not support a sort, the planner chooses one
     /// that does. Default: the planner's choice.
     #[arg(long = "algorithm", value_name = "ALGORITHM", value_delimiter = ',')]

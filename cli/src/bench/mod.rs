@@ -66,7 +66,7 @@ fn run(args: &BenchArgs) -> Result<Outcome> {
     let only_csv = args.csv.as_deref() == Some(Path::new("-"));
     let output = args.csv.as_deref().map(|path| Output::open(Some(path))).transpose()?;
     let mut table = if only_csv { None } else { Some(stdout()?) };
-    let backends = open_backends(&args.backends, &args.algorithms)?;
+    let backends = open_backends(&args.backends, args.adapter.as_deref(), &args.algorithms)?;
     let rounds = Rounds { warmups: 1, reps: args.reps.get(), seeds: args.seeds.get() as u64 };
     let (id, mut rows, mut outcome) = (table::run_id(), String::new(), Outcome::Fine);
     if let Some(out) = &mut table {

@@ -72,7 +72,7 @@ pub(crate) fn probe(args: &BenchArgs) -> Result<Outcome> {
     let mut sizes = args.sizes_or(&doubled);
     sizes.sort_unstable();
     sizes.dedup();
-    for backend in open_gpus(&args.backends)? {
+    for backend in open_gpus(&args.backends, args.adapter.as_deref())? {
         let mut points = vec![];
         for &keys in &sizes {
             let gpu = backend.gpu().expect("all of them are on one");

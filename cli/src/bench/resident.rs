@@ -19,9 +19,9 @@ const AT_A_TIME: usize = 8;
 ///
 /// # Errors
 /// If a named backend is on no GPU or has no timestamps, or if no backend is left.
-pub(crate) fn open_gpus(names: &[String]) -> Result<Vec<AnyBackend>> {
+pub(crate) fn open_gpus(names: &[String], adapter: Option<&str>) -> Result<Vec<AnyBackend>> {
     let mut gpus = vec![];
-    for (backend, _) in open_backends(names, &[])? {
+    for (backend, _) in open_backends(names, adapter, &[])? {
         match backend.gpu() {
             Some(gpu) if gpu.device().features().contains(Features::TIMESTAMP_QUERY) => gpus.push(backend),
             Some(_) => bail!("{} has no timestamps, so its passes cannot be timed", backend.name()),

@@ -72,7 +72,7 @@ enum Found {
 pub(crate) fn sweep(args: &BenchArgs) -> Result<Outcome> {
     let rounds = Rounds { reps: args.reps.get(), sets: args.seeds.get() };
     let (kinds, sizes, mut outcome) = (kinds(args)?, args.sizes_or(&DEFAULT_SIZES), Outcome::Fine);
-    for backend in open_gpus(&args.backends)? {
+    for backend in open_gpus(&args.backends, args.adapter.as_deref())? {
         for &kind in &kinds {
             let swept = Swept { backend: &backend, kind, sizes: &sizes, rounds };
             let Settled { best, has_built_in, has_wrong } = settle(kind, |shapes| swept.time(shapes))?;

@@ -13,12 +13,12 @@ const CHUNK_BYTES: usize = 1 << 20;
 
 /// An array whose keys are not read yet.
 pub(crate) struct Array {
-    source: Source,
+    pub(super) source: Source,
     pub(crate) dtype: Dtype,
     /// The number of keys that the header declares, if there is a header.
-    declared: Option<u64>,
+    pub(super) declared: Option<u64>,
     /// Whether the byte order of the keys is the opposite of this machine's.
-    swapped: bool,
+    pub(super) swapped: bool,
 }
 
 impl Array {
@@ -52,8 +52,13 @@ impl Array {
         self.source.format
     }
 
+    /// Returns the number of keys, if it is known before they are read.
+    pub(crate) fn len(&self) -> Option<u64> {
+        self.declared.or(self.source.bytes.map(|bytes| bytes / self.dtype.size() as u64))
+    }
+
     /// Compares the length that the header declares with the number of bytes after the header.
-    fn check_length(&self, bytes: u64) -> Result<()> {
+    pub(super) fn check_length(&self, bytes: u64) -> Result<()> {
         let (name, size, dtype) = (self.name(), self.dtype.size(), self.dtype.name());
         let Some(declared) = self.declared else {
             let (keys, rest) = (bytes / size as u64, bytes % size as u64);
@@ -121,7 +126,7 @@ fn read_keys<K: Pod>(reader: &mut dyn Read, likely: usize, most: usize) -> io::R
 }
 
 /// Reads some bytes; none only at the end of the input.
-fn read(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+pub(super) fn read(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match reader.read(buffer) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -160,17 +165,26 @@ pub(crate) fn check_writable(format: Format, dtype: Dtype) -> Result<()> {
 /// # Panics
 /// If the format [cannot hold](check_writable) the dtype.
 pub(crate) fn write_array<K: Key>(out: &mut dyn Write, format: Format, dtype: Dtype, keys: &[K]) -> io::Result<()> {
+    write_header(out, format, dtype, keys.len() as u64)?;
+    write_keys(out, format, keys)
+}
+
+/// Writes what comes before `len` keys in a file of this format.
+///
+/// # Panics
+/// If the format [cannot hold](check_writable) the dtype.
+pub(crate) fn write_header(out: &mut dyn Write, format: Format, dtype: Dtype, len: u64) -> io::Result<()> {
     match format {
-        Format::Csv => keys.iter().try_for_each(|key| writeln!(out, "{key:?}")),
-        Format::Bin => write_keys(out, keys),
-        Format::Npy => {
-            npy::write_header(out, dtype, keys.len())?;
-            write_keys(out, keys)
-        }
+        Format::Npy => npy::write_header(out, dtype, len),
+        Format::Bin | Format::Csv => Ok(()),
     }
 }
 
-fn write_keys<K: Pod>(out: &mut dyn Write, keys: &[K]) -> io::Result<()> {
+/// Writes some of the keys of a file of this format.
+pub(crate) fn write_keys<K: Key>(out: &mut dyn Write, format: Format, keys: &[K]) -> io::Result<()> {
+    if format == Format::Csv {
+        return keys.iter().try_for_each(|key| writeln!(out, "{key:?}"));
+    }
     for chunk in keys.chunks(CHUNK_BYTES / size_of::<K>()) {
         if cfg!(target_endian = "big") {
             let mut chunk = chunk.to_vec();

@@ -2,8 +2,9 @@
 
 use super::array::Array;
 use super::format::Format;
+use super::rules::{Empty, TableArgs};
 use super::source::Source;
-use super::table::{Empty, Table, TableArgs};
+use super::table::Table;
 use crate::dtype::{Dtype, Key};
 use anyhow::{Result, bail};
 use clap::Args;
@@ -13,13 +14,20 @@ use std::path::PathBuf;
 pub(crate) struct InputArgs {
     /// The file to read: .npy, .bin or .csv. Without a name, or with `-`, standard input is read.
     input: Option<PathBuf>,
+    #[command(flatten)]
+    columns: ColumnArgs,
+}
+
+/// How to read an input.
+#[derive(Args)]
+pub(crate) struct ColumnArgs {
     /// The format of the input. Needed if the file name does not imply it.
     #[arg(long)]
-    format: Option<Format>,
+    pub(crate) format: Option<Format>,
     /// The type of the keys. A .bin needs it. A .npy specifies its own. For a .csv the default is the first of i64, i128 and f64 that
     /// every key is a value of.
     #[arg(long)]
-    dtype: Option<Dtype>,
+    pub(crate) dtype: Option<Dtype>,
     /// The key column of a .csv: its name in the header, or its index from 0.
     #[arg(long, value_name = "NAME|INDEX")]
     column: Option<String>,
@@ -37,16 +45,33 @@ pub(crate) enum Input {
     Table(Table),
 }
 
-impl Input {
-    /// Opens the input that the user named.
-    pub(crate) fn open(args: &InputArgs) -> Result<Self> {
-        let source = Source::open(args.input.as_deref(), args.format)?;
+impl InputArgs {
+    /// Returns the path, if the input has one.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn path(&self) -> Option<&std::path::Path> {
+        self.input.as_deref()
+    }
+
+    /// Returns how to read the input.
+    pub(crate) fn columns(&self) -> &ColumnArgs {
+        &self.columns
+    }
+
+    /// Opens the input, and checks that its format has what the other arguments are about.
+    pub(crate) fn source(&self) -> Result<Source> {
+        let source = Source::open(self.input.as_deref(), self.columns.format)?;
+        self.columns.check(&source)?;
+        Ok(source)
+    }
+}
+
+impl ColumnArgs {
+    /// Checks that the format of `source` has what the arguments are about.
+    pub(crate) fn check(&self, source: &Source) -> Result<()> {
+        let only_csv = [("--column", self.column.is_some()), ("--no-header", self.no_header), ("--empty", self.empty.is_some())];
         if source.format == Format::Csv {
-            let args =
-                TableArgs { column: args.column.as_deref(), header: !args.no_header, dtype: args.dtype, empty: args.empty };
-            return Ok(Self::Table(Table::read(source, &args)?));
+            return Ok(());
         }
-        let only_csv = [("--column", args.column.is_some()), ("--no-header", args.no_header), ("--empty", args.empty.is_some())];
         if let Some((option, _)) = only_csv.iter().find(|(_, given)| *given) {
             bail!(
                 "{option} is for .csv, but {} is {}",
@@ -54,7 +79,23 @@ impl Input {
                 if source.format == Format::Npy { "a .npy" } else { "a .bin" }
             );
         }
-        Ok(Self::Array(Array::open(source, args.dtype)?))
+        Ok(())
+    }
+
+    /// Returns how to read a table.
+    pub(crate) fn table(&self) -> TableArgs<'_> {
+        TableArgs { column: self.column.as_deref(), header: !self.no_header, dtype: self.dtype, empty: self.empty }
+    }
+}
+
+impl Input {
+    /// Opens the input that the user named.
+    pub(crate) fn open(args: &InputArgs) -> Result<Self> {
+        let source = args.source()?;
+        if source.format == Format::Csv {
+            return Ok(Self::Table(Table::read(source, &args.columns.table())?));
+        }
+        Ok(Self::Array(Array::open(source, args.columns.dtype)?))
     }
 
     /// Returns the keys. `K` must be the type of [`dtype`](Input::dtype).
@@ -68,7 +109,7 @@ impl Input {
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Array(array) => array.name(),
-            Self::Table(table) => &table.name,
+            Self::Table(table) => table.name(),
         }
     }
 

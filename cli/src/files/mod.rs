@@ -3,14 +3,20 @@
 mod array;
 mod format;
 mod input;
+mod key_stream;
 mod npy;
 mod records;
 mod rounding;
+mod row_stream;
+mod rules;
 mod source;
 mod table;
 
-pub(crate) use array::{Array, check_writable, write_array};
+pub(crate) use array::{Array, check_writable, write_array, write_header, write_keys};
 pub(crate) use format::Format;
-pub(crate) use input::{Input, InputArgs};
+pub(crate) use input::{ColumnArgs, Input, InputArgs};
+pub(crate) use key_stream::KeyStream;
+pub(crate) use row_stream::RowStream;
+pub(crate) use rules::{Choice, TableArgs};
 pub(crate) use source::Source;
-pub(crate) use table::{Table, TableArgs};
+pub(crate) use table::Table;

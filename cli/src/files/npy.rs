@@ -175,9 +175,9 @@ pub(crate) fn type_str(dtype: Dtype) -> Option<String> {
 ///
 /// # Panics
 /// If numpy has no such dtype.
-pub(crate) fn write_header(out: &mut dyn Write, dtype: Dtype, len: usize) -> io::Result<()> {
+pub(crate) fn write_header(out: &mut dyn Write, dtype: Dtype, len: u64) -> io::Result<()> {
     let name = type_str(dtype).expect("the caller checked the dtype");
     let dtype = DType::Plain(name.parse().expect("the names are numpy's"));
-    WriteOptions::new_header_only().dtype(dtype).shape(&[len as u64]).writer(out).write_header_only()?;
+    WriteOptions::new_header_only().dtype(dtype).shape(&[len]).writer(out).write_header_only()?;
     Ok(())
 }

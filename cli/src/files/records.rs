@@ -40,15 +40,17 @@ pub(crate) struct Records<'a> {
     reader: Reader<&'a [u8]>,
     /// The index where the text of the reader begins.
     origin: usize,
+    /// The lines of the input before the text.
+    lines_before: usize,
     /// The fields of the current record, without quotes.
     fields: ByteRecord,
 }
 
 impl<'a> Records<'a> {
-    /// Reads the records from `origin` on.
-    pub(crate) fn new(text: &'a [u8], origin: usize) -> Self {
+    /// Reads the records from `origin` on. `lines_before` is the number of lines of the input before the text.
+    pub(crate) fn new(text: &'a [u8], origin: usize, lines_before: usize) -> Self {
         let reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(&text[origin..]);
-        Self { text, next: origin, reader, origin, fields: ByteRecord::new() }
+        Self { text, next: origin, reader, origin, lines_before, fields: ByteRecord::new() }
     }
 
     /// Returns the next record and its fields; none at the end of the text. A blank line is a record with one empty field.
@@ -71,7 +73,8 @@ impl<'a> Records<'a> {
             let read = self.origin + self.reader.position().byte() as usize;
             let is_last = read == self.text.len();
             if let Some(quote) = Some(&self.text[begin..]).filter(|_| is_last).and_then(unclosed_quote) {
-                bail!("line {}: the quote that opens here is never closed", line_of(self.text, begin + quote));
+                let line = self.lines_before + line_of(self.text, begin + quote);
+                bail!("line {line}: the quote that opens here is never closed");
             }
             let is_ended = self.text[begin..read].last().is_some_and(is_line_end);
             begin..read - usize::from(is_ended)
@@ -133,7 +136,7 @@ mod tests {
 
     /// The content and the end of line of every record, and its fields.
     fn split(text: &str) -> Result<Vec<(&str, &str, Vec<String>)>> {
-        let (mut records, mut all) = (Records::new(text.as_bytes(), 0), vec![]);
+        let (mut records, mut all) = (Records::new(text.as_bytes(), 0, 0), vec![]);
         while let Some((record, fields)) = records.next()? {
             let fields = fields.iter().map(|field| String::from_utf8_lossy(field).into_owned()).collect();
             all.push((&text[record.content.clone()], &text[record.line_end()], fields));

@@ -13,7 +13,7 @@ pub(crate) struct Source {
     /// The name of the input in messages.
     pub(crate) name: String,
     pub(crate) format: Format,
-    pub(crate) reader: Box<dyn Read>,
+    pub(crate) reader: Box<dyn Read + Send>,
     /// The number of bytes, if it is known.
     pub(crate) bytes: Option<u64>,
 }
@@ -21,6 +21,14 @@ pub(crate) struct Source {
 impl Source {
     /// Opens a file, or standard input if `path` is `-` or none. `format` overrides what the name implies.
     pub(crate) fn open(path: Option<&Path>, format: Option<Format>) -> Result<Self> {
+        let mut source = Self::without_bar(path, format)?;
+        let bar = progress::bytes(&format!("reading {}", source.name), source.bytes);
+        source.reader = Box::new(bar.wrap_read(source.reader));
+        Ok(source)
+    }
+
+    /// [Opens](Source::open) an input that shows no progress bar.
+    pub(crate) fn without_bar(path: Option<&Path>, format: Option<Format>) -> Result<Self> {
         let path = path.filter(|path| *path != Path::new("-"));
         let Some(path) = path else {
             let Some(format) = format else { bail!("stdin has no name that implies a format: add --format npy, bin or csv") };
@@ -28,8 +36,7 @@ impl Source {
             if stdin.is_terminal() {
                 bail!("stdin is a terminal: name a file, or pipe one in");
             }
-            let bar = progress::bytes("reading stdin", None);
-            return Ok(Self { name: "stdin".into(), format, reader: Box::new(bar.wrap_read(stdin)), bytes: None });
+            return Ok(Self { name: "stdin".into(), format, reader: Box::new(stdin), bytes: None });
         };
         let name = path.display().to_string();
         let open = || File::open(path).and_then(|file| Ok((file.metadata()?, file)));
@@ -41,8 +48,7 @@ impl Source {
             bail!("the name {name} does not imply a format: add --format npy, bin or csv");
         };
         let bytes = metadata.is_file().then_some(metadata.len());
-        let bar = progress::bytes(&format!("reading {name}"), bytes);
-        Ok(Self { name, format, reader: Box::new(bar.wrap_read(file)), bytes })
+        Ok(Self { name, format, reader: Box::new(file), bytes })
     }
 
     /// Returns a file that is part of the program.

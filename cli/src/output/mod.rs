@@ -8,11 +8,12 @@ mod unfinished;
 
 use crate::files::Format;
 use crate::progress;
-use crate::standard::{check_stdout, stdout};
-use anyhow::{Context, Result, bail};
+use crate::standard::{Out, check_stdout, stdout};
+use anyhow::{Context, Error, Result, bail};
+use indicatif::ProgressBar;
 use replacement::Replacement;
-use std::fs::OpenOptions;
-use std::io::{self, BufWriter, IsTerminal, Write, stderr};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, IsTerminal, Stderr, Write, stderr};
 use std::path::Path;
 use target::Target;
 
@@ -57,6 +58,15 @@ impl Output {
         &self.name
     }
 
+    /// Returns the path that the user named, if the output is a file or a device.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match &self.target {
+            Target::File(_) | Target::Device(_) => Some(Path::new(&self.name)),
+            Target::Stdout | Target::Stderr => None,
+        }
+    }
+
     /// Returns the format to write in: the one that the name implies, else `default`.
     pub(crate) fn format_or(&self, default: Format) -> Format {
         self.format.unwrap_or(default)
@@ -75,31 +85,130 @@ impl Output {
         Ok(())
     }
 
+    /// Checks that the output is a .csv, the only format that holds the rows of a table.
+    pub(crate) fn check_rows(&self) -> Result<()> {
+        if self.format_or(Format::Csv) != Format::Csv {
+            bail!("{}: the rows of a .csv can only be written as .csv: name one with -o", self.name);
+        }
+        Ok(())
+    }
+
+    /// Returns the directory of the output, if the output is a file.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match &self.target {
+            Target::File(path) => Some(target::folder(path)),
+            Target::Stdout | Target::Stderr | Target::Device(_) => None,
+        }
+    }
+
     /// Calls `body` to write the result, which has about `bytes` bytes. A file gets its name when all of it is written.
     pub(crate) fn write(self, bytes: Option<u64>, body: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-        let Self { name, target, .. } = &self;
-        match target {
-            Target::Stdout => Ok(buffered(stdout()?, body)?),
-            Target::Stderr => buffered(stderr().lock(), body).context("cannot write to standard error"),
-            Target::Device(path) => {
-                let open = || OpenOptions::new().write(true).open(path);
-                open().and_then(|file| buffered(file, body)).with_context(|| format!("cannot write {name}"))
-            }
-            Target::File(path) => {
-                let bar = progress::bytes(&format!("writing {name}"), bytes);
-                let replace = || {
-                    let replacement = Replacement::new(path)?;
-                    buffered(bar.wrap_write(replacement.file()), body)?;
-                    replacement.finish()
-                };
-                replace().with_context(|| format!("cannot write {name}; nothing was changed"))
-            }
+        let bar = match &self.target {
+            Target::File(_) => Some(progress::bytes(&format!("writing {}", self.name), bytes)),
+            Target::Stdout | Target::Stderr | Target::Device(_) => None,
+        };
+        let mut writing = Writing { bar, ..self.begin() };
+        match body(&mut writing) {
+            Ok(()) => writing.finish(),
+            Err(error) => Err(writing.failed(error)),
         }
+    }
+
+    /// Returns the output to be written step by step. It is opened at the first write.
+    pub(crate) fn begin(self) -> Writing {
+        Writing { name: self.name, target: self.target, sink: None, bar: None }
     }
 }
 
-fn buffered(writer: impl Write, body: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut writer = BufWriter::with_capacity(BUFFER_BYTES, writer);
-    body(&mut writer)?;
-    writer.flush()
+/// An output that is being written. Dropping it before it is [finished](Writing::finish) removes a file.
+pub(crate) struct Writing {
+    name: String,
+    target: Target,
+    sink: Option<BufWriter<Sink>>,
+    bar: Option<ProgressBar>,
+}
+
+/// An open output.
+enum Sink {
+    Stdout(Out),
+    Stderr(Stderr),
+    Device(File),
+    File(Box<Replacement>),
+}
+
+impl Writing {
+    fn sink(&mut self) -> io::Result<&mut BufWriter<Sink>> {
+        let sink = match (self.sink.take(), &self.target) {
+            (Some(sink), _) => sink,
+            (None, target) => BufWriter::with_capacity(
+                BUFFER_BYTES,
+                match target {
+                    Target::Stdout => Sink::Stdout(stdout().map_err(io::Error::other)?),
+                    Target::Stderr => Sink::Stderr(stderr()),
+                    Target::Device(path) => Sink::Device(OpenOptions::new().write(true).open(path)?),
+                    Target::File(path) => Sink::File(Box::new(Replacement::new(path)?)),
+                },
+            ),
+        };
+        Ok(self.sink.insert(sink))
+    }
+
+    /// Returns the error that the output could not be written.
+    pub(crate) fn failed(&self, error: impl Into<Error>) -> Error {
+        let error = error.into();
+        match self.target {
+            // Its errors name it.
+            Target::Stdout => error,
+            Target::Stderr => error.context("cannot write to standard error"),
+            Target::Device(_) => error.context(format!("cannot write {}", self.name)),
+            Target::File(_) => error.context(format!("cannot write {}; nothing was changed", self.name)),
+        }
+    }
+
+    /// Ends the output, and gives a file its name.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        let finish = |writing: &mut Self| {
+            writing.sink()?.flush()?;
+            match writing.sink.take().map(BufWriter::into_inner) {
+                Some(Ok(Sink::File(replacement))) => replacement.finish(),
+                Some(Err(error)) => Err(error.into_error()),
+                _ => Ok(()),
+            }
+        };
+        finish(&mut self).map_err(|error| self.failed(error))
+    }
+}
+
+impl Write for Writing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.sink()?.write(bytes)?;
+        if let Some(bar) = &self.bar {
+            bar.inc(count as u64);
+        }
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink()?.flush()
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdout(out) => out.write(bytes),
+            Self::Stderr(out) => out.write(bytes),
+            Self::Device(file) => file.write(bytes),
+            Self::File(replacement) => replacement.file().write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(out) => out.flush(),
+            Self::Stderr(out) => out.flush(),
+            Self::Device(file) => file.flush(),
+            Self::File(replacement) => replacement.file().flush(),
+        }
+    }
 }

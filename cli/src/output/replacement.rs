@@ -4,20 +4,20 @@ use super::target::folder;
 use super::unfinished::Unfinished;
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 #[cfg(unix)]
 use {super::attributes::Attributes, crate::message::note};
 
 /// A file that will have the name `path`. Until it is [finished](Replacement::finish), a file of this name stays as it is.
-pub(crate) struct Replacement<'a> {
-    path: &'a Path,
+pub(crate) struct Replacement {
+    path: PathBuf,
     unfinished: Unfinished,
     /// The attributes of the replaced file that this file keeps.
     #[cfg(unix)]
     attributes: Option<Attributes>,
 }
 
-impl<'a> Replacement<'a> {
+impl Replacement {
     /// Checks that a file can be created beside `path`.
     pub(crate) fn check(path: &Path) -> io::Result<()> {
         // The message names the directory instead of the temporary file, which the user does not know.
@@ -27,7 +27,7 @@ impl<'a> Replacement<'a> {
     }
 
     /// Creates the file, empty. If `path` exists, the file has its owner, mode and attributes.
-    pub(crate) fn new(path: &'a Path) -> io::Result<Self> {
+    pub(crate) fn new(path: &Path) -> io::Result<Self> {
         #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no attributes to give"))]
         let mut replacement = Self::create(path)?;
         #[cfg(unix)]
@@ -39,17 +39,18 @@ impl<'a> Replacement<'a> {
 
     /// Creates the file without the attributes. If `path` exists, only the owner of the file may open it.
     #[cfg(unix)]
-    fn create(path: &'a Path) -> io::Result<Self> {
+    fn create(path: &Path) -> io::Result<Self> {
         use std::fs::Permissions;
         use std::os::unix::fs::PermissionsExt;
         let attributes = Attributes::of(path)?;
         let mode = attributes.as_ref().map_or(0o666, Attributes::mode_at_creation);
-        Ok(Self { path, unfinished: Unfinished::create(folder(path), Some(Permissions::from_mode(mode)))?, attributes })
+        let unfinished = Unfinished::create(folder(path), Some(Permissions::from_mode(mode)))?;
+        Ok(Self { path: path.into(), unfinished, attributes })
     }
 
     #[cfg(not(unix))]
-    fn create(path: &'a Path) -> io::Result<Self> {
-        Ok(Self { path, unfinished: Unfinished::create(folder(path), None)? })
+    fn create(path: &Path) -> io::Result<Self> {
+        Ok(Self { path: path.into(), unfinished: Unfinished::create(folder(path), None)? })
     }
 
     /// Returns the file, to be written.
@@ -63,7 +64,7 @@ impl<'a> Replacement<'a> {
         let lost = self.attributes.map_or(Ok(vec![]), |attributes| attributes.finish(&self.unfinished.file))?;
         // After a power failure the name must not belong to a file whose bytes are not on the disk.
         self.unfinished.file.sync_all()?;
-        self.unfinished.rename(self.path)?;
+        self.unfinished.rename(&self.path)?;
         #[cfg(unix)]
         lost.iter().for_each(|lost| note(&format!("{}: {lost}", self.path.display())));
         Ok(())

@@ -4,9 +4,15 @@
 mod attributes;
 mod bench;
 mod calibrate;
+#[cfg(feature = "arrow")]
+mod columns;
 mod demo;
 mod indices;
 mod keys;
+mod limited;
+#[cfg(unix)]
+mod limited_faults;
+mod merge;
 mod npy;
 mod output;
 mod refusals;

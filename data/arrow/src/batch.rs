@@ -1,11 +1,11 @@
 //! Sorts of record batches.
 
 use crate::lexsort::lexsort_to_indices;
+use crate::rows::NumberedRows;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ord::sort::SortColumn;
 use arrow_schema::{ArrowError, SchemaRef, SortOptions};
 use arrow_select::concat::concat;
-use arrow_select::interleave::interleave_record_batch;
 use arrow_select::take::take_record_batch;
 use polysort_core::Backend;
 
@@ -78,20 +78,7 @@ pub fn sort_batches<B: Backend>(
         concat(&parts.iter().map(AsRef::as_ref).collect::<Vec<_>>())
     })?;
     let order = lexsort_to_indices(backend, &columns, limit)?;
-    let ends: Vec<usize> = batches
-        .iter()
-        .scan(0, |end, batch| {
-            *end += batch.num_rows();
-            Some(*end)
-        })
-        .collect();
-    let row = |&row: &u32| {
-        let row = row as usize;
-        let batch = ends.partition_point(|&end| end <= row);
-        (batch, row - if batch == 0 { 0 } else { ends[batch - 1] })
-    };
-    let rows: Vec<(usize, usize)> = order.values().iter().map(row).collect();
-    interleave_record_batch(&batches.iter().collect::<Vec<_>>(), &rows)
+    NumberedRows::new(schema.clone(), batches.to_vec())?.take(order.values())
 }
 
 /// The columns to sort by; `values` returns the column of an index.

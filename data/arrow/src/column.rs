@@ -17,8 +17,14 @@ use arrow_ord::ord::make_comparator;
 use arrow_schema::{ArrowError, DataType, SortOptions};
 use polysort_core::{Backend, Error};
 
-/// Whether a column of this type gives fields of a key. Another one is compared.
-pub(crate) fn is_supported(data_type: &DataType) -> bool {
+/// Whether columns of this type are sorted by their bits, on the backend. Columns of other types are compared, on the calling thread.
+///
+/// ```
+/// use arrow_schema::DataType;
+/// assert!(polysort_arrow::is_sorted_by_bits(&DataType::Utf8));
+/// assert!(!polysort_arrow::is_sorted_by_bits(&DataType::new_list(DataType::Int32, true)));
+/// ```
+pub fn is_sorted_by_bits(data_type: &DataType) -> bool {
     match data_type {
         DataType::Boolean
         | DataType::Utf8
@@ -28,7 +34,7 @@ pub(crate) fn is_supported(data_type: &DataType) -> bool {
         | DataType::LargeBinary
         | DataType::BinaryView
         | DataType::FixedSizeBinary(_) => true,
-        DataType::Dictionary(_, values) => is_supported(values),
+        DataType::Dictionary(_, values) => is_sorted_by_bits(values),
         other => other.is_primitive(),
     }
 }
@@ -53,7 +59,7 @@ pub(crate) fn add<'a, B: Backend>(
     array: &'a dyn Array,
     options: SortOptions,
 ) -> Result<(), ArrowError> {
-    if !is_supported(array.data_type()) {
+    if !is_sorted_by_bits(array.data_type()) {
         key.add_step(Step::Compared(make_comparator(array, array, options)?));
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! Sorts by several columns.
 
-use crate::column::{add, is_supported};
+use crate::column::{add, is_sorted_by_bits};
 use crate::error::external;
 use crate::key::Key;
 use crate::order::first_rows;
@@ -43,7 +43,7 @@ pub fn lexsort_to_indices<B: Backend>(
     let [first, others @ ..] = columns else {
         return Err(ArrowError::InvalidArgumentError("Sort requires at least one column".into()));
     };
-    if others.is_empty() && is_supported(first.values.data_type()) {
+    if others.is_empty() && is_sorted_by_bits(first.values.data_type()) {
         return sort_to_indices(backend, &first.values, first.options, limit);
     }
     let len = first.values.len();

@@ -54,14 +54,17 @@ mod lexsort;
 mod native;
 mod order;
 mod rank;
+mod rows;
 mod sort;
 mod text;
 
 pub use arrow_ord::sort::SortColumn;
 pub use arrow_schema::SortOptions;
 pub use batch::{SortBy, sort_batch, sort_batches};
+pub use column::is_sorted_by_bits;
 pub use lexsort::{lexsort, lexsort_to_indices};
 pub use rank::rank;
+pub use rows::NumberedRows;
 pub use sort::{sort, sort_limit, sort_to_indices};
 
 /// Compiles and runs the code in the README.

@@ -1,6 +1,6 @@
 //! Ranks: the number of values that are not after a value.
 
-use crate::column::{is_supported, ranks};
+use crate::column::{is_sorted_by_bits, ranks};
 use arrow_array::Array;
 use arrow_schema::{ArrowError, SortOptions};
 use polysort_core::Backend;
@@ -25,7 +25,7 @@ use polysort_core::Backend;
 /// Those of [`arrow_ord::rank::rank`] for a type that is not sorted here; [`ArrowError::ExternalError`] with a
 /// [`polysort_core::Error`] if the backend fails.
 pub fn rank<B: Backend>(backend: &B, array: &dyn Array, options: Option<SortOptions>) -> Result<Vec<u32>, ArrowError> {
-    if !is_supported(array.data_type()) {
+    if !is_sorted_by_bits(array.data_type()) {
         return arrow_ord::rank::rank(array, options);
     }
     ranks(backend, array, options.unwrap_or_default())

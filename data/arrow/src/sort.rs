@@ -1,6 +1,6 @@
 //! Sorts of one array.
 
-use crate::column::{add_values, is_supported, nulls_of, valid_rows};
+use crate::column::{add_values, is_sorted_by_bits, nulls_of, valid_rows};
 use crate::error::external;
 use crate::field::Rows;
 use crate::key::Key;
@@ -29,7 +29,7 @@ pub fn sort_to_indices<B: Backend>(
     options: Option<SortOptions>,
     limit: Option<usize>,
 ) -> Result<UInt32Array, ArrowError> {
-    if !is_supported(array.data_type()) {
+    if !is_sorted_by_bits(array.data_type()) {
         return arrow_ord::sort::sort_to_indices(array, options, limit);
     }
     let (len, options) = (array.len(), options.unwrap_or_default());
@@ -87,7 +87,7 @@ fn sort_valid<'a, B: Backend>(
 /// # Errors
 /// As [`sort_to_indices`]; those of [`take`](arrow_select::take::take) if the sorted array cannot be made.
 pub fn sort<B: Backend>(backend: &B, array: &dyn Array, options: Option<SortOptions>) -> Result<ArrayRef, ArrowError> {
-    if !is_supported(array.data_type()) {
+    if !is_sorted_by_bits(array.data_type()) {
         return arrow_ord::sort::sort(array, options);
     }
     macro_rules! by_values {
@@ -113,7 +113,7 @@ pub fn sort_limit<B: Backend>(
     options: Option<SortOptions>,
     limit: Option<usize>,
 ) -> Result<ArrayRef, ArrowError> {
-    if !is_supported(array.data_type()) {
+    if !is_sorted_by_bits(array.data_type()) {
         return arrow_ord::sort::sort_limit(array, options, limit);
     }
     take(array, &sort_to_indices(backend, array, options, limit)?, None)

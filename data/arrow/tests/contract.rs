@@ -1,45 +1,15 @@
 //! What the functions promise beside the order: types that arrow sorts, errors, and every backend.
 
+use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::*;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SortOptions};
-use polysort_arrow::{SortBy, SortColumn, lexsort_to_indices, rank, sort, sort_batch, sort_batches, sort_limit, sort_to_indices};
+use polysort_arrow::{
+    NumberedRows, SortBy, SortColumn, lexsort_to_indices, rank, sort, sort_batch, sort_batches, sort_limit, sort_to_indices,
+};
 use polysort_core::{Backend, Error, Limits, Spec, Word};
+use polysort_kit::StdBackend;
 use std::sync::Arc;
-
-/// The two required sorts alone, by std.
-#[derive(Clone)]
-struct Std;
-
-impl Backend for Std {
-    fn open() -> Result<Self, Error> {
-        Ok(Self)
-    }
-
-    fn name(&self) -> String {
-        "std".into()
-    }
-
-    fn limits(&self) -> Limits {
-        Limits::default()
-    }
-
-    fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
-        spec.check::<W>()?;
-        keys.sort_by_key(|&key| spec.rank(key));
-        Ok(())
-    }
-
-    fn sort_pairs_bits<W: Word, V: polysort_core::Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
-        spec.check_pairs::<W>(keys.len(), values.len())?;
-        let mut pairs: Vec<(W, V)> = keys.iter().copied().zip(values.iter().copied()).collect();
-        pairs.sort_by_key(|&(key, _)| spec.rank(key));
-        for ((key, value), pair) in keys.iter_mut().zip(values).zip(pairs) {
-            (*key, *value) = pair;
-        }
-        Ok(())
-    }
-}
 
 /// A device that fails.
 #[derive(Clone)]
@@ -82,12 +52,15 @@ fn any_backend_sorts() {
     let names =
         StringArray::from(vec![Some("a long name, and more"), None, Some("b"), Some("a long name, and less"), Some("b"), None]);
     let numbers = Int64Array::from(vec![1, i64::MAX, i64::MIN, 4, i64::MIN, -1]);
-    assert_eq!(sort_to_indices(&Std, &names, None, None).unwrap().values(), &[1, 5, 3, 0, 2, 4]);
-    assert_eq!(sort_to_indices(&Std, &names, None, Some(3)).unwrap().values(), &[1, 5, 3]);
-    assert_eq!(rank(&Std, &names, None).unwrap(), [4, 2, 6, 3, 6, 2]);
-    assert_eq!(sort(&Std, &numbers, None).unwrap().as_ref(), &Int64Array::from(vec![i64::MIN, i64::MIN, -1, 1, 4, i64::MAX]));
+    assert_eq!(sort_to_indices(&StdBackend, &names, None, None).unwrap().values(), &[1, 5, 3, 0, 2, 4]);
+    assert_eq!(sort_to_indices(&StdBackend, &names, None, Some(3)).unwrap().values(), &[1, 5, 3]);
+    assert_eq!(rank(&StdBackend, &names, None).unwrap(), [4, 2, 6, 3, 6, 2]);
+    assert_eq!(
+        sort(&StdBackend, &numbers, None).unwrap().as_ref(),
+        &Int64Array::from(vec![i64::MIN, i64::MIN, -1, 1, 4, i64::MAX])
+    );
     let columns = [column(names), column(numbers)];
-    assert_eq!(lexsort_to_indices(&Std, &columns, None).unwrap().values(), &[5, 1, 3, 0, 2, 4]);
+    assert_eq!(lexsort_to_indices(&StdBackend, &columns, None).unwrap().values(), &[5, 1, 3, 0, 2, 4]);
 }
 
 #[test]
@@ -121,13 +94,22 @@ fn other_types_alone_are_arrows() {
         let case = values.data_type();
         for limit in [None, Some(2)] {
             let (ours, arrow) =
-                (sort_to_indices(&Std, &values, None, limit), arrow_ord::sort::sort_to_indices(&values, None, limit));
+                (sort_to_indices(&StdBackend, &values, None, limit), arrow_ord::sort::sort_to_indices(&values, None, limit));
             assert_eq!(format!("{ours:?}"), format!("{arrow:?}"), "{case}");
-            let (ours, arrow) = (sort_limit(&Std, &values, None, limit), arrow_ord::sort::sort_limit(&values, None, limit));
+            let (ours, arrow) =
+                (sort_limit(&StdBackend, &values, None, limit), arrow_ord::sort::sort_limit(&values, None, limit));
             assert_eq!(format!("{ours:?}"), format!("{arrow:?}"), "{case}");
         }
-        assert_eq!(format!("{:?}", sort(&Std, &values, None)), format!("{:?}", arrow_ord::sort::sort(&values, None)), "{case}");
-        assert_eq!(format!("{:?}", rank(&Std, &values, None)), format!("{:?}", arrow_ord::rank::rank(&values, None)), "{case}");
+        assert_eq!(
+            format!("{:?}", sort(&StdBackend, &values, None)),
+            format!("{:?}", arrow_ord::sort::sort(&values, None)),
+            "{case}"
+        );
+        assert_eq!(
+            format!("{:?}", rank(&StdBackend, &values, None)),
+            format!("{:?}", arrow_ord::rank::rank(&values, None)),
+            "{case}"
+        );
     }
 }
 
@@ -141,7 +123,7 @@ fn other_types_among_columns_are_compared_stably() {
             let compare = arrow_ord::sort::LexicographicalComparator::try_new(&columns).unwrap();
             let mut expected: Vec<u32> = (0..6).collect();
             expected.sort_by(|&a, &b| compare.compare(a as usize, b as usize));
-            let ours = lexsort_to_indices(&Std, &columns, None).unwrap();
+            let ours = lexsort_to_indices(&StdBackend, &columns, None).unwrap();
             assert_eq!(ours.values(), &expected, "{}, {options:?}", values.data_type());
         }
     }
@@ -150,26 +132,63 @@ fn other_types_among_columns_are_compared_stably() {
 #[test]
 fn misuse_is_an_error() {
     let message = |result: Result<UInt32Array, ArrowError>| result.unwrap_err().to_string();
-    assert_eq!(message(lexsort_to_indices(&Std, &[], None)), message(arrow_ord::sort::lexsort_to_indices(&[], None)));
+    assert_eq!(message(lexsort_to_indices(&StdBackend, &[], None)), message(arrow_ord::sort::lexsort_to_indices(&[], None)));
     let uneven = [column(Int64Array::from(vec![1])), column(Int64Array::from(vec![1, 2]))];
-    assert_eq!(message(lexsort_to_indices(&Std, &uneven, None)), message(arrow_ord::sort::lexsort_to_indices(&uneven, None)));
+    assert_eq!(
+        message(lexsort_to_indices(&StdBackend, &uneven, None)),
+        message(arrow_ord::sort::lexsort_to_indices(&uneven, None))
+    );
     let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, false)]));
     let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(Int64Array::from(vec![2, 1]))]).unwrap();
-    assert!(sort_batch(&Std, &batch, &[], None).is_err());
-    assert!(sort_batch(&Std, &batch, &[SortBy::column(1)], None).unwrap_err().to_string().contains("column 1"));
-    assert_eq!(sort_batches(&Std, &schema, &[], &[SortBy::column(0)], None).unwrap().num_rows(), 0);
-    assert_eq!(sort_batches(&Std, &schema, &[batch.clone(), batch], &[SortBy::column(0)], Some(3)).unwrap().num_rows(), 3);
+    assert!(sort_batch(&StdBackend, &batch, &[], None).is_err());
+    assert!(sort_batch(&StdBackend, &batch, &[SortBy::column(1)], None).unwrap_err().to_string().contains("column 1"));
+    assert_eq!(sort_batches(&StdBackend, &schema, &[], &[SortBy::column(0)], None).unwrap().num_rows(), 0);
+    assert_eq!(sort_batches(&StdBackend, &schema, &[batch.clone(), batch], &[SortBy::column(0)], Some(3)).unwrap().num_rows(), 3);
 }
 
 #[test]
 fn empty_and_single_rows() {
     let none = Int64Array::from(Vec::<i64>::new());
-    assert!(sort_to_indices(&Std, &none, None, None).unwrap().is_empty());
-    assert!(sort(&Std, &none, None).unwrap().is_empty() && rank(&Std, &none, None).unwrap().is_empty());
-    assert_eq!(sort_to_indices(&Std, &StringArray::from(vec![""]), None, None).unwrap().values(), &[0]);
+    assert!(sort_to_indices(&StdBackend, &none, None, None).unwrap().is_empty());
+    assert!(sort(&StdBackend, &none, None).unwrap().is_empty() && rank(&StdBackend, &none, None).unwrap().is_empty());
+    assert_eq!(sort_to_indices(&StdBackend, &StringArray::from(vec![""]), None, None).unwrap().values(), &[0]);
     let widthless = FixedSizeBinaryArray::try_from_sparse_iter_with_size([Some([]), None, Some([])].into_iter(), 0).unwrap();
-    assert_eq!(sort_to_indices(&Std, &widthless, None, None).unwrap().values(), &[1, 0, 2]);
+    assert_eq!(sort_to_indices(&StdBackend, &widthless, None, None).unwrap().values(), &[1, 0, 2]);
     let no_values =
         DictionaryArray::<Int64Type>::new(PrimitiveArray::new_null(3), Arc::new(StringArray::from(Vec::<&str>::new())));
-    assert_eq!(sort_to_indices(&Std, &no_values, None, None).unwrap().values(), &[0, 1, 2]);
+    assert_eq!(sort_to_indices(&StdBackend, &no_values, None, None).unwrap().values(), &[0, 1, 2]);
+}
+
+#[test]
+fn rows_of_many_batches_have_numbers() {
+    let schema =
+        Arc::new(Schema::new(vec![Field::new("at", DataType::Int64, false), Field::new("text", DataType::Utf8View, true)]));
+    // Batches of no rows, of few, and longer than an entry of the table of batches.
+    let lens = [0, 1, 4095, 0, 1, 4096, 9000, 3, 0, 2, 1];
+    let mut at = 0..;
+    let batches: Vec<RecordBatch> = lens
+        .iter()
+        .map(|&len| {
+            let numbers: Vec<i64> = at.by_ref().take(len).collect();
+            let texts: StringViewArray = numbers.iter().map(|at| (at % 3 > 0).then(|| format!("{at:>20}"))).collect();
+            RecordBatch::try_new(schema.clone(), vec![Arc::new(Int64Array::from(numbers)), Arc::new(texts)]).unwrap()
+        })
+        .collect();
+    for count in [0, 1, 2, lens.len()] {
+        let rows = NumberedRows::new(schema.clone(), batches[..count].to_vec()).unwrap();
+        assert_eq!((rows.len(), rows.is_empty()), (lens[..count].iter().sum(), count < 2));
+        // All of them, from the last to the first; and some twice.
+        for numbers in [(0..rows.len() as u32).rev().collect(), vec![0; usize::from(count > 1)]] {
+            let taken = rows.take(&numbers).unwrap();
+            assert_eq!(taken.num_rows(), numbers.len());
+            let (at, text) = (taken.column(0).as_primitive::<Int64Type>(), taken.column(1).as_string_view());
+            for (index, &number) in numbers.iter().enumerate() {
+                assert_eq!(at.value(index), i64::from(number));
+                assert_eq!(text.is_null(index), number % 3 == 0);
+                assert!(number % 3 == 0 || text.value(index).trim() == number.to_string());
+            }
+        }
+    }
+    let other = Arc::new(Schema::new(vec![Field::new("at", DataType::Int32, false)]));
+    assert!(matches!(NumberedRows::new(other, batches), Err(ArrowError::SchemaError(_))));
 }

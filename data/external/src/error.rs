@@ -47,6 +47,26 @@ pub enum ExternalError {
         /// The smallest cap.
         least: usize,
     },
+    /// An input of a merge is not sorted.
+    #[error("input {input} of the merge is not sorted: its record {record} must come before the one before it")]
+    #[non_exhaustive]
+    Unsorted {
+        /// The index of the input.
+        input: usize,
+        /// The index of the record in it.
+        record: u64,
+    },
+    /// A row is too long for the memory cap.
+    #[error("row {row} has more than {most} bytes, the most that a memory cap of {cap} bytes allows; use a larger cap")]
+    #[non_exhaustive]
+    RowTooLong {
+        /// The index of the row in its input.
+        row: u64,
+        /// The bytes that the cap allows.
+        most: usize,
+        /// The cap.
+        cap: usize,
+    },
     /// The progress callback asked the sort to stop.
     #[error("the sort was cancelled")]
     Cancelled,

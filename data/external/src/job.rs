@@ -1,28 +1,20 @@
 //! `Job`: what both phases of a sort share.
 
 use crate::ExternalError;
-use crate::budget::Budget;
 use crate::files::Files;
-use crate::layout::Layout;
 use crate::progress::{Phase, Progress};
 use core::ops::ControlFlow;
-use polysort_core::Options;
-use polysort_rayon::RayonBackend;
 use std::panic::resume_unwind;
 use std::thread::ScopedJoinHandle;
 
-/// What both phases need.
-pub(crate) struct Job<'f, 'p, L, F> {
-    pub(crate) layout: &'f L,
-    pub(crate) merger: &'f RayonBackend,
+/// What both phases need beside the records.
+pub(crate) struct Job<'f, 'p, F> {
     pub(crate) files: &'f F,
-    pub(crate) options: Options,
-    pub(crate) budget: Budget,
     pub(crate) compress: bool,
     pub(crate) progress: &'p mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
 }
 
-impl<L: Layout, F: Files> Job<'_, '_, L, F> {
+impl<F: Files> Job<'_, '_, F> {
     /// Calls the progress callback.
     pub(crate) fn report(&mut self, phase: Phase, records: u64, total: Option<u64>) -> Result<(), ExternalError> {
         match (self.progress)(Progress { phase, records, total }) {

@@ -161,7 +161,7 @@ impl<R: Pod + Send + Sync, K: Sortable + Send + Sync, F: Fn(&R) -> K + Sync> Lay
 }
 
 /// The order of the ordered bits of keys, whether or not a sort of the keys maps their memory.
-fn ordered<K: Sortable>(options: Options) -> Result<Spec, Error> {
+pub(crate) fn ordered<K: Sortable>(options: Options) -> Result<Spec, Error> {
     let window = Spec::of::<K>(options)?;
     let masks = match options.order {
         Order::Ascending => Masks::UNSIGNED,

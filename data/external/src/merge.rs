@@ -1,43 +1,98 @@
-//! The second phase: merges of the runs of a spill file.
+//! The second phase: merges of sorted runs, which are in a spill file or are the inputs of a merge.
 //!
-//! Two blocks of each run are in memory: one is merged while the next is read. A round of the merge takes all records up to the *bound*: the smallest last key of all
-//! blocks that are not the last of their run. No block that is still to be read has a smaller key. Of records that equal the bound, a round takes those of the runs
+//! Two blocks of each run are in memory: one is merged while the next is read. A round of the merge takes records up to the *bound*: the smallest last key of all
+//! blocks of runs that have not ended. No block that is still to be read has a smaller key. Of records that equal the bound, a round takes those of the runs
 //! up to the first one whose block ends with the bound, so the merge is stable.
 
 use crate::ExternalError;
 use crate::files::Files;
 use crate::job::{Job, joined};
-use crate::layout::Layout;
+use crate::kind::{Kind, Part};
 use crate::progress::Phase;
 use crate::spill::{Block, Spill};
-use bytemuck::Zeroable;
-use polysort_core::Spec;
 use std::io::Write;
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::scope;
 
-/// Merges the runs of `spill` into `output`, in several passes if they are too many for one. Returns the number of passes, and the bytes of all further
-/// spill files.
-pub(crate) fn merge_all<'f, L: Layout, F: Files>(
-    job: &mut Job<'f, '_, L, F>,
+/// Inputs that are merged at once, at most: each may be an open file, and a process may have 256 on some systems.
+const MOST_INPUTS: usize = 192;
+
+/// What merges have done.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Merged {
+    pub(crate) records: u64,
+    pub(crate) passes: usize,
+    /// Bytes of the spill files that they wrote.
+    pub(crate) bytes: u64,
+}
+
+/// Merges sorted inputs into `output`, `fan_in` at a time. `next` replaces records by the next block of the input with this number, or by none at its end.
+pub(crate) fn merge_inputs<K: Kind, F: Files>(
+    job: &mut Job<'_, '_, F>,
+    kind: &K,
+    (inputs, fan_in): (usize, usize),
+    mut next: impl FnMut(usize, &mut K::Records) -> Result<(), ExternalError> + Send,
+    output: impl Write + Send,
+) -> Result<Merged, ExternalError> {
+    let at_once = fan_in.min(MOST_INPUTS);
+    if inputs <= at_once {
+        let (phase, mut records) = (Phase::Merge { pass: 0, passes: 1 }, 0);
+        merge_to(job, kind, 0..inputs, next, output, |job, count| {
+            records += count;
+            job.report(phase, records, None)
+        })?;
+        return Ok(Merged { records, passes: 1, bytes: 0 });
+    }
+    let groups = inputs.div_ceil(at_once);
+    let passes = 1 + passes(groups, fan_in);
+    let (mut spill, mut records) = (Spill::create(job.files, job.compress)?, 0);
+    for group in 0..groups {
+        let group = inputs * group / groups..inputs * (group + 1) / groups;
+        spill.begin_run();
+        merge(
+            job,
+            kind,
+            group,
+            &mut next,
+            |merged| spill.append(kind, merged),
+            |job, count| {
+                records += count;
+                job.report(Phase::Merge { pass: 0, passes }, records, None)
+            },
+        )?;
+    }
+    let bytes = spill.bytes();
+    let merged = merge_all(job, kind, fan_in, spill, (records, 1), output)?;
+    Ok(Merged { bytes: bytes + merged.bytes, ..merged })
+}
+
+/// Merges the runs of `spill`, `fan_in` at a time, into `output`. `total` is the number of records, and `passes_before` that of passes over them
+/// that merged already.
+pub(crate) fn merge_all<'f, K: Kind, F: Files>(
+    job: &mut Job<'f, '_, F>,
+    kind: &K,
+    fan_in: usize,
     mut spill: Spill<'f, F>,
-    total: u64,
-    mut output: impl Write + Send,
-) -> Result<(usize, u64), ExternalError> {
-    let (passes, mut bytes) = (passes(spill.runs().len(), job.budget.fan_in), 0);
-    for pass in 0..passes - 1 {
+    (total, passes_before): (u64, usize),
+    output: impl Write + Send,
+) -> Result<Merged, ExternalError> {
+    let (passes, mut bytes) = (passes_before + passes(spill.runs().len(), fan_in), 0);
+    for pass in passes_before..passes - 1 {
         let runs = spill.runs().to_vec();
-        let groups = runs.len().div_ceil(job.budget.fan_in);
-        let mut next = Spill::create(job.files, job.budget.block, job.compress)?;
+        let groups = runs.len().div_ceil(fan_in);
+        let mut next = Spill::create(job.files, job.compress)?;
         let mut merged = 0;
         for group in runs.chunks(runs.len().div_ceil(groups)) {
             next.begin_run();
             let phase = Phase::Merge { pass, passes };
+            let blocks = blocks_of(kind, &mut spill, group);
             merge(
                 job,
-                &mut spill,
-                group,
-                |records| next.append(records),
+                kind,
+                0..group.len(),
+                blocks,
+                |records| next.append(kind, records),
                 |job, count| {
                     merged += count;
                     job.report(phase, merged, Some(total))
@@ -47,15 +102,12 @@ pub(crate) fn merge_all<'f, L: Layout, F: Files>(
         bytes += next.bytes();
         spill = next;
     }
-    let (runs, phase) = (spill.runs().to_vec(), Phase::Merge { pass: passes - 1, passes });
-    let write = |records: &[L::Record]| output.write_all(bytemuck::cast_slice(records)).map_err(ExternalError::Output);
-    let mut merged = 0;
-    merge(job, &mut spill, &runs, write, |job, count| {
+    let (runs, phase, mut merged) = (spill.runs().to_vec(), Phase::Merge { pass: passes - 1, passes }, 0);
+    merge_to(job, kind, 0..runs.len(), blocks_of(kind, &mut spill, &runs), output, |job, count| {
         merged += count;
         job.report(phase, merged, Some(total))
     })?;
-    output.flush().map_err(ExternalError::Output)?;
-    Ok((passes, bytes))
+    Ok(Merged { records: total, passes, bytes })
 }
 
 /// Passes that merge so many runs, `fan_in` at a time.
@@ -68,39 +120,55 @@ fn passes(runs: usize, fan_in: usize) -> usize {
     passes
 }
 
-/// A run while it is merged.
-struct Run<R> {
-    /// The block that is merged.
-    current: Vec<R>,
-    /// Records of it that have been merged.
-    at: usize,
-    /// The next block, if it has been read.
-    next: Option<Vec<R>>,
-    /// Blocks after the current one, read or not.
-    blocks_left: usize,
-    /// Blocks that the reader has not been asked for.
-    unasked: usize,
+/// Returns a function that reads the next block of each of these runs.
+fn blocks_of<'s, 'f, K: Kind, F: Files>(
+    kind: &'s K,
+    spill: &'s mut Spill<'f, F>,
+    runs: &'s [Vec<Block>],
+) -> impl FnMut(usize, &mut K::Records) -> Result<(), ExternalError> + Send + use<'s, 'f, K, F> {
+    let mut next: Vec<_> = runs.iter().map(|blocks| blocks.iter()).collect();
+    move |run, records| match next[run].next() {
+        Some(&block) => spill.read(kind, block, records),
+        None => {
+            kind.clear(records);
+            Ok(())
+        }
+    }
 }
 
-/// Merges some runs. `write` gets the records in order on a thread of its own, `report` how many there are.
-fn merge<'f, 'p, L: Layout, F: Files>(
-    job: &mut Job<'f, 'p, L, F>,
-    spill: &mut Spill<'f, F>,
-    runs: &[Vec<Block>],
-    mut write: impl FnMut(&[L::Record]) -> Result<(), ExternalError> + Send,
-    mut report: impl FnMut(&mut Job<'f, 'p, L, F>, u64) -> Result<(), ExternalError>,
+/// Merges some runs into an output.
+fn merge_to<'f, 'p, K: Kind, F: Files>(
+    job: &mut Job<'f, 'p, F>,
+    kind: &K,
+    runs: Range<usize>,
+    next: impl FnMut(usize, &mut K::Records) -> Result<(), ExternalError> + Send,
+    mut output: impl Write + Send,
+    report: impl FnMut(&mut Job<'f, 'p, F>, u64) -> Result<(), ExternalError>,
 ) -> Result<(), ExternalError> {
-    let spec = job.layout.spec(job.options)?;
+    merge(job, kind, runs, next, |records| kind.write(records, &mut output).map_err(ExternalError::Output), report)?;
+    output.flush().map_err(ExternalError::Output)
+}
+
+/// Merges the runs with these numbers. `next` replaces records by the next block of a run, or by none. `write` gets the records in order on a thread of its
+/// own, `report` how many there are.
+fn merge<'f, 'p, K: Kind, F: Files>(
+    job: &mut Job<'f, 'p, F>,
+    kind: &K,
+    runs: Range<usize>,
+    mut next: impl FnMut(usize, &mut K::Records) -> Result<(), ExternalError> + Send,
+    mut write: impl FnMut(&K::Records) -> Result<(), ExternalError> + Send,
+    mut report: impl FnMut(&mut Job<'f, 'p, F>, u64) -> Result<(), ExternalError>,
+) -> Result<(), ExternalError> {
     scope(|scope| {
-        let (ask, asked) = channel::<(usize, Vec<L::Record>)>();
+        let (ask, asked) = channel::<(usize, K::Records)>();
         let (block_read, blocks) = channel();
-        let (full, to_write) = channel::<Vec<L::Record>>();
+        let (full, to_write) = channel::<K::Records>();
         let (empty, empties) = channel();
+        let first = runs.start;
         let reader = scope.spawn(move || -> Result<(), ExternalError> {
-            let mut next: Vec<_> = runs.iter().map(|blocks| blocks.iter()).collect();
             for (run, mut records) in asked {
-                let block = next[run].next().expect("the merge asks for the blocks that there are");
-                spill.read(*block, &mut records)?;
+                next(first + run, &mut records)?;
+                kind.place(run, &mut records);
                 if block_read.send((run, records)).is_err() {
                     break;
                 }
@@ -115,20 +183,20 @@ fn merge<'f, 'p, L: Layout, F: Files>(
             }
             Ok(())
         });
-        let mut inputs = Inputs { runs: vec![], ask, blocks };
-        let result = inputs.start(runs).and_then(|()| {
+        let mut inputs = Inputs { kind, runs: vec![], ask, blocks };
+        let result = inputs.start(runs.len()).and_then(|()| {
             let mut outputs = 0;
             loop {
-                let mut output: Vec<L::Record> = if outputs < 2 {
+                let mut output = if outputs < 2 {
                     outputs += 1;
-                    vec![]
+                    K::Records::default()
                 } else {
                     let Ok(output) = empties.recv() else { return Err(Stopped::Thread) };
                     output
                 };
-                output.resize(job.budget.output, L::Record::zeroed());
-                let len = inputs.merge_into(job, spec, &mut output)?;
-                output.truncate(len);
+                kind.clear(&mut output);
+                inputs.merge_into(&mut output)?;
+                let len = kind.len(&output);
                 report(job, len as u64)?;
                 if len == 0 {
                     return Ok(());
@@ -159,35 +227,43 @@ impl From<ExternalError> for Stopped {
     }
 }
 
-/// The runs of a merge, and the channels to and from the thread that reads them.
-struct Inputs<R> {
-    runs: Vec<Run<R>>,
-    ask: Sender<(usize, Vec<R>)>,
-    blocks: Receiver<(usize, Vec<R>)>,
+/// A run while it is merged.
+struct Run<R> {
+    /// The block that is merged.
+    current: R,
+    /// Records of it that have been merged.
+    at: usize,
+    /// The next block, if it has been read.
+    next: Option<R>,
+    /// Whether a block without records has come.
+    has_ended: bool,
 }
 
-impl<R: Copy> Inputs<R> {
+/// The runs of a merge, and the channels to and from the thread that reads them.
+struct Inputs<'k, K: Kind> {
+    kind: &'k K,
+    runs: Vec<Run<K::Records>>,
+    ask: Sender<(usize, K::Records)>,
+    blocks: Receiver<(usize, K::Records)>,
+}
+
+impl<K: Kind> Inputs<'_, K> {
     /// Asks for the first block of each run.
-    fn start(&mut self, runs: &[Vec<Block>]) -> Result<(), Stopped> {
-        let run =
-            |blocks: &Vec<Block>| Run { current: vec![], at: 0, next: None, blocks_left: blocks.len(), unasked: blocks.len() };
-        self.runs = runs.iter().map(run).collect();
-        (0..runs.len()).try_for_each(|run| self.ask(run, vec![]))
+    fn start(&mut self, runs: usize) -> Result<(), Stopped> {
+        let run = || Run { current: K::Records::default(), at: 0, next: None, has_ended: false };
+        self.runs.resize_with(runs, run);
+        (0..runs).try_for_each(|run| self.ask(run, K::Records::default()))
     }
 
-    /// Asks for the next block of a run, if it has one, in this memory.
-    fn ask(&mut self, run: usize, records: Vec<R>) -> Result<(), Stopped> {
-        if self.runs[run].unasked == 0 {
-            return Ok(());
-        }
-        self.runs[run].unasked -= 1;
+    /// Asks for the next block of a run, in this memory.
+    fn ask(&mut self, run: usize, records: K::Records) -> Result<(), Stopped> {
         self.ask.send((run, records)).map_err(|_| Stopped::Thread)
     }
 
     /// Makes the next block of each run whose current one is merged the current one, and asks for the one after it.
     fn advance(&mut self) -> Result<(), Stopped> {
         for run in 0..self.runs.len() {
-            if self.runs[run].at < self.runs[run].current.len() || self.runs[run].blocks_left == 0 {
+            if self.runs[run].at < self.kind.len(&self.runs[run].current) || self.runs[run].has_ended {
                 continue;
             }
             while self.runs[run].next.is_none() {
@@ -197,57 +273,82 @@ impl<R: Copy> Inputs<R> {
             let next = self.runs[run].next.take().unwrap_or_default();
             let merged = std::mem::replace(&mut self.runs[run].current, next);
             self.runs[run].at = 0;
-            self.runs[run].blocks_left -= 1;
-            self.ask(run, merged)?;
+            if self.kind.len(&self.runs[run].current) == 0 {
+                // Both blocks of the run give their memory back.
+                self.runs[run].current = K::Records::default();
+                self.runs[run].has_ended = true;
+            } else {
+                self.ask(run, merged)?;
+            }
         }
         Ok(())
     }
 
-    /// Fills `output` with the next records of the merge. Returns how many there are: fewer only at the end.
-    fn merge_into<L: Layout<Record = R>, F: Files>(
-        &mut self,
-        job: &Job<'_, '_, L, F>,
-        spec: Spec,
-        output: &mut [R],
-    ) -> Result<usize, Stopped> {
-        let mut filled = 0;
-        while filled < output.len() {
+    /// Fills `output` with the next records of the merge: none only at the end.
+    fn merge_into(&mut self, output: &mut K::Records) -> Result<(), Stopped> {
+        while !self.kind.is_full(output) {
             self.advance()?;
-            let rank = |record: &R| job.layout.rank(record, spec);
-            let last = |run: &Run<R>| run.current.last().map(rank);
-            let unfinished = self.runs.iter().enumerate().filter(|(_, run)| run.blocks_left > 0);
-            let bound = unfinished.filter_map(|(at, run)| Some((last(run)?, at))).min();
-            let ready = |(at, run): (usize, &'_ Run<R>)| -> usize {
-                let rest = &run.current[run.at..];
-                bound.map_or(rest.len(), |(bound, first)| {
-                    rest.partition_point(|record| rank(record) < bound || rank(record) == bound && at <= first)
-                })
-            };
-            let parts: Vec<&[R]> =
-                self.runs.iter().enumerate().map(|(at, run)| &run.current[run.at..run.at + ready((at, run))]).collect();
-            let len = parts.iter().map(|part| part.len()).sum::<usize>().min(output.len() - filled);
-            if len == 0 {
+            let parts = self.parts();
+            if parts.iter().all(|(_, range)| range.is_empty()) {
                 break;
             }
-            let taken = job
-                .layout
-                .merge(job.merger, &parts, &mut output[filled..filled + len], job.options)
-                .map_err(ExternalError::from)?;
-            filled += len;
+            let taken = self.kind.merge(&parts, output).map_err(ExternalError::from)?;
             for (run, taken) in self.runs.iter_mut().zip(taken) {
                 run.at += taken;
             }
         }
-        Ok(filled)
+        Ok(())
     }
+
+    /// The records of each run that can be merged: those up to the bound.
+    fn parts(&self) -> Vec<Part<'_, K::Records>> {
+        let kind = self.kind;
+        let last = |run: &Run<K::Records>| kind.rank(&run.current, kind.len(&run.current) - 1);
+        let unfinished = self.runs.iter().enumerate().filter(|(_, run)| !run.has_ended);
+        let bound = unfinished.map(|(at, run)| (last(run), at)).min();
+        let parts = self.runs.iter().enumerate().map(|(at, run)| {
+            let end = kind.len(&run.current);
+            let end = bound.map_or(end, |(bound, first)| {
+                let is_ready = |rank: u128| rank < bound || rank == bound && at <= first;
+                partition_point(run.at..end, |record| is_ready(kind.rank(&run.current, record)))
+            });
+            (&run.current, run.at..end)
+        });
+        parts.collect()
+    }
+}
+
+/// The first index of a range for which a condition does not hold. It holds for all indices before that one, and for none after it.
+fn partition_point(range: Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut begin, mut end) = (range.start, range.end);
+    while begin < end {
+        let middle = begin + (end - begin) / 2;
+        if holds(middle) {
+            begin = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    begin
 }
 
 #[cfg(test)]
 mod tests {
-    use super::passes;
+    use super::*;
 
     #[test]
     fn passes_grow_with_the_logarithm_of_the_runs() {
         assert_eq!([1, 2, 4, 5, 16, 17, 64].map(|runs| passes(runs, 4)), [1, 1, 1, 2, 2, 3, 3]);
+    }
+
+    #[test]
+    fn a_partition_point_is_that_of_a_slice() {
+        let numbers = [1, 1, 2, 5, 5, 9];
+        for begin in 0..=numbers.len() {
+            for limit in 0..11 {
+                let expected = begin + numbers[begin..].partition_point(|&number| number < limit);
+                assert_eq!(partition_point(begin..numbers.len(), |at| numbers[at] < limit), expected);
+            }
+        }
     }
 }

@@ -1,10 +1,13 @@
 //! [`Sorter`]: what to sort, by what, within how much memory, and where to spill.
 
 use crate::budget::Budget;
+use crate::checked::Checked;
 use crate::files::{Files, TempFiles};
+use crate::fixed::{Fixed, Stretch};
 use crate::job::Job;
+use crate::kind::Kind;
 use crate::layout::Layout;
-use crate::merge::merge_all;
+use crate::merge::{Merged, merge_all, merge_inputs};
 use crate::runs::{Formed, form};
 use crate::{ExternalError, Progress};
 use core::fmt;
@@ -31,23 +34,23 @@ use std::path::{Path, PathBuf};
 /// several passes, of twice as many. The files have no name where the system can create such files (Linux), and are removed when the sort ends otherwise: after success,
 /// an error, a panic in a key's code, and cancellation.
 pub struct Sorter<'p, L, B> {
-    layout: L,
-    backend: B,
-    merger: RayonBackend,
-    options: Options,
-    memory: usize,
+    pub(crate) layout: L,
+    pub(crate) backend: B,
+    pub(crate) merger: RayonBackend,
+    pub(crate) options: Options,
+    pub(crate) memory: usize,
     folder: PathBuf,
-    compress: bool,
-    progress: Box<dyn FnMut(Progress) -> ControlFlow<()> + Send + 'p>,
+    pub(crate) compress: bool,
+    pub(crate) progress: Box<dyn FnMut(Progress) -> ControlFlow<()> + Send + 'p>,
 }
 
-/// What a sort did.
+/// What a sort or a merge did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
     /// The number of records.
     pub records: u64,
-    /// The sorted runs that were spilled; 0 if all records fit in memory.
+    /// The sorted runs that were spilled; 0 if all records fit in memory, and after a merge.
     pub runs: usize,
     /// Passes of merges over the data.
     pub passes: usize,
@@ -55,7 +58,38 @@ pub struct Summary {
     pub spilled_bytes: u64,
 }
 
-impl<'p, L: Layout, B: Backend> Sorter<'p, L, B> {
+impl Summary {
+    /// What a merge of inputs did.
+    pub(crate) fn of_merge(merged: Merged) -> Self {
+        Self { records: merged.records, runs: 0, passes: merged.passes, spilled_bytes: merged.bytes }
+    }
+}
+
+/// Sorts records of any kind. `fill` replaces records by the next run of the input, and returns whether the input has ended. `fan_in` is called after all runs
+/// were read.
+pub(crate) fn sort_kind<K: Kind, F: Files>(
+    job: &mut Job<'_, '_, F>,
+    kind: &K,
+    backend: &impl Backend,
+    fan_in: impl FnOnce() -> usize,
+    fill: impl FnMut(&mut K::Records) -> Result<bool, ExternalError> + Send,
+    mut output: impl Write + Send,
+) -> Result<Summary, ExternalError> {
+    match form(job, kind, backend, fill)? {
+        Formed::InMemory(records) => {
+            kind.write(&records, &mut output).and_then(|()| output.flush()).map_err(ExternalError::Output)?;
+            Ok(Summary { records: kind.len(&records) as u64, runs: 0, passes: 0, spilled_bytes: 0 })
+        }
+        Formed::Spilled(spill, records) => {
+            RayonBackend::release_scratch();
+            let (runs, first_bytes) = (spill.runs().len(), spill.bytes());
+            let merged = merge_all(job, kind, fan_in(), spill, (records, 0), output)?;
+            Ok(Summary { records, runs, passes: merged.passes, spilled_bytes: first_bytes + merged.bytes })
+        }
+    }
+}
+
+impl<'p, L, B: Backend> Sorter<'p, L, B> {
     /// A sorter of records of `layout`, whose runs `backend` sorts: ascending, with 256 MiB of memory, and spill files in the system's folder for
     /// temporary files.
     pub fn new(layout: L, backend: B) -> Self {
@@ -109,6 +143,13 @@ impl<'p, L: Layout, B: Backend> Sorter<'p, L, B> {
         Self { progress: Box::new(progress), ..self }
     }
 
+    /// The folder of spill files, as files.
+    pub(crate) fn files(&self) -> TempFiles {
+        TempFiles(self.folder.clone())
+    }
+}
+
+impl<L: Layout, B: Backend> Sorter<'_, L, B> {
     /// Sorts all records of `input` into `output`.
     ///
     /// ```
@@ -131,7 +172,7 @@ impl<'p, L: Layout, B: Backend> Sorter<'p, L, B> {
     /// # Panics
     /// If `input`, `output`, a key's own code or the progress callback panics; the panic goes on.
     pub fn sort(&mut self, input: impl Read + Send, output: impl Write + Send) -> Result<Summary, ExternalError> {
-        let files = TempFiles(self.folder.clone());
+        let files = self.files();
         self.sort_on(&files, input, output)
     }
 
@@ -151,36 +192,68 @@ impl<'p, L: Layout, B: Backend> Sorter<'p, L, B> {
         Ok(summary)
     }
 
+    /// Merges sorted inputs into `output`. Of equal records, those of an earlier input come first.
+    ///
+    /// Each input is read once, and closed at its end. At most 192 inputs are read at the same time. If there are more, or if the cap has no
+    /// room for two blocks of each, groups of them are merged to spill files first.
+    ///
+    /// ```
+    /// use polysort_external::{Keys, Sorter};
+    /// use polysort_rayon::RayonBackend;
+    ///
+    /// let inputs: [&[u8]; 2] = [&[1, 4, 4], &[2, 3]];
+    /// let mut output = vec![];
+    /// Sorter::new(Keys::<u8>::new(), RayonBackend::default()).merge(inputs, &mut output)?;
+    /// assert_eq!(output, [1, 2, 3, 4, 4]);
+    /// # Ok::<(), polysort_external::ExternalError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ExternalError::Unsorted`] if an input is not sorted; else as [`sort`](Sorter::sort).
+    pub fn merge<R: Read + Send>(
+        &mut self,
+        inputs: impl IntoIterator<Item = R>,
+        output: impl Write + Send,
+    ) -> Result<Summary, ExternalError> {
+        let files = self.files();
+        let (kind, _, mut job) = self.parts(&files)?;
+        let mut inputs: Vec<_> = inputs.into_iter().map(|input| (Some(input), Checked::default())).collect();
+        let (count, block) = (inputs.len(), kind.budget.block);
+        let next = |input: usize, records: &mut Stretch<L::Record>| {
+            let (reader, checked) = &mut inputs[input];
+            kind.clear(records);
+            if let Some(open) = reader {
+                if records.fill(open, block)? {
+                    *reader = None;
+                }
+                checked.check(&kind, input, records)?;
+            }
+            Ok(())
+        };
+        let merged = merge_inputs(&mut job, &kind, (count, kind.budget.fan_in), next, output)?;
+        Ok(Summary::of_merge(merged))
+    }
+
     /// As [`sort`](Sorter::sort), with spill files on any file system.
     pub(crate) fn sort_on<F: Files>(
         &mut self,
         files: &F,
-        input: impl Read + Send,
-        mut output: impl Write + Send,
+        mut input: impl Read + Send,
+        output: impl Write + Send,
     ) -> Result<Summary, ExternalError> {
+        let (kind, backend, mut job) = self.parts(files)?;
+        let run = kind.budget.run;
+        let fill = move |records: &mut Stretch<L::Record>| records.fill(&mut input, run);
+        sort_kind(&mut job, &kind, backend, || kind.budget.fan_in, fill, output)
+    }
+
+    /// What the records are sorted by, and what a sort needs beside.
+    fn parts<'s, F: Files>(&'s mut self, files: &'s F) -> Result<(Fixed<'s, L>, &'s B, Job<'s, 's, F>), ExternalError> {
         const { assert!(size_of::<L::Record>() > 0, "records without bytes cannot be counted in a stream") }
-        let mut job = Job {
-            layout: &self.layout,
-            merger: &self.merger,
-            files,
-            options: self.options,
-            budget: Budget::of(self.memory, size_of::<L::Record>(), L::SORT_BYTES)?,
-            compress: self.compress,
-            progress: &mut *self.progress,
-        };
-        self.layout.spec(self.options)?;
-        match form(&mut job, &self.backend, input)? {
-            Formed::InMemory(records) => {
-                output.write_all(bytemuck::cast_slice(&records)).and_then(|()| output.flush()).map_err(ExternalError::Output)?;
-                Ok(Summary { records: records.len() as u64, runs: 0, passes: 0, spilled_bytes: 0 })
-            }
-            Formed::Spilled(spill, records) => {
-                RayonBackend::release_scratch();
-                let (runs, first_bytes) = (spill.runs().len(), spill.bytes());
-                let (passes, bytes) = merge_all(&mut job, spill, records, output)?;
-                Ok(Summary { records, runs, passes, spilled_bytes: first_bytes + bytes })
-            }
-        }
+        let budget = Budget::of(self.memory, size_of::<L::Record>(), L::SORT_BYTES)?;
+        let spec = self.layout.spec(self.options)?;
+        let fixed = Fixed { layout: &self.layout, merger: &self.merger, options: self.options, spec, budget };
+        Ok((fixed, &self.backend, Job { files, compress: self.compress, progress: &mut *self.progress }))
     }
 }
 

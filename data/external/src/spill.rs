@@ -2,16 +2,17 @@
 
 use crate::ExternalError;
 use crate::files::Files;
-use bytemuck::Pod;
+use crate::kind::Kind;
 use std::io;
 
 /// A part of a run that is read at once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
     offset: u64,
-    /// Bytes in the file. If they are as many as the records have, the block is not compressed.
+    /// Bytes in the file. If they are as many as the block has, it is not compressed.
     stored: usize,
-    records: usize,
+    /// Bytes of the block.
+    bytes: usize,
 }
 
 /// A spill file that grows at its end.
@@ -19,8 +20,6 @@ pub(crate) struct Spill<'f, F: Files> {
     files: &'f F,
     file: F::File,
     end: u64,
-    /// Records of a block.
-    block: usize,
     #[cfg_attr(not(feature = "lz4"), expect(dead_code, reason = "only lz4 compresses"))]
     compress: bool,
     runs: Vec<Vec<Block>>,
@@ -29,9 +28,9 @@ pub(crate) struct Spill<'f, F: Files> {
 
 impl<'f, F: Files> Spill<'f, F> {
     /// An empty file.
-    pub(crate) fn create(files: &'f F, block: usize, compress: bool) -> Result<Self, ExternalError> {
+    pub(crate) fn create(files: &'f F, compress: bool) -> Result<Self, ExternalError> {
         let file = files.create().map_err(|source| failed(files, "created", source))?;
-        Ok(Self { files, file, end: 0, block, compress, runs: vec![], packed: vec![] })
+        Ok(Self { files, file, end: 0, compress, runs: vec![], packed: vec![] })
     }
 
     /// Starts a run.
@@ -40,24 +39,29 @@ impl<'f, F: Files> Spill<'f, F> {
     }
 
     /// Appends records to the last run.
-    pub(crate) fn append<R: Pod>(&mut self, records: &[R]) -> Result<(), ExternalError> {
-        for part in records.chunks(self.block) {
-            let raw: &[u8] = bytemuck::cast_slice(part);
-            let stored = self.pack(raw);
-            self.files
-                .append(&mut self.file, stored.map_or(raw, |len| &self.packed[..len]))
-                .map_err(|error| failed(self.files, "written", error))?;
-            let block = Block { offset: self.end, stored: stored.unwrap_or(raw.len()), records: part.len() };
-            self.end += block.stored as u64;
-            self.runs.last_mut().expect("a run has begun").push(block);
-        }
+    pub(crate) fn append<K: Kind>(&mut self, kind: &K, records: &K::Records) -> Result<(), ExternalError> {
+        kind.store(records, &mut |block| self.append_block(block))
+    }
+
+    /// Appends a block to the last run.
+    fn append_block(&mut self, raw: &[u8]) -> Result<(), ExternalError> {
+        let stored = self.pack(raw);
+        self.files
+            .append(&mut self.file, stored.map_or(raw, |len| &self.packed[..len]))
+            .map_err(|error| failed(self.files, "written", error))?;
+        let block = Block { offset: self.end, stored: stored.unwrap_or(raw.len()), bytes: raw.len() };
+        self.end += block.stored as u64;
+        self.runs.last_mut().expect("a run has begun").push(block);
         Ok(())
     }
 
-    /// Reads a block.
-    pub(crate) fn read<R: Pod>(&mut self, block: Block, records: &mut Vec<R>) -> Result<(), ExternalError> {
-        records.resize(block.records, R::zeroed());
-        let raw: &mut [u8] = bytemuck::cast_slice_mut(records);
+    /// Replaces `records` by those of a block.
+    pub(crate) fn read<K: Kind>(&mut self, kind: &K, block: Block, records: &mut K::Records) -> Result<(), ExternalError> {
+        kind.load(block.bytes, &mut |raw| self.read_block(block, raw), records)
+    }
+
+    /// Reads the bytes of a block.
+    fn read_block(&mut self, block: Block, raw: &mut [u8]) -> Result<(), ExternalError> {
         let read = if block.stored == raw.len() {
             self.files.read(&mut self.file, block.offset, raw)
         } else {

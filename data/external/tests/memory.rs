@@ -1,7 +1,7 @@
 //! The peak of resident memory, which a process of its own reads from the system.
 #![cfg(target_os = "linux")]
 
-use polysort_external::{ByKey, Keys, Layout, Sorter};
+use polysort_external::{ByKey, Keys, Layout, Rows, Sorter};
 use polysort_rayon::RayonBackend;
 use std::io::{Read, Result, Write};
 use std::process::Command;
@@ -48,6 +48,30 @@ fn peak<L: Layout>(layout: L) -> usize {
     let summary =
         Sorter::new(layout, RayonBackend::default()).memory(CAP).sort(Random { state: 1, left: 4 * CAP }, &mut output).unwrap();
     assert!(output.0 == 16 * CAP && summary.runs > 16, "{summary:?}");
+    peak_of_this_process()
+}
+
+/// Sorts rows of 1 to `longest` bytes, 16 times the cap together.
+fn peak_of_rows(longest: usize) -> usize {
+    let (mut output, mut random, mut word) = (Count(0), Random { state: 1, left: usize::MAX }, [0; 4]);
+    let mut left = 16 * CAP;
+    let next = |row: &mut Vec<u8>| {
+        if left == 0 {
+            return Ok(None);
+        }
+        random.read_exact(&mut word)?;
+        let key = u32::from_ne_bytes(word);
+        let len = (1 + key as usize % longest).min(left);
+        left -= len;
+        row.resize(row.len() + len, word[1]);
+        Ok(Some(key))
+    };
+    let summary = Sorter::new(Rows::<u32>::new(), RayonBackend::default()).memory(CAP).sort_rows(next, &mut output).unwrap();
+    assert!(output.0 == 16 * CAP && summary.runs > 16, "{summary:?}");
+    peak_of_this_process()
+}
+
+fn peak_of_this_process() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux reports the peak");
     line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
@@ -76,4 +100,14 @@ fn of_keys() {
 #[test]
 fn of_records() {
     in_a_child("of_records", || peak(ByKey::new(|record: &[u64; 4]| (record[0] as u32, record[1] as i64))));
+}
+
+#[test]
+fn of_short_rows() {
+    in_a_child("of_short_rows", || peak_of_rows(40));
+}
+
+#[test]
+fn of_long_rows() {
+    in_a_child("of_long_rows", || peak_of_rows(CAP / 16));
 }

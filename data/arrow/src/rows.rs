@@ -1,0 +1,108 @@
+//! Rows of several record batches, by one number each.
+
+use crate::error::external;
+use arrow_array::{RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow_schema::{ArrowError, SchemaRef};
+use arrow_select::interleave::interleave;
+use arrow_select::take::take_arrays;
+use polysort_core::Error;
+
+/// Rows per entry of the table that finds the batch of a row, as a power of two. Half of DataFusion's usual batch of 8192 rows, so that a row is
+/// in the batch of its entry or in one of the next two.
+const ENTRY_BITS: u32 = 12;
+
+/// Record batches of one schema, whose rows are numbered from 0 up, batch after batch.
+///
+/// ```
+/// use arrow_array::{Int32Array, RecordBatch};
+/// use arrow_schema::{DataType, Field, Schema};
+/// use polysort_arrow::NumberedRows;
+/// use std::sync::Arc;
+/// let schema = Arc::new(Schema::new(vec![Field::new("id", DataType::Int32, false)]));
+/// let batch = |ids: &[i32]| RecordBatch::try_new(schema.clone(), vec![Arc::new(Int32Array::from(ids.to_vec()))]);
+/// let rows = NumberedRows::new(schema.clone(), vec![batch(&[5, 1])?, batch(&[4])?])?;
+/// assert_eq!(rows.take(&[2, 0])?, batch(&[4, 5])?);
+/// # Ok::<(), arrow_schema::ArrowError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct NumberedRows {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+    /// The number of the first row of each batch, and the number of all rows.
+    starts: Vec<usize>,
+    /// The batch of every row whose number is a multiple of the entry's rows.
+    entries: Vec<u32>,
+}
+
+impl NumberedRows {
+    /// Numbers the rows of `batches`.
+    ///
+    /// # Errors
+    /// [`ArrowError::SchemaError`] if a batch does not have the types of `schema`, [`ArrowError::ExternalError`] with a
+    /// [`polysort_core::Error`] if there are more than 2³² rows.
+    pub fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Result<Self, ArrowError> {
+        let types = || schema.fields().iter().map(|field| field.data_type());
+        if let Some(batch) = batches.iter().find(|batch| !batch.columns().iter().map(|column| column.data_type()).eq(types())) {
+            return Err(ArrowError::SchemaError(format!("a batch has the schema {}, not {schema}", batch.schema())));
+        }
+        let mut starts = vec![0];
+        let mut entries = Vec::new();
+        for (batch, index) in batches.iter().zip(0..) {
+            let end = starts[starts.len() - 1] + batch.num_rows();
+            starts.push(end);
+            entries.resize(end.div_ceil(1 << ENTRY_BITS), index);
+        }
+        let len = starts[batches.len()];
+        if len as u64 > 1 << 32 {
+            return Err(external(Error::TooLong { what: "rows of 32 bits".into(), asked: len as u64, limit: 1 << 32 }));
+        }
+        Ok(Self { schema, batches, starts, entries })
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.starts[self.batches.len()]
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the rows with these numbers, in this order, as one batch.
+    ///
+    /// # Errors
+    /// Arrow's errors if a column of the result cannot be made: its strings are longer than its offsets can say, or its dictionary has more values
+    /// than its keys.
+    ///
+    /// # Panics
+    /// If there is no row of a number.
+    pub fn take(&self, rows: &[u32]) -> Result<RecordBatch, ArrowError> {
+        let columns = match &self.batches[..] {
+            [] => {
+                assert!(rows.is_empty(), "row {} of no rows", rows[0]);
+                return Ok(RecordBatch::new_empty(self.schema.clone()));
+            }
+            [batch] => take_arrays(batch.columns(), &UInt32Array::from(rows.to_vec()), None)?,
+            batches => {
+                let places: Vec<(usize, usize)> = rows.iter().map(|&row| self.place(row as usize)).collect();
+                let column = |column: usize| {
+                    let parts: Vec<_> = batches.iter().map(|batch| batch.column(column).as_ref()).collect();
+                    interleave(&parts, &places)
+                };
+                (0..self.schema.fields().len()).map(column).collect::<Result<_, _>>()?
+            }
+        };
+        let len = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        RecordBatch::try_new_with_options(self.schema.clone(), columns, &len)
+    }
+
+    /// The batch of a row, and its index in the batch.
+    fn place(&self, row: usize) -> (usize, usize) {
+        let mut batch = self.entries[row >> ENTRY_BITS] as usize;
+        while self.starts[batch + 1] <= row {
+            batch += 1;
+        }
+        (batch, row - self.starts[batch])
+    }
+}
