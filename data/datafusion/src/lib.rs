@@ -1,0 +1,67 @@
+//! Sorts of [DataFusion](https://datafusion.apache.org) on any backend of [polysort](https://docs.rs/polysort).
+//!
+//! [`install`] adds an optimizer rule to a session. The rule replaces `SortExec` with [`PolysortExec`], which sorts on the backend:
+//!
+//! ```
+//! use datafusion::prelude::{CsvReadOptions, SessionContext};
+//! use polysort_datafusion::Report;
+//! use polysort_rayon::RayonBackend;
+//! # #[tokio::main]
+//! # async fn main() -> datafusion::error::Result<()> {
+//! let context = SessionContext::new();
+//! polysort_datafusion::install(&context, RayonBackend::default());
+//!
+//! let rows = context.sql("SELECT * FROM (VALUES (3), (1), (2)) AS t(id) ORDER BY id DESC").await?;
+//! let plan = rows.create_physical_plan().await?;
+//! let sorted = datafusion::physical_plan::collect(plan.clone(), context.task_ctx()).await?;
+//! # assert_eq!(sorted.iter().map(|batch| batch.num_rows()).sum::<usize>(), 3);
+//! println!("{}", Report::of(&plan)?);
+//! # assert!(Report::of(&plan)?.to_string().starts_with("TAKEN by "));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What is taken
+//!
+//! | sort | which operator sorts |
+//! |---|---|
+//! | `ORDER BY` of all rows | polysort: all partitions together, without DataFusion's merge |
+//! | partitions for window functions, sort-merge joins and sorted files | polysort: each partition |
+//! | with a limit | DataFusion: it keeps only the rows that are asked for |
+//! | by lists, structs and other types that `polysort-arrow` compares | DataFusion |
+//! | of an input that is in order, or that has no end | DataFusion |
+//!
+//! [`Report`] says for a plan which sorts were taken, left, or done by DataFusion's kernel after all, and why. `EXPLAIN` shows the operator, and
+//! `EXPLAIN ANALYZE` its metrics: `sort_time` is the time of the backend, `gather_time` the time in which rows are copied into new batches, summed over threads.
+//!
+//! # Memory
+//!
+//! The operator reserves memory from the session's pool for each batch before it keeps it: the batch, its keys, and 28 bytes for each row. If the
+//! pool refuses, the operator sorts the batches so far and writes them to a file of DataFusion's disk manager. DataFusion's merge joins the files.
+//!
+//! # Threads
+//!
+//! Sorts and copies of rows run on tokio's blocking threads; the backend has its own threads. At most `target_partitions` batches of the result are
+//! made at a time.
+#![forbid(unsafe_code)]
+
+mod choice;
+mod exec;
+mod fallback;
+mod install;
+mod report;
+mod rule;
+mod run;
+mod sorter;
+
+pub use choice::Left;
+pub use exec::PolysortExec;
+pub use fallback::Fallback;
+pub use install::{install, with_polysort, with_rule};
+pub use report::{Outcome, Report, SortReport};
+pub use rule::PolysortRule;
+
+/// Compiles and runs the code in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

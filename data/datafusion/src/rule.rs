@@ -1,0 +1,73 @@
+//! The optimizer rule.
+
+use crate::choice::why_left;
+use crate::exec::PolysortExec;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::error::Result;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use polysort_core::{Backend, DynBackend};
+use std::sync::Arc;
+
+/// Replaces DataFusion's sorts with [`PolysortExec`], on one backend.
+///
+/// It takes every full sort whose keys `polysort-arrow` sorts by their bits. Sorts with a limit stay with DataFusion. If the sorted partitions are
+/// then merged, one [`PolysortExec`] replaces both steps: it sorts all rows together.
+#[derive(Clone, Debug)]
+pub struct PolysortRule {
+    backend: DynBackend,
+    keeps_merges: bool,
+}
+
+impl PolysortRule {
+    /// A rule whose operators sort on `backend`.
+    pub fn new(backend: impl Backend) -> Self {
+        Self { backend: DynBackend::new(backend), keeps_merges: false }
+    }
+
+    /// The same rule, which leaves merges of sorted partitions to DataFusion. A plan then has as many operators as before.
+    #[must_use]
+    pub fn keep_merges(self) -> Self {
+        Self { keeps_merges: true, ..self }
+    }
+
+    /// Replaces the sorts of `plan`. A plan that was rewritten before stays as it is.
+    ///
+    /// # Errors
+    /// DataFusion's, if the type of a key is not known.
+    pub fn rewrite(&self, plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(plan.transform_up(|plan| self.rewrite_one(plan))?.data)
+    }
+
+    fn rewrite_one(&self, plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
+        if let Some(sort) = plan.downcast_ref::<SortExec>() {
+            if why_left(sort)?.is_none() {
+                return Ok(Transformed::yes(Arc::new(PolysortExec::new(sort.clone(), self.backend.clone()))));
+            }
+        } else if !self.keeps_merges
+            && let Some(merge) = plan.downcast_ref::<SortPreservingMergeExec>()
+            && let Some(sorted) = merge.input().downcast_ref::<PolysortExec>()
+            && let Some(merged) = sorted.merged(merge)
+        {
+            return Ok(Transformed::yes(Arc::new(merged)));
+        }
+        Ok(Transformed::no(plan))
+    }
+}
+
+impl PhysicalOptimizerRule for PolysortRule {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        self.rewrite(plan)
+    }
+
+    fn name(&self) -> &str {
+        "polysort"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}

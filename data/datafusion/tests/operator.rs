@@ -1,0 +1,299 @@
+//! The operator: its order, its memory, failures, cancellation, threads.
+
+#[path = "support/plans.rs"]
+mod plans;
+mod support;
+
+use datafusion::arrow::array::{ArrayRef, AsArray, Int32Array, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::compute::concat_batches;
+use datafusion::arrow::datatypes::{DataType, Field, Int32Type, Int64Type, Schema, SchemaRef};
+use datafusion::common::exec_datafusion_err;
+use datafusion::error::Result;
+use datafusion::physical_plan::execution_plan::reset_plan_states;
+use datafusion::physical_plan::{ExecutionPlan, collect, execute_stream};
+use futures::{StreamExt, stream};
+use plans::{Source, context, operator, order, ours, stock};
+use polysort_core::{AnyOperation, Backend, Error, Limits, Spec, sorts_by_run};
+use polysort_datafusion::Report;
+use polysort_rayon::RayonBackend;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use support::{Table, rows_of};
+
+/// Fails in each call, or waits in each call.
+#[derive(Clone, Debug)]
+struct Test {
+    fails: bool,
+    waits: Duration,
+    calls: Arc<AtomicUsize>,
+}
+
+impl Test {
+    fn failing() -> Self {
+        Self { fails: true, waits: Duration::ZERO, calls: Arc::default() }
+    }
+
+    fn slow(waits: Duration) -> Self {
+        Self { fails: false, waits, calls: Arc::default() }
+    }
+}
+
+impl Backend for Test {
+    fn open() -> Result<Self, Error> {
+        Ok(Self::failing())
+    }
+
+    fn name(&self) -> String {
+        "a test".into()
+    }
+
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    sorts_by_run!();
+
+    fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        std::thread::sleep(self.waits);
+        if self.fails {
+            return Err(Error::DeviceLost { backend: self.name(), why: "as planned".into(), source: None });
+        }
+        RayonBackend::default().run(operation, spec)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn equal_rows_keep_the_order_of_partitions_and_rows() -> Result<()> {
+    let schema = Arc::new(Schema::new(vec![Field::new("k", DataType::Int32, false), Field::new("at", DataType::Int64, false)]));
+    let mut at = 0..;
+    let mut batch = |rows: usize| {
+        let numbers: Vec<i64> = at.by_ref().take(rows).collect();
+        let keys: Int32Array = numbers.iter().map(|&at| (at % 3) as i32).collect();
+        RecordBatch::try_new(schema.clone(), vec![Arc::new(keys), Arc::new(Int64Array::from(numbers))]).expect("two columns")
+    };
+    let partitions: Vec<Vec<RecordBatch>> =
+        (0..4).map(|partition| (0..=partition).map(|index| batch(1 + 700 * index)).collect()).collect();
+    let rows: usize = partitions.iter().flatten().map(RecordBatch::num_rows).sum();
+    for descending in [false, true] {
+        let by = order(&schema, &[("k", descending, false)]);
+        let plan = ours(stock(Source::table(schema.clone(), partitions.clone()), &by, true, None), RayonBackend::default());
+        assert!(operator(&plan).merges_partitions());
+        let batches = collect(plan, context(256, None, 0)).await?;
+        let all = concat_batches(&schema, &batches)?;
+        assert_eq!(all.num_rows(), rows);
+        let (keys, at) = (all.column(0).as_primitive::<Int32Type>(), all.column(1).as_primitive::<Int64Type>());
+        assert!(keys.values().is_sorted_by(|a, b| if descending { a >= b } else { a <= b }));
+        for key in 0..3 {
+            let of_key: Vec<i64> = (0..rows).filter(|&row| keys.value(row) == key).map(|row| at.value(row)).collect();
+            assert!(of_key.is_sorted(), "key {key}, descending {descending}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backend_that_fails_is_reported_and_the_answer_is_right() -> Result<()> {
+    let table = Table::random(&mut StdRng::seed_from_u64(7), 3000, 3, 50, 100);
+    let by = order(&table.schema, &[("c_f64", true, true), ("c_view", false, false), ("id", false, false)]);
+    let source = Source::table(table.schema, table.partitions);
+    let plan = ours(stock(source.clone(), &by, true, None), Test::failing());
+    let answer = collect(plan.clone(), context(256, None, 0)).await?;
+    let expected = collect(stock(source, &by, true, None), context(256, None, 0)).await?;
+    assert!(rows_of(&answer) == rows_of(&expected));
+    let text = Report::of(&plan)?.to_string();
+    assert!(text.starts_with("FELL BACK to DataFusion's kernel; 3000 rows: ") && text.contains("as planned"), "{text}");
+    let metrics = operator(&plan).metrics().expect("metrics");
+    assert_eq!(metrics.sum_by_name("fallbacks").map(|count| count.as_usize()), Some(1), "{metrics}");
+    // Another run of the same plan begins without fallbacks.
+    let again = reset_plan_states(plan)?;
+    assert_eq!(operator(&again).fallbacks(), []);
+    assert_eq!(operator(&again).metrics().and_then(|metrics| metrics.output_rows()), None);
+    Ok(())
+}
+
+/// Rows of each batch that is made.
+const MADE_ROWS: usize = 1000;
+
+/// Batches that are made when they are read.
+#[derive(Clone, Debug, Default)]
+struct Made {
+    batches: usize,
+    /// The batch that is an error instead.
+    fails_at: Option<usize>,
+    /// How many were read.
+    read: Arc<AtomicUsize>,
+}
+
+impl Made {
+    fn schema() -> SchemaRef {
+        let fields = [("k", DataType::Int64), ("at", DataType::Int64), ("s", DataType::Utf8)];
+        let fields: Vec<Field> = fields.into_iter().map(|(name, data_type)| Field::new(name, data_type, false)).collect();
+        Arc::new(Schema::new(fields))
+    }
+
+    fn batch(&self, index: usize) -> Result<RecordBatch> {
+        self.read.fetch_add(1, Ordering::SeqCst);
+        if self.fails_at == Some(index) {
+            return Err(exec_datafusion_err!("batch {index} cannot be read"));
+        }
+        let at = (index * MADE_ROWS) as i64..((index + 1) * MADE_ROWS) as i64;
+        let keys: Int64Array = at.clone().map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64) >> 40).collect();
+        let texts: StringArray = at.clone().map(|at| Some(format!("{at:0>40}"))).collect();
+        let columns: Vec<ArrayRef> = vec![Arc::new(keys), Arc::new(at.collect::<Int64Array>()), Arc::new(texts)];
+        Ok(RecordBatch::try_new(Self::schema(), columns)?)
+    }
+
+    /// A sort of all batches by `k` and `at`, on a backend.
+    fn sorted(self, backend: impl Backend) -> Arc<dyn ExecutionPlan> {
+        let source = Source::of(Self::schema(), 1, move |_| {
+            let made = self.clone();
+            // A task can be stopped between two batches.
+            let next = move |index| {
+                let batch = made.batch(index);
+                async move {
+                    tokio::task::yield_now().await;
+                    batch
+                }
+            };
+            stream::iter(0..self.batches).then(next).boxed()
+        });
+        ours(stock(source, &order(&Self::schema(), &[("k", false, false), ("at", false, false)]), false, None), backend)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_of_the_input_is_the_error_of_the_query() {
+    for fails_at in [0, 7] {
+        let context = context(256, None, 0);
+        let plan = Made { batches: 10, fails_at: Some(fails_at), ..Made::default() }.sorted(RayonBackend::default());
+        let error = collect(plan, context.clone()).await.expect_err("the input fails");
+        assert!(error.to_string().contains(&format!("batch {fails_at} cannot be read")), "{error}");
+        assert_eq!(context.runtime_env().memory_pool.reserved(), 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quarter_of_the_data_is_enough_memory() -> Result<()> {
+    let batches = 400;
+    let bytes = batches * MADE_ROWS * (8 + 8 + 4 + 40);
+    let context = context(1000, Some(bytes / 4), 1 << 20);
+    let plan = Made { batches, ..Made::default() }.sorted(RayonBackend::default());
+    let sorted = collect(plan.clone(), context.clone()).await?;
+    let rows: Vec<(i64, i64)> = sorted
+        .iter()
+        .flat_map(|batch| {
+            let [k, at] = [0, 1].map(|column| batch.column(column).as_primitive::<Int64Type>().values().to_vec());
+            k.into_iter().zip(at)
+        })
+        .collect();
+    assert_eq!(rows.len(), batches * MADE_ROWS);
+    assert!(rows.is_sorted());
+    let metrics = operator(&plan).metrics().expect("metrics");
+    let files = metrics.spill_count().expect("a count");
+    assert!((4..40).contains(&files), "{files} files");
+    assert_eq!(metrics.spilled_rows(), Some(rows.len()));
+    assert!(metrics.spilled_bytes().is_some_and(|spilled| spilled >= bytes / 2));
+    assert_eq!(metrics.output_rows(), Some(rows.len()), "merged rows count once");
+    assert_eq!(context.runtime_env().memory_pool.reserved(), 0);
+    let report = Report::of(&plan)?.to_string();
+    assert!(report.starts_with("TAKEN") && report.contains(&format!("{files} files spilled")), "{report}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_whose_words_do_not_fit_is_sorted_by_datafusions_kernel() -> Result<()> {
+    // One batch of 16 bytes for each row. DataFusion reserves 32 for a row; polysort 16, 8 for a copy of the key, and 28.
+    let schema = Arc::new(Schema::new(vec![Field::new("k", DataType::Int64, false), Field::new("v", DataType::Int64, false)]));
+    let keys: Int64Array = (0..10_000).map(|at: i64| at * 7919 % 10_007).collect();
+    let values: Int64Array = (0..10_000).collect();
+    let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(keys), Arc::new(values)])?;
+    let by = order(&schema, &[("k", false, false)]);
+    let plan = ours(stock(Source::table(schema.clone(), vec![vec![batch]]), &by, false, None), RayonBackend::default());
+    let sorted = collect(plan.clone(), context(256, Some(40 * 10_000), 0)).await?;
+    let all = concat_batches(&schema, &sorted)?;
+    assert!(all.num_rows() == 10_000 && all.column(0).as_primitive::<Int64Type>().values().is_sorted());
+    assert!(Report::of(&plan)?.to_string().contains("10000 rows: the words of polysort do not fit the memory limit"));
+    // Too little for that, too: a clear error.
+    let error = collect(plan, context(256, Some(20 * 10_000), 0)).await.expect_err("too little memory");
+    assert!(error.to_string().contains("PolysortExec has too little memory for one batch"), "{error}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_is_dropped_stops_reading_and_frees_its_memory() -> Result<()> {
+    let (context, made) = (context(256, None, 0), Made { batches: usize::MAX, ..Made::default() });
+    let read = made.read.clone();
+    let pool = context.runtime_env().memory_pool.clone();
+    let mut rows = execute_stream(made.sorted(RayonBackend::default()), context)?;
+    assert!(tokio::time::timeout(Duration::from_millis(200), rows.next()).await.is_err(), "the input has no end");
+    assert!(pool.reserved() > 0);
+    drop(rows);
+    until("the memory is free", || pool.reserved() == 0).await;
+    let count = read.load(Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(read.load(Ordering::SeqCst), count, "nothing more is read");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sort_that_nobody_waits_for_writes_nothing() -> Result<()> {
+    // Every sort takes a while, and every run is spilled.
+    let backend = Test::slow(Duration::from_millis(500));
+    let calls = backend.calls.clone();
+    let context = context(256, Some(3 << 20), 0);
+    let pool = context.runtime_env().memory_pool.clone();
+    let plan = Made { batches: 1000, ..Made::default() }.sorted(backend);
+    let mut rows = execute_stream(plan.clone(), context)?;
+    tokio::select! {
+        _ = rows.next() => panic!("the sort waits"),
+        () = until("the first sort runs", || calls.load(Ordering::SeqCst) > 0) => {}
+    }
+    drop(rows);
+    assert!(pool.reserved() > 0, "the thread that sorts still has its memory");
+    until("the thread has stopped", || pool.reserved() == 0).await;
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+    assert_eq!(operator(&plan).metrics().and_then(|metrics| metrics.spilled_rows()), Some(0));
+    Ok(())
+}
+
+/// Waits for a condition, at most ten seconds.
+async fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(10), "{what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// One thread for all tasks: a sort on it would stop them.
+#[tokio::test(flavor = "current_thread")]
+async fn a_sort_does_not_hold_the_thread_that_polls() -> Result<()> {
+    // Long, beside the time in which a busy machine lets this thread wait.
+    let sort = Duration::from_secs(3);
+    let plan = Made { batches: 3, ..Made::default() }.sorted(Test::slow(sort));
+    let query = collect(plan, context(256, None, 0));
+    let ticks = async {
+        loop {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let mut longest = Duration::ZERO;
+    tokio::pin!(query, ticks);
+    let start = Instant::now();
+    let mut last = start;
+    let batches = std::future::poll_fn(|context| {
+        longest = longest.max(last.elapsed());
+        last = Instant::now();
+        assert!(ticks.as_mut().poll(context).is_pending());
+        query.as_mut().poll(context)
+    })
+    .await?;
+    assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 3 * MADE_ROWS);
+    assert!(start.elapsed() >= sort);
+    assert!(longest < sort / 2, "the thread was held for {longest:?}");
+    Ok(())
+}
