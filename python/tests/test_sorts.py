@@ -1,0 +1,349 @@
+"""Every function against NumPy: all types, orders and layouts, and what is refused."""
+
+import inspect
+import multiprocessing
+import threading
+
+import numpy as np
+import polysort
+import pytest
+
+TYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]
+LENGTHS = [0, 1, 2, 3, 17, 1000, 40_000]
+BACKENDS = polysort.backends()
+
+
+def raw(array):
+    """The bits of an array, so that NaNs and zeros are compared, too."""
+    return array.view(f"u{array.dtype.itemsize}")
+
+
+def random_keys(dtype, length, seed):
+    """Any bits: for floats also NaNs with payloads and of both signs, infinities, zeros of both signs."""
+    dtype = np.dtype(dtype)
+    draw = np.random.default_rng([seed, length, dtype.itemsize])
+    if dtype.kind == "b":
+        return draw.integers(0, 2, length).astype(bool)
+    keys = draw.integers(0, 256, length * dtype.itemsize, dtype="u1").view(dtype)
+    few = draw.random() < 0.5 and length > 0
+    if few:
+        keys = keys[draw.integers(0, min(5, length), length)]
+    if dtype.kind == "f" and length > 3:
+        keys = keys.copy()
+        keys[draw.integers(0, length, length // 4)] = draw.choice(np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan], dtype), length // 4)
+    return keys
+
+
+def ranks(keys):
+    """Unsigned numbers in the order of the keys: for floats, total order. Written without polysort."""
+    bits = raw(keys)
+    top = np.array(1, bits.dtype) << np.array(8 * bits.itemsize - 1, bits.dtype)
+    if keys.dtype.kind in "bu":
+        return bits
+    if keys.dtype.kind == "i":
+        return bits ^ top
+    return np.where(bits & top, ~bits, bits ^ top)
+
+
+def order_of(keys, descending=False):
+    """The stable permutation by NumPy."""
+    of = ranks(keys)
+    return np.argsort(~of if descending else of, kind="stable")
+
+
+def layouts(keys):
+    """The same keys in arrays of other layouts."""
+    spread = np.zeros(2 * len(keys), keys.dtype)
+    spread[::2] = keys
+    unaligned = np.zeros(len(keys) * keys.itemsize + 1, "u1")[1:].view(keys.dtype)
+    unaligned[:] = keys
+    read_only = keys.copy()
+    read_only.flags.writeable = False
+    yield "plain", keys.copy()
+    yield "strided", spread[::2]
+    yield "reversed", keys[::-1].copy()[::-1]
+    yield "column", np.stack([keys, keys], axis=1)[:, 1]
+    yield "unaligned", unaligned
+    yield "read-only", read_only
+    yield "swapped", keys.astype(keys.dtype.newbyteorder())
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_all_types_and_lengths(dtype, descending, backend):
+    for length in LENGTHS:
+        keys = random_keys(dtype, length, 1)
+        before = keys.copy()
+        order = order_of(keys, descending)
+        ordered = polysort.sort(keys, descending=descending, backend=backend)
+        assert ordered.dtype == keys.dtype and (raw(ordered) == raw(keys[order])).all()
+        indices = polysort.argsort(keys, descending=descending, backend=backend)
+        assert indices.dtype == np.uint32 and (indices == order).all()
+        for k in {0, 1, length // 2, length, length + 5}:
+            best, at = polysort.top_k(keys, k, largest=descending, backend=backend)
+            assert best.dtype == keys.dtype
+            assert (at == order[:k]).all() and (raw(best) == raw(keys[order[:k]])).all()
+        assert (raw(keys) == raw(before)).all()
+        same = keys.copy()
+        assert polysort.sort(same, descending=descending, out=same, backend=backend) is same
+        assert (raw(same) == raw(keys[order])).all()
+
+
+@pytest.mark.parametrize("dtype", [kind for kind in TYPES if kind != "?"])
+def test_sorted_as_by_numpy(dtype):
+    keys = random_keys(dtype, 5000, 2)
+    if keys.dtype.kind == "f":
+        keys = keys[~np.isnan(keys)] + np.array(0, keys.dtype)  # no -0.0
+    assert (polysort.sort(keys) == np.sort(keys)).all()
+    assert (polysort.argsort(keys) == np.argsort(keys, kind="stable")).all()
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_layouts(dtype):
+    keys = random_keys(dtype, 1000, 3)
+    expected = raw(keys[order_of(keys)])
+    offsets = [0, 10, 10, 500, 999]
+    for name, array in layouts(keys):
+        before = array.copy()
+        results = {
+            "sort": polysort.sort(array),
+            "pairs": polysort.sort_pairs(array, np.arange(1000))[0],
+            "top_k": polysort.top_k(array, 1000, largest=False)[0],
+            "merge": polysort.merge([polysort.sort(array)]),
+        }
+        for function, result in results.items():
+            assert result.dtype.isnative and (raw(result) == expected).all(), (name, function)
+        assert (polysort.argsort(array) == order_of(keys)).all(), name
+        segmented = polysort.sort_segments(array, offsets)
+        for begin, end in zip(offsets, offsets[1:]):
+            part = keys[begin:end]
+            assert (raw(segmented[begin:end]) == raw(part[order_of(part)])).all(), name
+        assert segmented[999] == keys[999] or keys.dtype.kind == "f"
+        assert array.tobytes() == before.tobytes(), name
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_out_of_any_layout(dtype):
+    keys = random_keys(dtype, 1000, 4)
+    expected = keys[order_of(keys)]
+    for name, out in layouts(np.zeros(1000, dtype)):
+        if name == "read-only":
+            for call in (lambda: polysort.sort(keys, out=out), lambda: polysort.sort_pairs(keys, keys, out=(out, keys.copy()))):
+                with pytest.raises(ValueError, match="read-only"):
+                    call()
+            assert not out.any()
+            continue
+        assert polysort.sort(keys, out=out) is out
+        assert (raw(out.astype(keys.dtype)) == raw(expected)).all(), name
+        # In place, whatever the layout.
+        out[...] = keys
+        assert polysort.sort(out, out=out) is out
+        assert (raw(out.astype(keys.dtype)) == raw(expected)).all(), name
+        out[...] = keys
+        values = np.arange(1000)
+        polysort.sort_pairs(out, values, out=(out, values))
+        assert (values == order_of(keys)).all() and (raw(out.astype(keys.dtype)) == raw(expected)).all(), name
+        out[...] = keys
+        polysort.sort_segments(out, [0, 1000], out=out)
+        assert (raw(out.astype(keys.dtype)) == raw(expected)).all(), name
+
+
+def test_out_that_overlaps_in_part():
+    data = random_keys("i4", 1001, 5)
+    expected = np.sort(data[:-1])
+    polysort.sort(data[:-1], out=data[1:])
+    assert (data[1:] == expected).all()
+    backwards = random_keys("i4", 1000, 6)
+    expected = np.sort(backwards)
+    polysort.sort(backwards, out=backwards[::-1])
+    assert (backwards[::-1] == expected).all()
+    both = np.arange(10)
+    with pytest.raises(ValueError, match="share memory"):
+        polysort.sort_pairs(both[:5], both[5:], out=(both[:5], both[4:9]))
+    assert (both == np.arange(10)).all()
+
+
+VALUES = [
+    np.arange(999).astype("u1"),
+    np.arange(999).astype("f2"),
+    np.arange(999).astype(">i4"),
+    np.arange(999).astype("M8[s]"),
+    np.arange(999).astype("c16"),
+    np.arange(999).astype("g"),
+    np.arange(1998)[::2],
+    np.array([str(i) for i in range(999)]),
+    np.array([(i, str(i)) for i in range(999)], dtype=object)[:, 1],
+    np.array([(i, i / 2) for i in range(999)], dtype=[("a", "i2"), ("b", "f4")]),
+]
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("values", VALUES, ids=lambda values: values.dtype.str)
+def test_values_of_any_type(values, descending):
+    for dtype in TYPES:
+        keys = random_keys(dtype, 999, 7)
+        order = order_of(keys, descending)
+        before = values.copy()
+        ordered, moved = polysort.sort_pairs(keys, values, descending=descending)
+        assert (raw(ordered) == raw(keys[order])).all()
+        assert moved.dtype == values.dtype and (moved == values[order]).all()
+        assert (values == before).all()
+        both = keys.copy(), values.copy()
+        result = polysort.sort_pairs(*both, descending=descending, out=both)
+        assert result[0] is both[0] and result[1] is both[1]
+        assert (raw(both[0]) == raw(ordered)).all() and (both[1] == moved).all()
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_segments_and_merges(descending):
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        dtype = draw.choice(TYPES)
+        keys = random_keys(dtype, int(draw.integers(0, 3000)), seed)
+        offsets = np.sort(draw.integers(0, len(keys) + 1, draw.integers(0, 40))).astype(draw.choice(["i8", "u4", ">i4"]))
+        result = polysort.sort_segments(keys, offsets, descending=descending)
+        expected = keys.copy()
+        for begin, end in zip(offsets[:-1].astype(int), offsets[1:].astype(int)):
+            expected[begin:end] = keys[begin:end][order_of(keys[begin:end], descending)]
+        assert (raw(result) == raw(expected)).all(), seed
+        cuts = [0, *offsets.astype(int), len(keys)]
+        runs = [polysort.sort(keys[begin:end], descending=descending) for begin, end in zip(cuts, cuts[1:])]
+        merged = polysort.merge(runs, descending=descending)
+        assert (raw(merged) == raw(keys[order_of(keys, descending)])).all(), seed
+        out = np.zeros(2 * len(keys), dtype)[::2]
+        assert polysort.merge(runs, descending=descending, out=out) is out
+        assert (raw(out.copy()) == raw(merged)).all(), seed
+
+
+def test_a_run_that_is_not_sorted_is_refused():
+    for length in (2, 1024, 1025, 3000):
+        for at in {0, (length - 1) // 2, length - 2, min(length - 2, 1023)}:
+            run = np.arange(length)
+            run[at + 1 :] -= 2
+            with pytest.raises(ValueError, match=f"run 1 is not sorted in ascending order: its key {at + 1} comes after its key {at}"):
+                polysort.merge([[1], run])
+    with pytest.raises(ValueError, match="descending"):
+        polysort.merge([[1, 2]], descending=True)
+    assert polysort.merge([[2, 2, 1]], descending=True).tolist() == [2, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: polysort.sort(np.zeros(3, "c8")), TypeError, "complex64 cannot be sorted"),
+        (lambda: polysort.sort(np.zeros(3, "g")), TypeError, "cannot be sorted"),
+        (lambda: polysort.sort(np.array(["a"])), TypeError, "cannot be sorted"),
+        (lambda: polysort.sort(np.array([1, None])), TypeError, "object cannot be sorted"),
+        (lambda: polysort.sort(np.zeros(3, "M8[s]")), TypeError, "view as int64"),
+        (lambda: polysort.argsort(np.zeros((2, 2))), ValueError, "2 dimensions"),
+        (lambda: polysort.sort(3), ValueError, "0 dimensions"),
+        (lambda: polysort.sort(np.ma.array([1], mask=[True])), TypeError, "masked"),
+        (lambda: polysort.sort([1], backend="tpu"), ValueError, 'no backend "tpu": this build has auto, cpu'),
+        (lambda: polysort.sort([1], out=[1]), TypeError, "out is list"),
+        (lambda: polysort.sort([1], out=np.zeros(1, "f8")), TypeError, "out has type float64, and must have int64"),
+        (lambda: polysort.sort([1], out=np.zeros(2, "i8")), ValueError, r"shape \(2,\), and must have \(1,\)"),
+        (lambda: polysort.sort_pairs([1], [1, 2]), ValueError, "differ in length: 1 and 2"),
+        (lambda: polysort.sort_pairs([1], [[1]]), ValueError, "values has 2 dimensions"),
+        (lambda: polysort.top_k([1], -1), ValueError, "at least 0"),
+        (lambda: polysort.sort_segments([1, 2], [0, 3]), ValueError, "segment 0 is 0..3"),
+        (lambda: polysort.sort_segments([1, 2], [2, 0]), ValueError, "segment 0 is 2..0"),
+        (lambda: polysort.sort_segments([1, 2], [-1, 0]), ValueError, "an offset is -1"),
+        (lambda: polysort.sort_segments([1, 2], [0.0, 1.0]), TypeError, "offsets are integers"),
+        (lambda: polysort.sort_segments([1, 2], np.array([0, 2**64 - 1], "u8")), ValueError, "segment 0"),
+        (lambda: polysort.merge([]), ValueError, "no runs"),
+        (lambda: polysort.merge([[1], [1.0]]), TypeError, r"runs\[1\] has float64"),
+        (lambda: polysort.merge([[1], [2]], out=np.zeros(1, "i8")), ValueError, "shape"),
+    ],
+)
+def test_what_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_a_merge_into_one_of_its_runs_is_refused():
+    data = np.arange(6)
+    with pytest.raises(ValueError, match="shares memory"):
+        polysort.merge([data[:3]], out=data[1:4])
+    assert (data == np.arange(6)).all()
+
+
+def test_an_error_leaves_the_arrays_as_they_were():
+    keys = np.array([3, 1, 2])
+    with pytest.raises(ValueError, match="segment"):
+        polysort.sort_segments(keys, [0, 2, 9], out=keys)
+    assert keys.tolist() == [3, 1, 2]
+
+
+def test_other_threads_run_while_a_sort_does():
+    """A thread counts. If a sort held the lock of the interpreter, the count would be the same before and after it."""
+    keys = random_keys("u8", 3_000_000, 8)
+    expected = np.sort(keys)
+    is_done, count = threading.Event(), [0]
+
+    def counts():
+        while not is_done.is_set():
+            count[0] += 1
+
+    thread = threading.Thread(target=counts)
+    thread.start()
+    try:
+        for _ in range(5):
+            before = count[0]
+            result = polysort.sort(keys)
+            after = count[0]
+            assert after > before
+            assert (result == expected).all()
+    finally:
+        is_done.set()
+        thread.join()
+
+
+def test_two_threads_cannot_sort_one_array_at_once():
+    keys = random_keys("u8", 4_000_000, 9)
+    refused, barrier = [], threading.Barrier(2)
+
+    def sort():
+        barrier.wait()
+        try:
+            polysort.sort(keys, out=keys)
+        except RuntimeError as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=sort) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    # The second call comes during the first one, or after it.
+    assert len(refused) <= 1 and (keys[:-1] <= keys[1:]).all()
+    assert all("another call" in str(error) for error in refused)
+
+
+def _sort_in_child(pipe):
+    pipe.send(polysort.sort(np.arange(300_000, dtype="u4")[::-1])[:3].tolist())
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system does not fork")
+def test_a_forked_process_sorts():
+    polysort.sort(random_keys("u4", 300_000, 10))
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_sort_in_child, args=(sender,))
+    child.start()
+    try:
+        assert receiver.poll(60), "the child does not answer"
+        assert receiver.recv() == [0, 1, 2]
+    finally:
+        child.kill()
+        child.join()
+
+
+def test_help_and_names():
+    assert {"auto", "cpu"} <= set(BACKENDS)
+    assert "thread" in polysort.describe("cpu")
+    for name in polysort.__all__:
+        member = getattr(polysort, name)
+        if inspect.isroutine(member):
+            assert len(inspect.getdoc(member) or "") > 40, name
