@@ -28,6 +28,23 @@ impl Sortable for Version {
     }
 }
 
+/// A key by derive: its fields in order, one of them from the largest. The bits are packed: 3 for the stage, 1 and 32 for the optional number.
+#[derive(Clone, Copy, Debug, PartialEq, Sortable)]
+struct Ticket {
+    stage: Stage,
+    #[sortable(desc)]
+    votes: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Sortable)]
+enum Stage {
+    Open,
+    Planned,
+    Review,
+    Merged,
+    Closed,
+}
+
 fn main() -> Result<(), Error> {
     // The test of the key, best kept among your own tests: edges of every field, and their neighbors.
     let edges = [0, 1, 9, 10, u16::MAX];
@@ -53,5 +70,19 @@ fn main() -> Result<(), Error> {
     Auto::global()?.sort_by_key_with(&mut packages, |package| package.1, Options::descending())?;
     println!("{packages:#?}");
     assert_eq!(packages.iter().map(|package| package.0).collect::<Vec<_>>(), ["gamma", "beta", "alpha"]);
+
+    let ticket = |stage, votes| Ticket { stage, votes };
+    let mut tickets = [
+        ticket(Stage::Review, Some(4)),
+        ticket(Stage::Open, None),
+        ticket(Stage::Closed, Some(9)),
+        ticket(Stage::Open, Some(0)),
+        ticket(Stage::Planned, None),
+        ticket(Stage::Merged, Some(1)),
+        ticket(Stage::Open, Some(7)),
+    ];
+    Auto::global()?.sort(&mut tickets)?;
+    println!("{tickets:#?}");
+    assert_eq!(tickets.map(|ticket| ticket.votes), [Some(7), Some(0), None, None, Some(4), Some(1), Some(9)]);
     Ok(())
 }

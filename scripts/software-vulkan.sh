@@ -2,7 +2,8 @@
 # Software Vulkan for GPU tests on Debian 12: lavapipe 25 (4, 8 or 16 lanes) and SwiftShader (4 lanes).
 #
 #   scripts/software-vulkan.sh install             once; into target/vulkan, and the shared libraries by apt
-#   scripts/software-vulkan.sh run DEVICE COMMAND  with DEVICE one of lavapipe-4, lavapipe-8, lavapipe-16, swiftshader
+#   scripts/software-vulkan.sh run DEVICE COMMAND  with DEVICE one of lavapipe-4, lavapipe-8, lavapipe-16, swiftshader,
+#                                                  or both: lavapipe-8 and SwiftShader as two adapters of one process
 #
 # Debian's own lavapipe (22) must not be used: it ends loops after 65 535 iterations, silently. The one from backports is
 # unpacked beside it, into a folder of its own. SwiftShader comes inside Debian's chromium.
@@ -42,12 +43,17 @@ run() {
         export LD_LIBRARY_PATH=$libraries LP_NUM_THREADS=4 LP_NATIVE_VECTOR_WIDTH=$((${device#lavapipe-} * 32))
         ;;
     swiftshader) driver=/usr/lib/chromium/vk_swiftshader_icd.json ;;
+    both)
+        driver=$(ls "$prefix"/usr/share/vulkan/icd.d/lvp_icd*.json):/usr/lib/chromium/vk_swiftshader_icd.json
+        export LD_LIBRARY_PATH=$libraries LP_NUM_THREADS=4 LP_NATIVE_VECTOR_WIDTH=256
+        ;;
     *) echo "no such device: $device" >&2 && return 2 ;;
     esac
     # Two names of the same variable: the loader's version decides. The last two silence a layer of Mesa.
     export VK_DRIVER_FILES=$driver VK_ICD_FILENAMES=$driver NODEVICE_SELECT=1 XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-${TMPDIR:-/var/tmp}}
     # For our tests: they may run on this adapter, and must.
     export POLYSORT_SOFTWARE_GPU=1 POLYSORT_TEST_DEVICE=$device
+    [ "$device" != both ] || export POLYSORT_TEST_ADAPTERS=llvmpipe,swiftshader
     exec "$@"
 }
 

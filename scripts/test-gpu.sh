@@ -37,6 +37,7 @@ run_program() {
     log=$logs/$device-$name.log
     case $quick$device$name in
     yeslavapipe-*wgpu_kernels | yeslavapipe-4wgpu_vectors) return ;;
+    yeslavapipe-8wgpu_long | yeslavapipe-16wgpu_long | yesswiftshaderwgpu_long) return ;;
     yeslavapipe-8wgpu_side_by_side | yeslavapipe-16wgpu_side_by_side) return ;;
     yesswiftshaderwgpu_side_by_side | yesswiftshaderwgpu_look_back | yesswiftshaderwgpu_calls) return ;;
     yeslavapipe-8wgpu_calls | yeslavapipe-16wgpu_vectors | yeslavapipe-16wgpu_calls | yeslavapipe-16wgpu_conformance) return ;;
@@ -75,8 +76,8 @@ scripts/software-vulkan.sh install
 mkdir -p "$logs"
 rm -f "$logs"/*
 cargo test --workspace --no-run --quiet
-built=$(cargo test --workspace --no-run --quiet --message-format=json | grep -oE '"executable":"[^"]*/wgpu_(calls|conformance|faults|kernels|look_back|side_by_side|vectors)-[0-9a-f]+"' | cut -d'"' -f4)
-[ "$(wc -w <<<"$built")" = 7 ] || { echo "not every program was built: $built" >&2; exit 1; }
+built=$(cargo test --workspace --no-run --quiet --message-format=json | grep -oE '"executable":"[^"]*/wgpu_(calls|conformance|faults|kernels|long|look_back|side_by_side|vectors)-[0-9a-f]+"' | cut -d'"' -f4)
+[ "$(wc -w <<<"$built")" = 8 ] || { echo "not every program was built: $built" >&2; exit 1; }
 status=0
 for device in "$@"; do
     for program in $built; do printf '%s %s\n' "$device" "$program"; done

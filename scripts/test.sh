@@ -3,7 +3,7 @@
 #
 #   scripts/test.sh           all, but for what --full adds
 #   scripts/test.sh --cpu     what needs no GPU and no wgpu
-#   scripts/test.sh --full    also every GPU test on every software GPU, and WebGPU in a browser
+#   scripts/test.sh --full    also every GPU test on every software GPU, WebGPU in a browser, the Python wheel, polysort-datafusion, and the guide as a book
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1-}
@@ -19,16 +19,16 @@ cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
 
 if [ "$mode" = --cpu ]; then
-    cpu=(-p polysort-core -p polysort-rayon -p polysort-vector -p polysort-shaders -p polysort-kit -p polysort-arrow -p polysort-external
+    cpu=(-p polysort-core -p polysort-derive -p polysort-multi -p polysort-rayon -p polysort-vector -p polysort-shaders -p polysort-kit -p polysort-arrow -p polysort-external
         --features polysort-rayon/vector,polysort-kit/vector,polysort-external/lz4)
-    facade=(-p polysort --no-default-features --features rayon,vector,calibration)
+    facade=(-p polysort --no-default-features --features rayon,multi,vector,calibration,derive)
     step "format and lints"
     cargo fmt --all --check
     cargo clippy "${cpu[@]}" --all-targets --quiet -- -D warnings
     step "tests"
     cargo test "${cpu[@]}" --quiet
     cargo test "${facade[@]}" --lib --tests --quiet
-    printf '\nnot run: the GPU backend, Metal kernels on the CPU, the command line, models, other systems. All else passed in %s s\n' "$SECONDS"
+    printf '\nnot run: the GPU backend, Metal kernels on the CPU, the command line, models, the Python wheel, DataFusion, other systems. All else passed in %s s\n' "$SECONDS"
     exit
 fi
 tests=$(mktemp) sanitized=$(mktemp) gpu=$(mktemp)
@@ -39,7 +39,7 @@ cargo fmt --all --check
 cargo clippy --workspace --all-targets --quiet -- -D warnings
 
 step "features, each by itself and none"
-for features in "" calibration metal rayon vector wgpu; do
+for features in "" calibration derive multi rayon vector wgpu dx12,metal,vulkan,webgpu; do
     cargo check --quiet -p polysort --no-default-features --features "$features" --all-targets
 done
 # By themselves these crates have the feature vector off; code that only searches use would be dead. The workspace above has it on.
@@ -51,6 +51,7 @@ cargo clippy --quiet -p polysort-wgpu --features vector -- -D warnings
 cargo clippy --quiet -p polysort-external --features lz4 --all-targets -- -D warnings
 cargo clippy --quiet -p polysort-vector --no-default-features --all-targets -- -D warnings
 cargo clippy --quiet -p polysort-arrow --no-default-features --all-targets -- -D warnings
+cargo clippy --quiet -p polysort-cli --no-default-features --all-targets -- -D warnings
 
 step "tests"
 [ "$mode" != --full ] || export POLYSORT_ALL_MUTANTS=1
@@ -64,17 +65,23 @@ cargo test --workspace --doc --quiet 2>&1 | tee -a "$tests"
 step "GPU tests on software Vulkan"
 if [ "$mode" = --full ]; then scripts/test-gpu.sh; else scripts/test-gpu.sh --quick; fi 2>&1 | tee -a "$gpu"
 
+step "two software GPUs at once"
+scripts/software-vulkan.sh run both cargo test --workspace --test several_gpus 2>&1 | tee -a "$gpu"
+
 step "type check for macOS"
 scripts/check-mac.sh
 
 step "examples"
 cargo build --workspace --examples --quiet
-for example in quickstart custom_key ivf_search; do target/debug/examples/$example >/dev/null; done
+for example in quickstart custom_key ivf_search several_devices; do target/debug/examples/$example >/dev/null; done
 target/debug/examples/own_backend --quiet u32
-for example in on_device indirect_count; do
+for example in on_device indirect_count runs; do
     POLYSORT_SOFTWARE_GPU=1 scripts/software-vulkan.sh run lavapipe-8 target/debug/examples/$example >/dev/null
 done
 POLYSORT_SOFTWARE_GPU=1 scripts/software-vulkan.sh run lavapipe-8 target/debug/examples/ivf_search --backend wgpu
+
+step "sorts on a small stack, without optimization"
+CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --quiet --target-dir target/unoptimized -p polysort-rayon --test stack 2>&1 | tee -a "$tests"
 
 step "unsafe files under the address sanitizer"
 # The nightly option on the pinned toolchain; a target of its own, so that build scripts are not instrumented.
@@ -87,12 +94,21 @@ ASAN_OPTIONS=allocator_may_return_null=1 RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitize
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --features polysort-kit/vector --no-deps --quiet
 
+step "public API"
+scripts/api.sh --check
+
 step "packages"
-cargo package --workspace --exclude polysort-benches --exclude polysort-msl --exclude polysort-web --allow-dirty --quiet --no-verify
+cargo package --workspace --exclude polysort-api --exclude polysort-benches --exclude polysort-msl --exclude polysort-web --allow-dirty --quiet --no-verify
 
 if [ "$mode" = --full ]; then
     step "WebGPU in a browser"
     scripts/test-web.sh
+    step "the Python wheel"
+    scripts/test-python.sh
+    step "the guide"
+    scripts/guide.sh
+    step "DataFusion"
+    scripts/test-data.sh
 fi
 
 step "the demo"
@@ -111,6 +127,6 @@ printf 'on GPUs:\n%s\n' "$(sed -n '/^adapters:/,$p' "$gpu")"
 printf 'backends that opened on this machine:\n'
 target/debug/polysort devices
 printf 'not run:\n'
-[ "$mode" = --full ] || printf '  what --full adds: two thirds of the planted mistakes in kernels, the longer GPU tests, WebGPU in a browser (scripts/test-web.sh)\n'
+[ "$mode" = --full ] || printf '  what --full adds: two thirds of the planted mistakes in kernels, the longer GPU tests, WebGPU in a browser (scripts/test-web.sh), the Python wheel (scripts/test-python.sh), polysort-datafusion (scripts/test-data.sh), the guide as a book (scripts/guide.sh)\n'
 printf '  real GPUs: scripts/test-gpu.sh tests software Vulkan; MetalBackend on a Mac: scripts/test-metal.sh; Windows\n'
 printf '\nall of it passed in %s s\n' "$SECONDS"

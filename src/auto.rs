@@ -4,6 +4,8 @@ use crate::costs::Costs;
 use crate::stored::Stored;
 use crate::{AnyBackend, AnyOperation, Backend, Error, Limits, Operation, RayonBackend, Spec, Word};
 use polysort_core::{Opened, Retry, sorts_by_run, with_word};
+#[cfg(feature = "vector")]
+use polysort_vector::{Distances, DynStore, Nearest, Search, Shape, VectorError, VectorSearch};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// |---|---|
 /// | the CPU takes less than 0.2 ms for it | the CPU: submitting to a GPU takes longer |
 /// | a longer sort, of pairs too, or argsort | the GPU, if it is faster, copies to the GPU and back included |
+/// | a vector search | the backend that has the vectors: the GPU, if there is one that takes them |
 /// | segments, selections, partial sorts | the CPU: it reads the keys once, and the GPU would have to get them first |
 ///
 /// The GPU is opened when the calls that it could have had have taken as long as opening takes. A software adapter runs on the cores, so it does not
@@ -133,7 +136,34 @@ impl Auto {
     }
 }
 
-/// The number of keys, the bytes of a key and those of its payload, for an operation that a GPU may be faster at. The CPU sorts segments, and selects, in one
+/// A store lies on the GPU, if this machine has one that takes it, else on the CPU. The first store opens the GPU. Searches run where the store is; if
+/// the GPU is lost, they return its error, and a new store is to be made. [`Fallback`](crate::Fallback) keeps vectors on two backends.
+#[cfg(feature = "vector")]
+impl VectorSearch for Auto {
+    type Store = DynStore;
+
+    fn vector_store(&self, shape: Shape) -> Result<DynStore, VectorError> {
+        let Shared { cpu, gpu, stored, open_gpu, .. } = &*self.shared;
+        let opened = gpu.get(|_| open_gpu(stored)).ok();
+        if let Some((gpu, opened)) = opened.and_then(|opened| Some((opened.device.clone()?, opened))) {
+            match gpu.backend.vector_store(shape) {
+                Err(VectorError::General(error)) if !error.is_misuse() => drop(self.taken(&gpu, &opened, Err(error))),
+                outcome => return outcome,
+            }
+        }
+        cpu.vector_store(shape)
+    }
+
+    fn distances(&self, store: &DynStore, search: &Search<'_>) -> Result<Distances, VectorError> {
+        store.distances(search)
+    }
+
+    fn nearest(&self, store: &DynStore, search: &Search<'_>, k: usize) -> Result<Nearest, VectorError> {
+        store.nearest(search, k)
+    }
+}
+
+/// The number of keys, the bytes of a key and those of its payload, for an operation that a GPU may be faster at. The CPU sorts segments, selects, and finds runs in one
 /// read of keys that a GPU would have to get first.
 fn sizes_on_gpu<W: Word>(operation: &Operation<'_, W>) -> Option<(usize, usize, usize)> {
     let is_for_gpu = match operation {
@@ -141,7 +171,7 @@ fn sizes_on_gpu<W: Word>(operation: &Operation<'_, W>) -> Option<(usize, usize, 
             segments.is_none()
         }
         Operation::SortInto { .. } | Operation::SortPairsInto { .. } => true,
-        Operation::PartialSort { .. } | Operation::TopK { .. } => false,
+        Operation::PartialSort { .. } | Operation::TopK { .. } | Operation::Runs { .. } => false,
     };
     is_for_gpu.then(|| (operation.keys().len(), size_of::<W>(), operation.payload_bytes()))
 }
@@ -226,7 +256,7 @@ impl Backend for Auto {
         let mut stored = stored();
         stored.measured = stored.measured.filter(|measured| measured.threads == threads);
         let costs = stored.measured.as_ref().map_or_else(|| Costs::of_cores(threads), |measured| measured.cores.clone());
-        let (cpu, gpu, missed) = (AnyBackend::new("rayon", cpu), Retry::untried(), AtomicU64::new(0));
+        let (cpu, gpu, missed) = (AnyBackend::own("rayon", cpu), Retry::untried(), AtomicU64::new(0));
         Ok(Self { shared: Arc::new(Shared { cpu, costs, stored, gpu, missed, open_gpu }) })
     }
 

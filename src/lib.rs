@@ -33,16 +33,38 @@
 //! | `f16`, `bf16` (of `half`), `f32`, `f64` | `total_cmp`: −NaN < −∞ < … < −0 < +0 < … < +∞ < +NaN; payloads kept bit for bit |
 //! | `bool`, `char` | as `Ord` |
 //! | [`Reverse<K>`](core::cmp::Reverse) | the opposite of `K` |
+//! | `Option<K>`, [`NoneLast<K>`](NoneLast) | `None` first, or last; `K` to 127 bits |
 //! | `(A,)`, `(A, B)`, `(A, B, C)`, `(A, B, C, D)` | lexicographic; up to 128 bits in all, more do not compile |
-//! | your own | implement [`Sortable`]: two functions to and from unsigned bits; test it with [`laws::check`] |
+//! | `[K; N]`, [`Wide`] tuples | lexicographic, of any number of bits: [`sort_wide`], [`argsort_wide`] |
+//! | your own | `#[derive(Sortable)]` on a struct or an enum, or implement [`Sortable`]: two functions to and from unsigned bits; test it with [`laws::check`] |
+//!
+//! ```
+//! # #[cfg(all(feature = "derive", feature = "rayon"))] {
+//! use polysort::{RayonBackend, Sort, Sortable};
+//! /// 41 bits: sorted by sensor, invalid readings first, and the largest values first.
+//! #[derive(Clone, Copy, Debug, PartialEq, Sortable)]
+//! struct Reading {
+//!     sensor: u8,
+//!     is_valid: bool,
+//!     #[sortable(desc)]
+//!     value: f32,
+//! }
+//! let of = |sensor, is_valid, value| Reading { sensor, is_valid, value };
+//! let mut readings = [of(2, true, 0.5), of(1, true, 3.0), of(1, true, 7.5), of(1, false, 9.0)];
+//! RayonBackend::default().sort(&mut readings)?;
+//! assert_eq!(readings.map(|reading| reading.value), [9.0, 7.5, 3.0, 0.5]);
+//! # }
+//! # Ok::<(), polysort::Error>(())
+//! ```
 //!
 //! # Backends
 //! | backend | runs on | feature |
 //! |---|---|---|
 //! | `RayonBackend` | all cores; the reference | `rayon` |
-//! | `WgpuBackend` | a GPU, through Vulkan, Metal, DX12 or WebGPU | `wgpu` |
+//! | `WgpuBackend` | a GPU, through Vulkan, Metal, DX12 or WebGPU | `wgpu`, and the API's |
 //! | `MetalBackend` | a GPU, with kernels in Metal Shading Language; the type exists on Apple's systems only | `metal` |
 //! | `Auto` | the CPU or the GPU, whichever is faster for the call | `rayon` |
+//! | `MultiBackend` | several open backends at once: GPUs, pools of CPU threads | `multi` |
 //! | `AnyBackend` | one of these or your own, selected at run time | `rayon` or `wgpu` |
 //! | [`Fallback<P, S>`] | `P`, and `S` if `P` fails | none |
 //! | your own | implement [`Backend`]: five functions; `examples/own_backend.rs` is a whole one; the crate `polysort-kit` tests it | none |
@@ -54,8 +76,11 @@
 //! |---|---|---|
 //! | `rayon` | `RayonBackend`, `Auto` | `rayon` |
 //! | `calibration` | `calibrate`: measures this machine for `Auto` and stores the costs in the user's cache folder | `rayon`, `dirs` |
-//! | `wgpu` | `WgpuBackend`, the module `gpu` | `wgpu` |
-//! | `metal` | `MetalBackend` on Apple's systems, nothing on others | `wgpu` |
+//! | `wgpu` | `WgpuBackend`, the module `gpu`. `DeviceSorter` sorts on your own device. `WgpuBackend` opens devices of the APIs below | `wgpu` |
+//! | `vulkan`, `dx12`, `webgpu` | a graphics API, on the systems that have it | wgpu's feature of this name |
+//! | `metal` | Metal and `MetalBackend`, on Apple's systems; nothing on others | wgpu's feature of this name |
+//! | `multi` | `MultiBackend`, the module `multi`: one sort on several devices at once | `rayon` |
+//! | `derive` | `#[derive(Sortable)]` | `syn`, when it compiles |
 //! | `vector` | the module `vector`: vector search on each backend, and `IvfIndex`, an index of vectors | `rand` |
 //!
 //! # Guarantees
@@ -73,6 +98,8 @@ mod auto;
 mod calibration;
 #[cfg(feature = "rayon")]
 mod costs;
+#[cfg(all(doctest, feature = "calibration", feature = "derive", feature = "multi", feature = "vector", feature = "wgpu"))]
+mod guide;
 mod ops;
 #[cfg(feature = "rayon")]
 mod stored;
@@ -86,14 +113,19 @@ pub use calibration::{Calibration, calibrate};
 #[cfg(all(feature = "calibration", feature = "wgpu"))]
 pub use calibration::{store_tuned, stored_tuned};
 pub use ops::*;
+#[cfg(feature = "derive")]
+#[doc(hidden)]
+pub use polysort_core::derived;
 pub use polysort_core::permutation::apply as apply_permutation;
 pub use polysort_core::{
-    AnyOperation, Backend, Cause, DynBackend, Error, Fallback, InPlace, Join, Limits, MaskKey, Masks, MaybeSend, Operation,
-    Options, Order, Report, Segments, Sort, SortAsync, Sortable, Spec, TopK, Values, ValuesMut, Window, Word, first_of_each,
-    laws, pairs_by_argsort, permutation, selected_len, sorts_by_run, with_word,
+    AnyOperation, Backend, Cause, DynBackend, Error, Fallback, InPlace, Join, Limits, MaskKey, Masks, MaybeSend, NoneLast,
+    Operation, Options, Order, Report, Runs, Segments, Sort, SortAsync, Sortable, Spec, TopK, Values, ValuesMut, Wide, WideKey,
+    Window, Word, first_of_each, laws, pairs_by_argsort, permutation, selected_len, sorts_by_run, with_word,
 };
 #[cfg(all(feature = "metal", target_vendor = "apple"))]
 pub use polysort_metal::MetalBackend;
+#[cfg(feature = "multi")]
+pub use polysort_multi::{self as multi, MultiBackend};
 #[cfg(feature = "rayon")]
 pub use polysort_rayon::RayonBackend;
 #[cfg(feature = "wgpu")]
@@ -126,6 +158,8 @@ pub mod prelude {
     pub use crate::AnyBackend;
     #[cfg(all(feature = "metal", target_vendor = "apple"))]
     pub use crate::MetalBackend;
+    #[cfg(feature = "multi")]
+    pub use crate::MultiBackend;
     #[cfg(feature = "wgpu")]
     pub use crate::WgpuBackend;
     #[cfg(feature = "rayon")]

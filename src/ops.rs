@@ -2,7 +2,7 @@
 //!
 //! Each function calls the method of [`Sort`] with the same name on [`B::global()`](Backend::global).
 
-use crate::{Backend, Error, Options, Segments, Sort, Sortable, TopK};
+use crate::{Backend, Error, Options, Runs, Segments, Sort, Sortable, TopK, WideKey};
 use bytemuck::Pod;
 
 /// Sorts `keys` on backend `B`, ascending and stable.
@@ -184,6 +184,48 @@ pub fn argsort<K: Sortable, B: Backend>(keys: &[K]) -> Result<Vec<u32>, Error> {
 /// The errors of opening `B`, and of [`Sort::argsort_with`].
 pub fn argsort_with<K: Sortable, B: Backend>(keys: &[K], options: Options) -> Result<Vec<u32>, Error> {
     B::global()?.argsort_with(keys, options)
+}
+
+/// Sorts keys of any number of bits on backend `B`, ascending and stable: arrays of keys, [`Wide`](crate::Wide) tuples, and your own.
+///
+/// ```
+/// # #[cfg(feature = "rayon")] {
+/// use polysort::{sort_wide, RayonBackend};
+/// let mut hashes = [[7_u8; 32], [3; 32], [5; 32]];
+/// sort_wide::<[u8; 32], RayonBackend>(&mut hashes)?;
+/// assert_eq!(hashes, [[3; 32], [5; 32], [7; 32]]);
+/// # }
+/// # Ok::<(), polysort::Error>(())
+/// ```
+///
+/// # Errors
+/// The errors of opening `B`, and of [`Sort::sort_wide`]; `keys` then stays as it was.
+pub fn sort_wide<K: WideKey, B: Backend>(keys: &mut [K]) -> Result<(), Error> {
+    B::global()?.sort_wide(keys)
+}
+
+/// Sorts keys of any number of bits on backend `B` by `options`.
+///
+/// # Errors
+/// The errors of opening `B`, and of [`Sort::sort_wide_with`]; `keys` then stays as it was.
+pub fn sort_wide_with<K: WideKey, B: Backend>(keys: &mut [K], options: Options) -> Result<(), Error> {
+    B::global()?.sort_wide_with(keys, options)
+}
+
+/// Returns the stable permutation that sorts keys of any number of bits on backend `B`, ascending.
+///
+/// # Errors
+/// The errors of opening `B`, and of [`Sort::argsort_wide`].
+pub fn argsort_wide<K: WideKey, B: Backend>(keys: &[K]) -> Result<Vec<u32>, Error> {
+    B::global()?.argsort_wide(keys)
+}
+
+/// Returns the stable permutation that sorts keys of any number of bits on backend `B` by `options`.
+///
+/// # Errors
+/// The errors of opening `B`, and of [`Sort::argsort_wide_with`].
+pub fn argsort_wide_with<K: WideKey, B: Backend>(keys: &[K], options: Options) -> Result<Vec<u32>, Error> {
+    B::global()?.argsort_wide_with(keys, options)
 }
 
 /// Sorts each segment of `keys` by itself on backend `B`, ascending and stable.
@@ -445,4 +487,31 @@ pub fn select_nth_segments_with<'a, K: Sortable, B: Backend>(
     options: Options,
 ) -> Result<(), Error> {
     B::global()?.select_nth_segments_with(keys, n, segments, options)
+}
+
+/// Finds the runs of equal neighboring keys on backend `B`. In sorted keys, each run has all keys of one value.
+///
+/// ```
+/// # #[cfg(feature = "rayon")] {
+/// use polysort::{runs, RayonBackend};
+/// let keys = [2, 2, 5, 9, 9, 9];
+/// let runs = runs::<u32, RayonBackend>(&keys)?;
+/// assert_eq!(runs.offsets, [0, 2, 3, 6]);
+/// assert_eq!(runs.unique(&keys), [2, 5, 9]);
+/// # }
+/// # Ok::<(), polysort::Error>(())
+/// ```
+///
+/// # Errors
+/// The errors of opening `B`, and of [`Sort::runs`].
+pub fn runs<K: Sortable, B: Backend>(keys: &[K]) -> Result<Runs, Error> {
+    B::global()?.runs(keys)
+}
+
+/// Finds the runs of neighboring keys that are equal in the bits that `options` name, on backend `B`.
+///
+/// # Errors
+/// The errors of opening `B`, and of [`Sort::runs_with`].
+pub fn runs_with<K: Sortable, B: Backend>(keys: &[K], options: Options) -> Result<Runs, Error> {
+    B::global()?.runs_with(keys, options)
 }

@@ -41,7 +41,9 @@
 
 mod backend;
 mod checks;
+mod dynamic;
 mod error;
+mod fallback;
 mod found;
 #[cfg(feature = "index")]
 mod index;
@@ -53,7 +55,9 @@ mod select;
 mod shape;
 
 pub use backend::{VectorSearch, VectorStore};
+pub use dynamic::DynStore;
 pub use error::VectorError;
+pub use fallback::FallbackStore;
 pub use found::{Distances, NO_SLOT, Nearest};
 #[cfg(feature = "index")]
 pub use index::{IvfError, IvfIndex, IvfOptions, Neighbor};

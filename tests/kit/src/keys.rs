@@ -3,7 +3,7 @@
 use core::cmp::{Ordering, Reverse};
 use core::fmt::Debug;
 use half::{bf16, f16};
-use polysort_core::Sortable;
+use polysort_core::{NoneLast, Sortable};
 
 /// A key that the suite can make and compare.
 pub trait TestKey: Sortable + Debug + Send + Sync + 'static {
@@ -157,6 +157,57 @@ where
     }
 }
 
+/// The raw bits of an optional key: one bit above those of the key, 1 if it is there.
+macro_rules! optional {
+    ($($optional:ty, $name:literal: |$key:ident| $wrap:expr, $none_first:literal;)*) => {$(
+        impl<K: TestKey> TestKey for $optional
+        where
+            Self: Sortable,
+        {
+            const NAME: &'static str = $name;
+            const RAW_WIDTH: u32 = K::RAW_WIDTH + 1;
+
+            fn from_raw(raw: u128) -> Self {
+                let $key = (raw >> K::RAW_WIDTH & 1 == 1).then(|| K::from_raw(raw));
+                $wrap
+            }
+
+            fn raw(self) -> u128 {
+                self.optional().map_or(0, |key| 1 << K::RAW_WIDTH | key.raw())
+            }
+
+            fn compare(&self, other: &Self) -> Ordering {
+                match (self.optional(), other.optional()) {
+                    (None, None) => Ordering::Equal,
+                    (None, Some(_)) => if $none_first { Ordering::Less } else { Ordering::Greater },
+                    (Some(_), None) => if $none_first { Ordering::Greater } else { Ordering::Less },
+                    (Some(a), Some(b)) => a.compare(&b),
+                }
+            }
+        }
+    )*};
+}
+optional! {
+    Option<K>, "Option": |key| key, true;
+    NoneLast<K>, "NoneLast": |key| NoneLast(key), false;
+}
+
+trait Optional<K> {
+    fn optional(self) -> Option<K>;
+}
+
+impl<K> Optional<K> for Option<K> {
+    fn optional(self) -> Option<K> {
+        self
+    }
+}
+
+impl<K> Optional<K> for NoneLast<K> {
+    fn optional(self) -> Option<K> {
+        self.0
+    }
+}
+
 /// The name of a compound type, which `const` code cannot join.
 pub trait Named {
     /// The name.
@@ -177,6 +228,7 @@ named! {
     (u16, i32) = "(u16,i32)";
     (bool, f32) = "(bool,f32)";
     (i8, char, Reverse<u16>) = "(i8,char,Reverse<u16>)";
+    (Option<i8>, NoneLast<u16>) = "(Option<i8>,NoneLast<u16>)";
 }
 
 macro_rules! tuples {

@@ -48,6 +48,7 @@ mod patterns;
 mod suite;
 #[cfg(feature = "vector")]
 mod vectors;
+mod wide;
 
 pub use case::{Case, Plan, Sample};
 pub use keys::{Custom, Scored, TestKey};

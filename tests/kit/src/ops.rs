@@ -3,13 +3,14 @@
 use crate::case::{Case, Plan, mix};
 use crate::keys::{Custom, Scored, TestKey};
 use crate::oracle::Oracle;
+use crate::wide;
 use bytemuck::Pod;
 use core::cmp::Reverse;
 use core::fmt::Debug;
 use core::ops::Range;
 use futures_lite::future::{block_on, zip};
 use half::{bf16, f16};
-use polysort_core::{DynBackend, Error, Segments, Sort, SortAsync, Window, permutation};
+use polysort_core::{DynBackend, Error, NoneLast, Segments, Sort, SortAsync, Window, permutation};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -71,14 +72,23 @@ impl Debug for Check {
     }
 }
 
-/// Every operation on every key type.
+/// Every operation on every key type, and the sort of wide keys.
 pub fn checks() -> Vec<Check> {
     let mut checks = vec![];
     macro_rules! enter {
         ($($key:ty)*) => {$( checks.extend(checks_of::<$key>()); )*};
     }
     enter!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f16 bf16 f32 f64 bool char Custom Scored);
-    enter!(Reverse<f32> Reverse<char> (u16, i32) (bool, f32) (i8, char, Reverse<u16>));
+    enter!(Reverse<f32> Reverse<char> (u16, i32) (bool, f32) (i8, char, Reverse<u16>) (Option<i8>, NoneLast<u16>));
+    checks.push(Check {
+        key: wide::NAME,
+        operation: "sort_wide",
+        cases: Plan::cases::<u64>,
+        salt: 17,
+        all: Plan::all::<u64>,
+        run: Box::new(wide::sort_wide),
+        is_of_segments: true,
+    });
     checks
 }
 
@@ -86,7 +96,7 @@ pub fn checks() -> Vec<Check> {
 pub fn checks_of<K: TestKey>() -> Vec<Check> {
     type Operation<K> = fn(&DynBackend, &[K], Case) -> Result<(), String>;
     // Each operation has a salt of its own, which stays the same when others are added.
-    let operations: [(&str, u64, Operation<K>); 17] = [
+    let operations: [(&str, u64, Operation<K>); 18] = [
         ("sort", 0, sort),
         ("sort_into", 10, sort_into),
         ("sort_pairs", 1, sort_pairs),
@@ -102,6 +112,7 @@ pub fn checks_of<K: TestKey>() -> Vec<Check> {
         ("partial_sort_segments", 14, partial_sort_segments),
         ("select_nth", 15, select_nth),
         ("select_nth_segments", 16, select_nth_segments),
+        ("runs", 17, runs),
         ("async", 12, futures),
         ("misuse", 8, misuse),
     ];
@@ -303,6 +314,26 @@ fn select_nth_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case)
     sorted_at(keys, &moved, case, lists.segments().ranges(), positions).map_err(|what| format!("{what} in {lists:?}"))
 }
 
+/// Runs in keys as they come, and in sorted keys.
+fn runs<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
+    let sorted = permutation::gather(keys, &Oracle::new(keys, case).permutation());
+    let keys = if case.seed >> 8 & 1 == 0 { keys } else { &sorted };
+    let oracle = Oracle::new(keys, case);
+    let found = match case.seed >> 9 & 1 {
+        0 => backend.runs_with(keys, case.options),
+        _ => block_on(backend.runs_async(keys, case.options)),
+    };
+    let runs = found.map_err(failed)?;
+    let begins: Vec<usize> = (0..keys.len()).filter(|&at| at == 0 || !oracle.are_equal(at - 1, at)).collect();
+    let offsets: Vec<usize> = begins.iter().copied().chain([keys.len()]).collect();
+    same("offsets of runs", &runs.offsets, &offsets)?;
+    let firsts: Vec<K> = begins.iter().map(|&at| keys[at]).collect();
+    same_keys("first keys of runs", &runs.unique(keys), &firsts)?;
+    let lengths: Vec<usize> = runs.lengths().collect();
+    let expected: Vec<usize> = offsets.windows(2).map(|ends| ends[1] - ends[0]).collect();
+    same("lengths of runs", &lengths, &expected)
+}
+
 /// Checks that each segment of `moved` holds the keys of that segment of `keys`, those at `positions` as a sort would place them, and between other keys
 /// that sort no later and no earlier.
 fn sorted_at<K: TestKey>(
@@ -461,6 +492,13 @@ fn misuse<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<()
             matches!(
                 backend.partial_sort_segments_with(&mut sorted, 1, &[0, len + 1], case.options),
                 Err(Error::InvalidOffsets { index: 0, end, keys, .. }) if (end, keys) == (len + 1, len)
+            ),
+        ),
+        (
+            "runs by a window past the key",
+            matches!(
+                backend.runs_with(keys, case.options.bits(0..K::WIDTH + 1)),
+                Err(Error::InvalidRange { end, width, .. }) if (end, width) == (K::WIDTH + 1, K::WIDTH)
             ),
         ),
         ("no selection at all past the end", backend.top_k_segments_with(keys, 0, &[0, len + 1], case.options).is_err()),

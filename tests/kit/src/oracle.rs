@@ -40,6 +40,11 @@ impl<'a, K: TestKey> Oracle<'a, K> {
         permutation
     }
 
+    /// Whether two keys compare equal.
+    pub fn are_equal(&self, a: usize, b: usize) -> bool {
+        self.compare(a, b).is_eq()
+    }
+
     fn compare(&self, a: usize, b: usize) -> Ordering {
         let ascending = match &self.windows {
             None => self.keys[a].compare(&self.keys[b]),

@@ -14,6 +14,8 @@ struct Bug {
     unwritten: usize,
     /// How many positions of a partial sort are left out.
     unplaced: usize,
+    /// Whether the last run counts as a part of the run before it.
+    merges_runs: bool,
 }
 
 /// Keys of any width.
@@ -26,7 +28,7 @@ struct Keys {
     descends: bool,
 }
 
-const NO_BUG: Bug = Bug { spec: |spec, _| spec, permutation: |_, _| {}, unwritten: 0, unplaced: 0 };
+const NO_BUG: Bug = Bug { spec: |spec, _| spec, permutation: |_, _| {}, unwritten: 0, unplaced: 0, merges_runs: false };
 
 /// `std`'s stable sort with a bug in it.
 #[derive(Clone)]
@@ -79,9 +81,21 @@ impl Backend for Buggy {
                 keys[end.max(positions.start).min(len)..].reverse();
                 Ok(())
             }
+            Operation::Runs { keys, offsets } => {
+                Operation::Runs { keys, offsets }.by_two_sorts(self, (self.0.spec)(spec, bits_of(keys)))?;
+                if self.0.merges_runs && offsets.len() > 2 {
+                    offsets.remove(offsets.len() - 2);
+                }
+                Ok(())
+            }
             operation => operation.by_two_sorts(self, spec),
         })
     }
+}
+
+/// The bits of a word of `keys`.
+fn bits_of<W: Word>(_: &[W]) -> u32 {
+    W::BITS
 }
 
 impl Buggy {
@@ -178,6 +192,9 @@ const STALE_END: Bug = Bug { unwritten: 1, ..NO_BUG };
 /// The last position of a partial sort is left as it comes.
 const UNPLACED: Bug = Bug { unplaced: 1, ..NO_BUG };
 
+/// The last run is not found.
+const UNFOUND: Bug = Bug { merges_runs: true, ..NO_BUG };
+
 /// One digit of 64-bit keys is skipped.
 const SKIPPED_DIGIT: Bug = Bug {
     permutation: |keys, permutation| {
@@ -258,6 +275,8 @@ fn a_dropped_last_element_is_caught() {
 fn an_ignored_window_is_caught() {
     assert!(failures::<u32>(IGNORED_BEGIN).contains(&"u32 sort".into()));
     assert!(failures::<u32>(IGNORED_END).contains(&"u32 sort".into()));
+    assert!(failures::<u32>(IGNORED_BEGIN).contains(&"u32 runs".into()));
+    assert!(failures::<u64>(IGNORED_END).contains(&"u64 runs".into()));
     assert!(failures::<i8>(IGNORED_END).contains(&"i8 argsort".into()));
 }
 
@@ -269,6 +288,11 @@ fn a_stale_output_is_caught() {
 #[test]
 fn a_position_without_its_key_is_caught() {
     assert_eq!(failures::<u32>(UNPLACED), ["u32 partial_sort", "u32 select_nth"]);
+}
+
+#[test]
+fn a_run_that_is_not_found_is_caught() {
+    assert_eq!(failures::<f32>(UNFOUND), ["f32 runs"]);
 }
 
 #[test]

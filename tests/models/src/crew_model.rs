@@ -9,7 +9,7 @@ use std::sync::Arc;
 fn call(crew: &Crew, others: usize) -> usize {
     // The threads get references to these counters, which are dropped when this returns.
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    crew.run(others, &|| {
+    crew.run(others, || (), &|| {
         while next.fetch_add(1, Ordering::SeqCst) < 3 {
             done.fetch_add(1, Ordering::SeqCst);
         }

@@ -58,7 +58,7 @@ fn a_late_report_of_a_loss_closes_no_newer_device() {
         let others = opened.map(|opened| {
             let shared = shared.clone();
             thread::spawn(move || {
-                shared.retry.note(&opened, &Err(failure()), |_| true);
+                shared.retry.note(&opened, &Err::<(), _>(failure()), |_| true);
                 shared.get()
             })
         });

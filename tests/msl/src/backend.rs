@@ -300,6 +300,8 @@ impl MslBackend {
                 }
                 self.sort_words(&mut keys.to_vec(), indices, Payload::Indices, segments, spec)
             }
+            // No kernel in Metal's language finds runs.
+            operation @ Operation::Runs { .. } => operation.by_two_sorts(self, spec),
             Operation::TopK { keys, k, segments, indices } => {
                 let bounds: Option<Vec<[u32; 2]>> =
                     segments.map(|segments| segments.ranges().map(|range| [range.start as u32, range.end as u32]).collect());

@@ -151,7 +151,7 @@ impl<'a, W: Word> Model<'a, W> {
     fn check(&self, command: &Command, memory: &Memory) {
         let number = |index: usize| match command.numbers[index] {
             Number::Is(number) => number as usize,
-            Number::CountDigit(_) => unreachable!(),
+            Number::CountDigit(_) | Number::SecondCountDigit(_) => unreachable!(),
         };
         if self.schedule.is_empty() {
             return;

@@ -161,7 +161,7 @@ impl<'a, W: Word> Model<'a, W> {
         let at = |binding: usize| command.bindings.get(binding).copied();
         let number = |index: usize| match command.numbers[index] {
             Number::Is(number) => number as usize,
-            Number::CountDigit(_) => unreachable!(),
+            Number::CountDigit(_) | Number::SecondCountDigit(_) => unreachable!(),
         };
         match command.variant.kernel {
             Kernel::Segments => self.check_lists(&mut expected, memory),

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Writes the public API of each published crate to docs/api/, one item per line, so that a change of the API shows in a diff.
+#
+#   scripts/api.sh           writes the listings
+#   scripts/api.sh --check   fails if a listing is not what is in the repository
+#
+# rustdoc's JSON is an option of nightly compilers, which the wrapper turns on for rustdoc alone. tests/api reads the format of one version
+# of Rust; with another version nothing is written or checked, and the script says so.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+crates=(polysort polysort-arrow polysort-core polysort-external polysort-kit polysort-multi polysort-rayon polysort-shaders polysort-vector polysort-wgpu)
+mkdir -p target/tools
+printf '#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc "$@"\n' >target/tools/rustdoc-json
+chmod +x target/tools/rustdoc-json
+files=()
+for crate in "${crates[@]}"; do
+    RUSTDOC=$PWD/target/tools/rustdoc-json cargo rustdoc --quiet -p "$crate" --lib --all-features -- -Zunstable-options --output-format json
+    files+=("target/doc/${crate//-/_}.json")
+done
+folder=docs/api
+[ "${1-}" != --check ] || folder=target/api
+mkdir -p "$folder"
+status=0
+cargo run --quiet -p polysort-api -- "$folder" "${files[@]}" || status=$?
+if [ "$status" = 3 ]; then
+    echo "not run: the listing of the public API, because $(rustc --version) writes another format than tests/api reads"
+    exit
+fi
+[ "$status" = 0 ] || exit "$status"
+diff -ru docs/api "$folder" || { echo "docs/api is not the public API: run scripts/api.sh" >&2; exit 1; }
