@@ -8,6 +8,7 @@ rounds=${1:-3}
 cargo build --release --quiet -p polysort-wgpu --examples
 CARGO_TARGET_DIR=target/peers cargo build --release --quiet --locked --manifest-path benches/gpu/peers/Cargo.toml
 nvcc -O3 -arch=native benches/gpu/cub.cu -o target/cub
+nvcc -O3 -arch=native benches/gpu/cub_runs.cu -o target/cub_runs
 cases=("u32 none 10,12,14,16,20,24,26,28 15" "f32 none 24,26,28 9" "u32 u32 24,26,27 9" "u64 none 24,26,27 9" "u64 u32 24,26,27 7"
     "u16 none 24,28 7" "u8 none 24,28 7")
 # One that fails or hangs has no rows; the others have.
@@ -35,6 +36,18 @@ for ((round = 0; round < rounds; round++)); do
     for segments in 8 12 16 20 zipf; do
         for values in none u32; do
             target/release/examples/measure u32 "$values" 26 9 --segments "$segments" && target/cub u32 "$values" 26 9 "segments:$segments"
+        done
+    done
+    for case in "u32 none 26,27,28" "u32 u32 26,27,28" "u64 none 26,27"; do
+        # shellcheck disable=SC2086
+        target/release/examples/measure_merge $case 9 && target/cub $case 9 merge
+    done
+    for keys in u32 u64; do
+        for outputs in encode unique; do
+            for run in 1 4 100 100000; do
+                target/release/examples/measure_runs "$keys" "$outputs" 20,24,27 "$run" 15
+                target/cub_runs "$keys" "$outputs" 20,24,27 "$run" 15
+            done
         done
     done
     for k in 1 100 1000 10000; do

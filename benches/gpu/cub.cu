@@ -1,6 +1,6 @@
-// CUB's device-wide radix sort, and its sort of segments, beside ours: the same lengths, resident data, device time by events.
+// CUB's device-wide radix sort, its sort of segments, and its merge, beside ours: the same lengths, resident data, device time by events.
 //
-//   nvcc -O3 -arch=sm_90 cub.cu -o cub && ./cub KEYS PAYLOAD LENGTHS TRIALS [PATTERN | SEGMENTS]
+//   nvcc -O3 -arch=sm_90 cub.cu -o cub && ./cub KEYS PAYLOAD LENGTHS TRIALS [PATTERN | SEGMENTS | merge]
 //
 // KEYS: u8, u16, u32, f32, u64; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24; SEGMENTS: as segments:12 for 2^12 of the same
 // length, or segments:zipf for 2^20 whose lengths are as 1, 1/2, 1/3 and so on. Prints one row a length: system, backend, algorithm, keys,
@@ -14,6 +14,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <cub/cub.cuh>
+#if __has_include(<cub/device/device_merge.cuh>)
+#include <cub/device/device_merge.cuh>
+#define HAS_MERGE 1
+#endif
 #include <string>
 #include <vector>
 
@@ -30,6 +34,9 @@ struct Nothing {};
 
 // Of keys of 32 bits: sorted, equal, low16, which is uniform in the low 16 bits; else uniform.
 std::string pattern;
+
+// Whether to merge two sorted runs instead.
+bool merges = false;
 
 // How long segments are, if not everything is one.
 std::string segments;
@@ -114,7 +121,107 @@ template <typename K, typename V> struct Sort {
     void restore() { CHECK(cudaMemcpyAsync(keys[0], input, count * sizeof(K), cudaMemcpyDeviceToDevice)); }
 };
 
+struct Less {
+    template <typename K> __host__ __device__ bool operator()(const K &one, const K &other) const { return one < other; }
+};
+
+// Two sorted runs of `n` keys each, and their merge. Rows have the number of keys of both runs.
+#ifdef HAS_MERGE
+template <typename K, typename V> void run_merge(const char *key, const char *payload, size_t n, int trials) {
+    constexpr bool pairs = !std::is_same_v<V, Nothing>;
+    std::vector<K> host[2];
+    K *runs[2], *merged;
+    V *values[2] = {nullptr, nullptr}, *merged_values = nullptr;
+    const char *seed = std::getenv("SEED");
+    uint64_t state = 0x123456789abcdef0u ^ n ^ (seed ? std::strtoull(seed, nullptr, 10) << 40 : 0);
+    for (int r = 0; r < 2; r++) {
+        host[r].resize(n);
+        for (K &k : host[r]) {
+            state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+            k = K((state * 0x2545f4914f6cdd1dull) >> (64 - 8 * sizeof(K)));
+        }
+        CHECK(cudaMalloc(&runs[r], n * sizeof(K)));
+        CHECK(cudaMemcpy(runs[r], host[r].data(), n * sizeof(K), cudaMemcpyHostToDevice));
+        // The device sorts the run: a sort on the host would take minutes.
+        K *sorted;
+        void *room = nullptr;
+        size_t room_bytes = 0;
+        CHECK(cudaMalloc(&sorted, n * sizeof(K)));
+        CHECK(cub::DeviceRadixSort::SortKeys(room, room_bytes, runs[r], sorted, n));
+        CHECK(cudaMalloc(&room, room_bytes));
+        CHECK(cub::DeviceRadixSort::SortKeys(room, room_bytes, runs[r], sorted, n));
+        CHECK(cudaDeviceSynchronize());
+        CHECK(cudaFree(runs[r]));
+        CHECK(cudaFree(room));
+        runs[r] = sorted;
+        if constexpr (pairs) CHECK(cudaMalloc(&values[r], n * sizeof(V)));
+    }
+    CHECK(cudaMalloc(&merged, 2 * n * sizeof(K)));
+    if constexpr (pairs) CHECK(cudaMalloc(&merged_values, 2 * n * sizeof(V)));
+    void *scratch = nullptr;
+    size_t scratch_bytes = 0;
+    Less less;
+    auto launch = [&] {
+        if constexpr (pairs) {
+            CHECK(cub::DeviceMerge::MergePairs(scratch, scratch_bytes, runs[0], values[0], n, runs[1], values[1], n, merged, merged_values, less));
+        } else {
+            CHECK(cub::DeviceMerge::MergeKeys(scratch, scratch_bytes, runs[0], n, runs[1], n, merged, less));
+        }
+    };
+    auto copy = [&] {
+        for (int r = 0; r < 2; r++) {
+            CHECK(cudaMemcpyAsync(merged + r * n, runs[r], n * sizeof(K), cudaMemcpyDeviceToDevice));
+            if constexpr (pairs) CHECK(cudaMemcpyAsync(merged_values + r * n, values[r], n * sizeof(V), cudaMemcpyDeviceToDevice));
+        }
+    };
+    launch();
+    CHECK(cudaMalloc(&scratch, scratch_bytes));
+    cudaEvent_t begin, end;
+    CHECK(cudaEventCreate(&begin));
+    CHECK(cudaEventCreate(&end));
+    auto warm = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - warm < std::chrono::milliseconds(500)) {
+        for (int i = 0; i < 8; i++) launch();
+        CHECK(cudaDeviceSynchronize());
+    }
+    std::vector<double> nanos[2];
+    for (int i = 0; i < trials; i++) {
+        for (int what = 1; what >= 0; what--) {
+            CHECK(cudaEventRecord(begin));
+            if (what == 0) launch();
+            else copy();
+            CHECK(cudaEventRecord(end));
+            CHECK(cudaEventSynchronize(end));
+            float ms;
+            CHECK(cudaEventElapsedTime(&ms, begin, end));
+            nanos[what].push_back(ms * 1e6);
+        }
+    }
+    std::vector<K> found(2 * n);
+    CHECK(cudaMemcpy(found.data(), merged, 2 * n * sizeof(K), cudaMemcpyDeviceToHost));
+    bool verified = std::is_sorted(found.begin(), found.end());
+    const char *names[2] = {"DeviceMerge", "cudaMemcpy"};
+    for (int what = 0; what < 2; what++) {
+        auto &times = nanos[what];
+        std::sort(times.begin(), times.end());
+        auto at = [&](int percent) { return times[std::max<size_t>((times.size() * percent + 99) / 100, 1) - 1]; };
+        std::printf("cub,cub,%s,%s,%s,%zu,%.0f,%.0f,%.0f,%.2f,%s\n", names[what], key, payload, 2 * n, at(50), at(5), at(95), 2 * n / at(50),
+                    verified ? "true" : "false");
+    }
+    std::fflush(stdout);
+    cudaFree(runs[0]), cudaFree(runs[1]), cudaFree(values[0]), cudaFree(values[1]), cudaFree(merged), cudaFree(merged_values), cudaFree(scratch);
+}
+#endif
+
 template <typename K, typename V> void run(const char *key, const char *payload, size_t n, int trials) {
+    if (merges) {
+#ifdef HAS_MERGE
+        run_merge<K, V>(key, payload, n, trials);
+#else
+        std::fprintf(stderr, "this CUB has no DeviceMerge\n"), std::exit(2);
+#endif
+        return;
+    }
     Sort<K, V> sort(n);
     cudaEvent_t begin, end;
     CHECK(cudaEventCreate(&begin));
@@ -165,6 +272,7 @@ int main(int argc, char **argv) {
     std::string key = argv[1];
     int trials = std::atoi(argv[4]);
     if (argc > 5) pattern = argv[5];
+    if (pattern == "merge") merges = true, pattern = "";
     if (pattern.rfind("segments:", 0) == 0) segments = pattern.substr(9), pattern = "";
     if (pattern != "" && pattern != "sorted" && pattern != "equal" && pattern != "low16") {
         std::fprintf(stderr, "no pattern %s\n", pattern.c_str());

@@ -1,0 +1,289 @@
+//! Measures sorts of host slices on several devices at once, beside each device alone.
+//!
+//! ```sh
+//! cargo build --release -p polysort-benches --features gpu --bin multi
+//! target/release/multi --devices 0,cpu --keys 28,30,31 --pairs 29 --csv record.csv
+//! target/release/multi --devices 0,1 --keys 28,30,31 --pairs 29 --csv record.csv
+//! ```
+//!
+//! The systems of a case take turns, after warm-up runs. The answer of each run is compared with that of the CPU backend. Systems:
+//!
+//! | backend | what it is |
+//! |---|---|
+//! | `alone N` | device `N` alone, by its host calls |
+//! | `multi equal` | all devices, with equal speeds |
+//! | `multi all` | all devices, each with a share by its speed alone |
+//! | `multi chosen` | the devices that are done first by these speeds and that of the merge; maybe one |
+//! | `copy` of the system `memory` | a copy of as many bytes as the input has, by all threads |
+//!
+//! Rows with the scope `phase` belong to `multi all`: `part N` is the time of device `N` for its part, and `merge` that of the merge on the CPU. At the end, the
+//! program destroys the first GPU in the middle of a sort, and checks the answer.
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+use polysort::gpu::WgpuBackend;
+use polysort::multi::Speeds;
+use polysort::{Backend, DynBackend, MultiBackend, RayonBackend, Sort};
+use polysort_benches::record::{Cell, HEADER, Row, describe_machine, run_name};
+use polysort_benches::timing::Timed;
+use rayon::prelude::*;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Measures sorts of host slices on several devices at once, beside each device alone.
+#[derive(Parser)]
+struct Args {
+    /// The devices, separated by commas: indices of adapters, parts of their names, or `cpu`.
+    #[arg(long)]
+    devices: String,
+    /// The sizes of sorts of u32 keys: powers of two.
+    #[arg(long, value_delimiter = ',')]
+    keys: Vec<u32>,
+    /// The sizes of sorts of u32 keys with u32 values: powers of two.
+    #[arg(long, value_delimiter = ',')]
+    pairs: Vec<u32>,
+    /// The timed runs of each system.
+    #[arg(long, default_value_t = 5)]
+    reps: usize,
+    /// The record to write. A text with the machine is written beside it.
+    #[arg(long)]
+    csv: PathBuf,
+    /// The commit of the sources, for the text.
+    #[arg(long, default_value = "unknown")]
+    commit: String,
+    /// Do not destroy a device at the end.
+    #[arg(long)]
+    keep: bool,
+}
+
+/// The elements that a thread fills, copies or compares at a time.
+const CHUNK: usize = 1 << 20;
+
+/// A system of a case: a name, and a backend, or `None` for the copy of memory.
+struct System {
+    name: &'static str,
+    backend: Option<DynBackend>,
+    times: Vec<Duration>,
+    verified: bool,
+}
+
+/// The slices of a case.
+struct Data {
+    input: Vec<u32>,
+    keys: Vec<u32>,
+    expected: Vec<u32>,
+    /// Values, if there are any: the index of each key; and where they belong.
+    values: Option<(Vec<u32>, Vec<u32>)>,
+}
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    ensure!(args.reps > 0, "--reps must be at least 1");
+    // Each device is opened once. The CPU takes all threads.
+    let devices: Vec<DynBackend> = args
+        .devices
+        .split(',')
+        .map(|device| match device.trim() {
+            "cpu" => Ok(DynBackend::new(RayonBackend::default())),
+            adapter => gpu(adapter).with_context(|| format!("cannot open {adapter}")),
+        })
+        .collect::<Result<_>>()?;
+    for (index, device) in devices.iter().enumerate() {
+        println!("device {index}: {}", device.name());
+    }
+    ensure!(devices.len() <= NAMES.len(), "at most {} devices are measured", NAMES.len());
+    let mut text = Vec::new();
+    describe_machine(&mut text, &args.commit)?;
+    text.extend(format!("Devices: {}\n", devices.iter().map(Backend::name).collect::<Vec<_>>().join(" + ")).bytes());
+    std::fs::write(args.csv.with_extension("txt"), text)?;
+    let (run, mut rows) = (run_name(), vec![]);
+    let cases = args.keys.iter().map(|&bits| (bits, false)).chain(args.pairs.iter().map(|&bits| (bits, true)));
+    for (bits, with_values) in cases {
+        rows.extend(case(&run, &devices, 1 << bits, with_values, args.reps)?);
+        // After each case, so that a run that is cut off leaves what it has measured.
+        let mut writer = csv::Writer::from_path(&args.csv)?;
+        writer.write_record(HEADER)?;
+        rows.iter().try_for_each(|row| writer.write_record(row))?;
+        writer.flush()?;
+    }
+    if !args.keep {
+        lose(&devices)?;
+    }
+    Ok(())
+}
+
+const NAMES: [(&str, &str); 8] = [
+    ("alone 0", "part 0"),
+    ("alone 1", "part 1"),
+    ("alone 2", "part 2"),
+    ("alone 3", "part 3"),
+    ("alone 4", "part 4"),
+    ("alone 5", "part 5"),
+    ("alone 6", "part 6"),
+    ("alone 7", "part 7"),
+];
+
+fn gpu(adapter: &str) -> Result<DynBackend> {
+    let mut config = polysort::gpu::Config::from_env();
+    config.adapter = adapter.into();
+    Ok(DynBackend::new(WgpuBackend::open_with(config)?))
+}
+
+/// Measures one case, and returns the rows of its systems and phases.
+fn case(run: &str, devices: &[DynBackend], n: usize, with_values: bool, reps: usize) -> Result<Vec<Vec<String>>> {
+    let mut data = Data::random(n, with_values)?;
+    let cell = Cell {
+        op: if with_values { "sort_pairs" } else { "sort" }.into(),
+        key: "u32".into(),
+        payload: if with_values { "u32" } else { "none" }.into(),
+        pattern: "uniform".into(),
+        n,
+        threads: rayon::current_num_threads(),
+    };
+    println!("\n{} of 2^{} {}", cell.op, n.ilog2(), if with_values { "u32 with u32" } else { "u32" });
+    // Warm-up: each device alone, twice. The second run shows its speed.
+    let mut speeds = vec![];
+    for device in devices {
+        data.run(Some(device))?;
+        let time = data.run(Some(device))?;
+        ensure!(data.is_right(), "{} sorts wrongly", device.name());
+        speeds.push(data.bytes() as f64 / time.as_secs_f64());
+    }
+    let multi = MultiBackend::new(devices.iter().cloned())?;
+    for _ in 0..2 {
+        data.run(Some(&DynBackend::new(multi.clone())))?;
+    }
+    let merge = multi.report();
+    let merge = merge.merged_bytes as f64 / merge.merge_time.as_secs_f64();
+    println!("speeds in GB/s: {:.1?}, merge {:.1}", speeds.iter().map(|speed| speed / 1e9).collect::<Vec<_>>(), merge / 1e9);
+    let all = MultiBackend::new(devices.iter().cloned())?.with_speeds(Speeds::new(speeds.clone(), f64::INFINITY))?;
+    let chosen = multi.clone().with_speeds(Speeds::new(speeds, merge))?;
+    let system = |name, backend: Option<DynBackend>| System { name, backend, times: vec![], verified: true };
+    let mut systems: Vec<System> =
+        devices.iter().zip(NAMES).map(|(device, (name, _))| system(name, Some(device.clone()))).collect();
+    systems.push(system("multi equal", Some(DynBackend::new(multi))));
+    systems.push(system("multi all", Some(DynBackend::new(all.clone()))));
+    systems.push(system("multi chosen", Some(DynBackend::new(chosen))));
+    systems.push(system("copy", None));
+    let mut phases = vec![vec![]; devices.len() + 1];
+    let count = systems.len();
+    for round in 0..reps {
+        for turn in 0..count {
+            let system = &mut systems[(turn + round) % count];
+            let before = all.report();
+            system.times.push(data.run(system.backend.as_ref())?);
+            system.verified &= system.backend.is_none() || data.is_right();
+            if system.name == "multi all" {
+                let after = all.report();
+                for (phase, (after, before)) in phases.iter_mut().zip(after.devices.iter().zip(&before.devices)) {
+                    phase.push(after.time - before.time);
+                }
+                phases[devices.len()].push(after.merge_time - before.merge_time);
+            }
+        }
+    }
+    let mut rows = vec![];
+    for System { name, backend, times, verified } in systems {
+        let system = if backend.is_some() { "polysort" } else { "memory" };
+        rows.push((row(run, &cell, system, name, times, verified), name));
+    }
+    let names = NAMES.map(|(_, part)| part).into_iter().take(devices.len()).chain(["merge"]);
+    for (times, name) in phases.into_iter().zip(names) {
+        let mut fields = row(run, &cell, "polysort", name, times, true);
+        fields[10] = "phase".into();
+        rows.push((fields, name));
+    }
+    for (fields, name) in &rows {
+        println!("  {name:<14}{:>10.1} ms   verified {}", fields[12].parse::<f64>()? / 1e6, fields[18]);
+    }
+    Ok(rows.into_iter().map(|(fields, _)| fields).collect())
+}
+
+fn row(
+    run: &str,
+    cell: &Cell,
+    system: &'static str,
+    backend: &'static str,
+    mut times: Vec<Duration>,
+    verified: bool,
+) -> Vec<String> {
+    times.sort_unstable();
+    Row::new(run, cell, &Timed { system, backend, times, verified }, 1).fields()
+}
+
+impl Data {
+    /// Random keys, and the answer of the CPU backend.
+    fn random(n: usize, with_values: bool) -> Result<Self> {
+        // A bijection of 64 bits whose values look random, of the index.
+        let random = |index: u64| {
+            let mixed = (index ^ (index >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) >> 32
+        };
+        let mut input = vec![0_u32; n];
+        input.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, keys)| {
+            for (index, key) in keys.iter_mut().enumerate() {
+                *key = random((chunk * CHUNK + index) as u64 + 0x1234_5678) as u32;
+            }
+        });
+        let (keys, mut expected) = (input.clone(), input.clone());
+        let mut order: Option<Vec<u32>> = with_values.then(|| (0..n as u32).into_par_iter().collect());
+        match &mut order {
+            Some(order) => RayonBackend::default().sort_pairs(&mut expected, order)?,
+            None => RayonBackend::default().sort(&mut expected)?,
+        }
+        RayonBackend::release_scratch();
+        Ok(Self { input, keys, expected, values: order.map(|order| (vec![0; n], order)) })
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.input) * if self.values.is_some() { 2 } else { 1 }
+    }
+
+    /// Sorts a copy of the input, and returns the time of the sort. Without a backend, returns the time of the copy.
+    fn run(&mut self, backend: Option<&DynBackend>) -> Result<Duration> {
+        let begin = Instant::now();
+        self.keys.par_chunks_mut(CHUNK).zip(self.input.par_chunks(CHUNK)).for_each(|(to, from)| to.copy_from_slice(from));
+        let copied = begin.elapsed();
+        if let Some((values, _)) = &mut self.values {
+            values.par_iter_mut().enumerate().for_each(|(index, value)| *value = index as u32);
+        }
+        let Some(backend) = backend else { return Ok(copied) };
+        let begin = Instant::now();
+        match &mut self.values {
+            Some((values, _)) => backend.sort_pairs(&mut self.keys, values)?,
+            None => backend.sort(&mut self.keys)?,
+        }
+        Ok(begin.elapsed())
+    }
+
+    fn is_right(&self) -> bool {
+        let is_equal = |a: &[u32], b: &[u32]| a.par_chunks(CHUNK).eq(b.par_chunks(CHUNK));
+        is_equal(&self.keys, &self.expected) && self.values.as_ref().is_none_or(|(values, order)| is_equal(values, order))
+    }
+}
+
+/// Destroys the first GPU in the middle of a sort, and checks the answers of that sort and of the next one.
+fn lose(devices: &[DynBackend]) -> Result<()> {
+    let Some(gpu) = devices.iter().find_map(|device| device.downcast_ref::<WgpuBackend>().cloned()) else {
+        println!("\nno device is destroyed: none is a GPU");
+        return Ok(());
+    };
+    let multi = MultiBackend::new(devices.iter().cloned())?;
+    let mut data = Data::random(1 << 27, true)?;
+    let backend = DynBackend::new(multi.clone());
+    let usual = data.run(Some(&backend))?;
+    let time = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(usual / 4);
+            gpu.device().destroy();
+        });
+        data.run(Some(&backend))
+    })?;
+    ensure!(data.is_right(), "a device was destroyed, and the answer is wrong");
+    println!("\n2^27 pairs: {usual:.1?}; with {} destroyed in the middle: {time:.1?}, and the answer is right", gpu.name());
+    println!("  {:?}", multi.report().devices);
+    let next = data.run(Some(&backend))?;
+    ensure!(data.is_right(), "after the loss, the answer is wrong");
+    println!("  the next sort: {next:.1?}, and the answer is right; {:?}", multi.report().devices);
+    Ok(())
+}
