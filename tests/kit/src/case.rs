@@ -165,8 +165,16 @@ fn drawn(cases: Vec<Case>, most: usize, seed: u64) -> Vec<Case> {
 /// Bit windows of a key of `width` bits: first all bits; then its ends, its middle, one bit, no bit at either end, and windows across byte boundaries.
 fn windows(width: u32) -> Vec<Option<Window>> {
     let half = width / 2;
-    let mut windows =
-        vec![(0, half), (half, width), (width / 4, width - width / 4), (0, 0), (width, width), (half, half + 1), (0, 1), (width - 1, width)];
+    let mut windows = vec![
+        (0, half),
+        (half, width),
+        (width / 4, width - width / 4),
+        (0, 0),
+        (width, width),
+        (half, half + 1),
+        (0, 1),
+        (width - 1, width),
+    ];
     if width > 13 {
         windows.extend([(3, 13), (width - 13, width), (8, width)]);
     }
