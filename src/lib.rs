@@ -88,6 +88,7 @@
 //! * **One answer**: every backend gives the same result, bit for bit. Only a partial sort leaves the order of its other keys open.
 //! * **Nothing is lost**: on any error, and on a panic in your own key, the slices stay as they were. Errors say what to do.
 //! * **No hidden work**: a sort never measures and never reads or writes a file.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 #[cfg(any(feature = "rayon", feature = "wgpu"))]

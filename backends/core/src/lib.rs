@@ -13,6 +13,7 @@
 //!
 //! Applications use the crate `polysort`. Depend on this crate to write a backend or a key. The crate `polysort-kit` tests a backend with one
 //! line.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod backend;

@@ -13,6 +13,7 @@
 //!
 //! Each kind of sort is tried on the device before it gets data. If a kernel in Metal Shading Language is refused or wrong, the one in WGSL that
 //! wgpu translates takes its place, with a warning. Everywhere but on Apple's systems the backend is unavailable, and says so at once.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "vector")]

@@ -8,6 +8,7 @@
 //! `partition` (what is larger), `sample`, `digit`, `classify`, `frequent`, `dictionary`, `scatter` and `stream` (what partitions are made of), `merges` and `merge` (sorted runs), and the special cases `presorted`, `counting`,
 //! `segments`, `select`, `top_k`, `runs`; and, with the feature `vector`, `vector`, the search of vectors, with `wide`. `threads` is the one place that starts work on other threads;
 //! numbers are in `tuning`, and `machine` says what they depend on.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
 mod backend;
@@ -59,3 +60,8 @@ pub use backend::RayonBackend;
 pub use scratch::Scratch;
 #[cfg(feature = "vector")]
 pub use vector::RayonStore;
+
+/// Compiles and runs the code in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -12,6 +12,7 @@
 //!
 //! [`polysort_shaders::plan`] plans each sort, without a GPU. This crate encodes the commands of a plan, and moves the
 //! data.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
 mod adapter;

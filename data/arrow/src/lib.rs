@@ -41,6 +41,7 @@
 //!
 //! All nulls of a column are equal. This includes the null values of a dictionary: arrow's `sort_to_indices` puts them beside the null keys, but
 //! apart.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod batch;

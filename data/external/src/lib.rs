@@ -9,6 +9,7 @@
 //! * `layout` describes records of constant size. `kind` is what both phases do with records, `fixed` does it for records of constant size, and `rows` for
 //!   others. `checked` checks that the inputs of a merge are sorted.
 //! * `job` is what both phases share, `budget` divides the memory cap, `spill` is the spill file, and `files` is the part of the file system that it uses.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod budget;

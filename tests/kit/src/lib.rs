@@ -37,6 +37,7 @@
 //!
 //! With the feature `vector`, a backend that searches vectors enters by [`enter_vectors`](Suite::enter_vectors) as well. Its distances are compared
 //! with double precision, and its nearest vectors with a stable sort of its own distances.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod case;
