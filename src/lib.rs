@@ -87,7 +87,7 @@
 //! * **Stable**, ascending and descending: equal keys keep their input order.
 //! * **One answer**: every backend gives the same result, bit for bit. Only a partial sort leaves the order of its other keys open.
 //! * **Nothing is lost**: on any error, and on a panic in your own key, the slices stay as they were. Errors say what to do.
-//! * **No hidden work**: no call measures unless you ask for it, and none writes a file. `Auto` reads one file, of stored costs, when it opens.
+//! * **No hidden work**: no sort measures, and none writes a file. `Auto` reads one file, of stored costs, when it opens.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
