@@ -28,6 +28,7 @@ fn main() {
         trial("200 inputs of keys of 64 bits are sorted", seeds::<u64>),
         trial("200 inputs of keys of 16 bits are sorted", seeds::<u16>),
         trial("2^26 keys of each pattern are sorted", patterns),
+        trial("30 to 70 million pairs of few bits are sorted stably", few_bits),
     ];
     libtest_mimic::run(&Arguments::from_iter(rest), trials).exit()
 }
@@ -87,6 +88,23 @@ fn patterns() -> Result<(), Failed> {
         let all: Vec<f32> = pattern.keys(1 << 26, 7);
         let order = RayonBackend::default().argsort(&all).map_err(support::failed)?;
         support::ensure(gpu.argsort(&all).map_err(support::failed)? == order, || format!("an argsort, {pattern:?}"))?;
+    }
+    Ok(())
+}
+
+/// Pairs with the numbers of tiles of a picture as keys, as a renderer sorts them; around 2^26, a sort of another project went wrong.
+fn few_bits() -> Result<(), Failed> {
+    let gpu = WgpuBackend::open_with(support::config()).map_err(support::failed)?;
+    let cpu = RayonBackend::default();
+    for len in [30_000_000, (1 << 26) - 1, 1 << 26, (1 << 26) + 1, 70_000_000] {
+        let mut found: Vec<u32> = keys(len, 3);
+        found.par_iter_mut().for_each(|key| *key &= 0x3fff);
+        let mut expected = found.clone();
+        let mut indices = Vec::from_iter(0..len as u32);
+        let mut order = indices.clone();
+        gpu.sort_pairs(&mut found, &mut indices).map_err(support::failed)?;
+        cpu.sort_pairs(&mut expected, &mut order).map_err(support::failed)?;
+        support::ensure(found == expected && indices == order, || format!("the answer for {len} pairs is wrong"))?;
     }
     Ok(())
 }

@@ -44,10 +44,16 @@ impl Check {
     /// What was wrong in the first case that failed.
     pub fn run(&self, backend: &DynBackend, plan: &Plan) -> Result<usize, String> {
         let cases = self.cases(plan);
-        for &case in &cases {
-            (self.run)(backend, case).map_err(|what| format!("{what}\n    in {case:?}"))?;
-        }
+        cases.iter().try_for_each(|&case| self.run_case(backend, case))?;
         Ok(cases.len())
+    }
+
+    /// Runs one case on a backend. Its window lies in the key.
+    ///
+    /// # Errors
+    /// What was wrong.
+    pub fn run_case(&self, backend: &DynBackend, case: Case) -> Result<(), String> {
+        (self.run)(backend, case).map_err(|what| format!("{what}\n    in {case:?}"))
     }
 
     /// The cases of this check in a plan.

@@ -39,10 +39,21 @@ pub enum Pattern {
     DigitBelowIndex,
     /// As many of each top byte as a power law gives.
     PowerLaw,
+    /// Each bit is set in one key of sixteen: the AND of four random keys, a test of CUB's for digits of little entropy.
+    Sparse,
+    /// As many of each key as Zipf's law gives: the `i`th most frequent key is `1/i` times as frequent as the first.
+    Zipf,
+    /// Ascending runs of about as many keys as there are runs.
+    Sawtooth,
+    /// Sorted keys, and behind them as many random ones as a twentieth of all.
+    Appended,
 }
 
 impl Pattern {
-    /// All patterns.
+    /// The patterns of other sorts' test suites that [`ALL`](Pattern::ALL) lacks.
+    pub const OTHERS: [Self; 4] = [Self::Sparse, Self::Zipf, Self::Sawtooth, Self::Appended];
+
+    /// The patterns of the conformance suite.
     pub const ALL: [Self; 16] = [
         Self::Uniform,
         Self::Sorted,
@@ -131,6 +142,33 @@ impl Pattern {
                 let top = (rng.random::<f64>() * 8.0).exp2() as u128 - 1;
                 if width > 8 { top << (width - 8) | any(rng) & ones >> 8 } else { top }
             }),
+            Self::Sparse => raws(&mut |_, rng| any(rng) & any(rng) & any(rng) & any(rng)),
+            Self::Zipf => {
+                // The distribution function of 1/i is close to a logarithm. The odd factor spreads the ranks over all bits.
+                let most = (len.max(2) as f64).ln();
+                raws(&mut |_, rng| {
+                    ((rng.random::<f64>() * most).exp() as u128).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
+                })
+            }
+            Self::Sawtooth => {
+                let mut keys: Vec<K> = raws(&mut |_, rng| any(rng));
+                let tooth = (len as f64).sqrt() as usize + 1;
+                let mut rest = &mut keys[..];
+                for run in 0.. {
+                    if rest.is_empty() {
+                        break;
+                    }
+                    let (run, others) = rest.split_at_mut((tooth + usize::from(run % 4 == 0)).min(rest.len()));
+                    run.sort_by(K::compare);
+                    rest = others;
+                }
+                keys
+            }
+            Self::Appended => {
+                let mut keys: Vec<K> = raws(&mut |_, rng| any(rng));
+                keys[..len - len / 20].sort_by(K::compare);
+                keys
+            }
         }
     }
 }
