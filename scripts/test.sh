@@ -56,7 +56,7 @@ cargo clippy --quiet -p polysort-cli --no-default-features --all-targets -- -D w
 step "tests"
 [ "$mode" != --full ] || export POLYSORT_ALL_MUTANTS=1
 if cargo nextest --version >/dev/null 2>&1; then
-    cargo nextest run --workspace --no-fail-fast --status-level fail --final-status-level slow 2>&1 | tee -a "$tests"
+    cargo nextest run --workspace --lib --bins --tests --no-fail-fast --status-level fail --final-status-level slow 2>&1 | tee -a "$tests"
 else
     cargo test --workspace --lib --bins --tests --no-fail-fast --quiet 2>&1 | tee -a "$tests"
 fi
@@ -72,10 +72,12 @@ step "type check for macOS"
 scripts/check-mac.sh
 
 step "examples"
-cargo build --workspace --examples --quiet
-for example in quickstart custom_key ivf_search several_devices; do target/debug/examples/$example >/dev/null; done
+# Those that measure are only compiled, by the lints.
+on_cpu=(quickstart custom_key ivf_search several_devices) on_gpu=(on_device indirect_count runs)
+cargo build --workspace --quiet $(printf -- '--example %s ' "${on_cpu[@]}" "${on_gpu[@]}" own_backend)
+for example in "${on_cpu[@]}"; do target/debug/examples/$example >/dev/null; done
 target/debug/examples/own_backend --quiet u32
-for example in on_device indirect_count runs; do
+for example in "${on_gpu[@]}"; do
     POLYSORT_SOFTWARE_GPU=1 scripts/software-vulkan.sh run lavapipe-8 target/debug/examples/$example >/dev/null
 done
 POLYSORT_SOFTWARE_GPU=1 scripts/software-vulkan.sh run lavapipe-8 target/debug/examples/ivf_search --backend wgpu

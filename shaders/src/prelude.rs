@@ -197,7 +197,7 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
     let merges = matches!(variant.kernel, Kernel::MergePath | Kernel::MergeTile).then_some([
         ("PATH_HEADER", PATH_HEADER),
         ("MERGE_LOADS", merge_loads(variant)),
-        ("MERGE_WORDS", variant.tile * variant.key_words()),
+        ("MERGE_WORDS", variant.merge_words()),
         ("VALUE_WORDS", variant.value_words),
     ]);
     let values = (variant.counters > 0).then(|| [("COUNTERS", variant.counters), ("SPANS", variant.spans())]);

@@ -4,9 +4,9 @@
 // out      keys_to, values_to: the keys and values of the step, in order. Bytes of other keys stay as they are
 // launch   any number of workgroups; each takes tiles until none is left
 // does     A tile is TILE keys of the output. The workgroup reads the keys of both runs that belong there, coalesced, into
-//          workgroup memory. Each thread finds its KEYS keys by binary search there, and merges them in registers. The keys
-//          take their new order in the same memory, and leave it coalesced. The origin of each key follows in that memory;
-//          the values go directly from the runs to the output.
+//          workgroup memory, and maps them. Each thread finds its KEYS keys by binary search there, and merges them in
+//          registers. It maps them back, and they take their new order in the same memory, and leave it coalesced. The
+//          origin of each key follows in that memory; the values go directly from the runs to the output.
 // needs    no order of the runs for its memory accesses: it limits the points of unsorted runs
 
 @group(0) @binding(0) var<uniform> merge: Merge;
@@ -21,7 +21,7 @@
 #endif
 
 // The tile's keys: word `w` of key `i` is wg_keys[w * TILE + i]. At first those of the first run come before those of the
-// second. Later the origins of the keys: the index that each had at first.
+// second. Later the origins of the keys: the index that each had at first. Words behind the keys are read, but not used.
 var<workgroup> wg_keys: array<u32, MERGE_WORDS>;
 
 @compute @workgroup_size(GROUP)
@@ -49,6 +49,18 @@ fn merge_tile(
         let firsts = clamp(wanted, length - min(length, end.y - next.y), min(length, end.x - next.x));
         read_keys(thread, next, firsts, length);
         workgroupBarrier();
+#if KEY_1
+#else
+        // The thread that read a word of a key does not know its sign.
+        if (any((merge.clear | merge.flip) != vec4(0u))) {
+#repeat item KEYS
+            if (item * GROUP + thread < length) {
+                put_key(item * GROUP + thread, mapped(key_at(item * GROUP + thread)));
+            }
+#end
+        }
+        workgroupBarrier();
+#endif
         merge_keys(thread, offset, next, firsts, length);
         // The next tile overwrites the memory that this one reads.
         workgroupBarrier();
@@ -63,7 +75,7 @@ fn merge_keys(thread: u32, offset: u32, next: vec2<u32>, firsts: u32, length: u3
     var high = min(start, firsts);
     while (low < high) {
         let middle = low + (high - low) / 2u;
-        if (is_less(ordered(key_at(firsts + start - 1u - middle)), ordered(key_at(middle)))) {
+        if (is_less(in_window(key_at(firsts + start - 1u - middle)), in_window(key_at(middle)))) {
             high = middle;
         } else {
             low = middle + 1u;
@@ -73,34 +85,30 @@ fn merge_keys(thread: u32, offset: u32, next: vec2<u32>, firsts: u32, length: u3
 #if VALUES
     var origins: array<u32, KEYS>;
 #endif
-    // The next key of each run: its index, the key, and its ordered bits.
+    // The index of the next key of the first run. That of the second follows from it, as `item` keys are merged. Where no key
+    // is left, the thread reads another one, which it does not use.
     var first = low;
-    var second = firsts + start - low;
-    var first_key = key_at(min(first, TILE - 1u));
-    var second_key = key_at(min(second, TILE - 1u));
-    var first_bits = ordered(first_key);
-    var second_bits = ordered(second_key);
+    var first_key = key_at(first);
+    var second_key = key_at(firsts + start - low);
 #repeat item KEYS
         {
-            let is_first = second >= length || (first < firsts && !is_less(second_bits, first_bits));
+            let second = firsts + start + item - first;
+            let second_is_less = is_less(in_window(second_key), in_window(first_key));
+            let is_first = second >= length || (first < firsts && !second_is_less);
             keys[item] = select(second_key, first_key, is_first);
 #if VALUES
             origins[item] = select(second, first, is_first);
 #endif
             first += select(0u, 1u, is_first);
-            second += select(1u, 0u, is_first);
-            let key = key_at(min(select(second, first, is_first), TILE - 1u));
-            let bits = ordered(key);
+            let key = key_at(select(second + 1u, first, is_first));
             first_key = select(first_key, key, is_first);
-            first_bits = select(first_bits, bits, is_first);
             second_key = select(key, second_key, is_first);
-            second_bits = select(bits, second_bits, is_first);
         }
 #end
     workgroupBarrier();
 #repeat item KEYS
         if (thread * KEYS + item < length) {
-            put_key(thread * KEYS + item, keys[item]);
+            put_key(thread * KEYS + item, unmapped(keys[item]));
         }
 #end
     workgroupBarrier();
@@ -175,7 +183,7 @@ fn put_key(index: u32, key: Key) {
 #endif
 #if PACKED
 
-// Reads a tile's keys into workgroup memory, one in each word.
+// Reads a tile's keys into workgroup memory, one in each word, and maps them.
 fn read_keys(thread: u32, next: vec2<u32>, firsts: u32, length: u32) {
     var words: array<u32, KEYS>;
 #repeat item KEYS
@@ -192,7 +200,7 @@ fn read_keys(thread: u32, next: vec2<u32>, firsts: u32, length: u32) {
 #end
 #repeat item KEYS
         if (item * GROUP + thread < length) {
-            wg_keys[item * GROUP + thread] = words[item];
+            wg_keys[item * GROUP + thread] = mapped(words[item]);
         }
 #end
 }
@@ -221,7 +229,7 @@ fn write_keys(thread: u32, offset: u32, length: u32) {
 }
 #else
 
-// Reads a tile's keys into workgroup memory.
+// Reads a tile's keys into workgroup memory. Keys of one word are mapped.
 fn read_keys(thread: u32, next: vec2<u32>, firsts: u32, length: u32) {
     let first_word = merge.first_keys_word + (next.x - merge.first_begin) * KEY_WORDS;
     let second_word = merge.second_keys_word + (next.y - merge.second_begin) * KEY_WORDS;
@@ -237,7 +245,11 @@ fn read_keys(thread: u32, next: vec2<u32>, firsts: u32, length: u32) {
 #repeat item MERGE_LOADS
         let i = item * GROUP + thread;
         if (i < length * KEY_WORDS) {
+#if KEY_1
+            wg_keys[i] = mapped(words[item]);
+#else
             wg_keys[i % KEY_WORDS * TILE + i / KEY_WORDS] = words[item];
+#endif
         }
 #end
 }

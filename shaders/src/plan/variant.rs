@@ -236,7 +236,7 @@ impl Variant {
             Kernel::BucketSweep => RADIX + 12,
             Kernel::Downsweep => RADIX + 4,
             Kernel::SingleTile | Kernel::BucketTile | Kernel::SegmentTile => 4,
-            Kernel::MergeTile => (self.tile * self.key_words()).next_multiple_of(4),
+            Kernel::MergeTile => self.merge_words().next_multiple_of(4),
             Kernel::IvfDistance => DISTANCE_RUN * self.vectors.map_or(0, Vectors::sums) * self.group,
             // The indices, the segment, the digit, and the sums over the threads, unless the ranking includes them.
             Kernel::TopK => self.tile + 8 + if self.ranking == Some(Ranking::Counters) { 0 } else { self.group },
@@ -248,5 +248,10 @@ impl Variant {
             _ => 0,
         };
         4 * (self.board_words() + ranking.next_multiple_of(4) + own)
+    }
+
+    /// Returns the words of workgroup memory of a merge: those of the tile's keys, and of those behind it that a thread reads and does not use.
+    pub(crate) fn merge_words(&self) -> u32 {
+        self.tile * self.key_words() + self.keys + 1
     }
 }

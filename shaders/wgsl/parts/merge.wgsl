@@ -49,18 +49,50 @@ fn tiles_begin(made: u32) -> u32 {
     return made - made % KEYS_PER_WORD;
 }
 
-// Returns the bits of a key that the order goes by. They compare as unsigned numbers, word by word.
-fn ordered(key: Key) -> Key {
+// Returns all bits of a key, changed so that they compare as an unsigned number, word by word.
+fn mapped(key: Key) -> Key {
     let sign = 0u - (top_word(key) >> 31u);
 #if KEY_1
-    return (key ^ merge.clear.x ^ (merge.flip.x & sign)) & merge.window.x;
+    return key ^ merge.clear.x ^ (merge.flip.x & sign);
 #endif
 #if KEY_2
-    return (key ^ merge.clear.xy ^ (merge.flip.xy & vec2(sign))) & merge.window.xy;
+    return key ^ merge.clear.xy ^ (merge.flip.xy & vec2(sign));
 #endif
 #if KEY_4
-    return (key ^ merge.clear ^ (merge.flip & vec4(sign))) & merge.window;
+    return key ^ merge.clear ^ (merge.flip & vec4(sign));
 #endif
+}
+
+// Returns the key with these mapped bits. `flip` has no sign bit, so that `clear` alone gives back the sign.
+fn unmapped(bits: Key) -> Key {
+    let sign = 0u - ((top_word(bits) ^ merge.clear[KEY_WORDS - 1u]) >> 31u);
+#if KEY_1
+    return bits ^ merge.clear.x ^ (merge.flip.x & sign);
+#endif
+#if KEY_2
+    return bits ^ merge.clear.xy ^ (merge.flip.xy & vec2(sign));
+#endif
+#if KEY_4
+    return bits ^ merge.clear ^ (merge.flip & vec4(sign));
+#endif
+}
+
+// Returns the mapped bits that the order goes by.
+fn in_window(bits: Key) -> Key {
+#if KEY_1
+    return bits & merge.window.x;
+#endif
+#if KEY_2
+    return bits & merge.window.xy;
+#endif
+#if KEY_4
+    return bits & merge.window;
+#endif
+}
+
+// Returns the bits of a key that the order goes by.
+fn ordered(key: Key) -> Key {
+    return in_window(mapped(key));
 }
 
 // Returns whether the first of two ordered keys is smaller.
