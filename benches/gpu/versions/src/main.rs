@@ -2,6 +2,8 @@
 //!
 //! One line for each operation and length: the turns, the median of each version in microseconds, and the old time divided by the new one. A switch from
 //! one device to the other costs time, so the first call after it is not timed. Each answer of the warm-up is checked, and the last of each series.
+//!
+//! Then 8 threads sort 2^20 keys each, again and again: one line for each round, with the 10^9 keys a second of all threads by each version.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +23,7 @@ enum Op {
 }
 
 /// A version of the backend.
-trait Version {
+trait Version: Sync {
     fn call(&self, op: Op, work: &mut Work);
 }
 
@@ -91,6 +93,27 @@ impl Work {
     }
 }
 
+/// Returns the 10^9 keys a second that several threads sort together, each with calls of its own.
+fn crowd(version: &dyn Version, seconds: f64) -> f64 {
+    const THREADS: usize = 8;
+    const LEN: usize = 1 << 20;
+    let calls: usize = std::thread::scope(|scope| {
+        let sorter = || {
+            let mut work = Work::new(LEN);
+            let (started, mut calls) = (Instant::now(), 0);
+            while started.elapsed().as_secs_f64() < seconds {
+                work.once(version, Op::Keys);
+                calls += 1;
+            }
+            work.check(Op::Keys);
+            calls
+        };
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(sorter)).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a thread sorts")).sum()
+    });
+    (calls * LEN) as f64 / seconds / 1e9
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let (seconds, most): (f64, u32) = (arguments[1].parse().expect("seconds"), arguments[2].parse().expect("a power of two"));
@@ -129,4 +152,9 @@ fn main() {
         }
     }
     println!("geometric mean {:.3}", (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp());
+    println!("crowd of 8 threads,2^20,round,old,new,new_over_old");
+    for round in 0..3 {
+        let [old, new] = [0, 1].map(|which| crowd(&*versions[which], seconds));
+        println!("crowd,2^20,{round},{old:.2},{new:.2},{:.2}", new / old);
+    }
 }
