@@ -143,14 +143,17 @@ fn wrong_lengths_are_refused() {
 /// All records come out, in some order, whatever the order of the runs.
 #[test]
 fn unsorted_runs_lose_nothing() {
-    let keys = Pattern::Uniform.keys::<u32>(400_000, 3);
-    let runs: Vec<&[u32]> = keys.chunks(30_011).collect();
-    let mut merged = vec![0; keys.len()];
-    RayonBackend::with_threads(2).unwrap().merge_into(&runs, &mut merged).unwrap();
-    let mut all = keys.clone();
-    all.sort_unstable();
-    merged.sort_unstable();
-    assert!(merged == all);
+    // The caches of the machine decide how many blocks a thread merges: several of them in one of these, on any machine.
+    for (len, run, threads) in [(400_000, 30_011, 2), (50_000, 3001, 1), (4_000_000, 300_007, 3)] {
+        let keys = Pattern::Uniform.keys::<u32>(len, 3);
+        let runs: Vec<&[u32]> = keys.chunks(run).collect();
+        let mut merged = vec![0; keys.len()];
+        RayonBackend::with_threads(threads).unwrap().merge_into(&runs, &mut merged).unwrap();
+        let mut all = keys.clone();
+        all.sort_unstable();
+        merged.sort_unstable();
+        assert!(merged == all, "{len} keys on {threads} threads");
+    }
 }
 
 /// Backends copy slices by all threads with a merge of one run.

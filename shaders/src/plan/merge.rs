@@ -166,7 +166,10 @@ impl MergePlan {
         };
         // More keys never fit, and the size of their tile could overflow.
         let most_fitting = (facts.workgroup_bytes / (4 * shape.group)).max(1);
-        let most = request.keys_per_thread.unwrap_or_else(|| merge_keys(sort.key_words(), request.payload.words())).clamp(1, most_fitting);
+        let most = request
+            .keys_per_thread
+            .unwrap_or_else(|| merge_keys(sort.key_words(), request.payload.words()))
+            .clamp(1, most_fitting);
         let fitted = (1..=most)
             .rev()
             .map(|keys| Variant { keys, tile: shape.group * keys, ..shape })

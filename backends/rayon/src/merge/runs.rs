@@ -39,11 +39,14 @@ pub(crate) fn merge_runs<C: Columns>(
     let mut tasks = vec![];
     for part in columns.pieces(share) {
         let end = runs.cut(&cut, part.len());
-        tasks.push((part, std::mem::replace(&mut cut, end)));
+        tasks.push((part, std::mem::replace(&mut cut, end.clone()), end));
     }
     let block = block.min(share);
     let room = || Scratch::of::<C::Record>(2 * block);
-    threads.for_each(tasks, room, |scratch, (mut part, mut from)| {
+    threads.for_each(tasks, room, |scratch, (mut part, mut from, end)| {
+        // Without the records of the shares that follow. The blocks of runs that are not sorted would take some of them.
+        let keys: Vec<&[Key<C>]> = runs.keys().iter().zip(&end).map(|(keys, &end)| &keys[..end]).collect();
+        let runs = SortedRuns::new(&keys, runs.spec());
         let (records, spare) = scratch.records(2 * block).split_at_mut(block);
         let count = part.len();
         for mut part in part.pieces(block.min(count)) {
