@@ -1,6 +1,6 @@
 //! The parts that all figures have: the caption with the source, the legend and the panels.
 
-use crate::contest::{COPY, Case, END_TO_END, is_ours, is_peer};
+use crate::contest::{COPY, Case, END_TO_END, Standing, is_ours, is_peer};
 use crate::error::ReportError;
 use crate::html::escape;
 use crate::plot::{self, Axes, LETTERS, Line, PANEL};
@@ -12,6 +12,9 @@ use std::collections::BTreeSet;
 
 /// What a record has in common with all rows of a figure: what is timed, and the number of threads.
 pub(super) type Setting = (String, Option<usize>);
+
+/// Cases of a record, each with its standings.
+pub(super) type Cases<'a> = Vec<(&'a Case, &'a Vec<Standing>)>;
 
 /// Returns the setting of a case.
 pub(super) fn setting(case: &Case) -> Setting {
@@ -99,7 +102,7 @@ pub(super) fn panels(names: &[String], panels: &[Panel], unit: &str) -> Result<S
         }
         let label = format!("{title}: {unit} by the number of keys, a line for each of {}", names.join(", "));
         let svg = plot::svg(PANEL, &label, |area| plot::lines(area, None, &axes, &drawn))?;
-        write!(html, "<div><h4>{}</h4>\n{svg}</div>\n", escape(title)).expect("a String takes all");
+        writeln!(html, "<div><h4>{}</h4>\n{svg}</div>", escape(title)).expect("a String takes all");
     }
     Ok(html + "</div>\n")
 }

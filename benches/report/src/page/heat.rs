@@ -3,8 +3,8 @@
 //! The scale is logarithmic with its center at 1, so that half the speed is as far from the center as twice the speed. Its ends are vermilion and blue, which
 //! color-blind readers can tell apart, and each cell has its number.
 
-use super::figure::{Setting, caption, figure, key_rank, setting, short};
-use crate::contest::{Case, Contests, Ratio, Standing};
+use super::figure::{Cases, Setting, caption, figure, key_rank, setting, short};
+use crate::contest::{Contests, Ratio, Standing};
 use crate::html::{duration, escape, length, length_html, ratio};
 use crate::record::{By, Origin};
 use core::fmt::Write;
@@ -23,14 +23,14 @@ const EXPONENT: f64 = 0.65;
 
 /// Returns the tables: one for each setting and system of ours.
 pub(super) fn figures(origin: &Origin, contests: &Contests, by: By) -> Vec<String> {
-    let mut tables: BTreeMap<(Setting, String), Vec<(&Case, &Vec<Standing>)>> = BTreeMap::new();
+    let mut tables: BTreeMap<(Setting, String), Cases<'_>> = BTreeMap::new();
     for (case, standings) in contests.iter().filter(|(case, _)| case.is_uniform()) {
         let ours: BTreeSet<&String> = standings.iter().flat_map(|standing| standing.ratios.keys()).collect();
         for name in ours {
             tables.entry((setting(case), name.clone())).or_default().push((case, standings));
         }
     }
-    let table = |((setting, ours), cases): ((Setting, String), Vec<(&Case, &Vec<Standing>)>)| {
+    let table = |((setting, ours), cases): ((Setting, String), Cases<'_>)| {
         let title = format!("{ours} beside the best peer: {}", short(&setting));
         let about = format!(
             "Each number is the best peer's time divided by the time of {}, for uniform keys: <b>above 1 polysort is faster, below 1 the peer is \
@@ -43,7 +43,7 @@ pub(super) fn figures(origin: &Origin, contests: &Contests, by: By) -> Vec<Strin
 }
 
 /// Returns the table.
-fn rows(ours: &str, mut cases: Vec<(&Case, &Vec<Standing>)>) -> String {
+fn rows(ours: &str, mut cases: Cases<'_>) -> String {
     let measured = |standing: &&Standing| standing.times.contains_key(ours);
     let lengths: BTreeSet<usize> =
         cases.iter().flat_map(|(_, standings)| *standings).filter(measured).map(|standing| standing.n).collect();

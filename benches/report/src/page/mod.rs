@@ -57,7 +57,7 @@ impl Page<'_> {
             let name = &record.origin.machine;
             if machine != Some(name) {
                 machine = Some(name);
-                write!(sections, "<h2 id=\"machine-{number}\">{}</h2>\n", escape(name)).expect("a String takes all");
+                writeln!(sections, "<h2 id=\"machine-{number}\">{}</h2>", escape(name)).expect("a String takes all");
                 writeln!(links, "<li><a href=\"#machine-{number}\">{}</a></li>", escape(name)).expect("a String takes all");
                 // It comes first, because it is of the machine and not of one record.
                 sections += &self.scopes(name, &mut notes)?;
@@ -134,9 +134,9 @@ impl Page<'_> {
             if wrong == 0 { "all of them are verified".into() } else { format!("{wrong} with a wrong answer are not drawn") }
         );
         if !origin.text.is_empty() {
-            write!(
+            writeln!(
                 html,
-                "<details>\n<summary>Machine, build and commands</summary>\n<pre>{}</pre>\n</details>\n",
+                "<details>\n<summary>Machine, build and commands</summary>\n<pre>{}</pre>\n</details>",
                 escape(origin.text.trim_end())
             )
             .expect("a String takes all");

@@ -73,7 +73,7 @@ pub(super) fn figures(origin: &Origin, rows: &[Row], contests: &Contests, by: By
             let size = (PANEL.0, ROW * patterns.len() as u32 + AXIS);
             let label = format!("{title}: {unit}, a row for each pattern, a point for each of {}", names.join(", "));
             let svg = plot::svg(size, &label, |area| plot::rows(area, &patterns, &values, unit, &series))?;
-            write!(content, "<div><h4>{}</h4>\n{svg}</div>\n", escape(&title)).expect("a String takes all");
+            writeln!(content, "<div><h4>{}</h4>\n{svg}</div>", escape(&title)).expect("a String takes all");
         }
         content += "</div>\n";
         figures.push(figure(&title, Some(n) == longest, &content));

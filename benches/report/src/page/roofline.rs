@@ -4,7 +4,7 @@
 //! with nothing else to do, so its rate is the roof. A radix sort that moves every record once for each digit of 8 bits stays below the roof divided by the
 //! number of digits.
 
-use super::figure::{Panel, Setting, bytes, caption, figure, key_rank, ordered, panels, setting, short};
+use super::figure::{Cases, Panel, Setting, bytes, caption, figure, key_rank, ordered, panels, setting, short};
 use crate::contest::{COPY, Case, Contests, OURS, Standing};
 use crate::error::ReportError;
 use crate::html::{digits, escape, length_html};
@@ -17,7 +17,7 @@ const INDEX: usize = 4;
 
 /// Returns the figures: one for each setting in which a copy was measured.
 pub(super) fn figures(origin: &Origin, contests: &Contests, by: By) -> Result<Vec<String>, ReportError> {
-    let mut all: BTreeMap<Setting, Vec<(&Case, &Vec<Standing>)>> = BTreeMap::new();
+    let mut all: BTreeMap<Setting, Cases<'_>> = BTreeMap::new();
     for (case, standings) in contests.iter().filter(|(case, _)| case.is_uniform() && moved(case).is_some()) {
         let has_both = |standing: &Standing| standing.times.contains_key(COPY) && standing.times.contains_key(OURS);
         if standings.iter().any(has_both) {
@@ -40,7 +40,7 @@ fn moved(case: &Case) -> Option<(f64, f64)> {
     Some((sort as f64, copy as f64))
 }
 
-fn draw(origin: &Origin, by: By, setting: &Setting, mut cases: Vec<(&Case, &Vec<Standing>)>) -> Result<String, ReportError> {
+fn draw(origin: &Origin, by: By, setting: &Setting, mut cases: Cases<'_>) -> Result<String, ReportError> {
     cases.sort_by_key(|(case, _)| (case.rank, case.operation(), key_rank(&case.key), case.order.clone()));
     let (mut drawn, mut list) = (vec![], String::from("<ul>\n"));
     for (case, standings) in cases {

@@ -1,21 +1,20 @@
 //! Speeds by the number of keys, a figure for each key type and a panel for each operation.
 
-use super::figure::{Panel, Setting, caption, figure, key_rank, ordered, setting, short, speed_panels};
-use crate::contest::{COPY, Case, Contests, OURS, Standing, is_ours, is_peer};
+use super::figure::{Cases, Panel, Setting, caption, figure, key_rank, ordered, setting, short, speed_panels};
+use crate::contest::{COPY, Contests, OURS, Standing, is_ours, is_peer};
 use crate::error::ReportError;
 use crate::record::{By, Origin};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the figures. A record without peers has one line for each number of threads.
 pub(super) fn figures(origin: &Origin, contests: &Contests, by: By) -> Result<Vec<String>, ReportError> {
-    let shown: Vec<(&Case, &Vec<Standing>)> =
-        contests.iter().filter(|(case, standings)| case.is_uniform() && has_lengths(standings)).collect();
+    let shown: Cases<'_> = contests.iter().filter(|(case, standings)| case.is_uniform() && has_lengths(standings)).collect();
     let has_peers = contests.values().flatten().any(|standing| standing.times.keys().any(|name| is_peer(name)));
     let threads: BTreeSet<Option<usize>> = shown.iter().map(|(case, _)| case.threads).collect();
     let by_threads = !has_peers && threads.len() > 1;
     // The figures by setting and key type, and the panels by operation.
-    type Cases<'a> = BTreeMap<(usize, String), Vec<(&'a Case, &'a Vec<Standing>)>>;
-    let mut all: BTreeMap<((bool, usize, String), Setting), Cases<'_>> = BTreeMap::new();
+    type Panels<'a> = BTreeMap<(usize, String), Cases<'a>>;
+    let mut all: BTreeMap<((bool, usize, String), Setting), Panels<'_>> = BTreeMap::new();
     for (case, standings) in shown {
         let (scope, threads) = setting(case);
         let setting = (scope, if by_threads { None } else { threads });
