@@ -7,9 +7,9 @@
 //! system    a system that sorts, ours or a peer
 //! peers     the systems, by operation
 //! timing    rounds in which the systems take turns
-//! record    a row of a record, and the text about the machine
+//! record    the row of a measurement, and the text about the machine
 //! table     ratios to the best peer
-//! plot      the same as a picture
+//! plot      the plot of the README: which records it shows; polysort-report draws it
 //! ```
 #![allow(missing_debug_implementations, reason = "systems and tasks hold functions, and no other crate uses them")]
 #![deny(unsafe_code)]

@@ -1,134 +1,24 @@
-//! A row of a record, and the text about the machine that lies beside it.
+//! The row of a measurement, and the text about the machine that lies beside a record.
 
 use crate::timing::Timed;
 use anyhow::Result;
+use polysort_report::{Cell, Row};
 use std::io::Write;
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The columns of a record.
-pub const HEADER: [&str; 19] = [
-    "run",
-    "system",
-    "backend",
-    "algorithm",
-    "op",
-    "key",
-    "payload",
-    "pattern",
-    "order",
-    "n",
-    "scope",
-    "threads",
-    "median_ns",
-    "p5_ns",
-    "p95_ns",
-    "min_ns",
-    "max_ns",
-    "reps",
-    "verified",
-];
-
-/// What was sorted.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Cell {
-    /// `sort`, `sort_pairs` or `argsort`.
-    pub op: String,
-    /// The key's type.
-    pub key: String,
-    /// The payload's type, or `none`.
-    pub payload: String,
-    /// The name of the pattern.
-    pub pattern: String,
-    /// Keys of a slice.
-    pub n: usize,
-    /// Threads of the run.
-    pub threads: usize,
-}
-
-/// Which of a row's times counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// The median.
-    Median,
-    /// The least: where other jobs disturb the machine.
-    Least,
-}
-
-/// One system in one cell. Times are nanoseconds of one slice.
-#[derive(Clone, Debug)]
-pub struct Row {
-    /// The process.
-    pub run: String,
-    /// Who wrote it.
-    pub system: String,
-    /// Its function.
-    pub backend: String,
-    /// What was sorted.
-    pub cell: Cell,
-    /// Median, 5th and 95th percentile, least and greatest time.
-    pub times: [u64; 5],
-    /// Timed runs.
-    pub reps: usize,
-    /// Whether each run gave the right answer.
-    pub verified: bool,
-}
-
-impl Row {
-    /// The row of what was measured over `slices` slices.
-    pub fn new(run: &str, cell: &Cell, timed: &Timed, slices: usize) -> Self {
-        let at = |share: f64| nanoseconds(timed.times[((timed.times.len() - 1) as f64 * share).round() as usize], slices);
-        Self {
-            run: run.into(),
-            system: timed.system.into(),
-            backend: timed.backend.into(),
-            cell: cell.clone(),
-            times: [at(0.5), at(0.05), at(0.95), at(0.0), at(1.0)],
-            reps: timed.times.len(),
-            verified: timed.verified,
-        }
-    }
-
-    /// The time of one slice that counts, in nanoseconds.
-    pub fn time(&self, by: By) -> f64 {
-        self.times[if by == By::Median { 0 } else { 3 }].max(1) as f64
-    }
-
-    /// The fields in the order of [`HEADER`].
-    pub fn fields(&self) -> Vec<String> {
-        let Cell { op, key, payload, pattern, n, threads } = &self.cell;
-        let texts = [&self.run, &self.system, &self.backend, "auto", op, key, payload, pattern, "asc"];
-        let mut fields: Vec<String> = texts.into_iter().map(String::from).collect();
-        fields.extend([n.to_string(), "end_to_end".into(), threads.to_string()]);
-        fields.extend(self.times.map(|time| time.to_string()));
-        fields.extend([self.reps.to_string(), self.verified.to_string()]);
-        fields
-    }
-
-    /// The rows of a CSV file that has the columns of [`HEADER`].
-    ///
-    /// # Errors
-    /// If the file cannot be read, or is no such record.
-    pub fn read_all(path: &std::path::Path) -> Result<Vec<Self>> {
-        let mut reader = csv::Reader::from_path(path)?;
-        anyhow::ensure!(reader.headers()? == HEADER.as_slice(), "{} is no record with threads", path.display());
-        reader.records().map(|record| Self::parse(&record?)).collect()
-    }
-
-    fn parse(record: &csv::StringRecord) -> Result<Self> {
-        let text = |at: usize| record.get(at).unwrap_or_default().to_string();
-        let number = |at: usize| -> Result<u64> { Ok(text(at).parse()?) };
-        let cell = Cell {
-            op: text(4),
-            key: text(5),
-            payload: text(6),
-            pattern: text(7),
-            n: number(9)? as usize,
-            threads: number(11)? as usize,
-        };
-        let times = [number(12)?, number(13)?, number(14)?, number(15)?, number(16)?];
-        let (reps, verified) = (number(17)? as usize, text(18) == "true");
-        Ok(Self { run: text(0), system: text(1), backend: text(2), cell, times, reps, verified })
+/// Returns the row of what was measured over `slices` slices.
+pub fn row(run: &str, cell: &Cell, timed: &Timed, slices: usize) -> Row {
+    let at = |share: f64| nanoseconds(timed.times[((timed.times.len() - 1) as f64 * share).round() as usize], slices);
+    Row {
+        run: run.into(),
+        system: timed.system.into(),
+        backend: timed.backend.into(),
+        algorithm: "auto".into(),
+        cell: cell.clone(),
+        times: [at(0.5), at(0.05), at(0.95), at(0.0), at(1.0)],
+        reps: timed.times.len(),
+        verified: timed.verified,
     }
 }
 

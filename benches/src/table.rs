@@ -1,7 +1,7 @@
 //! Ratios to the best peer, cell by cell.
 
-use crate::record::{By, Cell, Row};
 use crate::system::{FLOOR, WITNESS};
+use polysort_report::{By, Cell, Row};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -47,7 +47,8 @@ pub fn table(standings: &[Standing]) -> String {
     let mut text =
         String::from("op key payload pattern n threads | Mkeys/s | over the best Rust peer | over x86-simd-sort | over a copy\n");
     for standing in standings {
-        let Cell { op, key, payload, pattern, n, threads } = &standing.cell;
+        let Cell { op, key, payload, pattern, n, threads, .. } = &standing.cell;
+        let threads = threads.map_or(String::from("-"), |threads| threads.to_string());
         let size = if n.is_power_of_two() { format!("2^{}", n.ilog2()) } else { n.to_string() };
         let rust = standing.rust.as_ref().map_or(String::from("-"), |(time, name)| format!("{:.2} {name}", time / standing.own));
         let witness = standing.witness.map_or(String::from("-"), |time| format!("{:.2}", time / standing.own));
@@ -86,7 +87,9 @@ pub fn verdict(standings: &[Standing]) -> String {
         if let Some(time) = standing.floor.filter(|time| is_settled && time / standing.own < 0.5) {
             writeln!(text, "below 0.5 of a copy: {cell:?}: {:.2}", time / standing.own).expect("a String takes text");
         }
-        let half = standings.iter().find(|other| Cell { threads: other.cell.threads * 2, ..other.cell.clone() } == *cell);
+        let half = standings
+            .iter()
+            .find(|other| Cell { threads: other.cell.threads.map(|threads| threads * 2), ..other.cell.clone() } == *cell);
         if let Some(half) = half.filter(|half| standing.own > half.own * 1.05) {
             writeln!(text, "slower than on half the threads: {cell:?}: {:.2} of its time", standing.own / half.own)
                 .expect("a String takes text");

@@ -3,8 +3,8 @@
 use core::fmt::Write;
 use polysort_core::{Error, Masks, Options, Spec, Word};
 use polysort_shaders::plan::{
-    Algorithm, Class, Facts, FindRuns, Gather, Groups, Kernel, MAX_KEYS, Payload, Place, Request, Segmented, SortPlan, Top,
-    Variant,
+    Algorithm, Class, Facts, FindRuns, Gather, Groups, Kernel, MAX_KEYS, MergePlan, MergeRequest, Payload, Place, Request,
+    Segmented, SortPlan, Top, Variant,
 };
 
 /// Devices that differ in what matters to a plan.
@@ -124,6 +124,37 @@ fn grids() {
     let groups = Groups::Each { units: 1, of: 4096 };
     assert_eq!(plan.grid(groups, None, 65_535).unwrap(), plan.grid(groups, Some((1 << 29) - 1), 65_535).unwrap());
     assert!(matches!(plan.grid(groups, None, 300), Err(Error::TooLong { asked, .. }) if asked == (1 << 29) - 1));
+    // A driver may report the largest number of all.
+    assert_eq!(plan.grid(groups, None, u32::MAX).unwrap(), (1 << 17, 1));
+}
+
+/// On a device of any size, an error or a plan whose workgroups the device has.
+#[test]
+fn workgroups_fit_the_device() {
+    let (_, facts) = DEVICES[2];
+    let merge = MergeRequest::keys(32, spec(32), [1000, 1000]);
+    for small in [Facts { max_group: 0, ..facts }, Facts { max_group: 255, ..facts }, Facts { max_groups: 0, ..facts }] {
+        let plan = SortPlan::new(Request::keys(32, spec(32), 1000).select(Top { k: 5, segmented: false }), &small);
+        assert!(matches!(plan, Err(Error::Unsupported { .. })), "{small:?}");
+        assert!(matches!(MergePlan::new(merge, &small), Err(Error::Unsupported { .. })), "{small:?}");
+    }
+    let mut refused = 0;
+    for workgroup_bytes in (0..32 << 10).step_by(500) {
+        for key_bits in [8, 16, 32, 64, 128] {
+            let facts = Facts { workgroup_bytes, max_group: 256, ..facts };
+            match SortPlan::new(Request::keys(key_bits, spec(key_bits), 1 << 20), &facts) {
+                Ok(plan) => assert!(plan.all_commands().all(|command| command.variant.workgroup_bytes() <= workgroup_bytes)),
+                Err(error) => {
+                    assert!(
+                        matches!(error, Error::Unsupported { .. }) && workgroup_bytes < 16 << 10,
+                        "{workgroup_bytes}: {error}"
+                    );
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > 5, "{refused}");
 }
 
 /// All bits of keys without a sign.

@@ -5,12 +5,13 @@ use clap::Parser;
 use polysort_benches::input::Input;
 use polysort_benches::key::BenchKey;
 use polysort_benches::peers::{self, Field};
-use polysort_benches::record::{By, Cell, HEADER, Row, describe_machine, run_name};
+use polysort_benches::record::{describe_machine, row, run_name};
 use polysort_benches::table::{standings, table, verdict};
 use polysort_benches::task::Payload;
 use polysort_benches::timing::{Effort, Timed, measure};
 use polysort_kit::Pattern;
 use polysort_rayon::RayonBackend;
+use polysort_report::{By, Cell, HEADER, Row};
 use std::fs::OpenOptions;
 use std::path::PathBuf;
 use std::process::Command;
@@ -76,8 +77,8 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let by = if arguments.least { By::Least } else { By::Median };
     let rows = if !arguments.read.is_empty() {
-        let files = arguments.read.iter().map(|path| Row::read_all(path).with_context(|| path.display().to_string()));
-        files.collect::<Result<Vec<_>>>()?.concat()
+        let files = arguments.read.iter().map(|path| Row::read_all(path));
+        files.collect::<Result<Vec<_>, _>>()?.concat()
     } else {
         // A process without this variable starts itself again.
         let is_last = std::env::var_os("OMP_NUM_THREADS").is_some() || arguments.threads.len() > 1;
@@ -196,7 +197,9 @@ impl Grid<'_> {
                 payload: payload.into(),
                 pattern: pattern_name(pattern),
                 n: input.len,
-                threads,
+                threads: Some(threads),
+                order: "asc".into(),
+                scope: "end_to_end".into(),
             };
             if !self.backends.is_empty() {
                 let timed = measure(peers::own(op, input, &self.backends), effort, shift);
@@ -220,7 +223,7 @@ impl Grid<'_> {
     }
 
     fn keep(&mut self, cell: &Cell, timed: &[Timed], slices: usize) -> Result<()> {
-        let rows: Vec<Row> = timed.iter().map(|timed| Row::new(&self.run, cell, timed, slices)).collect();
+        let rows: Vec<Row> = timed.iter().map(|timed| row(&self.run, cell, timed, slices)).collect();
         if let Some(path) = &self.arguments.csv {
             let is_new = !path.exists();
             let mut writer = csv::Writer::from_writer(OpenOptions::new().create(true).append(true).open(path)?);

@@ -24,8 +24,9 @@ use clap::Parser;
 use polysort::gpu::WgpuBackend;
 use polysort::multi::Speeds;
 use polysort::{Backend, DynBackend, MultiBackend, RayonBackend, Sort};
-use polysort_benches::record::{Cell, HEADER, Row, describe_machine, run_name};
+use polysort_benches::record::{self, describe_machine, run_name};
 use polysort_benches::timing::Timed;
+use polysort_report::{Cell, HEADER};
 use rayon::prelude::*;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -138,7 +139,9 @@ fn case(run: &str, devices: &[DynBackend], n: usize, with_values: bool, reps: us
         payload: if with_values { "u32" } else { "none" }.into(),
         pattern: "uniform".into(),
         n,
-        threads: rayon::current_num_threads(),
+        threads: Some(rayon::current_num_threads()),
+        order: "asc".into(),
+        scope: "end_to_end".into(),
     };
     println!("\n{} of 2^{} {}", cell.op, n.ilog2(), if with_values { "u32 with u32" } else { "u32" });
     // Warm-up: each device alone, twice. The second run shows its speed.
@@ -208,7 +211,7 @@ fn row(
     verified: bool,
 ) -> Vec<String> {
     times.sort_unstable();
-    Row::new(run, cell, &Timed { system, backend, times, verified }, 1).fields()
+    record::row(run, cell, &Timed { system, backend, times, verified }, 1).fields()
 }
 
 impl Data {

@@ -4,9 +4,10 @@ use super::case::{Algorithm, Case, Op, Payload, Size};
 use super::pattern::Pattern;
 use crate::dtype::Dtype;
 use crate::order::Direction;
-use clap::Args;
 use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
 use polysort::AnyBackend;
+use polysort_report::By;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -14,7 +15,30 @@ use std::path::PathBuf;
 const DEFAULT_SIZES: [usize; 2] = [1 << 10, 1 << 20];
 
 /// The arguments that --sweep and --probe do not use: they sort uniform keys that are on the device.
-const OF_HOST_DATA: [&str; 5] = ["ops", "patterns", "orders", "algorithms", "csv"];
+const OF_HOST_DATA: [&str; 6] = ["ops", "patterns", "orders", "algorithms", "csv", "report"];
+
+/// The arguments of measurements, which --records does not make.
+const OF_MEASUREMENTS: [&str; 12] =
+    ["keys", "ops", "payloads", "patterns", "sizes", "orders", "backends", "adapter", "algorithms", "threads", "reps", "seeds"];
+
+/// Which of a system's times a figure shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Statistic {
+    /// half of the runs took at most this time
+    Median,
+    /// the shortest time, where other programs disturb the machine
+    Min,
+}
+
+impl Statistic {
+    /// Returns the times of a record's rows that figures show.
+    pub(crate) fn by(self) -> By {
+        match self {
+            Self::Median => By::Median,
+            Self::Min => By::Least,
+        }
+    }
+}
 
 #[derive(Args)]
 pub(crate) struct BenchArgs {
@@ -58,6 +82,16 @@ pub(crate) struct BenchArgs {
     /// Also write the results as CSV. `-` writes CSV instead of the table to standard output.
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
+    /// Also write the results as a page with figures, DIR/index.html. The page loads nothing from elsewhere.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) report: Option<PathBuf>,
+    /// Measure nothing, and write the page of --report from records: CSV files as --csv writes them, or folders of them, such as benches/record.
+    /// Of a folder, the newest record of each kind and machine is shown.
+    #[arg(long, value_name = "PATH", num_args = 1.., requires = "report", conflicts_with = "csv", conflicts_with_all = OF_MEASUREMENTS)]
+    pub(crate) records: Vec<PathBuf>,
+    /// The times that the figures of --report show.
+    #[arg(long, value_enum, default_value = "median", requires = "report")]
+    pub(crate) statistic: Statistic,
     /// Search for the fastest shape of the passes on each GPU instead: for keys of up to 64 bits on the device, alone and with each payload.
     /// Each shape is timed beside the built-in one. A shape that is more than 2 % faster over all sizes is stored for `auto`.
     #[arg(long, conflicts_with_all = OF_HOST_DATA)]

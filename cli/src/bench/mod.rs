@@ -1,4 +1,5 @@
-//! `bench`: measures polysort's backends side by side with std and rayon, on the same data. `sweep` and `probe` measure the passes of a GPU.
+//! `bench`: measures polysort's backends side by side with std and rayon, on the same data. `sweep` and `probe` measure the passes of a GPU. `report` draws
+//! the results, or records, as a page.
 //!
 //! ```text
 //! for each case, for each seed:
@@ -21,6 +22,7 @@ mod measure;
 mod pattern;
 mod peers;
 mod probe;
+mod report;
 mod resident;
 mod sweep;
 mod system;
@@ -42,12 +44,16 @@ use crate::progress::spin;
 use crate::standard::stdout;
 use anyhow::{Context, Result};
 use backends::open_backends;
+use polysort::AnyBackend;
 use rayon::ThreadPoolBuilder;
 use std::io::Write;
 use std::path::Path;
 
-/// Measures all cases of the arguments, or runs `--sweep` or `--probe`.
+/// Measures all cases of the arguments, or runs `--sweep`, `--probe` or `--records`.
 pub(crate) fn bench(args: &BenchArgs) -> Result<Outcome> {
+    if let (Some(folder), false) = (&args.report, args.records.is_empty()) {
+        return report::of_records(folder, &args.records, args.statistic.by());
+    }
     let run = match (args.sweep, args.probe) {
         (true, _) => sweep::sweep,
         (_, true) => probe::probe,
@@ -65,10 +71,11 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<Outcome> {
 fn run(args: &BenchArgs) -> Result<Outcome> {
     let only_csv = args.csv.as_deref() == Some(Path::new("-"));
     let output = args.csv.as_deref().map(|path| Output::open(Some(path))).transpose()?;
+    let report = args.report.as_deref().map(report::open).transpose()?;
     let mut table = if only_csv { None } else { Some(stdout()?) };
     let backends = open_backends(&args.backends, args.adapter.as_deref(), &args.algorithms)?;
     let rounds = Rounds { warmups: 1, reps: args.reps.get(), seeds: args.seeds.get() as u64 };
-    let (id, mut rows, mut outcome) = (table::run_id(), String::new(), Outcome::Fine);
+    let (id, mut rows, mut failures, mut outcome) = (table::run_id(), String::new(), vec![], Outcome::Fine);
     if let Some(out) = &mut table {
         out.write_all(table::LEGEND.as_bytes())?;
     }
@@ -80,12 +87,18 @@ fn run(args: &BenchArgs) -> Result<Outcome> {
             out.write_all(table::text(&case, &measured).as_bytes())?;
         }
         rows += &table::csv_rows(&id, &case, &measured);
+        failures.extend(table::failures(&case, &measured));
         if measured.iter().any(|measured| measured.verdict != Verdict::Verified) {
             outcome = Outcome::Failed;
         }
     }
+    let record = format!("{}\n{rows}", table::CSV_HEADER);
     if let Some(output) = output {
-        output.write(None, |out| writeln!(out, "{}", table::CSV_HEADER).and_then(|()| out.write_all(rows.as_bytes())))?;
+        output.write(None, |out| out.write_all(record.as_bytes()))?;
+    }
+    if let Some(report) = report {
+        let backends: Vec<&AnyBackend> = backends.iter().map(|(backend, _)| backend).collect();
+        report::of_run(report, &record, &failures, &backends, args)?;
     }
     Ok(outcome)
 }

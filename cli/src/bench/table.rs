@@ -36,6 +36,15 @@ pub(crate) fn csv_rows(run: &str, case: &Case, measured: &[Measured]) -> String 
     rows
 }
 
+/// Returns a sentence for each system that returned an error.
+pub(crate) fn failures(case: &Case, measured: &[Measured]) -> Vec<String> {
+    let sentence = |of: &Measured| match &of.verdict {
+        Verdict::Failed(why) => Some(format!("{case}: {} {} failed: {why}", of.system, of.backend)),
+        Verdict::Verified | Verdict::Wrong => None,
+    };
+    measured.iter().filter_map(sentence).collect()
+}
+
 /// Returns the case, and a line for each system: its time, its speed, and that speed over the speed of the fastest peer.
 pub(crate) fn text(case: &Case, measured: &[Measured]) -> String {
     let mut text = format!("{case}\n");

@@ -16,6 +16,7 @@ mod merge;
 mod npy;
 mod output;
 mod refusals;
+mod report;
 #[cfg(unix)]
 mod signals;
 mod sort;

@@ -198,7 +198,7 @@ impl Groups {
         let most = u64::from(max_groups) * u64::from(max_groups);
         let limit = match self {
             Groups::Fixed(_) | Groups::AtMost { .. } => most,
-            Groups::Each { units, of } => most * u64::from(of) / u64::from(units),
+            Groups::Each { units, of } => most.saturating_mul(of.into()) / u64::from(units),
         };
         let too_long = || Error::TooLong { what: "the device".into(), asked: count, limit };
         let columns = u32::try_from(groups.div_ceil(rows)).map_err(|_| too_long())?;

@@ -1,11 +1,12 @@
 //! What a plan knows of a device.
 
 use super::class::Class;
+use super::command::Command;
 use super::digit::{MAX_KEYS, RADIX};
 use super::tuned::Tuned;
 use super::tuning::{self, COUNTER_GROUP, UNROLLED_LANES};
-use super::variant::Ranking;
-use polysort_core::Limits;
+use super::variant::{Ranking, Variant};
+use polysort_core::{Error, Limits};
 
 /// The properties of a device that a plan depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,29 @@ impl Facts {
     pub const fn new(subgroups: Option<(u32, u32)>, workgroup_bytes: u32, max_group: u32) -> Self {
         let (max_groups, max_binding) = (65_535, 1 << 31);
         Self { subgroups, workgroup_bytes, max_group, max_groups, max_binding, class: Class::Nvidia, tuned: Tuned::NONE }
+    }
+
+    /// Checks that the device has workgroups of the size that some kernels have on every device. WebGPU guarantees this size.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let Self { max_group, max_groups, .. } = self;
+        if *max_group >= RADIX && *max_groups > 0 {
+            return Ok(());
+        }
+        let what =
+            format!("a device with up to {max_groups} workgroups of up to {max_group} threads; kernels have {RADIX} threads");
+        Err(Error::Unsupported { what })
+    }
+
+    /// Checks that a workgroup of each command fits the device.
+    pub(super) fn check_commands<'c>(&self, mut commands: impl Iterator<Item = &'c Command>) -> Result<(), Error> {
+        let Self { max_group, workgroup_bytes, .. } = *self;
+        let exceeds = |variant: &Variant| variant.group > max_group || variant.workgroup_bytes() > workgroup_bytes;
+        let Some(Command { variant, .. }) = commands.find(|command| exceeds(&command.variant)) else { return Ok(()) };
+        let (name, group, bytes) = (variant.kernel.name(), variant.group, variant.workgroup_bytes());
+        let what = format!(
+            "a device with workgroups of {max_group} threads and {workgroup_bytes} bytes; those of {name} have {group} and {bytes}"
+        );
+        Err(Error::Unsupported { what })
     }
 
     /// Returns the number of keys that determines the shapes of a sort of up to `max` keys. On devices that compile slowly,

@@ -146,10 +146,11 @@ impl MergePlan {
     /// - [`Error::InvalidRange`] or [`Error::Unsupported`] if the spec does not suit the keys, or the payload is not one of
     ///   values.
     /// - [`Error::TooLong`] for more than [`MAX_MERGED`] keys.
-    /// - [`Error::Unsupported`] if the device binds too little memory, or has too little workgroup memory.
+    /// - [`Error::Unsupported`] if the device binds too little memory, or if its workgroups are too small.
     pub fn new(request: MergeRequest, facts: &Facts) -> Result<Self, Error> {
         let sort = Request { payload: request.payload, ..Request::keys(request.key_bits, request.spec, request.max()) };
         check_request(&sort)?;
+        facts.check()?;
         if request.payload == Payload::Indices {
             return Err(Error::Unsupported { what: "a merge of the indices of keys that are not sorted".into() });
         }

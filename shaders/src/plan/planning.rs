@@ -20,9 +20,11 @@ impl SortPlan {
     /// # Errors
     /// - [`Error::InvalidRange`] or [`Error::Unsupported`] if the spec does not suit the keys.
     /// - [`Error::TooLong`] if the keys do not fit a binding.
-    /// - [`Error::Unsupported`] if the algorithm does not support the device or the request.
+    /// - [`Error::Unsupported`] if the algorithm does not support the device or the request, or if the device's workgroups are
+    ///   too small.
     pub fn new(request: Request, facts: &Facts) -> Result<Self, Error> {
         check_request(&request)?;
+        facts.check()?;
         let limits = facts.limits(request.payload.words());
         limits.check("the device", request.max as usize, request.unit_bytes())?;
         request.check_runs(facts.max_binding)?;
@@ -85,6 +87,7 @@ impl SortPlan {
         if request.top.is_some_and(|top| shapes.picks(top)) {
             plan.sort_picked(facts)?;
         }
+        facts.check_commands(plan.all_commands())?;
         Ok(plan)
     }
 }

@@ -1,0 +1,29 @@
+//! Draws records of benchmarks: plots of speeds as SVG, and a report as one HTML page.
+//!
+//! ```text
+//! record      a row of a record, and the CSV file that it is in
+//! collection  the records of a folder, the newest of each kind on each machine
+//! contest     the times of the systems in each case, and the ratio of the best peer's time to ours
+//! style       the color and the dashes of each system's line
+//! plot        panels with lines over the number of keys, and panels with a row for each pattern
+//! page        the report: its figures, each with the record, the machine, the date and the statistic
+//! ```
+//!
+//! The program `polysort` writes reports with it, and `cpu_plot` in `benches` draws the plot of the README. Other programs should not depend on this crate:
+//! its interface follows these two.
+#![forbid(unsafe_code)]
+
+mod collection;
+mod contest;
+mod error;
+mod html;
+mod page;
+pub mod plot;
+mod record;
+mod style;
+
+pub use collection::Collection;
+pub use error::ReportError;
+pub use page::Page;
+pub use record::{By, Cell, HEADER, Origin, Record, Row};
+pub use style::Style;

@@ -1,0 +1,31 @@
+//! The page of the repository's records.
+
+use polysort_report::{By, Collection, Page};
+use std::path::Path;
+
+#[test]
+fn every_figure_of_the_records_names_its_source() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("record");
+    let Collection { records, older, others } = Collection::read(&[folder]).expect("records");
+    let page = Page { title: "Benchmarks", records: &records, older: &older, by: By::Median, notes: &others, has_results: false };
+    let html = page.html().expect("a page");
+    let figures: Vec<&str> = html.split("<figure>").skip(1).collect();
+    assert!(figures.len() > 20, "{} figures", figures.len());
+    for figure in figures {
+        let caption = figure.split("</figcaption>").next().expect("a caption");
+        assert!(caption.contains("Source: record <code>") && caption.contains(", median times."), "{caption}");
+        assert!(!caption.contains("date unknown"), "{caption}");
+    }
+    for title in [
+        "Speed of sorts of u32 keys: 16 threads",
+        "polysort beside the best peer",
+        "Speed by pattern",
+        "End to end against resident",
+        "Bytes moved",
+    ] {
+        assert!(html.contains(&format!("<figcaption><b>{title}")), "{title}");
+    }
+    // The README's first line: of 2^8 u32 keys, x86-simd-sort takes 278 ns and polysort 376 ns.
+    assert!(html.contains(">0.74<small>x86-simd-sort</small></td>"));
+    assert!(html.contains("2^8 keys: polysort rayon 376 ns, x86-simd-sort qsort 278 ns"));
+}
