@@ -22,8 +22,21 @@ struct Input {
 #[derive(Debug, Arbitrary)]
 enum Ask {
     Sort(Asked),
-    Portions(Asked),
-    Merge { order: Order, words: u8, first: Run, second: Run, merged: [u8; 2], keys_per_thread: Option<Size>, choices: u64 },
+    /// A sort of keys or pairs that take so many bindings, and of some more.
+    Portions {
+        asked: Asked,
+        bindings: u8,
+        more: u16,
+    },
+    Merge {
+        order: Order,
+        words: u8,
+        first: Run,
+        second: Run,
+        merged: [u8; 2],
+        keys_per_thread: Option<Size>,
+        choices: u64,
+    },
 }
 
 #[derive(Clone, Copy, Debug, Arbitrary)]
@@ -130,7 +143,9 @@ impl Order {
         if let Some((clear, set)) = self.masks {
             spec.masks = Masks { clear, set };
         }
-        (spec.begin, spec.end) = self.window.map_or((0, width), |(begin, end)| (begin.into(), end.into()));
+        // One more than the bits of a key.
+        let bit = |bit: u8| u32::from(bit) % (width + 2);
+        (spec.begin, spec.end) = self.window.map_or((0, width), |(a, b)| (bit(a.min(b)), bit(a.max(b))));
         (key_bits, spec)
     }
 }
@@ -167,7 +182,7 @@ impl Asked {
         let mut request = Request::keys(key_bits, spec, self.max.of(34));
         request.payload = match self.payload {
             None => Payload::None,
-            Some(words) if words < 8 => Payload::Words(words.into()),
+            Some(words) if words & 7 < 6 => Payload::Words(u32::from(words) & 7),
             Some(_) => Payload::Indices,
         };
         match self.kind {
@@ -225,13 +240,18 @@ fuzz_target!(|input: Input| {
             Ok(plan) => check(&plan, &facts, input.count % (plan.request.units() + 1)),
             Err(error) => is_refusal(&error),
         },
-        Ask::Portions(asked) => portions(asked.request(), &facts, input.count),
+        Ask::Portions { asked, bindings, more } => {
+            let request = Asked { kind: Kind::Sort, ..asked }.request();
+            let bytes = u64::from(request.key_bits / 8).max(4 * u64::from(request.payload.words())).max(1);
+            let max = facts.max_binding / bytes * (1 + u64::from(bindings) % MOST_PARTS) + u64::from(more);
+            portions(Request { max, ..request }, &facts, input.count);
+        }
         Ask::Merge { order, words, first, second, merged, keys_per_thread, choices } => {
             let (key_bits, spec) = order.of();
             let place = |first: u8| Place { first: first.into() };
             let run = |run: Run| SortedRun { max: run.len.of(33), skip: 0, keys: place(run.keys), values: place(run.values) };
             let request = MergeRequest {
-                payload: if words == 0 { Payload::None } else { Payload::Words(words.into()) },
+                payload: if words & 7 == 0 { Payload::None } else { Payload::Words(u32::from(words) & 7) },
                 first: run(first),
                 second: run(second),
                 keys: place(merged[0]),

@@ -88,11 +88,11 @@ fn run<K: TestKey>(
         }
         Operation::PartialSort(Len(k)) => {
             check(backend.partial_sort_segments_with(&mut moved, k, segments, options), ranges);
-            partly_sorted(keys, &moved, options, ranges.unwrap_or_default(), 0..k);
+            partial(keys, &moved, options, ranges, 0..k);
         }
         Operation::SelectNth(Len(n)) => {
             check(backend.select_nth_segments_with(&mut moved, n, segments, options), ranges);
-            partly_sorted(keys, &moved, options, ranges.unwrap_or_default(), n..n + 1);
+            partial(keys, &moved, options, ranges, n..n + 1);
         }
     }
 }
@@ -104,5 +104,13 @@ fn check(result: Result<(), Error>, ranges: Option<&[Range<usize>]>) {
         (Ok(()), Some(_)) => {}
         (Err(Error::InvalidRange { .. } | Error::InvalidOffsets { .. } | Error::LengthMismatch { .. }), None) => {}
         (result, _) => panic!("{result:?} of {} arguments", if ranges.is_some() { "right" } else { "wrong" }),
+    }
+}
+
+/// Checks the keys after a partial sort, or that an error has moved none.
+fn partial<K: TestKey>(keys: &[K], moved: &[K], options: Options, ranges: Option<&[Range<usize>]>, positions: Range<usize>) {
+    match ranges {
+        Some(ranges) => partly_sorted(keys, moved, options, ranges, positions),
+        None => same_keys("keys after an error", moved, keys.iter().copied()),
     }
 }
