@@ -105,6 +105,9 @@ impl Sorter {
             gather: time("gather_time"),
             fallbacks: MetricBuilder::new(metrics).counter("fallbacks", partition),
         };
+        let merge_bytes = if can_spill { config.options().execution.sort_spill_reservation_bytes } else { 0 };
+        // All sorts of a plan begin before one of them has rows. Later, the others may have taken all memory. Without success, the first batch tries again.
+        merge_reservation.try_resize(merge_bytes).ok();
         Self {
             schema,
             order,
@@ -114,7 +117,7 @@ impl Sorter {
             threads,
             reservation: Arc::new(reservation),
             merge_reservation,
-            merge_bytes: if can_spill { config.options().execution.sort_spill_reservation_bytes } else { 0 },
+            merge_bytes,
             spill_manager,
             baseline,
             times,
