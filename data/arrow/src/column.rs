@@ -118,7 +118,7 @@ pub(crate) fn ranks<B: Backend>(backend: &B, array: &dyn Array, options: SortOpt
         let (asked, limit) = (array.len() as u64, u32::MAX.into());
         return Err(external(Error::TooLong { what: "ranks of 32 bits".into(), asked, limit }));
     }
-    let mut key = Key::new(array.len()).map_err(external)?;
+    let mut key = Key::new(array.len(), 1).map_err(external)?;
     add(backend, &mut key, array, options)?;
     let sorted = all_rows(backend, &key.finish()).map_err(external)?;
     let mut ranks = vec![0; array.len()];
@@ -143,8 +143,9 @@ struct Column<'k, 'a> {
 
 impl<'a> Column<'_, 'a> {
     fn add_primitive<T: ArrowPrimitiveType<Native: Native>>(&mut self, array: &'a dyn Array) {
+        let threads = self.key.threads();
         for bits in T::Native::fields(array.as_primitive::<T>().values()) {
-            self.key.add(Field::measured(bits, self.rows, self.nulls.clone(), self.is_descending));
+            self.key.add(Field::measured(bits, self.rows, self.nulls.clone(), self.is_descending, threads));
         }
     }
 

@@ -3,6 +3,7 @@
 //! A field maps the values of its column to codes, from 0 to the range of the values. Codes have as many bits as the range needs, and their
 //! order is the order of the sort: a descending field counts from the largest value down. A null row has the code 0.
 
+use crate::threads::by_ranges;
 use arrow_buffer::NullBuffer;
 use core::ops::Range;
 
@@ -34,16 +35,10 @@ impl Rows<'_> {
         };
         (0..self.len()).map(row)
     }
-
-    /// Ranges of at most [`BLOCK`] rows.
-    pub(crate) fn blocks(self) -> impl Iterator<Item = Range<usize>> {
-        let len = self.len();
-        (0..len).step_by(BLOCK).map(move |start| start..len.min(start + BLOCK))
-    }
 }
 
 /// Gives the ordered bits of each row: the ascending order of values is the unsigned order of their bits.
-pub(crate) trait Bits {
+pub(crate) trait Bits: Sync {
     /// The bits of a row. Those of a null row do not matter.
     fn of(&self, row: usize) -> u64;
 
@@ -70,7 +65,7 @@ pub(crate) trait Bits {
 /// Bits that a function computes from the number of a row.
 pub(crate) struct ByRow<F>(pub(crate) F);
 
-impl<F: Fn(usize) -> u64> Bits for ByRow<F> {
+impl<F: Fn(usize) -> u64 + Sync> Bits for ByRow<F> {
     fn of(&self, row: usize) -> u64 {
         self.0(row)
     }
@@ -82,7 +77,7 @@ pub(crate) struct ByValue<'a, T, F> {
     pub(crate) bits: F,
 }
 
-impl<T: Copy, F: Fn(T) -> u64> Bits for ByValue<'_, T, F> {
+impl<T: Copy + Sync, F: Fn(T) -> u64 + Sync> Bits for ByValue<'_, T, F> {
     fn of(&self, row: usize) -> u64 {
         (self.bits)(self.values[row])
     }
@@ -108,20 +103,17 @@ pub(crate) struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// The field whose range is that of `rows`, which are all valid rows that a sort reads.
-    pub(crate) fn measured(bits: Box<dyn Bits + 'a>, rows: Rows<'_>, nulls: Option<NullBuffer>, is_descending: bool) -> Self {
-        let (mut least, mut most) = (u64::MAX, 0);
-        let mut block = [0; BLOCK];
-        for range in rows.blocks() {
-            let block = &mut block[..range.len()];
-            read(&*bits, rows, range, block);
-            least = block.iter().fold(least, |least, &bits| least.min(bits));
-            most = block.iter().fold(most, |most, &bits| most.max(bits));
-            if width(least, most) + 1 >= bits.width() {
-                // All other rows could narrow the field by one bit at most.
-                return Self::up_to(u64::MAX >> (u64::BITS - bits.width()), bits, nulls, is_descending);
-            }
-        }
+    /// The field whose range is that of `rows`, which are all valid rows that a sort reads. Up to `threads` threads read them.
+    pub(crate) fn measured(
+        bits: Box<dyn Bits + 'a>,
+        rows: Rows<'_>,
+        nulls: Option<NullBuffer>,
+        is_descending: bool,
+        threads: usize,
+    ) -> Self {
+        let ranges = by_ranges(threads, rows.len(), |range| extremes(&*bits, rows, range));
+        let least = ranges.iter().fold(u64::MAX, |least, range| least.min(range.0));
+        let most = ranges.iter().fold(0, |most, range| most.max(range.1));
         // Without a valid row, every code is 0.
         Self { bits, nulls, least: least.min(most), most, is_descending }
     }
@@ -157,6 +149,29 @@ impl<'a> Field<'a> {
             }
         }
     }
+}
+
+/// The least and the largest bits of the rows at `range` of `rows`. If they take all but one bit of a field, the least and the largest that a field can have.
+fn extremes(bits: &dyn Bits, rows: Rows<'_>, range: Range<usize>) -> (u64, u64) {
+    let (mut least, mut most) = (u64::MAX, 0);
+    let mut block = [0; BLOCK];
+    for range in blocks(range) {
+        let block = &mut block[..range.len()];
+        read(bits, rows, range, block);
+        least = block.iter().fold(least, |least, &bits| least.min(bits));
+        most = block.iter().fold(most, |most, &bits| most.max(bits));
+        if width(least, most) + 1 >= bits.width() {
+            // All other rows could narrow the field by one bit at most.
+            return (0, u64::MAX >> (u64::BITS - bits.width()));
+        }
+    }
+    (least, most)
+}
+
+/// Ranges of at most [`BLOCK`] rows, which together are `range`.
+fn blocks(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let end = range.end;
+    range.step_by(BLOCK).map(move |start| start..end.min(start + BLOCK))
 }
 
 /// Writes the bits of the rows at `range` of `rows`.

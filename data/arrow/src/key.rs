@@ -14,12 +14,14 @@
 
 use crate::field::{BLOCK, Field, Rows};
 use crate::text::Rest;
+use crate::threads::fill;
 use arrow_ord::ord::DynComparator;
 use polysort_core::{Error, Word, permutation};
 
 /// A key: what the rows of one sort are ordered by.
 pub(crate) struct Key<'a> {
     len: usize,
+    threads: usize,
     fields: Vec<Field<'a>>,
     steps: Vec<Step<'a>>,
     /// Fields before this one are in pieces.
@@ -52,13 +54,13 @@ struct Slice {
 }
 
 impl<'a> Key<'a> {
-    /// The key of `len` rows, which makes them equal.
+    /// The key of `len` rows, which makes them equal. Up to `threads` threads read its fields.
     ///
     /// # Errors
     /// [`Error::TooLong`] above 2³² rows.
-    pub(crate) fn new(len: usize) -> Result<Self, Error> {
+    pub(crate) fn new(len: usize, threads: usize) -> Result<Self, Error> {
         permutation::check_len(len)?;
-        Ok(Self { len, fields: Vec::new(), steps: Vec::new(), in_pieces: 0 })
+        Ok(Self { len, threads, fields: Vec::new(), steps: Vec::new(), in_pieces: 0 })
     }
 
     /// Adds a field, less significant than all before it. A field without bits adds nothing.
@@ -83,6 +85,11 @@ impl<'a> Key<'a> {
     /// The number of rows.
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// How many threads make words.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
     }
 
     pub(crate) fn steps(&self) -> &[Step<'a>] {
@@ -128,10 +135,17 @@ impl<'a> Key<'a> {
 
     /// The words of `rows`: the bits of the piece, and below them the number of the row.
     pub(crate) fn words<W: Word>(&self, piece: &Piece, rows: Rows<'_>) -> Vec<W> {
+        let mut words = vec![W::zero(); rows.len()];
+        fill(self.threads, &mut words, |start, words| self.write_words(piece, rows, start, words));
+        words
+    }
+
+    /// Writes the words of the rows from index `start` of `rows` on.
+    fn write_words<W: Word>(&self, piece: &Piece, rows: Rows<'_>, start: usize, words: &mut [W]) {
         let row_bits = self.row_bits();
-        let mut words = Vec::with_capacity(rows.len());
         let (mut sums, mut codes) = ([0; BLOCK], [0; BLOCK]);
-        for range in rows.blocks() {
+        for (words, start) in words.chunks_mut(BLOCK).zip((start..).step_by(BLOCK)) {
+            let range = start..start + words.len();
             let (sums, codes) = (&mut sums[..range.len()], &mut codes[..range.len()]);
             match rows {
                 Rows::First(_) => sums.iter_mut().zip(range.clone()).for_each(|(sum, row)| *sum = row as u64),
@@ -144,8 +158,7 @@ impl<'a> Key<'a> {
                     *sum |= code >> drop << (shift + row_bits);
                 }
             }
-            words.extend(sums.iter().map(|&sum| W::truncate(sum.into())));
+            words.iter_mut().zip(&*sums).for_each(|(word, &sum)| *word = W::truncate(sum.into()));
         }
-        words
     }
 }

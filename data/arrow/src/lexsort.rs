@@ -4,7 +4,7 @@ use crate::column::{add, is_sorted_by_bits};
 use crate::error::external;
 use crate::key::Key;
 use crate::order::first_rows;
-use crate::sort::sort_to_indices;
+use crate::sort::sort_on_threads;
 use arrow_array::{ArrayRef, UInt32Array};
 use arrow_ord::sort::SortColumn;
 use arrow_schema::ArrowError;
@@ -40,11 +40,25 @@ pub fn lexsort_to_indices<B: Backend>(
     columns: &[SortColumn],
     limit: Option<usize>,
 ) -> Result<UInt32Array, ArrowError> {
+    lexsort_to_indices_on_threads(backend, columns, limit, 1)
+}
+
+/// [`lexsort_to_indices`] on up to `threads` threads, beside those of the backend: they read the columns and make the words that the backend sorts. Threads are
+/// started only for columns that are longer than some tens of thousands of rows, and they end before the function returns.
+///
+/// # Errors
+/// As [`lexsort_to_indices`].
+pub fn lexsort_to_indices_on_threads<B: Backend>(
+    backend: &B,
+    columns: &[SortColumn],
+    limit: Option<usize>,
+    threads: usize,
+) -> Result<UInt32Array, ArrowError> {
     let [first, others @ ..] = columns else {
         return Err(ArrowError::InvalidArgumentError("Sort requires at least one column".into()));
     };
     if others.is_empty() && is_sorted_by_bits(first.values.data_type()) {
-        return sort_to_indices(backend, &first.values, first.options, limit);
+        return sort_on_threads(backend, &first.values, first.options, limit, threads);
     }
     let len = first.values.len();
     if others.iter().any(|column| column.values.len() != len) {
@@ -54,7 +68,7 @@ pub fn lexsort_to_indices<B: Backend>(
     if limit == 0 {
         return Ok(UInt32Array::from(Vec::<u32>::new()));
     }
-    let mut key = Key::new(len).map_err(external)?;
+    let mut key = Key::new(len, threads).map_err(external)?;
     for column in columns {
         add(backend, &mut key, &column.values, column.options.unwrap_or_default())?;
     }

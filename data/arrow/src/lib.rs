@@ -26,8 +26,8 @@
 //! * A string gives its first eight bytes, with as many bits for each as the bytes of the column need. Rows that are still equal continue with
 //!   the next bytes. Few such rows are compared instead.
 //!
-//! The backend's threads sort words. The calling thread makes the words and finds equal pieces. Words and rows take 12 bytes for each row, beside the
-//! backend's scratch.
+//! The backend's threads sort words. The calling thread makes the words and finds equal pieces; with [`lexsort_to_indices_on_threads`], other threads make
+//! most words. Words and rows take 12 bytes for each row, beside the backend's scratch.
 //!
 //! # Types
 //!
@@ -50,6 +50,7 @@ mod column;
 pub mod cpu;
 mod error;
 mod field;
+mod gather;
 mod key;
 mod lexsort;
 mod native;
@@ -58,12 +59,13 @@ mod rank;
 mod rows;
 mod sort;
 mod text;
+mod threads;
 
 pub use arrow_ord::sort::SortColumn;
 pub use arrow_schema::SortOptions;
 pub use batch::{SortBy, sort_batch, sort_batches};
 pub use column::is_sorted_by_bits;
-pub use lexsort::{lexsort, lexsort_to_indices};
+pub use lexsort::{lexsort, lexsort_to_indices, lexsort_to_indices_on_threads};
 pub use rank::rank;
 pub use rows::NumberedRows;
 pub use sort::{sort, sort_limit, sort_to_indices};

@@ -6,7 +6,7 @@ use half::f16;
 use polysort_core::{Backend, Error, Options, Sort, Sortable};
 
 /// A value of an arrow array of fixed width.
-pub(crate) trait Native: Copy {
+pub(crate) trait Native: Copy + Sync {
     /// The fields of the values, most significant first.
     fn fields(values: &[Self]) -> Vec<Box<dyn Bits + '_>>;
 
@@ -16,7 +16,7 @@ pub(crate) trait Native: Copy {
     }
 }
 
-fn field<'a, T: Copy>(values: &'a [T], bits: impl Fn(T) -> u64 + 'a) -> Box<dyn Bits + 'a> {
+fn field<'a, T: Copy + Sync>(values: &'a [T], bits: impl Fn(T) -> u64 + Sync + 'a) -> Box<dyn Bits + 'a> {
     Box::new(ByValue { values, bits })
 }
 

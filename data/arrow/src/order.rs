@@ -13,6 +13,7 @@
 use crate::field::Rows;
 use crate::key::{Key, Piece, Step};
 use crate::text::Rest;
+use crate::threads::fill;
 use core::ops::Range;
 use polysort_core::{Backend, Error, Sort, Sortable, Word};
 
@@ -83,7 +84,13 @@ impl<'s, B: Backend> Sorter<'s, B> {
     /// Will sort `rows`, which ascend, or all rows.
     fn new(backend: &'s B, key: &'s Key<'s>, rows: Option<Vec<u32>>, limit: usize) -> Self {
         let is_identity = rows.is_none();
-        let rows = rows.unwrap_or_else(|| (0..).take(key.len()).collect());
+        let rows = rows.unwrap_or_else(|| {
+            let mut rows = vec![0; key.len()];
+            fill(key.threads(), &mut rows, |start, rows| {
+                rows.iter_mut().zip(start..).for_each(|(row, index)| *row = index as u32)
+            });
+            rows
+        });
         let mut ties = Vec::new();
         add_tie(0..rows.len(), &mut ties);
         Self { backend, key, rows, is_identity, ties, limit }
@@ -132,18 +139,22 @@ impl<'s, B: Backend> Sorter<'s, B> {
 
     /// Sorts each of `ties` by its `words`, which follow each other, and returns the sorted words.
     fn by_words<W: Word + Sortable>(&mut self, ties: &[Range<usize>], mut words: Vec<W>) -> Result<Vec<W>, Error> {
-        if let [_] = ties {
-            self.backend.sort(&mut words)?;
-        } else {
-            let offsets: Vec<usize> = core::iter::once(0).chain(ends(ties)).collect();
-            self.backend.sort_segments(&mut words, &offsets)?;
-        }
         let row_ones = W::truncate(row_ones(self.key).into());
-        let mut sorted = words.iter();
+        let copy_rows = |rows: &mut [u32], words: &[W]| {
+            rows.iter_mut().zip(words).for_each(|(row, &word)| *row = (word & row_ones).index() as u32);
+        };
+        if let [tie] = ties {
+            self.backend.sort(&mut words)?;
+            fill(self.key.threads(), &mut self.rows[tie.clone()], |start, rows| copy_rows(rows, &words[start..]));
+            return Ok(words);
+        }
+        let offsets: Vec<usize> = core::iter::once(0).chain(ends(ties)).collect();
+        self.backend.sort_segments(&mut words, &offsets)?;
+        let mut sorted = &words[..];
         for tie in ties {
-            for (row, &word) in self.rows[tie.clone()].iter_mut().zip(sorted.by_ref()) {
-                *row = (word & row_ones).index() as u32;
-            }
+            let (own, others) = sorted.split_at(tie.len());
+            copy_rows(&mut self.rows[tie.clone()], own);
+            sorted = others;
         }
         Ok(words)
     }

@@ -1,11 +1,12 @@
 //! Rows of several record batches, by one number each.
 
 use crate::error::external;
+use crate::gather::{Gather, Place, column};
 use arrow_array::{RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow_schema::{ArrowError, SchemaRef};
-use arrow_select::interleave::interleave;
 use arrow_select::take::take_arrays;
 use polysort_core::Error;
+use std::sync::Arc;
 
 /// Rows per entry of the table that finds the batch of a row, as a power of two. Half of DataFusion's usual batch of 8192 rows, so that a row is
 /// in the batch of its entry or in one of the next two.
@@ -28,6 +29,8 @@ const ENTRY_BITS: u32 = 12;
 pub struct NumberedRows {
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
+    /// The columns of all batches, if there are several.
+    columns: Vec<Arc<dyn Gather>>,
     /// The number of the first row of each batch, and the number of all rows.
     starts: Vec<usize>,
     /// The batch of every row whose number is a multiple of the entry's rows.
@@ -56,7 +59,9 @@ impl NumberedRows {
         if len as u64 > 1 << 32 {
             return Err(external(Error::TooLong { what: "rows of 32 bits".into(), asked: len as u64, limit: 1 << 32 }));
         }
-        Ok(Self { schema, batches, starts, entries })
+        let columns = if batches.len() > 1 { schema.fields().len() } else { 0 };
+        let columns = (0..columns).map(|index| column(&batches, index)).collect();
+        Ok(Self { schema, batches, columns, starts, entries })
     }
 
     /// The number of rows.
@@ -84,13 +89,9 @@ impl NumberedRows {
                 return Ok(RecordBatch::new_empty(self.schema.clone()));
             }
             [batch] => take_arrays(batch.columns(), &UInt32Array::from(rows.to_vec()), None)?,
-            batches => {
-                let places: Vec<(usize, usize)> = rows.iter().map(|&row| self.place(row as usize)).collect();
-                let column = |column: usize| {
-                    let parts: Vec<_> = batches.iter().map(|batch| batch.column(column).as_ref()).collect();
-                    interleave(&parts, &places)
-                };
-                (0..self.schema.fields().len()).map(column).collect::<Result<_, _>>()?
+            _ => {
+                let places: Vec<Place> = rows.iter().map(|&row| self.place(row as usize)).collect();
+                self.columns.iter().map(|column| column.gather(&places)).collect::<Result<_, _>>()?
             }
         };
         let len = RecordBatchOptions::new().with_row_count(Some(rows.len()));
@@ -98,7 +99,7 @@ impl NumberedRows {
     }
 
     /// The batch of a row, and its index in the batch.
-    fn place(&self, row: usize) -> (usize, usize) {
+    fn place(&self, row: usize) -> Place {
         let mut batch = self.entries[row >> ENTRY_BITS] as usize;
         while self.starts[batch + 1] <= row {
             batch += 1;

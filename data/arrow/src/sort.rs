@@ -29,6 +29,17 @@ pub fn sort_to_indices<B: Backend>(
     options: Option<SortOptions>,
     limit: Option<usize>,
 ) -> Result<UInt32Array, ArrowError> {
+    sort_on_threads(backend, array, options, limit, 1)
+}
+
+/// [`sort_to_indices`] whose words up to `threads` threads make.
+pub(crate) fn sort_on_threads<B: Backend>(
+    backend: &B,
+    array: &dyn Array,
+    options: Option<SortOptions>,
+    limit: Option<usize>,
+    threads: usize,
+) -> Result<UInt32Array, ArrowError> {
     if !is_sorted_by_bits(array.data_type()) {
         return arrow_ord::sort::sort_to_indices(array, options, limit);
     }
@@ -37,7 +48,7 @@ pub fn sort_to_indices<B: Backend>(
     if limit == 0 {
         return Ok(UInt32Array::from(Vec::<u32>::new()));
     }
-    let key = Key::new(len).map_err(external)?;
+    let key = Key::new(len, threads).map_err(external)?;
     let Some(nulls) = nulls_of(array) else {
         return Ok(sort_valid(backend, key, array, None, options.descending, limit)?.into());
     };

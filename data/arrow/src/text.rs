@@ -23,7 +23,7 @@ const COUNT_BITS: u32 = 4;
 const ONES: u64 = u64::MAX / 255;
 
 /// A column of strings of bytes.
-pub(crate) trait Text {
+pub(crate) trait Text: Sync {
     /// The bytes of a row.
     fn bytes(&self, row: usize) -> &[u8];
 

@@ -1,7 +1,7 @@
 //! What the functions promise beside the order: types that arrow sorts, errors, and every backend.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::types::{Decimal128Type, Int32Type, Int64Type};
 use arrow_array::*;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SortOptions};
 use polysort_arrow::{
@@ -161,8 +161,11 @@ fn empty_and_single_rows() {
 
 #[test]
 fn rows_of_many_batches_have_numbers() {
-    let schema =
-        Arc::new(Schema::new(vec![Field::new("at", DataType::Int64, false), Field::new("text", DataType::Utf8View, true)]));
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("at", DataType::Int64, false),
+        Field::new("text", DataType::Utf8View, true),
+        Field::new("decimal", DataType::Decimal128(20, 3), true),
+    ]));
     // Batches of no rows, of few, and longer than an entry of the table of batches.
     let lens = [0, 1, 4095, 0, 1, 4096, 9000, 3, 0, 2, 1];
     let mut at = 0..;
@@ -171,7 +174,10 @@ fn rows_of_many_batches_have_numbers() {
         .map(|&len| {
             let numbers: Vec<i64> = at.by_ref().take(len).collect();
             let texts: StringViewArray = numbers.iter().map(|at| (at % 3 > 0).then(|| format!("{at:>20}"))).collect();
-            RecordBatch::try_new(schema.clone(), vec![Arc::new(Int64Array::from(numbers)), Arc::new(texts)]).unwrap()
+            let decimals: Decimal128Array = numbers.iter().map(|&at| (at % 5 > 0).then_some(i128::from(at) << 40)).collect();
+            let decimals = decimals.with_precision_and_scale(20, 3).unwrap();
+            let columns: Vec<ArrayRef> = vec![Arc::new(Int64Array::from(numbers)), Arc::new(texts), Arc::new(decimals)];
+            RecordBatch::try_new(schema.clone(), columns).unwrap()
         })
         .collect();
     for count in [0, 1, 2, lens.len()] {
@@ -182,10 +188,13 @@ fn rows_of_many_batches_have_numbers() {
             let taken = rows.take(&numbers).unwrap();
             assert_eq!(taken.num_rows(), numbers.len());
             let (at, text) = (taken.column(0).as_primitive::<Int64Type>(), taken.column(1).as_string_view());
+            let decimal = taken.column(2).as_primitive::<Decimal128Type>();
             for (index, &number) in numbers.iter().enumerate() {
                 assert_eq!(at.value(index), i64::from(number));
                 assert_eq!(text.is_null(index), number % 3 == 0);
                 assert!(number % 3 == 0 || text.value(index).trim() == number.to_string());
+                assert_eq!(decimal.is_null(index), number % 5 == 0);
+                assert!(number % 5 == 0 || decimal.value(index) == i128::from(number) << 40);
             }
         }
     }

@@ -9,7 +9,8 @@ use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SortOptions};
 use arrow_select::take::{take, take_record_batch};
-use polysort_arrow::{SortBy, SortColumn, cpu};
+use polysort_arrow::{SortBy, SortColumn, cpu, lexsort_to_indices_on_threads};
+use polysort_rayon::RayonBackend;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use std::sync::Arc;
@@ -105,10 +106,13 @@ fn long_columns() {
     let types = types();
     for seed in 0..60 {
         let rng = &mut SmallRng::seed_from_u64(seed);
-        let len = rng.random_range(20_000..100_000);
+        let len = rng.random_range(70_000..150_000);
         let columns: Vec<SortColumn> = (0..1 + seed % 2).map(|_| column(rng, &types, len)).collect();
         let limit = limit(rng, len);
         let ours = cpu::lexsort_to_indices(&columns, limit).unwrap();
+        // Of three threads, two or three have rows.
+        let on_threads = lexsort_to_indices_on_threads(&RayonBackend::default(), &columns, limit, 3).unwrap();
+        assert_eq!(on_threads, ours, "seed {seed}, {len} rows");
         let names: Vec<_> = columns.iter().map(|column| column.values.data_type().to_string()).collect();
         let arrow = arrow_ord::sort::lexsort_to_indices(&columns, limit).unwrap();
         check(&columns, limit, &ours, &arrow, &format!("seed {seed}, {len} rows, {names:?}, limit {limit:?}"));

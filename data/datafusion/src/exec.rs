@@ -47,13 +47,9 @@ impl PolysortExec {
         Self { sort, merge: None, backend, fallbacks: Fallbacks::default(), metrics: ExecutionPlanMetricsSet::new() }
     }
 
-    /// The operator that does what `merge` does over this one. `None` if `merge` has a limit, or another order.
-    pub(crate) fn merged(&self, merge: &SortPreservingMergeExec) -> Option<Self> {
-        let can_replace = self.merge.is_none() && merge.fetch().is_none() && merge.expr() == self.sort.expr();
-        can_replace.then(|| Self {
-            merge: Some(merge_of(merge.expr(), &self.sort)),
-            ..Self::new(self.sort.clone(), self.backend.clone())
-        })
+    /// The operator that also merges the partitions of this one.
+    pub(crate) fn merged(&self) -> Self {
+        Self { merge: Some(merge_of(self.order(), &self.sort)), ..Self::new(self.sort.clone(), self.backend.clone()) }
     }
 
     /// The order of the rows.

@@ -32,7 +32,15 @@
 //! | of an input that is in order, or that has no end | DataFusion |
 //!
 //! [`Report`] says for a plan which sorts were taken, left, or done by DataFusion's kernel after all, and why. `EXPLAIN` shows the operator, and
-//! `EXPLAIN ANALYZE` its metrics: `sort_time` is the time of the backend, `gather_time` the time in which rows are copied into new batches, summed over threads.
+//! `EXPLAIN ANALYZE` its metrics, among them a time for each phase:
+//!
+//! | metric | phase |
+//! |---|---|
+//! | `receive_time` | the operator waits for batches of its input |
+//! | `join_time` | the key columns of all batches are joined |
+//! | `sort_time` | the keys are packed into words, and the words are sorted |
+//! | `backend_time` | the part of `sort_time` that the backend takes |
+//! | `gather_time` | rows are copied into new batches; the sum over all threads |
 //!
 //! # Memory
 //!
@@ -41,8 +49,8 @@
 //!
 //! # Threads
 //!
-//! Sorts and copies of rows run on tokio's blocking threads; the backend has its own threads. At most `target_partitions` batches of the result are
-//! made at a time.
+//! Sorts and copies of rows run on tokio's blocking threads; the backend has its own threads. At most `target_partitions` threads join keys and pack them into
+//! words, and at most as many batches of the result are made at a time.
 #![forbid(unsafe_code)]
 
 mod choice;
@@ -53,6 +61,7 @@ mod report;
 mod rule;
 mod run;
 mod sorter;
+mod timed;
 
 pub use choice::Left;
 pub use exec::PolysortExec;

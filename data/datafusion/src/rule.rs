@@ -5,10 +5,13 @@ use crate::exec::PolysortExec;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result;
+use datafusion::physical_expr::PhysicalSortExpr;
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::projection::{ProjectionExec, all_columns};
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::{ChildrenPropertiesMode, ExecutionPlan, ReplaceChildrenOptions};
 use polysort_core::{Backend, DynBackend};
 use std::sync::Arc;
 
@@ -49,13 +52,42 @@ impl PolysortRule {
             }
         } else if !self.keeps_merges
             && let Some(merge) = plan.downcast_ref::<SortPreservingMergeExec>()
-            && let Some(sorted) = merge.input().downcast_ref::<PolysortExec>()
-            && let Some(merged) = sorted.merged(merge)
+            && let Some(merged) = merged(merge)?
         {
-            return Ok(Transformed::yes(Arc::new(merged)));
+            return Ok(Transformed::yes(merged));
         }
         Ok(Transformed::no(plan))
     }
+}
+
+/// What does the same as `merge`, without a merge: its input is a [`PolysortExec`] of the same order, or columns of one. `None` if it is not, or if `merge` has a
+/// limit.
+fn merged(merge: &SortPreservingMergeExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    if merge.fetch().is_some() {
+        return Ok(None);
+    }
+    if let Some(sorted) = merge.input().downcast_ref::<PolysortExec>() {
+        let is_same = !sorted.merges_partitions() && sorted.order() == merge.expr();
+        return Ok(is_same.then(|| Arc::new(sorted.merged()) as _));
+    }
+    let Some(projection) = merge.input().downcast_ref::<ProjectionExec>() else { return Ok(None) };
+    // Several threads compute other expressions of several partitions.
+    if !all_columns(projection.expr()) {
+        return Ok(None);
+    }
+    let Some(sorted) = projection.input().downcast_ref::<PolysortExec>() else { return Ok(None) };
+    // The key of the merge among the columns of the sort.
+    let below = |key: &PhysicalSortExpr| {
+        let column = key.expr.downcast_ref::<Column>()?;
+        let expr = projection.expr().get(column.index())?.expr.clone();
+        Some(PhysicalSortExpr { expr, options: key.options })
+    };
+    let order: Option<Vec<_>> = merge.expr().iter().map(below).collect();
+    if sorted.merges_partitions() || order.as_deref() != Some(&sorted.order()[..]) {
+        return Ok(None);
+    }
+    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+    Ok(Some(merge.input().clone().replace_children(vec![Arc::new(sorted.merged())], options)?))
 }
 
 impl PhysicalOptimizerRule for PolysortRule {

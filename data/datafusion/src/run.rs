@@ -1,7 +1,8 @@
 //! Batches that are sorted together.
 
 use crate::fallback::Fallback;
-use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use crate::timed::Timed;
+use datafusion::arrow::array::{ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, RecordBatch, downcast_primitive};
 use datafusion::arrow::buffer::ScalarBuffer;
 use datafusion::arrow::compute::{cast, concat, lexsort_to_indices};
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
@@ -10,11 +11,14 @@ use datafusion::common::utils::memory::{RecordBatchMemoryCounter, get_record_bat
 use datafusion::error::Result;
 use datafusion::physical_expr::LexOrdering;
 use polysort_arrow::{NumberedRows, SortColumn};
-use polysort_core::DynBackend;
+use std::sync::Arc;
 
 /// Bytes that a sort needs for each row, beside the batches and one array of each key: a word of key bits, as much scratch of the backend, the
 /// number of the row, and a range for every second row that is equal to others (`polysort-arrow` makes these).
 const SORT_BYTES_PER_ROW: usize = 8 + 8 + 4 + 8;
+
+/// The fewest rows whose keys several threads join: below, starting threads takes longer than they save. Not measured.
+const MANY_ROWS: usize = 1 << 18;
 
 /// Bytes for each row once the rows are in order: the number of the row.
 const ORDER_BYTES_PER_ROW: usize = 4;
@@ -47,6 +51,15 @@ impl Part {
         let keys = order.iter().map(|key| key.evaluate_to_sort_column(&batch)).collect::<Result<_>>()?;
         Ok(Self { batch, keys })
     }
+}
+
+/// Batches, and one array of each key.
+#[derive(Debug)]
+pub(crate) struct Joined {
+    rows: NumberedRows,
+    columns: Vec<SortColumn>,
+    /// As in the run.
+    by_arrow: bool,
 }
 
 /// Rows in order.
@@ -106,11 +119,11 @@ impl Run {
         batches + self.rows * ORDER_BYTES_PER_ROW + batches / self.rows.max(1) * output_rows
     }
 
-    /// Sorts the rows. This blocks. If the backend fails, arrow's kernel sorts, and the reason is returned, too.
+    /// Joins the keys of all batches, on up to `threads` threads. This blocks.
     ///
     /// # Errors
-    /// Arrow's, if the columns cannot be joined or compared.
-    pub(crate) fn sort(self, schema: SchemaRef, backend: &DynBackend) -> Result<(Sorted, Option<Fallback>)> {
+    /// Arrow's, if the columns cannot be joined.
+    pub(crate) fn join(self, schema: SchemaRef, threads: usize) -> Result<Joined> {
         let mut batches = Vec::new();
         let mut keys: Vec<Vec<ArrayRef>> = Vec::new();
         let mut options = Vec::new();
@@ -122,23 +135,34 @@ impl Run {
             }
             batches.push(part.batch);
         }
-        let rows = NumberedRows::new(schema, batches)?;
-        if rows.is_empty() {
-            return Ok((Sorted { rows, order: Vec::new().into() }, None));
-        }
         let columns = keys
             .into_iter()
             .zip(options)
-            .map(|(parts, options)| Ok(SortColumn { values: joined(parts)?, options }))
-            .collect::<Result<Vec<_>>>()?;
-        let by_backend = if self.by_arrow {
+            .map(|(parts, options)| Ok(SortColumn { values: joined(parts, threads)?, options }))
+            .collect::<Result<_>>()?;
+        Ok(Joined { rows: NumberedRows::new(schema, batches)?, columns, by_arrow: self.by_arrow })
+    }
+}
+
+impl Joined {
+    /// Sorts the rows, on up to `threads` threads beside those of the backend. This blocks. If the backend fails, arrow's kernel sorts, and the reason is
+    /// returned, too.
+    ///
+    /// # Errors
+    /// Arrow's, if the columns cannot be compared.
+    pub(crate) fn sort(self, backend: &Timed, threads: usize) -> Result<(Sorted, Option<Fallback>)> {
+        let Self { rows, columns, by_arrow } = self;
+        if rows.is_empty() {
+            return Ok((Sorted { rows, order: Vec::new().into() }, None));
+        }
+        let by_backend = if by_arrow {
             Err("the words of polysort do not fit the memory limit".to_owned())
         } else {
-            polysort_arrow::lexsort_to_indices(backend, &columns, None).map_err(|error| error.to_string())
+            polysort_arrow::lexsort_to_indices_on_threads(backend, &columns, None, threads).map_err(|error| error.to_string())
         };
         let (order, fallback) = match by_backend {
             Ok(order) => (order, None),
-            Err(why) => (lexsort_to_indices(&columns, None)?, Some(Fallback { rows: self.rows, why })),
+            Err(why) => (lexsort_to_indices(&columns, None)?, Some(Fallback { rows: rows.len(), why })),
         };
         Ok((Sorted { rows, order: order.values().clone() }, fallback))
     }
@@ -156,10 +180,22 @@ impl Sorted {
     }
 }
 
-/// One array of all `parts`.
-fn joined(parts: Vec<ArrayRef>) -> Result<ArrayRef, ArrowError> {
+/// One array of all `parts`. Up to `threads` threads copy numbers.
+fn joined(parts: Vec<ArrayRef>, threads: usize) -> Result<ArrayRef, ArrowError> {
     if let [part] = &parts[..] {
         return Ok(part.clone());
+    }
+    macro_rules! numbers {
+        ($type:ty) => {
+            return joined_numbers::<$type>(&parts, threads)
+        };
+    }
+    let rows: usize = parts.iter().map(|part| part.len()).sum();
+    if threads > 1 && rows >= MANY_ROWS && parts.iter().all(|part| part.null_count() == 0) {
+        downcast_primitive! {
+            parts[0].data_type() => (numbers),
+            _ => {}
+        }
     }
     let join = |parts: &[ArrayRef]| concat(&parts.iter().map(AsRef::as_ref).collect::<Vec<_>>());
     join(&parts).or_else(|error| {
@@ -176,4 +212,33 @@ fn joined(parts: Vec<ArrayRef>) -> Result<ArrayRef, ArrowError> {
         };
         join(&parts.iter().map(|part| cast(part, &wide)).collect::<Result<Vec<_>, _>>()?)
     })
+}
+
+/// One array of all `parts`, which have no nulls. Each thread copies neighboring parts.
+fn joined_numbers<T: ArrowPrimitiveType>(parts: &[ArrayRef], threads: usize) -> Result<ArrayRef, ArrowError> {
+    let rows: usize = parts.iter().map(|part| part.len()).sum();
+    let rows_per_thread = rows.div_ceil(threads);
+    let mut values = vec![T::default_value(); rows];
+    std::thread::scope(|scope| {
+        let (mut parts, mut rest) = (parts, &mut values[..]);
+        while !parts.is_empty() {
+            let (mut count, mut len) = (0, 0);
+            while count < parts.len() && len < rows_per_thread {
+                len += parts[count].len();
+                count += 1;
+            }
+            let (own, others) = parts.split_at(count);
+            let (mut to, left) = std::mem::take(&mut rest).split_at_mut(len);
+            (parts, rest) = (others, left);
+            scope.spawn(move || {
+                for part in own {
+                    let values = part.as_primitive::<T>().values();
+                    let (now, later) = to.split_at_mut(values.len());
+                    now.copy_from_slice(values);
+                    to = later;
+                }
+            });
+        }
+    });
+    Ok(Arc::new(PrimitiveArray::<T>::try_new(values.into(), None)?.with_data_type(parts[0].data_type().clone())))
 }

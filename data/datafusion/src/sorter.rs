@@ -14,6 +14,7 @@
 
 use crate::fallback::Fallbacks;
 use crate::run::{Part, Run, Sorted};
+use crate::timed::Timed;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::runtime::SpawnedTask;
@@ -43,8 +44,14 @@ const MAX_ROWS: usize = u32::MAX as usize;
 struct Times {
     /// All time of this operator, summed over threads.
     elapsed: Time,
-    /// The time of the backend's sorts, with the joining of keys.
+    /// The time in which the input had no batch.
+    receive: Time,
+    /// The time in which keys were joined.
+    join: Time,
+    /// The time in which keys were packed into words, and the words sorted.
     sort: Time,
+    /// The part of `sort` that the backend took.
+    backend: Time,
     /// The time in which rows were copied into new batches, summed over threads.
     gather: Time,
     /// Sorts that arrow's kernel did instead.
@@ -59,7 +66,7 @@ pub(crate) struct Sorter {
     backend: DynBackend,
     fallbacks: Fallbacks,
     batch_rows: usize,
-    /// How many batches of the result are made at a time.
+    /// How many threads join and pack keys, and how many batches of the result are made at a time.
     threads: usize,
     reservation: Arc<MemoryReservation>,
     /// Memory that is kept free for the merge of files.
@@ -72,7 +79,7 @@ pub(crate) struct Sorter {
 }
 
 impl Sorter {
-    /// A sorter of output partition `partition`, which makes `threads` batches of the result at a time.
+    /// A sorter of output partition `partition`, which has `threads` threads beside those of the backend.
     pub(crate) fn new(
         (schema, order): (SchemaRef, LexOrdering),
         (backend, fallbacks): (DynBackend, Fallbacks),
@@ -88,12 +95,19 @@ impl Sorter {
             .with_compression_type(config.spill_compression());
         let can_spill = runtime.disk_manager.tmp_files_enabled();
         let baseline = BaselineMetrics::new(metrics, partition);
+        let time = |name: &'static str| MetricBuilder::new(metrics).subset_time(name, partition);
         let times = Times {
             elapsed: baseline.elapsed_compute().clone(),
-            sort: MetricBuilder::new(metrics).subset_time("sort_time", partition),
-            gather: MetricBuilder::new(metrics).subset_time("gather_time", partition),
+            receive: time("receive_time"),
+            join: time("join_time"),
+            sort: time("sort_time"),
+            backend: time("backend_time"),
+            gather: time("gather_time"),
             fallbacks: MetricBuilder::new(metrics).counter("fallbacks", partition),
         };
+        let merge_bytes = if can_spill { config.options().execution.sort_spill_reservation_bytes } else { 0 };
+        // All sorts of a plan begin before one of them has rows. Later, the others may have taken all memory. Without success, the first batch tries again.
+        merge_reservation.try_resize(merge_bytes).ok();
         Self {
             schema,
             order,
@@ -103,7 +117,7 @@ impl Sorter {
             threads,
             reservation: Arc::new(reservation),
             merge_reservation,
-            merge_bytes: if can_spill { config.options().execution.sort_spill_reservation_bytes } else { 0 },
+            merge_bytes,
             spill_manager,
             baseline,
             times,
@@ -115,7 +129,11 @@ impl Sorter {
         let stop = StopOnDrop::default();
         let mut run = Run::new(partitions);
         let mut files = Vec::new();
-        while let Some((partition, batch)) = input.next().await {
+        loop {
+            let timer = self.times.receive.timer();
+            let next = input.next().await;
+            timer.done();
+            let Some((partition, batch)) = next else { break };
             let batch = batch?;
             if batch.num_rows() == 0 {
                 continue;
@@ -164,15 +182,20 @@ impl Sorter {
         stop: &StopOnDrop,
         then: impl FnOnce(Sorted, &Stop) -> Result<R> + Send + 'static,
     ) -> Result<R> {
-        let (schema, backend, fallbacks) = (self.schema.clone(), self.backend.clone(), self.fallbacks.clone());
+        let backend = Timed { backend: self.backend.clone(), time: self.times.backend.clone() };
+        let (schema, threads, fallbacks) = (self.schema.clone(), self.threads, self.fallbacks.clone());
         let (times, stop) = (self.times.clone(), stop.0.clone());
         // The memory stays reserved until the thread has freed it, also if nobody waits for the thread any more.
         let reservation = self.reservation.clone();
         let task = move || {
             let _elapsed = times.elapsed.timer();
             let _reservation = reservation;
+            let timer = times.join.timer();
+            let joined = run.join(schema, threads)?;
+            timer.done();
+            stop.check()?;
             let timer = times.sort.timer();
-            let (sorted, fallback) = run.sort(schema, &backend)?;
+            let (sorted, fallback) = joined.sort(&backend, threads)?;
             timer.done();
             if let Some(fallback) = fallback {
                 times.fallbacks.add(1);

@@ -17,7 +17,7 @@ use polysort_core::{AnyOperation, Backend, Error, Limits, Spec, sorts_by_run};
 use polysort_datafusion::Report;
 use polysort_rayon::RayonBackend;
 use rand::SeedableRng;
-use rand::rngs::StdRng;
+use rand::rngs::SmallRng;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -97,7 +97,7 @@ async fn equal_rows_keep_the_order_of_partitions_and_rows() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backend_that_fails_is_reported_and_the_answer_is_right() -> Result<()> {
-    let table = Table::random(&mut StdRng::seed_from_u64(7), 3000, 3, 50, 100);
+    let table = Table::random(&mut SmallRng::seed_from_u64(7), 3000, 3, 50, 100);
     let by = order(&table.schema, &[("c_f64", true, true), ("c_view", false, false), ("id", false, false)]);
     let source = Source::table(table.schema, table.partitions);
     let plan = ours(stock(source.clone(), &by, true, None), Test::failing());
@@ -141,7 +141,7 @@ impl Made {
             return Err(exec_datafusion_err!("batch {index} cannot be read"));
         }
         let at = (index * MADE_ROWS) as i64..((index + 1) * MADE_ROWS) as i64;
-        let keys: Int64Array = at.clone().map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64) >> 40).collect();
+        let keys: Int64Array = at.clone().map(made_key).collect();
         let texts: StringArray = at.clone().map(|at| Some(format!("{at:0>40}"))).collect();
         let columns: Vec<ArrayRef> = vec![Arc::new(keys), Arc::new(at.collect::<Int64Array>()), Arc::new(texts)];
         Ok(RecordBatch::try_new(Self::schema(), columns)?)
@@ -165,6 +165,33 @@ impl Made {
     }
 }
 
+/// The key of a row that was made.
+fn made_key(at: i64) -> i64 {
+    at.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64) >> 40
+}
+
+/// The first two columns of rows that were made.
+fn made_rows(batches: &[RecordBatch]) -> Vec<(i64, i64)> {
+    let rows = batches.iter().flat_map(|batch| {
+        let [k, at] = [0, 1].map(|column| batch.column(column).as_primitive::<Int64Type>().values().to_vec());
+        k.into_iter().zip(at)
+    });
+    rows.collect()
+}
+
+/// More rows than those that one thread joins, and ranges of them for each of three threads.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_rows_are_sorted_on_several_threads() -> Result<()> {
+    let plan = Made { batches: 300, ..Made::default() }.sorted(RayonBackend::default());
+    let rows = made_rows(&collect(plan, context(8192, None, 0)).await?);
+    assert!(rows.is_sorted());
+    assert!(rows.iter().all(|&(key, at)| key == made_key(at)));
+    let mut at: Vec<i64> = rows.into_iter().map(|(_, at)| at).collect();
+    at.sort_unstable();
+    assert!(at.into_iter().eq(0..300 * MADE_ROWS as i64));
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_error_of_the_input_is_the_error_of_the_query() {
     for fails_at in [0, 7] {
@@ -183,13 +210,7 @@ async fn a_quarter_of_the_data_is_enough_memory() -> Result<()> {
     let context = context(1000, Some(bytes / 4), 1 << 20);
     let plan = Made { batches, ..Made::default() }.sorted(RayonBackend::default());
     let sorted = collect(plan.clone(), context.clone()).await?;
-    let rows: Vec<(i64, i64)> = sorted
-        .iter()
-        .flat_map(|batch| {
-            let [k, at] = [0, 1].map(|column| batch.column(column).as_primitive::<Int64Type>().values().to_vec());
-            k.into_iter().zip(at)
-        })
-        .collect();
+    let rows = made_rows(&sorted);
     assert_eq!(rows.len(), batches * MADE_ROWS);
     assert!(rows.is_sorted());
     let metrics = operator(&plan).metrics().expect("metrics");

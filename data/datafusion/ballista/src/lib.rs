@@ -2,8 +2,11 @@
 //!
 //! [`PolysortEngine`] takes the place of an executor's engine. It replaces the sorts in each stage with
 //! [`PolysortExec`](polysort_datafusion::PolysortExec), and hands the stage to Ballista's own engine. The scheduler and the clients stay as they are,
-//! and each executor can have another backend. Merges of sorted partitions stay with DataFusion, so that the scheduler finds the metrics of as many
-//! operators as it planned.
+//! and each executor can have another backend.
+//!
+//! * Merges of sorted partitions stay with DataFusion, so that the scheduler finds the metrics of as many operators as it planned.
+//! * A stage with a `RuntimeStatsExec` keeps DataFusion's sorts: Ballista looks for statistics of rows below the operators that it knows, and `SortExec` is one.
+//!   The scheduler plans such stages if `ballista.planner.parallel_window.enabled` is set.
 //!
 //! ```no_run
 //! use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
@@ -24,8 +27,10 @@
 
 use async_trait::async_trait;
 use ballista_core::JobId;
+use ballista_core::execution_plans::RuntimeStatsExec;
 use ballista_core::serde::protobuf::{RuntimeStatsReport, ShuffleWritePartition, WindowStateReport};
 use ballista_executor::execution_engine::{DefaultExecutionEngine, ExecutionEngine, QueryStageExecutor};
+use datafusion::common::tree_node::TreeNode;
 use datafusion::error::Result;
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
@@ -112,7 +117,8 @@ impl ExecutionEngine for PolysortEngine {
         config: &SessionConfig,
     ) -> Result<Arc<dyn QueryStageExecutor>> {
         let job = job_id.to_string();
-        let plan = self.rule.rewrite(plan)?;
+        let has_statistics = plan.exists(|plan| Ok(plan.is::<RuntimeStatsExec>()))?;
+        let plan = if has_statistics { plan } else { self.rule.rewrite(plan)? };
         let stage = self.engine.create_query_stage_exec(
             job_id,
             stage_id,

@@ -8,16 +8,16 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::datatypes::{Field, Int32Type, Schema, SchemaRef};
 use datafusion::arrow::row::{OwnedRow, RowConverter, SortField};
-use rand::rngs::StdRng;
+use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
 use std::sync::Arc;
 
 /// A column of random values, 0 to `distinct` different ones, with nulls in a share of `nulls` of the rows.
-type Column = fn(&mut StdRng, usize, u64, f64) -> ArrayRef;
+type Column = fn(&mut SmallRng, usize, u64, f64) -> ArrayRef;
 
 /// Every type of column that the random tables have, with its name.
-pub const COLUMNS: &[(&str, Column)] = &[
+pub(crate) const COLUMNS: &[(&str, Column)] = &[
     ("c_i8", |rng, rows, distinct, nulls| Arc::new(values(rng, rows, distinct, nulls, |v| v as i8).collect::<Int8Array>())),
     ("c_i16", |rng, rows, distinct, nulls| {
         Arc::new(values(rng, rows, distinct, nulls, |v| mixed(v) as i16).collect::<Int16Array>())
@@ -82,7 +82,7 @@ pub const COLUMNS: &[(&str, Column)] = &[
 ];
 
 fn values<'r, T>(
-    rng: &'r mut StdRng,
+    rng: &'r mut SmallRng,
     rows: usize,
     distinct: u64,
     nulls: f64,
@@ -120,14 +120,14 @@ fn text(value: u64) -> String {
 
 /// Rows in several partitions, of batches of different lengths.
 #[derive(Clone, Debug)]
-pub struct Table {
-    pub schema: SchemaRef,
-    pub partitions: Vec<Vec<RecordBatch>>,
+pub(crate) struct Table {
+    pub(crate) schema: SchemaRef,
+    pub(crate) partitions: Vec<Vec<RecordBatch>>,
 }
 
 impl Table {
     /// A table of random rows: a column of each type, `id` with a different number in each row, and `list`, which no radix sort takes.
-    pub fn random(rng: &mut StdRng, rows: usize, partitions: usize, distinct: u64, most_batch_rows: usize) -> Self {
+    pub(crate) fn random(rng: &mut SmallRng, rows: usize, partitions: usize, distinct: u64, most_batch_rows: usize) -> Self {
         let nulls = *[0.0, 0.1, 0.5].get(rng.random_range(0..3)).expect("one of three");
         let mut ids: Vec<i64> = (0..rows as i64).collect();
         ids.shuffle(rng);
@@ -156,17 +156,17 @@ impl Table {
     }
 
     /// The bytes of all batches.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.partitions.iter().flatten().map(datafusion::common::utils::memory::get_record_batch_memory_size).sum()
     }
 
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.partitions.iter().flatten().map(RecordBatch::num_rows).sum()
     }
 }
 
 /// The rows of an answer, as bytes that are equal for equal values only, floats by their bits.
-pub fn rows_of(batches: &[RecordBatch]) -> Vec<OwnedRow> {
+pub(crate) fn rows_of(batches: &[RecordBatch]) -> Vec<OwnedRow> {
     let Some(first) = batches.first() else { return Vec::new() };
     let fields = first.schema().fields().iter().map(|field| SortField::new(field.data_type().clone())).collect();
     let converter = RowConverter::new(fields).expect("types that have rows");
@@ -180,6 +180,6 @@ pub fn rows_of(batches: &[RecordBatch]) -> Vec<OwnedRow> {
 }
 
 /// One of `items`.
-pub fn one_of<'i, T>(rng: &mut impl Rng, items: &'i [T]) -> &'i T {
+pub(crate) fn one_of<'i, T>(rng: &mut impl Rng, items: &'i [T]) -> &'i T {
     &items[rng.random_range(0..items.len())]
 }

@@ -29,14 +29,14 @@ use std::sync::Arc;
 type Read = dyn Fn(usize) -> stream::BoxStream<'static, Result<RecordBatch>> + Send + Sync;
 
 /// An operator without input.
-pub struct Source {
+pub(crate) struct Source {
     properties: Arc<PlanProperties>,
     read: Box<Read>,
 }
 
 impl Source {
     /// `partitions` partitions; `read` gives the batches of one.
-    pub fn of(
+    pub(crate) fn of(
         schema: SchemaRef,
         partitions: usize,
         read: impl Fn(usize) -> stream::BoxStream<'static, Result<RecordBatch>> + Send + Sync + 'static,
@@ -47,7 +47,7 @@ impl Source {
     }
 
     /// The batches of a table.
-    pub fn table(schema: SchemaRef, partitions: Vec<Vec<RecordBatch>>) -> Arc<dyn ExecutionPlan> {
+    pub(crate) fn table(schema: SchemaRef, partitions: Vec<Vec<RecordBatch>>) -> Arc<dyn ExecutionPlan> {
         let count = partitions.len();
         Self::of(schema, count, move |partition| stream::iter(partitions[partition].clone().into_iter().map(Ok)).boxed())
     }
@@ -95,7 +95,7 @@ impl ExecutionPlan for Source {
 }
 
 /// The order of columns of `schema`, each with whether it descends and whether nulls come first.
-pub fn order(schema: &SchemaRef, columns: &[(&str, bool, bool)]) -> LexOrdering {
+pub(crate) fn order(schema: &SchemaRef, columns: &[(&str, bool, bool)]) -> LexOrdering {
     let key = |&(name, descending, nulls_first): &(&str, bool, bool)| {
         let column = Column::new(name, schema.index_of(name).expect("a column of the table"));
         PhysicalSortExpr { expr: Arc::new(column), options: SortOptions { descending, nulls_first } }
@@ -104,7 +104,12 @@ pub fn order(schema: &SchemaRef, columns: &[(&str, bool, bool)]) -> LexOrdering 
 }
 
 /// DataFusion's sort of each partition of `source`, and their merge if `merges`.
-pub fn stock(source: Arc<dyn ExecutionPlan>, order: &LexOrdering, merges: bool, fetch: Option<usize>) -> Arc<dyn ExecutionPlan> {
+pub(crate) fn stock(
+    source: Arc<dyn ExecutionPlan>,
+    order: &LexOrdering,
+    merges: bool,
+    fetch: Option<usize>,
+) -> Arc<dyn ExecutionPlan> {
     let partitions = source.output_partitioning().partition_count();
     let sort = SortExec::new(order.clone(), source).with_preserve_partitioning(partitions > 1).with_fetch(fetch);
     if merges {
@@ -114,12 +119,12 @@ pub fn stock(source: Arc<dyn ExecutionPlan>, order: &LexOrdering, merges: bool, 
 }
 
 /// The same on a backend.
-pub fn ours(plan: Arc<dyn ExecutionPlan>, backend: impl Backend) -> Arc<dyn ExecutionPlan> {
+pub(crate) fn ours(plan: Arc<dyn ExecutionPlan>, backend: impl Backend) -> Arc<dyn ExecutionPlan> {
     PolysortRule::new(backend).rewrite(plan).expect("a plan")
 }
 
 /// The operator in a plan.
-pub fn operator(plan: &Arc<dyn ExecutionPlan>) -> &PolysortExec {
+pub(crate) fn operator(plan: &Arc<dyn ExecutionPlan>) -> &PolysortExec {
     if let Some(found) = plan.downcast_ref() {
         return found;
     }
@@ -127,7 +132,7 @@ pub fn operator(plan: &Arc<dyn ExecutionPlan>) -> &PolysortExec {
 }
 
 /// What a plan runs in.
-pub fn context(batch_rows: usize, memory: Option<usize>, merge_bytes: usize) -> Arc<TaskContext> {
+pub(crate) fn context(batch_rows: usize, memory: Option<usize>, merge_bytes: usize) -> Arc<TaskContext> {
     let mut config = SessionConfig::new().with_target_partitions(3).with_batch_size(batch_rows);
     config.options_mut().execution.sort_spill_reservation_bytes = merge_bytes;
     let runtime = match memory {
@@ -138,7 +143,7 @@ pub fn context(batch_rows: usize, memory: Option<usize>, merge_bytes: usize) -> 
 }
 
 /// The batches of each partition. All partitions run at the same time.
-pub async fn partitions(plan: &Arc<dyn ExecutionPlan>, context: &Arc<TaskContext>) -> Result<Vec<Vec<RecordBatch>>> {
+pub(crate) async fn partitions(plan: &Arc<dyn ExecutionPlan>, context: &Arc<TaskContext>) -> Result<Vec<Vec<RecordBatch>>> {
     let count = plan.output_partitioning().partition_count();
     let streams = (0..count).map(|partition| plan.execute(partition, context.clone())).collect::<Result<Vec<_>>>()?;
     futures::future::try_join_all(streams.into_iter().map(TryStreamExt::try_collect)).await

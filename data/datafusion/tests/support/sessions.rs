@@ -16,14 +16,14 @@ use std::sync::Arc;
 
 /// Settings of a session.
 #[derive(Clone, Debug)]
-pub struct Settings {
-    pub partitions: usize,
-    pub batch_rows: usize,
-    pub hash_joins: bool,
+pub(crate) struct Settings {
+    pub(crate) partitions: usize,
+    pub(crate) batch_rows: usize,
+    pub(crate) hash_joins: bool,
     /// Bytes that the pool hands out.
-    pub memory: Option<usize>,
+    pub(crate) memory: Option<usize>,
     /// Bytes that each sort keeps free for its merge.
-    pub merge_bytes: usize,
+    pub(crate) merge_bytes: usize,
 }
 
 impl Default for Settings {
@@ -42,7 +42,7 @@ impl Settings {
         config
     }
 
-    pub fn runtime(&self) -> Arc<RuntimeEnv> {
+    pub(crate) fn runtime(&self) -> Arc<RuntimeEnv> {
         let builder = RuntimeEnvBuilder::new();
         let builder = match self.memory {
             Some(bytes) => builder.with_memory_pool(Arc::new(FairSpillPool::new(bytes))),
@@ -56,30 +56,30 @@ impl Settings {
     }
 
     /// A session as DataFusion makes it.
-    pub fn stock(&self) -> SessionContext {
+    pub(crate) fn stock(&self) -> SessionContext {
         SessionContext::new_with_state(self.builder().build())
     }
 
     /// A session that sorts on the CPU backend.
-    pub fn ours(&self) -> SessionContext {
+    pub(crate) fn ours(&self) -> SessionContext {
         self.with(RayonBackend::default())
     }
 
     /// A session that sorts on a backend.
-    pub fn with(&self, backend: impl Backend) -> SessionContext {
+    pub(crate) fn with(&self, backend: impl Backend) -> SessionContext {
         SessionContext::new_with_state(polysort_datafusion::with_polysort(self.builder(), backend).build())
     }
 }
 
 /// Makes a table known to a session.
-pub fn register(table: &Table, context: &SessionContext, name: &str) {
+pub(crate) fn register(table: &Table, context: &SessionContext, name: &str) {
     let table = MemTable::try_new(table.schema.clone(), table.partitions.clone()).expect("batches of the schema");
     let before = context.register_table(name, Arc::new(table)).expect("a table");
     assert!(before.is_none(), "{name} is registered once");
 }
 
 /// The plan of a query and its answer.
-pub async fn run(context: &SessionContext, query: &str) -> Result<(Arc<dyn ExecutionPlan>, Vec<RecordBatch>)> {
+pub(crate) async fn run(context: &SessionContext, query: &str) -> Result<(Arc<dyn ExecutionPlan>, Vec<RecordBatch>)> {
     let plan = context.sql(query).await?.create_physical_plan().await?;
     let batches = collect(plan.clone(), context.task_ctx()).await?;
     Ok((plan, batches))
