@@ -87,7 +87,7 @@ impl<'s, B: Backend> Sorter<'s, B> {
         let rows = rows.unwrap_or_else(|| {
             let mut rows = vec![0; key.len()];
             fill(key.threads(), &mut rows, |start, rows| {
-                rows.iter_mut().zip(start..).for_each(|(row, index)| *row = index as u32)
+                rows.iter_mut().zip(start..).for_each(|(row, index)| *row = index as u32);
             });
             rows
         });
