@@ -8,11 +8,11 @@
 # of all keys, lavapipe-8 and lavapipe-16 that of some.
 #
 # With --quick:
-#   lavapipe-4     all but vector search, single kernels, and keys whose kernels SwiftShader runs
+#   lavapipe-4     all but vector search, single kernels, long calls, and keys whose kernels SwiftShader runs
 #   lavapipe-8     look-back, faults, vector search, and the conformance suite with look-back
 #   lavapipe-16    look-back and faults
-#   SwiftShader    which compiles at once and sorts slowly: single kernels, faults, vector search in pages, and the conformance suite without
-#                  subgroups for keys with kernels of their own
+#   SwiftShader    which compiles at once and sorts slowly: single kernels, long calls, faults, vector search in pages, and the conformance suite
+#                  without subgroups for keys with kernels of their own
 set -euo pipefail
 cd "$(dirname "$0")/.."
 logs=$PWD/target/gpu-tests
@@ -37,7 +37,7 @@ run_program() {
     log=$logs/$device-$name.log
     case $quick$device$name in
     yeslavapipe-*wgpu_kernels | yeslavapipe-4wgpu_vectors) return ;;
-    yeslavapipe-8wgpu_long | yeslavapipe-16wgpu_long | yesswiftshaderwgpu_long) return ;;
+    yeslavapipe-*wgpu_long) return ;;
     yeslavapipe-8wgpu_side_by_side | yeslavapipe-16wgpu_side_by_side) return ;;
     yesswiftshaderwgpu_side_by_side | yesswiftshaderwgpu_look_back | yesswiftshaderwgpu_calls) return ;;
     yeslavapipe-8wgpu_calls | yeslavapipe-16wgpu_vectors | yeslavapipe-16wgpu_calls | yeslavapipe-16wgpu_conformance) return ;;
