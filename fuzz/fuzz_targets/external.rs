@@ -6,10 +6,10 @@ use bytemuck::Pod;
 use libfuzzer_sys::fuzz_target;
 use polysort_core::{Options, Sortable};
 use polysort_external::{ByKey, ExternalError, Keys as KeyRecords, Layout, Rows, Sorter};
-use polysort_fuzz::{Choice, Keys, Len, Orders, Threads, in_order};
+use polysort_fuzz::{Choice, Keys, Len, Orders, Slow, Threads, in_order};
 use polysort_kit::TestKey;
 use polysort_rayon::RayonBackend;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -92,22 +92,6 @@ fn long_records(keys: &[u64]) -> Vec<LongRecord> {
         .collect()
 }
 
-/// A stream that returns few bytes at a time.
-struct Slow<'a> {
-    bytes: &'a [u8],
-    reads: &'a [u16],
-    at: usize,
-}
-
-impl Read for Slow<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let most = self.reads.get(self.at % self.reads.len().max(1)).map_or(usize::MAX, |&most| usize::from(most) + 1);
-        self.at += 1;
-        let most = most.min(bytes.len());
-        self.bytes.read(&mut bytes[..most])
-    }
-}
-
 impl Input {
     fn sorter<L>(&self, layout: L, options: Options, folder: &Path) -> Sorter<'static, L, RayonBackend> {
         let memory = self.memory.of(&[1 << 20, 1 << 20, 1 << 20, 1_500_000, 1 << 22, 1000]);
@@ -116,10 +100,10 @@ impl Input {
         if self.is_compressed { sorter.compressed() } else { sorter }
     }
 
-    fn stream<'a>(&'a self, bytes: &'a [u8]) -> Slow<'a> {
+    fn stream<'a>(&'a self, bytes: &'a [u8]) -> Slow<&'a [u8], &'a [u16]> {
         // A stream of single bytes takes too long.
         let reads = if bytes.len() > 50_000 { &[] } else { &self.reads[..] };
-        Slow { bytes, reads, at: 0 }
+        Slow::new(bytes, reads)
     }
 
     /// Whether the memory cap is large enough.

@@ -47,7 +47,7 @@ impl Output {
     fn of(self, total: usize) -> usize {
         match self {
             Self::All => total,
-            Self::Share(share) => total * usize::from(share) >> 16,
+            Self::Share(share) => (total * usize::from(share)) >> 16,
             Self::Less(less) => total.saturating_sub(less.into()),
             Self::More(more) => total + usize::from(more),
         }
@@ -63,8 +63,11 @@ fuzz_target!(|input: Input| match input.operation {
     _ => with_key!(input.key, K => merge::<K>(&input)),
 });
 
-/// The keys, the begin and the end of each run, and the bits to sort by.
-fn parts<K: TestKey>(input: &Input) -> (Vec<K>, Vec<[usize; 2]>, (Options, Option<(u32, u32)>)) {
+/// The options of a merge, and the bits to sort by, if not by all.
+type Order = (Options, Option<(u32, u32)>);
+
+/// The keys, the begin and the end of each run, and the order.
+fn parts<K: TestKey>(input: &Input) -> (Vec<K>, Vec<[usize; 2]>, Order) {
     let keys: Vec<K> = input.keys.of();
     let (mut runs, mut at) = (vec![], 0);
     for &Len(len) in input.runs.iter().cycle().take(MOST_RUNS) {
@@ -115,10 +118,7 @@ fn merge<K: TestKey>(input: &Input) {
 }
 
 /// Merges words, pairs of words and values, and the indices of words.
-fn words<K: TestKey + MaskKey>(input: &Input)
-where
-    K: Sortable<Bits: Word>,
-{
+fn words<K: TestKey + MaskKey + Sortable<Bits: Word>>(input: &Input) {
     let (keys, runs, (options, bits)) = parts::<K>(input);
     let Some((begin, end)) = bits else { return };
     let spec = Spec::of_masks::<K>(options).expect("the key has these bits");

@@ -44,7 +44,7 @@ use csv::ReaderBuilder;
 use dtype::{Dtype, Key, with_key};
 use files::{Array, Choice as ChosenType, ColumnArgs, Format, KeyStream, RowStream, Source, Table, write_array};
 use libfuzzer_sys::fuzz_target;
-use polysort_fuzz::{Choice, Len};
+use polysort_fuzz::{Choice, Len, Slow};
 use std::io::{self, Read};
 
 #[derive(Debug, Arbitrary)]
@@ -177,25 +177,9 @@ impl Arguments {
     }
 }
 
-/// A file that returns few bytes at a time.
-struct Slow {
-    bytes: io::Cursor<Vec<u8>>,
-    reads: Vec<u16>,
-    at: usize,
-}
-
-impl Read for Slow {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let most = self.reads.get(self.at % self.reads.len().max(1)).map_or(usize::MAX, |&most| usize::from(most) + 1);
-        self.at += 1;
-        let most = most.min(bytes.len());
-        self.bytes.read(&mut bytes[..most])
-    }
-}
-
 impl Input {
     fn source(&self, format: Format, bytes: &[u8]) -> Source {
-        let reader = Slow { bytes: io::Cursor::new(bytes.to_vec()), reads: self.reads.clone(), at: 0 };
+        let reader = Slow::new(io::Cursor::new(bytes.to_vec()), self.reads.clone());
         let bytes = self.has_length.then_some(bytes.len() as u64);
         Source { name: "fuzz".into(), format, reader: Box::new(reader), bytes }
     }

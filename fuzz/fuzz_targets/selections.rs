@@ -46,7 +46,7 @@ impl Count {
     fn of(self, len: usize) -> usize {
         match self {
             Self::Is(Len(count)) => count,
-            Self::Share(share) => len * usize::from(share) >> 16,
+            Self::Share(share) => (len * usize::from(share)) >> 16,
             Self::Less(less) => len.saturating_sub(less.into()),
             Self::More(more) => len + usize::from(more),
             Self::Most => usize::MAX,

@@ -134,7 +134,7 @@ impl Keys {
         let len = keys.len();
         for &(at, bits) in self.changes.iter().filter(|_| len > 0) {
             // Positions are spread over the keys, the first and the last among them.
-            let at = (usize::from(at) * len >> 16).min(len - 1);
+            let at = ((usize::from(at) * len) >> 16).min(len - 1);
             keys[at] = K::from_raw(Spread::Both.raw(bits, width.max(32)));
         }
         keys

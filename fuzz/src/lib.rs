@@ -14,8 +14,10 @@ mod backends;
 mod input;
 mod judge;
 mod key;
+mod slow;
 
 pub use backends::Threads;
 pub use input::{Choice, Keys, Len, Lists, Orders};
 pub use judge::{in_order, multiset, partly_sorted, same, same_keys};
 pub use key::KeyType;
+pub use slow::Slow;

@@ -51,7 +51,17 @@ fn tiles_begin(made: u32) -> u32 {
 
 // Returns all bits of a key, changed so that they compare as an unsigned number, word by word.
 fn mapped(key: Key) -> Key {
-    let sign = 0u - (top_word(key) >> 31u);
+    return masked(key, top_word(key));
+}
+
+// Returns the key with these mapped bits. `flip` has no sign bit, so that `clear` alone gives back the sign.
+fn unmapped(bits: Key) -> Key {
+    return masked(bits, top_word(bits) ^ merge.clear[KEY_WORDS - 1u]);
+}
+
+// Returns the XOR of a key, or of mapped bits, with the masks. `top` is the top word of the key, whose sign bit decides.
+fn masked(key: Key, top: u32) -> Key {
+    let sign = 0u - (top >> 31u);
 #if KEY_1
     return key ^ merge.clear.x ^ (merge.flip.x & sign);
 #endif
@@ -60,20 +70,6 @@ fn mapped(key: Key) -> Key {
 #endif
 #if KEY_4
     return key ^ merge.clear ^ (merge.flip & vec4(sign));
-#endif
-}
-
-// Returns the key with these mapped bits. `flip` has no sign bit, so that `clear` alone gives back the sign.
-fn unmapped(bits: Key) -> Key {
-    let sign = 0u - ((top_word(bits) ^ merge.clear[KEY_WORDS - 1u]) >> 31u);
-#if KEY_1
-    return bits ^ merge.clear.x ^ (merge.flip.x & sign);
-#endif
-#if KEY_2
-    return bits ^ merge.clear.xy ^ (merge.flip.xy & vec2(sign));
-#endif
-#if KEY_4
-    return bits ^ merge.clear ^ (merge.flip & vec4(sign));
 #endif
 }
 

@@ -93,8 +93,8 @@ impl Work {
     }
 }
 
-/// Returns the 10^9 keys a second that several threads sort together, each with calls of its own.
-fn crowd(version: &dyn Version, seconds: f64) -> f64 {
+/// Returns the 10^9 keys a second that 8 threads sort together. Each thread makes calls of its own.
+fn together(version: &dyn Version, seconds: f64) -> f64 {
     const THREADS: usize = 8;
     const LEN: usize = 1 << 20;
     let calls: usize = std::thread::scope(|scope| {
@@ -152,9 +152,9 @@ fn main() {
         }
     }
     println!("geometric mean {:.3}", (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp());
-    println!("crowd of 8 threads,2^20,round,old,new,new_over_old");
+    println!("8 threads,2^20,round,old,new,new_over_old");
     for round in 0..3 {
-        let [old, new] = [0, 1].map(|which| crowd(&*versions[which], seconds));
-        println!("crowd,2^20,{round},{old:.2},{new:.2},{:.2}", new / old);
+        let [old, new] = [0, 1].map(|which| together(&*versions[which], seconds));
+        println!("8 threads,2^20,{round},{old:.2},{new:.2},{:.2}", new / old);
     }
 }
