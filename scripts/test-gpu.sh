@@ -75,8 +75,10 @@ fi
 scripts/software-vulkan.sh install
 mkdir -p "$logs"
 rm -f "$logs"/*
-cargo test --workspace --no-run --quiet
-built=$(cargo test --workspace --no-run --quiet --message-format=json | grep -oE '"executable":"[^"]*/wgpu_(calls|conformance|faults|kernels|long|look_back|side_by_side|vectors)-[0-9a-f]+"' | cut -d'"' -f4)
+# What the other tests are built with, so that nothing is built twice. No examples.
+build=(cargo test --workspace --lib --bins --tests --no-run --quiet)
+"${build[@]}"
+built=$("${build[@]}" --message-format=json | grep -oE '"executable":"[^"]*/wgpu_(calls|conformance|faults|kernels|long|look_back|side_by_side|vectors)-[0-9a-f]+"' | cut -d'"' -f4)
 [ "$(wc -w <<<"$built")" = 8 ] || { echo "not every program was built: $built" >&2; exit 1; }
 status=0
 for device in "$@"; do

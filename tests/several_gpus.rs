@@ -72,12 +72,17 @@ fn check(multi: &MultiBackend, len: u32) -> Result<(), Failed> {
 }
 
 fn side_by_side(adapters: &[String; 2]) -> Result<(), Failed> {
-    let names = adapters.each_ref().map(|adapter| WgpuBackend::open_with(config(adapter)).map(|gpu| gpu.info().name.clone()));
-    let [first, second] = names;
+    // Two GPUs of a model have one name, and places of their own on the bus.
+    let identities = adapters.each_ref().map(|adapter| {
+        let gpu = WgpuBackend::open_with(config(adapter))?;
+        Ok::<_, Error>((gpu.info().name.clone(), gpu.info().device_pci_bus_id.clone()))
+    });
+    let [first, second] = identities;
     let (first, second) = (first?, second?);
     if first == second {
-        return Err(format!("{adapters:?} are one adapter: {first}").into());
+        return Err(format!("{adapters:?} are one adapter: {first:?}").into());
     }
+    let (first, second) = (first.0, second.0);
     let by_index = AnyBackend::open_multi("0,1,cpu")?;
     let name = by_index.name();
     if !(name.contains(&first) && name.contains(&second)) {
