@@ -1,12 +1,11 @@
-// Counts the lower digits of the buckets of a batch, bucket by bucket, with one read of the keys.
+// Counts the digits of each bucket of a batch below the most significant one, with one read of the keys.
 //
-// in       batch: the number of the batch; sort; state: the schedule; keys_from: what the partition wrote
-// in, out  table: the batch and its tiles; word smaller_at(bucket, d) + v, 0 before, becomes the number of the bucket's
-//          keys whose digit `d` is below `v`
+// in       batch: the index of the batch; sort; state: the schedule; keys_from: the output of the partition
+// in, out  table: the batch and its tiles; word smaller_at(bucket, d) + v is 0 before. It becomes the number of the
+//          bucket's keys whose digit `d` is below `v`
 // out      status: RADIX words for each tile of the batch, all 0
 // launch   any number of threadgroups of RADIX threads, which share the tiles
-// does     Returns if no pass follows the partition. Each tile adds its own prefix sums over the values of a digit: the
-//          sum of those of all tiles is that of the bucket.
+// does     Returns if no pass follows the partition. For each digit, each tile adds its prefix sums to those of its bucket.
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void bucket_histogram(
     constant Number& batch [[buffer(0)]],

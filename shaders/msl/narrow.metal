@@ -1,7 +1,7 @@
-// Packs keys of 8 or 16 bits again, each from the top bits of a word.
+// Packs keys of 8 or 16 bits, after passes in which each key was the top bits of a word.
 //
-// in       sort; state: the number of keys and the schedule; even, odd: the keys after an even and after an odd number
-//          of passes, a word each
+// in       sort; state: the number of keys and the schedule; even, odd: the buffers that hold the keys, a word each,
+//          after an even and after an odd number of passes; the kernel reads the one that the schedule gives
 // out      keys_to: packed keys, from key sort.packed_first on. Bytes past the last key stay as they are
 // launch   at least packed words / COPY_TILE threadgroups, rounded up; each writes COPY_TILE packed words
 

@@ -404,7 +404,7 @@ kernels! {
         bindings: [sort sort, write state, read keys_from, write keys_to],
         model: Device,
     }
-    /// Packs keys of 8 or 16 bits again, each from the top bits of a word.
+    /// Packs keys of 8 or 16 bits, after passes in which each key was the top bits of a word.
     Narrow = "narrow" {
         wgsl: [number key sort schedule],
         msl: [group sort],

@@ -1,15 +1,17 @@
-// Counts the lower digits of the buckets of a batch, bucket by bucket, with one read of the keys. Of long segments it
-// counts all digits.
+// Counts the digits of each bucket of a batch, with one read of the keys.
 //
-// in       batch: the number of the batch; sort; state: the schedule; keys_from: what the partition wrote; with LISTS
-//          all keys and, in values_from, their values
-// in, out  table: the batch and its tiles; word smaller_at(bucket, d) + v, 0 before, becomes the number of the bucket's
-//          keys whose digit `d` is below `v`
+// The buckets are those of a partition, and the kernel counts the digits below the most significant one. With LISTS,
+// the buckets are the long segments, and the kernel counts all digits.
+//
+// in       batch: the index of the batch; sort; state: the schedule; keys_from: the output of the partition, or with
+//          LISTS all keys; values_from: all values (with COPIES)
+// in, out  table: the batch and its tiles; word smaller_at(bucket, d) + v is 0 before. It becomes the number of the
+//          bucket's keys whose digit `d` is below `v`
 // out      status: RADIX words for each tile of the batch, all 0; keys_to, values_to: copies of the keys and values of
-//          the tiles (with COPIES: where the first pass reads these)
+//          the tiles, which the first pass then reads (with COPIES)
 // launch   any number of workgroups of RADIX threads, which share the tiles
-// does     Returns if no pass follows the partition. Each tile adds its own prefix sums over the values of a digit: the
-//          sum of those of all tiles is that of the bucket.
+// does     Without LISTS, it returns if no pass follows the partition. For each digit, each tile adds its prefix sums to
+//          those of its bucket.
 
 @group(0) @binding(0) var<uniform> batch: Number;
 @group(0) @binding(1) var<uniform> sort: Sort;

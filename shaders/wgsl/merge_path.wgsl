@@ -1,14 +1,16 @@
 // Cuts one step of a merge into tiles: finds the point of the merge path at each boundary of a tile.
 //
-// in       first_low, first_middle, first_high, first_count: the number of keys of the array with the first run, as for
-//          begin; second_low … second_count: that of the second run; merge; first_keys, second_keys: a part of each
-//          sorted run; path: the point at which the step begins
+// in       first_low, first_middle, first_high, first_count: the number of keys of the array with the first run, as in
+//          begin.wgsl; second_low … second_count: the same for the second run; merge; first_keys, second_keys: a part of
+//          each sorted run; path: the point at which the step begins (step 0 begins at (0, 0))
 // out      path: the point at which the step ends, and for each boundary of a tile the keys of the first run before it
 // launch   any number of workgroups
-// does     A step merges until a part of a run, or of the output, ends that is not the last part. If the point at which it
-//          begins lies in other parts, it does nothing. Each thread finds the points of some boundaries by binary search
-//          on a diagonal (Green, McColl and Bader, "GPU Merge Path", 2012).
-// needs    fewer than 2^32 - 2^16 keys of both runs together
+// does     A long run, or a long output, is bound in parts: each launch sees one part of each. A step merges up to the
+//          end of the first bound part that is not the last part, or to the end of both runs. If the point at which the
+//          step begins does not lie in the bound parts, the step merges no key: the next step begins at the same point.
+//          Each thread finds the points of some boundaries by binary search on a diagonal (Green, McColl and Bader, "GPU
+//          Merge Path", 2012).
+// needs    at most 2^32 - 2^16 keys in both runs together
 
 @group(0) @binding(0) var<uniform> first_low: Number;
 @group(0) @binding(1) var<uniform> first_middle: Number;

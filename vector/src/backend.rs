@@ -36,15 +36,15 @@ pub trait VectorStore: Send + Sync {
 ///
 /// | metric | largest error |
 /// |---|---|
-/// | `L2`, `InnerProduct` | `e = 2 * (dimension + 1) * 2⁻²⁴` times the sum of the absolute terms, and `dimension * 2⁻¹²⁶` |
-/// | `Cosine` | `e` times (the sum of the absolute products over both norms, plus the absolute cosine), and `16 * 2⁻²⁴` |
+/// | `L2`, `InnerProduct` | `e = 2 * (dimension + 1) * 2⁻²⁴` times the sum of the absolute terms, plus `dimension * 2⁻¹²⁶` |
+/// | `Cosine` | `e` times (the sum of the absolute products over both norms, plus the absolute cosine), plus `16 * 2⁻²⁴` |
 ///
 /// * `L2` and `InnerProduct`: if the absolute terms add up to more than `f32::MAX`, the distance may be infinite or NaN.
 /// * `Cosine`: the bound holds for norms of every size, also for those whose squares are too large or too small for single precision: the backend
 ///   scales such vectors before it squares their numbers. Numbers below 2⁻¹²⁶ may count as zero.
 /// * A NaN has its sign clear on every backend, so it is farther than all other distances.
 ///
-/// Stores and queries have finite numbers only: others are refused with [`VectorError::NotFinite`].
+/// Calls return [`VectorError::NotFinite`] for a number that is infinite or NaN, and for one that is too large for the precision of the store.
 pub trait VectorSearch: Backend {
     /// The store of this backend.
     type Store: VectorStore;

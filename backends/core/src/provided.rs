@@ -103,10 +103,13 @@ fn moves(range: &Range<usize>) -> bool {
     range.len() > 1
 }
 
-/// Writes the first `k` indices of each segment of a sorting permutation.
+/// Copies the first `k` indices of each segment of `order` to `indices`, one segment after the other.
+///
+/// `order` is a permutation that sorts each segment by itself. `None` for `segments` means one segment, the whole of `order`. Of a segment
+/// with fewer than `k` keys, all indices are copied.
 ///
 /// # Panics
-/// If `indices` has another length than [`selected_len`](crate::selected_len) says.
+/// If the length of `indices` is not [`selected_len`](crate::selected_len)`(k, segments, order.len())`.
 pub fn first_of_each(order: &[u32], k: usize, segments: Option<Segments<'_>>, indices: &mut [u32]) {
     let whole = [0, order.len()];
     let segments = segments.unwrap_or(Segments::Offsets(&whole));

@@ -65,13 +65,15 @@ impl RayonBackend {
         Ok(Self::in_pool(Arc::new(pool.map_err(unavailable)?)))
     }
 
-    /// The same backend, which sorts keys alone in place: with at most 2 MiB of memory for each thread, whatever the number of keys.
+    /// Returns this backend, set to sort keys without values in place: it then takes at most 2 MiB of memory for each thread, whatever the
+    /// number of keys.
     ///
-    /// This holds for [`sort`](polysort_core::Sort::sort) in either order, by all bits of the key. All other operations, and sorts by some of
-    /// the bits, take as much scratch as without this option. The result is the same.
+    /// This holds for [`sort`](polysort_core::Sort::sort) in either order, by all bits of the key, if the key is a
+    /// [`MaskKey`](polysort_core::MaskKey). Other keys, such as tuples, are first copied to words. All other operations, and sorts by some of the
+    /// bits, take as much scratch as without this option. The result is the same.
     ///
-    /// Keys of 8 and 16 bits are counted, wider keys are sorted by quicksort: each part is split by one thread, so several threads sort long
-    /// slices more slowly than without this option.
+    /// Keys of 8 and 16 bits are counted; wider keys are sorted by quicksort. One thread splits each part, the first one too. So several threads
+    /// sort long slices more slowly than without this option.
     ///
     /// ```
     /// use polysort_core::Sort;

@@ -10,9 +10,9 @@ use polysort_shaders::plan::{PortionPlan, SortPlan};
 use std::sync::Arc;
 use wgpu::{CommandEncoder, ComputePass, ComputePassDescriptor, Queue};
 
-/// A sort whose kernels are compiled, whose buffers are bound, and whose scratch is allocated.
+/// A sort, selection, gather or search for runs whose kernels are compiled, whose buffers are bound, and whose scratch is allocated.
 ///
-/// Recording creates no wgpu object and submits nothing. The same sort may be recorded any number of times, with
+/// Recording creates no buffer, bind group or pipeline, and submits nothing. The same sort may be recorded any number of times, with
 /// different counts, also in one command encoder: the recordings run in order. It must not run on two queues at a time.
 pub struct Prepared {
     gpu: Arc<Gpu>,

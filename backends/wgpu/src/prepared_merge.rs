@@ -12,7 +12,7 @@ use wgpu::{CommandEncoder, ComputePass, ComputePassDescriptor, Queue};
 
 /// A merge of two sorted runs whose kernels are compiled, whose buffers are bound, and whose scratch is allocated.
 ///
-/// Recording creates no wgpu object and submits nothing. The same merge may be recorded any number of times, with
+/// Recording creates no buffer, bind group or pipeline, and submits nothing. The same merge may be recorded any number of times, with
 /// different counts, also in one command encoder: the recordings run in order. It must not run on two queues at a time.
 pub struct PreparedMerge {
     gpu: Arc<Gpu>,

@@ -11,7 +11,7 @@ use arrow_schema::ArrowError;
 use arrow_select::take::take;
 use polysort_core::Backend;
 
-/// Returns the rows in the stable order of `columns`, or the first `limit` of them. The first column is the most significant one.
+/// Returns the indices of the rows in the stable order of `columns`, or the first `limit` of these indices. The first column is the most significant one.
 ///
 /// This is [`arrow_ord::sort::lexsort_to_indices`], but rows that are equal in all columns keep their order.
 ///

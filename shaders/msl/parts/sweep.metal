@@ -1,14 +1,14 @@
-// Moves a tile of keys by one digit, with one read and one write of each key.
+// Moves the keys of one tile to their offsets in the order by one digit, with one read and one write of each key.
 //
-// A chain is the tiles that are sorted together: all tiles, or those of one bucket. Each tile of a chain puts its keys
-// behind those of the tiles before it. A tile counts its digits, publishes the counts, and looks back over the counts
-// of earlier tiles to find where its keys go: decoupled look-back (Merrill and Garland, 2016) in a radix sort (Adinets
-// and Merrill, "Onesweep", 2022).
+// A chain is a list of tiles that are sorted together: all tiles, or those of one bucket. Among the keys of a chain with
+// the same digit value, those of an earlier tile come first. A tile counts its digits, publishes the counts, and adds up
+// the counts of earlier tiles to find the offsets of its keys. This is decoupled look-back (Merrill and Garland, 2016)
+// in a radix sort (Adinets and Merrill, "Onesweep", 2022).
 //
-// `status` has a word for each tile and digit. Its two top bits are a flag, the rest is a count:
+// `status` has a word for each tile and digit value. Its two top bits are a flag, the rest is a count:
 //
 //   0           nothing is published yet
-//   AGGREGATE   how many keys of the tile have the digit
+//   AGGREGATE   how many keys of the tile have the digit value
 //   INCLUSIVE   how many keys of the tile and of all earlier tiles of the chain have it
 //
 // During a pass, a word only changes by an atomic maximum, and never becomes smaller. So it does not matter which

@@ -69,7 +69,7 @@ impl Payload {
     }
 }
 
-/// The offset of the first element of a caller's buffer in its binding.
+/// Where the data of one of the caller's buffers starts within the binding of that buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Place {
     /// Words of 32 bits from the start of the binding to the first element.

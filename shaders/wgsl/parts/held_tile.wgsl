@@ -1,8 +1,11 @@
-// Sorts a tile that a workgroup keeps in registers. Each thread holds ceil(present / GROUP) keys, and, if values move,
-// the index of each.
+// Sorts one tile in registers, stably, one digit at a time.
 //
-// The kernel provides the accesses (held_key, held_value, put_key_home, put_value_home) and the digits to sort by
-// (held_digit).
+// `present` is the number of keys of the tile. Each thread keeps ceil(present / GROUP) keys in registers and, if the
+// sort has values, the index of each key. The workgroup reads all keys and values before it writes any, so source and
+// result may be the same memory.
+//
+// The kernel provides held_key and held_value (read), put_key_home and put_value_home (write), and held_digit (returns
+// the digit of round `d`, least significant first).
 
 fn sort_held(present: u32, digits: u32) {
     let held = (present + GROUP - 1u) / GROUP;
