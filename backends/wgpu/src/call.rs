@@ -201,7 +201,8 @@ impl Call {
         self.is_running = true;
         let (gpu, waiting) = (self.gpu().clone(), self.waiting);
         let Workspace { up, down, .. } = self.workspace_mut();
-        let sources: Vec<_> = sources.iter().cloned().zip(targets.iter().map(|target| target.len())).collect();
+        let sources: Vec<_> =
+            sources.iter().zip(targets.iter()).map(|(source, target)| (source.clone(), 0, target.len())).collect();
         let submit = || {
             let pieces = down.prepare(&gpu, &sources)?;
             gpu.guarded(|| {
@@ -233,6 +234,16 @@ impl Call {
     /// Records that the call has done its work.
     pub(crate) fn succeeded(&mut self) {
         self.has_succeeded = true;
+    }
+
+    /// Copies the start of a buffer of the workspace, which the commands of [`run`](Call::run) have written, to `bytes`: in pieces of `piece`
+    /// bytes, so that little memory is staged. On an error, a part of `bytes` has changed.
+    pub(crate) async fn download_from(&mut self, role: Role, bytes: &mut [u8], piece: usize) -> Result<(), Error> {
+        self.has_succeeded = false;
+        let (gpu, waiting, source) = (self.gpu().clone(), self.waiting, self.workspace().buffer(role).clone());
+        self.workspace_mut().down.pieces(&gpu, waiting, &source, bytes.chunks_mut(piece)).await?;
+        (self.has_succeeded, self.is_running) = (true, false);
+        Ok(())
     }
 
     /// Copies the start of a buffer to `bytes`. Returns an error if one of `readers` has a reader.

@@ -1,15 +1,23 @@
 //! Copies from the device to the host's slices.
 //!
 //! All data arrives in mapped memory before the first byte is copied to the caller's slices. So if the device fails,
-//! the slices are as before. The chunks of a call that was dropped before its end are not used again.
+//! the slices are as before. A long call copies [`pieces`](Down::pieces) to scratch instead. The chunks of a call that was dropped before its end are not used again.
 
 use crate::gpu::{Gpu, allocated_bytes};
+use crate::queued::Queued;
 use crate::wait::{Mapping, Waiting, done, map};
 use polysort_core::Error;
+use std::collections::VecDeque;
 use wgpu::{Buffer, BufferUsages, CommandEncoder, MapMode, SubmissionIndex};
 
 /// Bytes of a chunk.
 const CHUNK: u64 = 64 << 20;
+
+/// Bytes of a target of [`Down::pieces`].
+pub(crate) const PIECE: usize = CHUNK as usize;
+
+/// Pieces that are staged at a time: the device copies one while the host copies the other, and one waits.
+pub(crate) const PIECES: usize = 3;
 
 #[derive(Default)]
 pub(crate) struct Down {
@@ -28,18 +36,19 @@ pub(crate) struct Coming {
 }
 
 impl Down {
-    /// Provides chunks for the `sources`, old ones or new ones. Each source is a buffer and the number of its first bytes to copy.
-    pub(crate) fn prepare(&mut self, gpu: &Gpu, sources: &[(Buffer, usize)]) -> Result<Pieces, Error> {
+    /// Provides chunks for the `sources`, old ones or new ones. Each source is a buffer, the offset of the first byte to copy, and a number of
+    /// bytes.
+    pub(crate) fn prepare(&mut self, gpu: &Gpu, sources: &[(Buffer, u64, usize)]) -> Result<Pieces, Error> {
         let mut free = std::mem::take(&mut self.chunks).into_iter();
         let mut pieces = vec![];
-        for (source, bytes) in sources {
+        for (source, start, bytes) in sources {
             for (at, piece) in parts(*bytes) {
                 let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
                 let chunk = match free.next().filter(|chunk| chunk.size() >= piece) {
                     Some(chunk) => chunk,
                     None => gpu.buffer("polysort download", piece.next_power_of_two(), usage)?,
                 };
-                pieces.push((chunk, source.clone(), at, piece));
+                pieces.push((chunk, source.clone(), start + at, piece));
             }
         }
         self.chunks.extend(free);
@@ -68,6 +77,36 @@ impl Down {
         let chunks = coming.chunks.into_iter().map(|(chunk, _)| chunk);
         self.chunks.splice(0..0, chunks.inspect(Buffer::unmap));
         Ok(())
+    }
+
+    /// Copies the first bytes of `source` to the `targets`, one after another: the host copies one while the device copies the next. On an error,
+    /// some targets have changed.
+    pub(crate) async fn pieces<'t>(
+        &mut self,
+        gpu: &Queued,
+        waiting: Waiting,
+        source: &Buffer,
+        mut targets: impl Iterator<Item = &'t mut [u8]>,
+    ) -> Result<(), Error> {
+        let (mut coming, mut end) = (VecDeque::new(), 0);
+        loop {
+            for part in targets.by_ref().take(PIECES - coming.len()) {
+                let start = end;
+                end += part.len() as u64;
+                let submit = || {
+                    let pieces = self.prepare(gpu, &[(source.clone(), start, part.len())])?;
+                    gpu.guarded(|| {
+                        let mut encoder = gpu.encoder();
+                        pieces.record(&mut encoder);
+                        let submission = gpu.submit([encoder.finish()])?;
+                        Ok(pieces.submitted(submission))
+                    })?
+                };
+                coming.push_back((gpu.watched(submit).await?, part));
+            }
+            let Some((first, part)) = coming.pop_front() else { return Ok(()) };
+            self.finish(gpu, waiting, first, &mut [part]).await?;
+        }
     }
 
     pub(crate) fn bytes(&self) -> u64 {

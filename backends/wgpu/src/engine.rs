@@ -29,8 +29,8 @@ pub(crate) const PASS: ComputePassDescriptor<'_> = ComputePassDescriptor { label
 /// commands, even if the call has returned before.
 ///
 /// A call of more keys than one sort on the device takes is a long call. It sorts portions, up to three at a time, and reserves memory
-/// for all of them at once: up to half of [`in_flight`](Memory::in_flight), or what its smallest portions need. On the host, it takes
-/// memory for a copy of its data.
+/// for all of them at once: up to half of [`in_flight`](Memory::in_flight), or what its smallest portions need. Its portions use this
+/// memory one after another. On the host, it takes memory for a copy of its data.
 ///
 /// - Calls in flight may take up to [`in_flight`](Memory::in_flight) bytes together. A call that is alone may take more.
 /// - A call for which there is no room waits for others to end. If none ends within [`patience`](Memory::patience), the
@@ -45,7 +45,8 @@ pub(crate) const PASS: ComputePassDescriptor<'_> = ComputePassDescriptor { label
 pub struct Memory {
     /// The most bytes that calls in flight may take together. The default is 16 GiB.
     pub in_flight: u64,
-    /// The most bytes that are kept for later calls. The default is 1 GiB.
+    /// The most bytes that are kept for later calls. The default is 4 GiB: the portions of a long call take
+    /// about 3 GiB.
     pub kept: u64,
     /// The time that a call waits for room while no other call ends. The default is 10 seconds.
     pub patience: Duration,
@@ -53,7 +54,7 @@ pub struct Memory {
 
 impl Default for Memory {
     fn default() -> Self {
-        Self { in_flight: 16 << 30, kept: 1 << 30, patience: Duration::from_secs(10) }
+        Self { in_flight: 16 << 30, kept: 4 << 30, patience: Duration::from_secs(10) }
     }
 }
 
@@ -101,7 +102,7 @@ impl Engine {
         Ok(Arc::new(Self {
             gpu: self.gpu.clone(),
             kinds: self.kinds.clone(),
-            pool: self.pool.clone(),
+            pool: Arc::new(Pool::within(self.pool.clone())),
             budget: Arc::new(Budget::within(permit)),
             patience: if self.patience.is_zero() { Duration::ZERO } else { Duration::MAX },
             ahead: true,

@@ -194,6 +194,7 @@ impl Gpu {
         if size > limit {
             return Err(Error::OutOfMemory { asked: size, limit: Some(limit) });
         }
+        let _span = tracing::trace_span!("allocate").entered();
         self.guarded(create).map_err(|error| match error {
             Error::OutOfMemory { limit, .. } => Error::OutOfMemory { asked: size, limit },
             other => other,

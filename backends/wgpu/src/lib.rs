@@ -50,6 +50,7 @@ mod merge_ask;
 mod merge_buffers;
 mod merge_launches;
 mod merge_test;
+mod one_trip;
 mod operations;
 mod pool;
 mod portion_launches;

@@ -1,4 +1,6 @@
-//! Sorts of more keys than the device takes at a time.
+//! Sorts of more keys than one sort on the device takes.
+//!
+//! If the memory of the device has room for twice the data, they make one trip to the device (`one_trip.rs`). Otherwise they make two:
 //!
 //! ```text
 //! runs      the device sorts portions of the input; each becomes a sorted run in scratch of the host
@@ -37,9 +39,15 @@ impl WgpuBackend {
             Payload::Indices => (Payload::Words(1), true),
             payload => (payload, false),
         };
+        let request = Request { payload, ..Request::keys(W::BITS, spec, count as u64) };
+        if let Data::Indices(_, indices) = &mut data {
+            permutation::fill_identity(bytemuck::cast_slice_mut(indices));
+        }
+        if self.sort_in_one_trip(waiting, request, &mut data).await? {
+            return Ok(());
+        }
         let mut keys = Scratch::new(count, size_of::<W>())?;
         let mut values = Scratch::new(count, 4 * payload.words() as usize)?;
-        let request = Request { payload, ..Request::keys(W::BITS, spec, 0) };
         let mut portions = self.portions::<W>(waiting, request, count).await?;
         loop {
             if let Data::Indices(_, indices) = &mut data {
@@ -59,7 +67,7 @@ impl WgpuBackend {
 }
 
 /// The slices to sort: the keys, and the values or the indices that move with them.
-fn inputs<'a>(data: &'a Data<'_>) -> (&'a [u8], &'a [u8]) {
+pub(crate) fn inputs<'a>(data: &'a Data<'_>) -> (&'a [u8], &'a [u8]) {
     match data {
         Data::Keys(keys) => (keys, &[]),
         Data::Pairs(keys, values) => (keys, values),
@@ -71,7 +79,7 @@ fn inputs<'a>(data: &'a Data<'_>) -> (&'a [u8], &'a [u8]) {
 }
 
 /// The slices for the sorted keys and for the values or indices. An argsort has no slice for its keys.
-fn outputs<'a>(data: &'a mut Data<'_>) -> (Option<&'a mut [u8]>, &'a mut [u8]) {
+pub(crate) fn outputs<'a>(data: &'a mut Data<'_>) -> (Option<&'a mut [u8]>, &'a mut [u8]) {
     match data {
         Data::Keys(keys) | Data::KeysInto(_, keys) => (Some(keys), &mut []),
         Data::Pairs(keys, values) | Data::PairsInto(_, (keys, values)) => (Some(keys), values),

@@ -119,3 +119,23 @@ fn items_of_concurrent_calls_are_dropped_beyond_the_cap() {
     assert_eq!(pool.clear().len(), 2);
     assert_eq!(pool.bytes(), 0);
 }
+
+#[test]
+fn a_pool_within_another_keeps_all_items_until_it_ends() {
+    let outer = Arc::new(Pool::new(100));
+    for _ in 0..50 {
+        call(&outer, 70);
+    }
+    let inner = Pool::within(outer.clone());
+    assert_eq!(inner.find(|&bytes| Some(bytes)), Some(70), "the outer pool provides an item");
+    let taken: Vec<_> = (0..3).map(|_| inner.take(|_| Some(())).unwrap_or_else(|| Taken::new(70_u64))).collect();
+    assert_eq!(inner.bytes(), 0);
+    for taken in taken {
+        assert!(inner.put(taken, 70, 70).is_empty());
+    }
+    assert_eq!((inner.bytes(), outer.bytes()), (210, 0));
+    drop(inner);
+    assert_eq!(outer.bytes(), 70, "the outer pool keeps what it may keep");
+    assert_eq!(Pool::within(outer.clone()).clear().len(), 1);
+    assert_eq!(outer.bytes(), 0);
+}

@@ -119,7 +119,7 @@ pub(crate) fn profile(
             }
             let mut read = vec![0_u64; used as usize];
             let started = Instant::now();
-            let pieces = down.prepare(gpu, &[(ticks.clone(), 8 * read.len())])?;
+            let pieces = down.prepare(gpu, &[(ticks.clone(), 0, 8 * read.len())])?;
             let coming = gpu.guarded(|| {
                 pieces.record(&mut commands);
                 pieces.submitted(gpu.queue.submit([commands.finish()]))

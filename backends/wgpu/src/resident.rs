@@ -5,6 +5,7 @@ use crate::bind::{Part, invalid};
 use crate::buffer::SortBuffer;
 use crate::call::Call;
 use crate::engine::{Engine, PASS};
+use crate::gpu::Gpu;
 use crate::launch::{Count, Launches};
 use crate::portion_launches::PortionLaunches;
 use crate::prepared::AnyLaunches;
@@ -64,14 +65,7 @@ impl Engine {
                 Role::Values => Part::from(resident.values.unwrap_or(resident.keys)),
                 role => Part::from(workspace.buffer(role)),
             };
-            Ok(match &plan {
-                Plan::Whole(plan, native) => {
-                    AnyLaunches::Whole(Box::new(Launches::new(&gpu, (**plan).clone(), *native, None, &part)?))
-                }
-                Plan::Portions(plan, native) => {
-                    AnyLaunches::Portions(Box::new(PortionLaunches::new(&gpu, (**plan).clone(), *native, None, &part)?))
-                }
-            })
+            plan.launches(&gpu, &part)
         };
         let launches = self.allocating(waiting, bind).await?;
         let submit = || {
@@ -92,7 +86,7 @@ impl Engine {
     }
 
     /// Plans a sort, with algorithms and kernels that have passed their self-test.
-    async fn plan_resident(self: &Arc<Self>, waiting: Waiting, request: Request) -> Result<Plan, Error> {
+    pub(crate) async fn plan_resident(self: &Arc<Self>, waiting: Waiting, request: Request) -> Result<Plan, Error> {
         let facts = &self.gpu().facts;
         if !PortionPlan::is_needed(&request, facts) {
             let (request, native) = self.tested(waiting, request).await?;
@@ -116,17 +110,28 @@ impl Engine {
 }
 
 /// The plan of a resident sort, and whether native kernels run it: for portions, the first sort and the last one.
-enum Plan {
+pub(crate) enum Plan {
     Whole(Box<SortPlan>, bool),
     Portions(Box<PortionPlan>, [bool; 2]),
 }
 
 impl Plan {
-    fn scratch(&self) -> &[(Role, u64)] {
+    /// The scratch buffers, and their bytes.
+    pub(crate) fn scratch(&self) -> &[(Role, u64)] {
         match self {
             Self::Whole(plan, _) => &plan.scratch,
             Self::Portions(plan, _) => &plan.scratch,
         }
+    }
+
+    /// Compiles the kernels and creates the bind groups. `part` returns the keys, the values and the scratch.
+    pub(crate) fn launches<'a>(&self, gpu: &'a Gpu, part: &dyn Fn(Role) -> Part<'a>) -> Result<AnyLaunches, Error> {
+        Ok(match self {
+            Self::Whole(plan, native) => AnyLaunches::Whole(Box::new(Launches::new(gpu, (**plan).clone(), *native, None, part)?)),
+            Self::Portions(plan, native) => {
+                AnyLaunches::Portions(Box::new(PortionLaunches::new(gpu, (**plan).clone(), *native, None, part)?))
+            }
+        })
     }
 }
 

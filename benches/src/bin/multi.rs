@@ -3,14 +3,14 @@
 //! ```sh
 //! cargo build --release -p polysort-benches --features gpu --bin multi
 //! target/release/multi --devices 0,cpu --keys 28,30,31 --pairs 29 --csv record.csv
-//! target/release/multi --devices 0,1 --keys 28,30,31 --pairs 29 --csv record.csv
+//! target/release/multi --devices 0,1 --beside cpu --keys 28,30,31 --pairs 29 --csv record.csv
 //! ```
 //!
 //! The systems of a case take turns, after warm-up runs. The answer of each run is compared with that of the CPU backend. Systems:
 //!
 //! | backend | what it is |
 //! |---|---|
-//! | `alone N` | device `N` alone, by its host calls |
+//! | `alone N` | device `N` alone, by its host calls; the devices of `--beside` come after those of `--devices` |
 //! | `multi equal` | all devices, with equal speeds |
 //! | `multi all` | all devices, each with a share by its speed alone |
 //! | `multi chosen` | the devices that are done first by these speeds and that of the merge; maybe one |
@@ -37,6 +37,9 @@ struct Args {
     /// The devices, separated by commas: indices of adapters, parts of their names, or `cpu`.
     #[arg(long)]
     devices: String,
+    /// Devices that are measured alone only.
+    #[arg(long, default_value = "")]
+    beside: String,
     /// The sizes of sorts of u32 keys: powers of two.
     #[arg(long, value_delimiter = ',')]
     keys: Vec<u32>,
@@ -80,22 +83,20 @@ struct Data {
 fn main() -> Result<()> {
     let args = Args::parse();
     ensure!(args.reps > 0, "--reps must be at least 1");
-    // Each device is opened once. The CPU takes all threads.
-    let devices: Vec<DynBackend> = args
-        .devices
-        .split(',')
-        .map(|device| match device.trim() {
-            "cpu" => Ok(DynBackend::new(RayonBackend::default())),
-            adapter => gpu(adapter).with_context(|| format!("cannot open {adapter}")),
-        })
-        .collect::<Result<_>>()?;
-    for (index, device) in devices.iter().enumerate() {
+    // The CPU takes all threads.
+    let (devices, beside) = (open(&args.devices)?, open(&args.beside)?);
+    let devices = Devices { together: devices.len(), all: [devices, beside].concat() };
+    for (index, device) in devices.all.iter().enumerate() {
         println!("device {index}: {}", device.name());
     }
-    ensure!(devices.len() <= NAMES.len(), "at most {} devices are measured", NAMES.len());
+    ensure!(devices.all.len() <= NAMES.len(), "at most {} devices are measured", NAMES.len());
     let mut text = Vec::new();
     describe_machine(&mut text, &args.commit)?;
-    text.extend(format!("Devices: {}\n", devices.iter().map(Backend::name).collect::<Vec<_>>().join(" + ")).bytes());
+    let names = |devices: &[DynBackend]| devices.iter().map(Backend::name).collect::<Vec<_>>().join(" + ");
+    text.extend(format!("Devices: {}\n", names(devices.together())).bytes());
+    if devices.all.len() > devices.together {
+        text.extend(format!("Beside them: {}\n", names(&devices.all[devices.together..])).bytes());
+    }
     std::fs::write(args.csv.with_extension("txt"), text)?;
     let (run, mut rows) = (run_name(), vec![]);
     let cases = args.keys.iter().map(|&bits| (bits, false)).chain(args.pairs.iter().map(|&bits| (bits, true)));
@@ -108,7 +109,7 @@ fn main() -> Result<()> {
         writer.flush()?;
     }
     if !args.keep {
-        lose(&devices)?;
+        lose(devices.together())?;
     }
     Ok(())
 }
@@ -124,14 +125,42 @@ const NAMES: [(&str, &str); 8] = [
     ("alone 7", "part 7"),
 ];
 
+/// The devices that are measured.
+struct Devices {
+    /// Those that sort together come first.
+    all: Vec<DynBackend>,
+    /// How many sort together.
+    together: usize,
+}
+
+impl Devices {
+    fn together(&self) -> &[DynBackend] {
+        &self.all[..self.together]
+    }
+}
+
+/// Opens the devices of a list.
+fn open(devices: &str) -> Result<Vec<DynBackend>> {
+    let names = devices.split(',').map(str::trim).filter(|device| !device.is_empty());
+    let open = |device| match device {
+        "cpu" => Ok(DynBackend::new(RayonBackend::default())),
+        adapter => gpu(adapter).with_context(|| format!("cannot open {adapter}")),
+    };
+    names.map(open).collect()
+}
+
 fn gpu(adapter: &str) -> Result<DynBackend> {
     let mut config = polysort::gpu::Config::from_env();
     config.adapter = adapter.into();
+    // The systems take turns with calls of different lengths: none shall pay for memory that a call before it has freed.
+    config.memory.kept = 64 << 30;
+    // Room for 2^32 keys, their scratch and staging memory.
+    config.memory.in_flight = 64 << 30;
     Ok(DynBackend::new(WgpuBackend::open_with(config)?))
 }
 
 /// Measures one case, and returns the rows of its systems and phases.
-fn case(run: &str, devices: &[DynBackend], n: usize, with_values: bool, reps: usize) -> Result<Vec<Vec<String>>> {
+fn case(run: &str, devices: &Devices, n: usize, with_values: bool, reps: usize) -> Result<Vec<Vec<String>>> {
     let mut data = Data::random(n, with_values)?;
     let cell = Cell {
         op: if with_values { "sort_pairs" } else { "sort" }.into(),
@@ -146,29 +175,30 @@ fn case(run: &str, devices: &[DynBackend], n: usize, with_values: bool, reps: us
     println!("\n{} of 2^{} {}", cell.op, n.ilog2(), if with_values { "u32 with u32" } else { "u32" });
     // Warm-up: each device alone, twice. The second run shows its speed.
     let mut speeds = vec![];
-    for device in devices {
+    for device in &devices.all {
         data.run(Some(device))?;
         let time = data.run(Some(device))?;
         ensure!(data.is_right(), "{} sorts wrongly", device.name());
         speeds.push(data.bytes() as f64 / time.as_secs_f64());
     }
-    let multi = MultiBackend::new(devices.iter().cloned())?;
+    let multi = MultiBackend::new(devices.together().iter().cloned())?;
     for _ in 0..2 {
         data.run(Some(&DynBackend::new(multi.clone())))?;
     }
     let merge = multi.report();
     let merge = merge.merged_bytes as f64 / merge.merge_time.as_secs_f64();
     println!("speeds in GB/s: {:.1?}, merge {:.1}", speeds.iter().map(|speed| speed / 1e9).collect::<Vec<_>>(), merge / 1e9);
-    let all = MultiBackend::new(devices.iter().cloned())?.with_speeds(Speeds::new(speeds.clone(), f64::INFINITY))?;
+    speeds.truncate(devices.together);
+    let all = MultiBackend::new(devices.together().iter().cloned())?.with_speeds(Speeds::new(speeds.clone(), f64::INFINITY))?;
     let chosen = multi.clone().with_speeds(Speeds::new(speeds, merge))?;
     let system = |name, backend: Option<DynBackend>| System { name, backend, times: vec![], verified: true };
     let mut systems: Vec<System> =
-        devices.iter().zip(NAMES).map(|(device, (name, _))| system(name, Some(device.clone()))).collect();
+        devices.all.iter().zip(NAMES).map(|(device, (name, _))| system(name, Some(device.clone()))).collect();
     systems.push(system("multi equal", Some(DynBackend::new(multi))));
     systems.push(system("multi all", Some(DynBackend::new(all.clone()))));
     systems.push(system("multi chosen", Some(DynBackend::new(chosen))));
     systems.push(system("copy", None));
-    let mut phases = vec![vec![]; devices.len() + 1];
+    let mut phases = vec![vec![]; devices.together + 1];
     let count = systems.len();
     for round in 0..reps {
         for turn in 0..count {
@@ -181,7 +211,7 @@ fn case(run: &str, devices: &[DynBackend], n: usize, with_values: bool, reps: us
                 for (phase, (after, before)) in phases.iter_mut().zip(after.devices.iter().zip(&before.devices)) {
                     phase.push(after.time - before.time);
                 }
-                phases[devices.len()].push(after.merge_time - before.merge_time);
+                phases[devices.together].push(after.merge_time - before.merge_time);
             }
         }
     }
@@ -190,7 +220,7 @@ fn case(run: &str, devices: &[DynBackend], n: usize, with_values: bool, reps: us
         let system = if backend.is_some() { "polysort" } else { "memory" };
         rows.push((row(run, &cell, system, name, times, verified), name));
     }
-    let names = NAMES.map(|(_, part)| part).into_iter().take(devices.len()).chain(["merge"]);
+    let names = NAMES.map(|(_, part)| part).into_iter().take(devices.together).chain(["merge"]);
     for (times, name) in phases.into_iter().zip(names) {
         let mut fields = row(run, &cell, "polysort", name, times, true);
         fields[10] = "phase".into();

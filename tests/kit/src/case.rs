@@ -31,7 +31,12 @@ pub struct Plan {
     pub sample: Option<Sample>,
     /// The longest input that is sorted in segments, in keys.
     pub longest_segmented: usize,
+    /// The longest input of keys that are sorted as the words of others: all but those of [`LONG_KEYS`].
+    pub longest_mapped: usize,
 }
+
+/// The keys with long inputs: each word that backends sort, and each kind of masks.
+const LONG_KEYS: [&str; 9] = ["u8", "u16", "u32", "u64", "u128", "i32", "i64", "f32", "f64"];
 
 /// A part of the cases of each check, drawn at random: for backends on which all cases would take too long.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +57,8 @@ impl Plan {
         lengths.retain(|&len| len <= longest);
         lengths.sort_unstable();
         lengths.dedup();
-        Self { lengths, lengths_of: BTreeMap::new(), full, sample: None, longest_segmented: usize::MAX }
+        let longest_mapped = if full { usize::MAX } else { 20_000 };
+        Self { lengths, lengths_of: BTreeMap::new(), full, sample: None, longest_segmented: usize::MAX, longest_mapped }
     }
 
     /// Adds lengths around boundaries that only keys of `bits` bits have.
@@ -104,7 +110,8 @@ impl Plan {
 
     fn lengths_for<K: TestKey>(&self) -> BTreeSet<usize> {
         let own = self.lengths_of.get(&K::Bits::BITS).into_iter().flatten();
-        self.lengths.iter().chain(own).copied().collect()
+        let is_short = |len: &usize| *len <= self.longest_mapped || LONG_KEYS.contains(&K::NAME);
+        self.lengths.iter().chain(own).copied().filter(is_short).collect()
     }
 
     /// The cases for keys `K`. `salt` is another number for each operation, so that each operation gets other combinations.

@@ -63,3 +63,19 @@ fn no_two_calls_have_the_same_item() {
         assert_eq!(pool.bytes(), 0);
     });
 }
+
+#[test]
+fn the_items_of_a_pool_within_another_are_kept_or_dropped_once() {
+    loom::model(|| {
+        let outer = crate::sync::Arc::new(Pool::new(100));
+        let other = {
+            let outer = outer.clone();
+            thread::spawn(move || call(&outer, 60))
+        };
+        let inner = Pool::within(outer.clone());
+        assert_eq!(call(&inner, 60), 0);
+        drop(inner);
+        other.join().expect("no thread panics");
+        assert_eq!(outer.clear().len(), 1, "two items are more than the outer pool keeps");
+    });
+}

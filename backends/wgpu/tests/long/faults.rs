@@ -9,10 +9,10 @@ use polysort_wgpu::WgpuBackend;
 use polysort_wgpu::testing::{self, Fault, Knobs};
 
 /// More submissions than any of these calls makes.
-const MOST: u64 = 200;
+pub(crate) const MOST: u64 = 200;
 
 /// Fails unless the slices are as before, or sorted.
-fn whole(input: &[u32], keys: &[u32], values: &[u32], result: &Result<(), Error>) -> Result<(), Failed> {
+pub(crate) fn whole(input: &[u32], keys: &[u32], values: &[u32], result: &Result<(), Error>) -> Result<(), Failed> {
     let mut order: Vec<u32> = (0..input.len() as u32).collect();
     let as_before = keys == input && values == order;
     order.sort_by_key(|&i| input[i as usize]);
@@ -21,7 +21,7 @@ fn whole(input: &[u32], keys: &[u32], values: &[u32], result: &Result<(), Error>
 }
 
 /// Sorts pairs in place and into other slices. A submission fails.
-fn pairs(backend: &WgpuBackend, input: &[u32], into: bool) -> Result<Result<(), Error>, Failed> {
+pub(crate) fn pairs(backend: &WgpuBackend, input: &[u32], into: bool) -> Result<Result<(), Error>, Failed> {
     let (mut keys, mut values) = (input.to_vec(), (0..input.len() as u32).collect::<Vec<_>>());
     let result = if into {
         let (from_keys, from_values) = (keys.clone(), values.clone());

@@ -4,7 +4,9 @@
 
 mod faults;
 mod memory;
+mod one_trip;
 mod oracle;
+mod spans;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -29,16 +31,21 @@ fn main() {
             trial("keys of 64 bits are sorted", || cases::<u64>(4)),
             trial("keys of 128 bits are sorted", || cases::<u128>(5)),
             trial("portions of several tiles are sorted", several_tiles),
-            trial("the portion follows from the largest binding", small_binding),
             trial("keys that share a value keep their order across portions", equal_keys),
             trial("segments are sorted, long ones too", segments),
             trial("faults: a submission that fails loses nothing", faults::at_each_submission),
             trial("faults: a device that is lost loses nothing", faults::lost),
             trial("faults: portions get smaller if the device has too little memory", faults::smaller_portions),
             trial("dropped: a slice is as before, or sorted", faults::dropped),
+            trial("one trip: long keys and pairs are sorted in the memory of the device", one_trip::sorted),
+            trial("one trip: with little memory, there are two", one_trip::little_memory),
+            trial("one trip: a submission that fails loses nothing", one_trip::at_each_submission),
+            trial("one trip: a device that is lost loses nothing", one_trip::lost),
+            trial("one trip: a slice is as before until the end", one_trip::dropped),
             trial("memory: long calls wait for each other, and not for themselves", memory::side_by_side),
             trial("memory: a suspended long call does not block the next one for ever", memory::suspended),
             trial("memory: a long call returns its memory", memory::returned),
+            trial("memory: portions use the memory of earlier ones", memory::reused),
             trial("memory: a long selection does not wait for itself", memory::selections),
         ]
     })
@@ -109,18 +116,6 @@ fn several_tiles() -> Result<(), Failed> {
         let case = Case::<u32>::new(len, 9);
         case.sort(&backend, Options::descending())?;
         case.argsort(&backend, Options::ascending().bits(3..9))?;
-    }
-    Ok(())
-}
-
-fn small_binding() -> Result<(), Failed> {
-    let knobs = Knobs { max_binding: Some(1 << 16), ..Knobs::default() };
-    let backend = testing::open(config(), knobs).map_err(failed)?;
-    for len in [(1 << 14) - 1, 1 << 14, (1 << 14) + 1, 100_000] {
-        let case = Case::<u32>::new(len, 5);
-        case.sort(&backend, Options::ascending())?;
-        case.argsort(&backend, Options::ascending())?;
-        case.sort_pairs::<u128>(&backend, Options::descending())?;
     }
     Ok(())
 }

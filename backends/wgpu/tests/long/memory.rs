@@ -1,5 +1,6 @@
 //! Long calls that share the memory for calls in flight.
 
+use crate::spans::spans;
 use crate::support::{config, ensure, failed, finished, polled};
 use crate::{PORTION, keys, open};
 use libtest_mimic::Failed;
@@ -87,4 +88,15 @@ pub(crate) fn returned() -> Result<(), Failed> {
     wide.release().map_err(failed)?;
     let kept = wide.scratch_bytes().map_err(failed)?;
     ensure(kept == 0, || format!("{kept} bytes are kept"))
+}
+
+/// The portions of a call use the memory of earlier ones, also of a backend that keeps little memory between calls.
+pub(crate) fn reused() -> Result<(), Failed> {
+    let mut config = config();
+    config.memory.kept = 0;
+    let backend = testing::open(config, Knobs { portion: Some(PORTION as u64), ..Knobs::default() }).map_err(failed)?;
+    sorts(&backend, 3 * PORTION, 1)?;
+    let allocations = |portions: usize| spans("allocate", || sorts(&backend, portions * PORTION, 1));
+    let (few, many) = (allocations(6)?, allocations(60)?);
+    ensure(few > 0 && many <= few + few / 2, || format!("{few} buffers for 6 portions, {many} for 60"))
 }
