@@ -17,6 +17,7 @@ use polysort_core::Error;
 #[cfg(feature = "vector")]
 use polysort_shaders::plan::Vectors;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use wgpu::ComputePassDescriptor;
 
@@ -65,6 +66,8 @@ pub(crate) struct Engine {
     pub(crate) pool: Arc<Pool<Workspace>>,
     pub(crate) budget: Arc<Budget>,
     patience: Duration,
+    /// The most bytes of a long sort in one trip: fewer than the device had no memory for.
+    pub(crate) one_trip: Arc<AtomicU64>,
     /// Whether the host may fill upload chunks for all of a slice, ahead of the device.
     pub(crate) ahead: bool,
     /// The kinds of distances whose self-test has passed. The value is true if native kernels passed it.
@@ -81,6 +84,7 @@ impl Engine {
             budget: Arc::new(Budget::new(memory.in_flight)),
             // In a browser, no call may wait.
             patience: if cfg!(target_arch = "wasm32") { Duration::ZERO } else { memory.patience },
+            one_trip: Arc::new(AtomicU64::new(u64::MAX)),
             ahead: false,
             #[cfg(feature = "vector")]
             tested_distances: Arc::default(),
@@ -105,6 +109,7 @@ impl Engine {
             pool: Arc::new(Pool::within(self.pool.clone())),
             budget: Arc::new(Budget::within(permit)),
             patience: if self.patience.is_zero() { Duration::ZERO } else { Duration::MAX },
+            one_trip: self.one_trip.clone(),
             ahead: true,
             #[cfg(feature = "vector")]
             tested_distances: self.tested_distances.clone(),

@@ -17,6 +17,7 @@ use crate::wait::Waiting;
 use crate::workspace::{Staging, Workspace};
 use polysort_core::Error;
 use polysort_shaders::plan::{Buffer as Role, MAX_MERGED, Request};
+use std::sync::atomic::Ordering;
 use wgpu::CommandEncoder;
 
 impl WgpuBackend {
@@ -37,7 +38,9 @@ impl WgpuBackend {
         // A binding is smaller than a usual piece in tests alone.
         let piece = down::PIECE.min(gpu.facts.max_binding as usize);
         let staging = Staging { up: &[keys.len(), values.len()], down: &[piece; down::PIECES] };
-        if Workspace::default().bytes_with(&needs, staging, engine.ahead) > engine.budget.cap() {
+        let bytes = Workspace::default().bytes_with(&needs, staging, engine.ahead);
+        let most = engine.budget.cap().min(engine.one_trip.load(Ordering::Relaxed));
+        if bytes > most || needs.iter().any(|&(_, bytes)| bytes > gpu.device.limits().max_buffer_size) {
             return Ok(false);
         }
         let mut call = Call::begin(engine, waiting, None, &needs, staging).await?;
@@ -47,7 +50,11 @@ impl WgpuBackend {
             plan.launches(gpu, &|role| Part::from(workspace.buffer(role)))
         };
         let launches = match engine.allocating(waiting, bind).await {
-            Err(Error::OutOfMemory { .. }) => return Ok(false),
+            Err(Error::OutOfMemory { .. }) => {
+                // Later calls do not try in vain.
+                engine.one_trip.fetch_min(bytes - 1, Ordering::Relaxed);
+                return Ok(false);
+            }
             outcome => outcome?,
         };
         for (role, bytes) in arrays {

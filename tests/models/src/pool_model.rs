@@ -67,7 +67,7 @@ fn no_two_calls_have_the_same_item() {
 #[test]
 fn the_items_of_a_pool_within_another_are_kept_or_dropped_once() {
     loom::model(|| {
-        let outer = crate::sync::Arc::new(Pool::new(100));
+        let outer = Arc::new(Pool::new(100));
         let other = {
             let outer = outer.clone();
             thread::spawn(move || call(&outer, 60))
