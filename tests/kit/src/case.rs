@@ -31,7 +31,7 @@ pub struct Plan {
     pub sample: Option<Sample>,
     /// The longest input that is sorted in segments, in keys.
     pub longest_segmented: usize,
-    /// The longest input of keys that are sorted as the words of others: all but those of [`LONG_KEYS`].
+    /// The longest input of keys that are sorted as the words of others: all but `u8` to `u128`, `i32`, `i64`, `f32` and `f64`.
     pub longest_mapped: usize,
 }
 
