@@ -1,7 +1,8 @@
 //! Copies from the device to the host's slices.
 //!
 //! All data arrives in mapped memory before the first byte is copied to the caller's slices. So if the device fails,
-//! the slices are as before. A long call copies [`pieces`](Down::pieces) to scratch instead. The chunks of a call that was dropped before its end are not used again.
+//! the slices are as before. A long sort in one trip copies to scratch of the host instead, in [`pieces`](Down::pieces). The chunks of a call that was
+//! dropped before its end are not used again.
 
 use crate::gpu::{Gpu, allocated_bytes};
 use crate::queued::Queued;

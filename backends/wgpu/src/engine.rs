@@ -29,9 +29,10 @@ pub(crate) const PASS: ComputePassDescriptor<'_> = ComputePassDescriptor { label
 /// for the result. Staging for uploads takes up to 96 MiB more. A call is in flight until the device has finished its
 /// commands, even if the call has returned before.
 ///
-/// A call of more keys than one sort on the device takes is a long call. It sorts portions, up to three at a time, and reserves memory
-/// for all of them at once: up to half of [`in_flight`](Memory::in_flight), or what its smallest portions need. Its portions use this
-/// memory one after another. On the host, it takes memory for a copy of its data.
+/// A call of more keys than one sort on the device takes is a long call. If [`in_flight`](Memory::in_flight) leaves room for about twice its
+/// data, a long sort takes this memory. Otherwise the call sorts portions, up to three at a time, and reserves memory for all of them at once:
+/// up to half of `in_flight`, or what its smallest portions need. Its portions use this memory one after another. On the host, a long call
+/// takes memory for a copy of its data.
 ///
 /// - Calls in flight may take up to [`in_flight`](Memory::in_flight) bytes together. A call that is alone may take more.
 /// - A call for which there is no room waits for others to end. If none ends within [`patience`](Memory::patience), the
@@ -46,8 +47,7 @@ pub(crate) const PASS: ComputePassDescriptor<'_> = ComputePassDescriptor { label
 pub struct Memory {
     /// The most bytes that calls in flight may take together. The default is 16 GiB.
     pub in_flight: u64,
-    /// The most bytes that are kept for later calls. The default is 4 GiB: the portions of a long call take
-    /// about 3 GiB.
+    /// The most bytes that are kept for later calls. The default is 4 GiB: the portions of a long call take about 3 GiB.
     pub kept: u64,
     /// The time that a call waits for room while no other call ends. The default is 10 seconds.
     pub patience: Duration,
@@ -66,7 +66,7 @@ pub(crate) struct Engine {
     pub(crate) pool: Arc<Pool<Workspace>>,
     pub(crate) budget: Arc<Budget>,
     patience: Duration,
-    /// The most bytes of a long sort in one trip: fewer than the device had no memory for.
+    /// The most bytes that a long sort in one trip takes: the device had no memory for more.
     pub(crate) one_trip: Arc<AtomicU64>,
     /// Whether the host may fill upload chunks for all of a slice, ahead of the device.
     pub(crate) ahead: bool,
@@ -103,17 +103,27 @@ impl Engine {
             Some(permit) => permit,
             None => self.wait_for_room(waiting, bytes).await?,
         };
-        Ok(Arc::new(Self {
+        Ok(self.within(permit, true))
+    }
+
+    /// Reserves `bytes` for one call, if calls in flight leave room for them now. Returns the engine of that call.
+    pub(crate) fn reserve_now(&self, bytes: u64) -> Option<Arc<Self>> {
+        self.budget.try_take(bytes).map(|permit| self.within(permit, false))
+    }
+
+    /// Returns an engine whose calls take the memory of a permit.
+    fn within(&self, permit: Permit, ahead: bool) -> Arc<Self> {
+        Arc::new(Self {
             gpu: self.gpu.clone(),
             kinds: self.kinds.clone(),
             pool: Arc::new(Pool::within(self.pool.clone())),
             budget: Arc::new(Budget::within(permit)),
             patience: if self.patience.is_zero() { Duration::ZERO } else { Duration::MAX },
             one_trip: self.one_trip.clone(),
-            ahead: true,
+            ahead,
             #[cfg(feature = "vector")]
             tested_distances: self.tested_distances.clone(),
-        }))
+        })
     }
 
     pub(crate) fn gpu(&self) -> &Queued {

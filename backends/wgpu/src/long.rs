@@ -40,9 +40,7 @@ impl WgpuBackend {
             payload => (payload, false),
         };
         let request = Request { payload, ..Request::keys(W::BITS, spec, count as u64) };
-        if let Data::Indices(_, indices) = &mut data {
-            permutation::fill_identity(bytemuck::cast_slice_mut(indices));
-        }
+        fill_indices(&mut data);
         if self.sort_in_one_trip(waiting, request, &mut data).await? {
             return Ok(());
         }
@@ -50,19 +48,23 @@ impl WgpuBackend {
         let mut values = Scratch::new(count, 4 * payload.words() as usize)?;
         let mut portions = self.portions::<W>(waiting, request, count).await?;
         loop {
-            if let Data::Indices(_, indices) = &mut data {
-                permutation::fill_identity(bytemuck::cast_slice_mut(indices));
-            }
             let runs = match sort_runs::<W>(&portions, inputs(&data), keys.get_mut(), values.get_mut()).await {
                 Ok(runs) => runs,
                 Err(Error::OutOfMemory { .. }) if portions.shrink() => continue,
                 Err(error) => return Err(error),
             };
             match merge_runs::<W>(&portions, (keys.get(), values.get()), &runs, &mut data, of_indices).await {
-                Err(Error::OutOfMemory { .. }) if portions.shrink() => {}
+                Err(Error::OutOfMemory { .. }) if portions.shrink() => fill_indices(&mut data),
                 outcome => return outcome,
             }
         }
+    }
+}
+
+/// Writes the identity to the indices of an argsort, which moves them as values.
+fn fill_indices(data: &mut Data<'_>) {
+    if let Data::Indices(_, indices) = data {
+        permutation::fill_identity(bytemuck::cast_slice_mut(indices));
     }
 }
 

@@ -116,6 +116,14 @@ pub(crate) enum Plan {
 }
 
 impl Plan {
+    /// The number of keys.
+    pub(crate) fn keys(&self) -> u64 {
+        match self {
+            Self::Whole(plan, _) => plan.request.max,
+            Self::Portions(plan, _) => plan.request.max,
+        }
+    }
+
     /// The scratch buffers, and their bytes.
     pub(crate) fn scratch(&self) -> &[(Role, u64)] {
         match self {
