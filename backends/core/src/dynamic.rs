@@ -1,9 +1,8 @@
 //! Any backend behind one type.
 
-use crate::{AnyOperation, Backend, Error, Limits, MaybeSend, Spec, sorts_by_run};
+use crate::{AnyOperation, Backend, BoxFuture, Error, Limits, Spec, sorts_by_run};
 use core::any::Any;
 use core::fmt;
-use core::pin::Pin;
 use std::sync::Arc;
 
 /// An open backend of any type, a user's own too. It has all operations, and forwards each as one call.
@@ -19,12 +18,6 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct DynBackend(Arc<dyn Object>);
 
-type BoxFuture<'a> = Pin<Box<dyn MaybeSendFuture + 'a>>;
-
-/// A future of an operation.
-trait MaybeSendFuture: Future<Output = Result<(), Error>> + MaybeSend {}
-impl<F: Future<Output = Result<(), Error>> + MaybeSend> MaybeSendFuture for F {}
-
 /// The part of [`Backend`] that needs no type.
 trait Object: Any + Send + Sync {
     fn name(&self) -> String;
@@ -32,7 +25,7 @@ trait Object: Any + Send + Sync {
     fn is_lost(&self) -> bool;
     fn reopen(&self) -> Result<DynBackend, Error>;
     fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error>;
-    fn run_async<'a>(&'a self, operation: AnyOperation<'a>, spec: Spec) -> BoxFuture<'a>;
+    fn run_async<'a>(&'a self, operation: AnyOperation<'a>, spec: Spec) -> BoxFuture<'a, Result<(), Error>>;
 }
 
 impl<B: Backend> Object for B {
@@ -56,7 +49,7 @@ impl<B: Backend> Object for B {
         Backend::run(self, operation, spec)
     }
 
-    fn run_async<'a>(&'a self, operation: AnyOperation<'a>, spec: Spec) -> BoxFuture<'a> {
+    fn run_async<'a>(&'a self, operation: AnyOperation<'a>, spec: Spec) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(Backend::run_async(self, operation, spec))
     }
 }

@@ -60,7 +60,7 @@ pub use fallback::{Fallback, Report};
 pub use key::{InPlace, MaskKey, Sortable};
 pub use limits::Limits;
 pub use masks::Masks;
-pub use maybe_send::MaybeSend;
+pub use maybe_send::{BoxFuture, MaybeSend};
 pub use operation::{AnyOperation, Operation, selected_len};
 pub use optional::NoneLast;
 #[cfg(feature = "derive")]

@@ -1,5 +1,7 @@
 //! `Send`, where devices may move between threads.
 
+use core::pin::Pin;
+
 /// `Send` on every system but in a browser, whose devices belong to one thread.
 #[cfg(not(target_family = "wasm"))]
 pub trait MaybeSend: Send {}
@@ -11,3 +13,16 @@ impl<T: Send> MaybeSend for T {}
 pub trait MaybeSend {}
 #[cfg(target_family = "wasm")]
 impl<T> MaybeSend for T {}
+
+/// A future in a box. It is `Send` on every system but in a browser.
+///
+/// The code of a boxed future is compiled in the crate that makes the box. The code of an async function is compiled again in each crate that awaits it. So
+/// a backend boxes the futures of its operations.
+#[cfg(not(target_family = "wasm"))]
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// A future in a box. It is `Send` on every system but in a browser.
+///
+/// The code of a boxed future is compiled in the crate that makes the box. The code of an async function is compiled again in each crate that awaits it. So
+/// a backend boxes the futures of its operations.
+#[cfg(target_family = "wasm")]
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;

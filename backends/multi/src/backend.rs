@@ -5,7 +5,9 @@ use crate::device::Device;
 use crate::report::{Merges, Report};
 use crate::speeds::Speeds;
 use crate::{segmented, whole};
-use polysort_core::{AnyOperation, Backend, DynBackend, Error, Limits, Operation, Segments, Spec, Word, sorts_by_run, with_word};
+use polysort_core::{
+    AnyOperation, Backend, BoxFuture, DynBackend, Error, Limits, Operation, Segments, Spec, Word, sorts_by_run, with_word,
+};
 use polysort_rayon::RayonBackend;
 use std::sync::Arc;
 
@@ -121,24 +123,26 @@ impl MultiBackend {
         Report { devices, merged_bytes: merges.bytes(), merge_time: merges.time() }
     }
 
-    async fn run_by(&self, by: By, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
-        operation.check(spec)?;
-        let mut absent = None;
-        let mut crew = vec![];
-        for (device, &speed) in self.shared.devices.iter().zip(&self.speeds.devices) {
-            match device.open() {
-                Ok(opened) => crew.push(Member::new(device, opened, speed)),
-                Err(why) => absent = absent.or(Some(why)),
+    fn run_by<'a>(&'a self, by: By, operation: AnyOperation<'a>, spec: Spec) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            operation.check(spec)?;
+            let mut absent = None;
+            let mut crew = vec![];
+            for (device, &speed) in self.shared.devices.iter().zip(&self.speeds.devices) {
+                match device.open() {
+                    Ok(opened) => crew.push(Member::new(device, opened, speed)),
+                    Err(why) => absent = absent.or(Some(why)),
+                }
             }
-        }
-        if let (true, Some(why)) = (crew.is_empty(), absent) {
-            return Err(why);
-        }
-        let (merger, merge_speed, merges) = (&self.merger, self.speeds.merge, &self.shared.merges);
-        let call = Call { by, crew, merger, merge_speed, least: self.least, merges };
-        with_word!(operation, operation => match segments_of(&operation) {
-            Some(segments) => segmented::run(&call, operation, segments, spec).await,
-            None => whole::run(&call, operation, spec).await,
+            if let (true, Some(why)) = (crew.is_empty(), absent) {
+                return Err(why);
+            }
+            let (merger, merge_speed, merges) = (&self.merger, self.speeds.merge, &self.shared.merges);
+            let call = Call { by, crew, merger, merge_speed, least: self.least, merges };
+            with_word!(operation, operation => match segments_of(&operation) {
+                Some(segments) => segmented::run(&call, operation, segments, spec).await,
+                None => whole::run(&call, operation, spec).await,
+            })
         })
     }
 }

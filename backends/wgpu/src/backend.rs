@@ -11,7 +11,7 @@ use crate::knobs::Knobs;
 use crate::queued::Queued;
 use crate::wait::{Waiting, blocking};
 use crate::workspace::Workspace;
-use polysort_core::{AnyOperation, Backend, Error, Limits, Spec, sorts_by_run, with_word};
+use polysort_core::{AnyOperation, Backend, BoxFuture, Error, Limits, Spec, sorts_by_run, with_word};
 use polysort_shaders::abi;
 use polysort_shaders::plan::{Algorithm, Buffer as Role, Facts, Tuned};
 use std::sync::Arc;
@@ -111,16 +111,18 @@ impl WgpuBackend {
         Ok(Self { config: asked, ..Self::open_with_knobs(config, Knobs::default()).await? })
     }
 
-    pub(crate) async fn open_with_knobs(config: Config, knobs: Knobs) -> Result<Self, Error> {
-        let Config { backends, adapter, software, subgroups, native, .. } = config;
-        let (mut gpu, queue) = Gpu::open(Allowed { backends, adapter, software, subgroups, native }).await?;
-        gpu.facts.tuned = config.tuned;
-        gpu.facts.max_binding = knobs.max_binding.unwrap_or(u64::MAX).min(gpu.facts.max_binding);
-        gpu.copiers = Copiers::new(config.copy_threads);
-        let gpu = Queued { shared: Arc::new(gpu), queue };
-        tracing::info!(device = gpu.name(), "opened");
-        let kinds = Arc::new(Kinds::new(Asked { algorithm: config.algorithm, knobs }));
-        Ok(Self { engine: Arc::new(Engine::new(gpu, kinds, config.memory)), config: None })
+    pub(crate) fn open_with_knobs(config: Config, knobs: Knobs) -> BoxFuture<'static, Result<Self, Error>> {
+        Box::pin(async move {
+            let Config { backends, adapter, software, subgroups, native, .. } = config;
+            let (mut gpu, queue) = Gpu::open(Allowed { backends, adapter, software, subgroups, native }).await?;
+            gpu.facts.tuned = config.tuned;
+            gpu.facts.max_binding = knobs.max_binding.unwrap_or(u64::MAX).min(gpu.facts.max_binding);
+            gpu.copiers = Copiers::new(config.copy_threads);
+            let gpu = Queued { shared: Arc::new(gpu), queue };
+            tracing::info!(device = gpu.name(), "opened");
+            let kinds = Arc::new(Kinds::new(Asked { algorithm: config.algorithm, knobs }));
+            Ok(Self { engine: Arc::new(Engine::new(gpu, kinds, config.memory)), config: None })
+        })
     }
 
     /// Returns the number of bytes that this backend keeps for later calls: scratch on the device, and staging memory that
@@ -172,6 +174,10 @@ impl WgpuBackend {
     /// The queue of the device.
     pub fn queue(&self) -> &wgpu::Queue {
         &self.gpu().queue
+    }
+
+    fn run_elsewhere<'a>(&'a self, operation: AnyOperation<'a>, spec: Spec) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move { with_word!(operation, operation => self.run_on_words(Waiting::Elsewhere, operation, spec).await) })
     }
 
     pub(crate) fn gpu(&self) -> &Queued {
@@ -233,6 +239,6 @@ impl Backend for WgpuBackend {
     }
 
     async fn run_async(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
-        with_word!(operation, operation => self.run_on_words(Waiting::Elsewhere, operation, spec).await)
+        self.run_elsewhere(operation, spec).await
     }
 }

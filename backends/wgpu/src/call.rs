@@ -10,7 +10,7 @@ use crate::up;
 use crate::wait::Waiting;
 use crate::workspace::{Bindable, Staging, Workspace, needs};
 use core::cmp::Reverse;
-use polysort_core::Error;
+use polysort_core::{BoxFuture, Error};
 use polysort_shaders::plan::{Buffer as Role, SortPlan};
 use std::sync::Arc;
 use wgpu::{Buffer, CommandEncoder};
@@ -138,45 +138,54 @@ impl Call {
     }
 
     /// Copies `bytes` to the start of a new buffer, which no other call uses yet.
-    pub(crate) async fn fill(engine: &Arc<Engine>, waiting: Waiting, bytes: &[u8], buffer: &Buffer) -> Result<(), Error> {
-        let staging = Staging { up: &[bytes.len()], down: &[] };
-        let mut call = Self::begin(engine, waiting, None, &[], staging).await?;
-        call.upload_to(&bytes.into(), buffer, 0).await?;
-        call.run(|_| Ok(()), &[], &mut []).await
+    pub(crate) fn fill<'a>(
+        engine: &'a Arc<Engine>,
+        waiting: Waiting,
+        bytes: &'a [u8],
+        buffer: &'a Buffer,
+    ) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let staging = Staging { up: &[bytes.len()], down: &[] };
+            let mut call = Self::begin(engine, waiting, None, &[], staging).await?;
+            call.upload_to(&bytes.into(), buffer, 0).await?;
+            call.run(|_| Ok(()), &[], &mut []).await
+        })
     }
 
     /// Copies `bytes` to parts of buffers. Each entry of `places` is a buffer, a byte offset and a number of bytes. If the
     /// call fails or its future is dropped, nothing is copied.
-    pub(crate) async fn replace(
-        engine: &Arc<Engine>,
+    pub(crate) fn replace<'a>(
+        engine: &'a Arc<Engine>,
         waiting: Waiting,
-        bytes: &[u8],
-        places: &[(&Buffer, u64, u64)],
-    ) -> Result<(), Error> {
-        let staging = Staging { up: &[bytes.len()], down: &[] };
-        if let (&[(buffer, start, _)], true) = (places, bytes.len() as u64 <= up::CHUNK) {
-            // One submission copies one chunk as a whole, so no buffer is needed in between.
-            let mut call = Self::begin(engine, waiting, None, &[], staging).await?;
-            let gpu = call.gpu().clone();
-            let most = call.most_chunks;
-            call.workspace_mut().up.copy(&gpu, waiting, &bytes.into(), (buffer, start), most).await?;
-            return call.run(|_| Ok(()), &[], &mut []).await;
-        }
-        let whole = [(Role::Keys, bytes.len() as u64)];
-        let mut call = Self::begin(engine, waiting, None, &whole, staging).await?;
-        let gpu = call.gpu().clone();
-        engine.allocating(waiting, || call.workspace_mut().grow(&gpu, Role::Keys, bytes.len() as u64)).await?;
-        call.upload(&bytes.into(), Role::Keys).await?;
-        let source = call.workspace().buffer(Role::Keys).clone();
-        let copies = |encoder: &mut CommandEncoder| {
-            let mut from = 0;
-            for &(buffer, start, len) in places {
-                encoder.copy_buffer_to_buffer(&source, from, buffer, start, len.next_multiple_of(4));
-                from += len;
+        bytes: &'a [u8],
+        places: &'a [(&'a Buffer, u64, u64)],
+    ) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let staging = Staging { up: &[bytes.len()], down: &[] };
+            if let (&[(buffer, start, _)], true) = (places, bytes.len() as u64 <= up::CHUNK) {
+                // One submission copies one chunk as a whole, so no buffer is needed in between.
+                let mut call = Self::begin(engine, waiting, None, &[], staging).await?;
+                let gpu = call.gpu().clone();
+                let most = call.most_chunks;
+                call.workspace_mut().up.copy(&gpu, waiting, &bytes.into(), (buffer, start), most).await?;
+                return call.run(|_| Ok(()), &[], &mut []).await;
             }
-            Ok(())
-        };
-        call.run(copies, &[], &mut []).await
+            let whole = [(Role::Keys, bytes.len() as u64)];
+            let mut call = Self::begin(engine, waiting, None, &whole, staging).await?;
+            let gpu = call.gpu().clone();
+            engine.allocating(waiting, || call.workspace_mut().grow(&gpu, Role::Keys, bytes.len() as u64)).await?;
+            call.upload(&bytes.into(), Role::Keys).await?;
+            let source = call.workspace().buffer(Role::Keys).clone();
+            let copies = |encoder: &mut CommandEncoder| {
+                let mut from = 0;
+                for &(buffer, start, len) in places {
+                    encoder.copy_buffer_to_buffer(&source, from, buffer, start, len.next_multiple_of(4));
+                    from += len;
+                }
+                Ok(())
+            };
+            call.run(copies, &[], &mut []).await
+        })
     }
 
     /// Submits the uploads and then the commands that `record` records. Then copies the first bytes of each of
@@ -247,15 +256,17 @@ impl Call {
     }
 
     /// Copies the start of a buffer to `bytes`. Returns an error if one of `readers` has a reader.
-    pub(crate) async fn download(
-        engine: &Arc<Engine>,
+    pub(crate) fn download<'a>(
+        engine: &'a Arc<Engine>,
         waiting: Waiting,
-        buffer: &Buffer,
-        readers: &[&Readers],
-        bytes: &mut [u8],
-    ) -> Result<(), Error> {
-        let mut call = Self::begin(engine, waiting, None, &[], Staging { up: &[], down: &[bytes.len()] }).await?;
-        call.run_unless_read(readers, |_| Ok(()), core::slice::from_ref(buffer), &mut [bytes]).await
+        buffer: &'a Buffer,
+        readers: &'a [&'a Readers],
+        bytes: &'a mut [u8],
+    ) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let mut call = Self::begin(engine, waiting, None, &[], Staging { up: &[], down: &[bytes.len()] }).await?;
+            call.run_unless_read(readers, |_| Ok(()), core::slice::from_ref(buffer), &mut [bytes]).await
+        })
     }
 }
 

@@ -12,7 +12,7 @@ use crate::sorter::payload;
 use crate::wait::{Waiting, blocking};
 use crate::workspace::Staging;
 use bytemuck::Pod;
-use polysort_core::{Error, MaskKey, Options, Spec};
+use polysort_core::{BoxFuture, Error, MaskKey, Options, Spec};
 use polysort_shaders::plan::{Buffer as Role, MergePlan, MergeRequest};
 use std::sync::Arc;
 use wgpu::Buffer;
@@ -26,32 +26,39 @@ struct Merged<'a> {
 impl Engine {
     /// Merges buffers on the device. The largest numbers of keys of `request` are those of the runs. Returns when the commands
     /// are submitted.
-    async fn merge_resident(self: &Arc<Self>, waiting: Waiting, request: MergeRequest, merged: Merged<'_>) -> Result<(), Error> {
-        self.tested_merge(waiting, request).await?;
-        let gpu = self.gpu().clone();
-        let plan = MergePlan::new(request, &gpu.facts)?;
-        let counts = [request.first, request.second].map(|run| Count::Fixed(run.max as u32));
-        let mut call = Call::begin(self, waiting, None, &plan.scratch, Staging::default()).await?;
-        let bind = || {
-            let workspace = call.workspace_mut();
-            plan.scratch.iter().try_for_each(|&(role, bytes)| workspace.grow(&gpu, role, bytes))?;
-            let given = |role| merged.buffers.iter().find(|(of, _)| *of == role).map(|&(_, buffer)| buffer);
-            let part = |role| Part::from(given(role).unwrap_or_else(|| workspace.buffer(role)));
-            MergeLaunches::new(&gpu, plan.clone(), [None; 2], &part)
-        };
-        let launches = self.allocating(waiting, bind).await?;
-        let submit = || {
-            gpu.guarded(|| {
-                let mut encoder = gpu.encoder();
-                launches.record(&mut encoder.begin_compute_pass(&PASS), counts)?;
-                // No thread may map a buffer between this check and the submission.
-                unless_read(&merged.readers, || gpu.queue.submit([encoder.finish()]))
-            })?
-        };
-        call.submitted();
-        gpu.watched(submit).await?;
-        call.succeeded();
-        Ok(())
+    fn merge_resident<'a>(
+        self: &'a Arc<Self>,
+        waiting: Waiting,
+        request: MergeRequest,
+        merged: Merged<'a>,
+    ) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            self.tested_merge(waiting, request).await?;
+            let gpu = self.gpu().clone();
+            let plan = MergePlan::new(request, &gpu.facts)?;
+            let counts = [request.first, request.second].map(|run| Count::Fixed(run.max as u32));
+            let mut call = Call::begin(self, waiting, None, &plan.scratch, Staging::default()).await?;
+            let bind = || {
+                let workspace = call.workspace_mut();
+                plan.scratch.iter().try_for_each(|&(role, bytes)| workspace.grow(&gpu, role, bytes))?;
+                let given = |role| merged.buffers.iter().find(|(of, _)| *of == role).map(|&(_, buffer)| buffer);
+                let part = |role| Part::from(given(role).unwrap_or_else(|| workspace.buffer(role)));
+                MergeLaunches::new(&gpu, plan.clone(), [None; 2], &part)
+            };
+            let launches = self.allocating(waiting, bind).await?;
+            let submit = || {
+                gpu.guarded(|| {
+                    let mut encoder = gpu.encoder();
+                    launches.record(&mut encoder.begin_compute_pass(&PASS), counts)?;
+                    // No thread may map a buffer between this check and the submission.
+                    unless_read(&merged.readers, || gpu.queue.submit([encoder.finish()]))
+                })?
+            };
+            call.submitted();
+            gpu.watched(submit).await?;
+            call.succeeded();
+            Ok(())
+        })
     }
 }
 

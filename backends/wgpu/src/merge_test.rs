@@ -9,7 +9,7 @@ use crate::merge_launches::MergeLaunches;
 use crate::self_test::few;
 use crate::wait::Waiting;
 use crate::workspace::Staging;
-use polysort_core::{Error, Masks, Spec, Word};
+use polysort_core::{BoxFuture, Error, Masks, Spec, Word};
 use polysort_shaders::plan::{Buffer as Role, MergePlan, MergeRequest};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,22 +22,28 @@ impl Engine {
     /// # Errors
     /// [`Error::DeviceLost`] if the device is lost, [`Error::SelfTest`] if the device merges wrongly, or a failure of the
     /// device.
-    pub(crate) async fn tested_merge(self: &Arc<Self>, waiting: Waiting, request: MergeRequest) -> Result<(), Error> {
-        if let Some(lost) = self.gpu().lost() {
-            return Err(lost);
-        }
-        let kind = MergePlan::new(request, &self.gpu().facts)?.tiles.variant;
-        if self.kinds.tested_merges.get(&kind).is_none() {
-            match request.key_bits {
-                8 => self.check_merge::<u8>(waiting, request).await,
-                16 => self.check_merge::<u16>(waiting, request).await,
-                32 => self.check_merge::<u32>(waiting, request).await,
-                64 => self.check_merge::<u64>(waiting, request).await,
-                _ => self.check_merge::<u128>(waiting, request).await,
-            }?;
-            self.kinds.tested_merges.set(kind, ());
-        }
-        Ok(())
+    pub(crate) fn tested_merge<'a>(
+        self: &'a Arc<Self>,
+        waiting: Waiting,
+        request: MergeRequest,
+    ) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            if let Some(lost) = self.gpu().lost() {
+                return Err(lost);
+            }
+            let kind = MergePlan::new(request, &self.gpu().facts)?.tiles.variant;
+            if self.kinds.tested_merges.get(&kind).is_none() {
+                match request.key_bits {
+                    8 => self.check_merge::<u8>(waiting, request).await,
+                    16 => self.check_merge::<u16>(waiting, request).await,
+                    32 => self.check_merge::<u32>(waiting, request).await,
+                    64 => self.check_merge::<u64>(waiting, request).await,
+                    _ => self.check_merge::<u128>(waiting, request).await,
+                }?;
+                self.kinds.tested_merges.set(kind, ());
+            }
+            Ok(())
+        })
     }
 
     /// Merges two runs of few values in descending order: three tiles and a part of a fourth. The second run is longer.

@@ -15,7 +15,7 @@ use crate::sorter::payload;
 use crate::wait::{Waiting, blocking};
 use crate::workspace::Staging;
 use bytemuck::Pod;
-use polysort_core::{Error, MaskKey, Options, Spec};
+use polysort_core::{BoxFuture, Error, MaskKey, Options, Spec};
 use polysort_shaders::plan::{Buffer as Role, MAX_MERGED, Payload, PortionPlan, Request, SortPlan};
 use std::sync::Arc;
 use wgpu::Buffer;
@@ -52,60 +52,73 @@ impl<'a> Resident<'a> {
 
 impl Engine {
     /// Sorts buffers on the device. `request.max` is the number of keys. Returns when the commands are submitted.
-    async fn sort_resident(self: &Arc<Self>, waiting: Waiting, request: Request, resident: Resident<'_>) -> Result<(), Error> {
-        let count = Count::Fixed(request.max as u32);
-        let gpu = self.gpu().clone();
-        let plan = self.plan_resident(waiting, request).await?;
-        let mut call = Call::begin(self, waiting, None, plan.scratch(), Staging::default()).await?;
-        let bind = || {
-            let workspace = call.workspace_mut();
-            plan.scratch().iter().try_for_each(|&(role, bytes)| workspace.grow(&gpu, role, bytes))?;
-            let part = |role| match role {
-                Role::Keys => Part::from(resident.keys),
-                Role::Values => Part::from(resident.values.unwrap_or(resident.keys)),
-                role => Part::from(workspace.buffer(role)),
+    fn sort_resident<'a>(
+        self: &'a Arc<Self>,
+        waiting: Waiting,
+        request: Request,
+        resident: Resident<'a>,
+    ) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let count = Count::Fixed(request.max as u32);
+            let gpu = self.gpu().clone();
+            let plan = self.plan_resident(waiting, request).await?;
+            let mut call = Call::begin(self, waiting, None, plan.scratch(), Staging::default()).await?;
+            let bind = || {
+                let workspace = call.workspace_mut();
+                plan.scratch().iter().try_for_each(|&(role, bytes)| workspace.grow(&gpu, role, bytes))?;
+                let part = |role| match role {
+                    Role::Keys => Part::from(resident.keys),
+                    Role::Values => Part::from(resident.values.unwrap_or(resident.keys)),
+                    role => Part::from(workspace.buffer(role)),
+                };
+                plan.launches(&gpu, &part)
             };
-            plan.launches(&gpu, &part)
-        };
-        let launches = self.allocating(waiting, bind).await?;
-        let submit = || {
-            gpu.guarded(|| {
-                let mut encoder = gpu.encoder();
-                for &(from, to, bytes) in resident.copies.iter().filter(|(.., bytes)| *bytes > 0) {
-                    encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
-                }
-                (&launches, count).record_whole(&mut encoder.begin_compute_pass(&PASS))?;
-                // No thread may map a buffer between this check and the submission.
-                unless_read(&resident.readers, || gpu.queue.submit([encoder.finish()]))
-            })?
-        };
-        call.submitted();
-        gpu.watched(submit).await?;
-        call.succeeded();
-        Ok(())
+            let launches = self.allocating(waiting, bind).await?;
+            let submit = || {
+                gpu.guarded(|| {
+                    let mut encoder = gpu.encoder();
+                    for &(from, to, bytes) in resident.copies.iter().filter(|(.., bytes)| *bytes > 0) {
+                        encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
+                    }
+                    (&launches, count).record_whole(&mut encoder.begin_compute_pass(&PASS))?;
+                    // No thread may map a buffer between this check and the submission.
+                    unless_read(&resident.readers, || gpu.queue.submit([encoder.finish()]))
+                })?
+            };
+            call.submitted();
+            gpu.watched(submit).await?;
+            call.succeeded();
+            Ok(())
+        })
     }
 
     /// Plans a sort, with algorithms and kernels that have passed their self-test.
-    pub(crate) async fn plan_resident(self: &Arc<Self>, waiting: Waiting, request: Request) -> Result<Plan, Error> {
-        let facts = &self.gpu().facts;
-        if !PortionPlan::is_needed(&request, facts) {
-            let (request, native) = self.tested(waiting, request).await?;
-            return Ok(Plan::Whole(Box::new(SortPlan::new(request, facts)?), native));
-        }
-        let sorts = PortionPlan::sorts(&request, facts)?;
-        let (mut algorithms, mut native) = ([None; 2], [false; 2]);
-        // The settings of the engine, which tests change, are the same for all portions.
-        let mut with_settings = request;
-        for (i, (_, sort)) in [sorts.first(), sorts.last()].into_iter().flatten().enumerate() {
-            let (tested, is_native) = self.tested(waiting, *sort).await?;
-            (algorithms[i], native[i]) = (tested.algorithm, is_native);
-            with_settings = Request { max: request.max, skip: request.skip, algorithm: request.algorithm, ..tested };
-        }
-        let plan = PortionPlan::new(with_settings, algorithms, facts)?;
-        if let Some(merge) = plan.merges.first() {
-            self.tested_merge(waiting, merge.plan.request).await?;
-        }
-        Ok(Plan::Portions(Box::new(plan), native))
+    pub(crate) fn plan_resident<'a>(
+        self: &'a Arc<Self>,
+        waiting: Waiting,
+        request: Request,
+    ) -> BoxFuture<'a, Result<Plan, Error>> {
+        Box::pin(async move {
+            let facts = &self.gpu().facts;
+            if !PortionPlan::is_needed(&request, facts) {
+                let (request, native) = self.tested(waiting, request).await?;
+                return Ok(Plan::Whole(Box::new(SortPlan::new(request, facts)?), native));
+            }
+            let sorts = PortionPlan::sorts(&request, facts)?;
+            let (mut algorithms, mut native) = ([None; 2], [false; 2]);
+            // The settings of the engine, which tests change, are the same for all portions.
+            let mut with_settings = request;
+            for (i, (_, sort)) in [sorts.first(), sorts.last()].into_iter().flatten().enumerate() {
+                let (tested, is_native) = self.tested(waiting, *sort).await?;
+                (algorithms[i], native[i]) = (tested.algorithm, is_native);
+                with_settings = Request { max: request.max, skip: request.skip, algorithm: request.algorithm, ..tested };
+            }
+            let plan = PortionPlan::new(with_settings, algorithms, facts)?;
+            if let Some(merge) = plan.merges.first() {
+                self.tested_merge(waiting, merge.plan.request).await?;
+            }
+            Ok(Plan::Portions(Box::new(plan), native))
+        })
     }
 }
 

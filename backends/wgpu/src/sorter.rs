@@ -15,7 +15,7 @@ use crate::wait::{Waiting, blocking};
 use crate::way::Way;
 use crate::workspace::{Bindable, needs};
 use bytemuck::Pod;
-use polysort_core::{Error, MaskKey, Options, Spec};
+use polysort_core::{BoxFuture, Error, MaskKey, Options, Spec};
 use polysort_shaders::plan::{Buffer as Role, MergePlan, Payload, Place, PortionPlan, Request, Segmented, SortPlan, Top};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -361,71 +361,75 @@ impl DeviceSorter {
 
     /// Prepares `request` on the caller's buffers. `callers` returns the buffer in a role; `None` means scratch. `count` is
     /// the count buffer and the index of its word.
-    pub(crate) async fn prepare_on<'a>(
-        &self,
+    pub(crate) fn prepare_on<'a>(
+        &'a self,
         waiting: Waiting,
         request: Request,
         count: Option<(&'a Buffer, u32)>,
-        callers: &(dyn Fn(Role) -> Option<Part<'a>> + Sync),
-    ) -> Result<Prepared, Error> {
-        let gpu = &self.gpu;
-        // Checks the caller's buffers before it compiles a kernel.
-        let plan = SortPlan::new(request, &gpu.facts)?;
-        for role in needs(&plan).into_iter().map(|(role, _)| role) {
-            if let Some(part) = callers(role) {
-                Bound::new(gpu, role, part, plan.touched_bytes(role))?;
+        callers: &'a (dyn Fn(Role) -> Option<Part<'a>> + Sync),
+    ) -> BoxFuture<'a, Result<Prepared, Error>> {
+        Box::pin(async move {
+            let gpu = &self.gpu;
+            // Checks the caller's buffers before it compiles a kernel.
+            let plan = SortPlan::new(request, &gpu.facts)?;
+            for role in needs(&plan).into_iter().map(|(role, _)| role) {
+                if let Some(part) = callers(role) {
+                    Bound::new(gpu, role, part, plan.touched_bytes(role))?;
+                }
             }
-        }
-        let (request, native) = self.way(waiting, request).await?;
-        let plan = SortPlan::new(request, &gpu.facts)?;
-        let launches = gpu.watched(|| {
-            let mut scratch = BTreeMap::new();
-            for &(role, bytes) in &plan.scratch {
-                scratch.insert(role, gpu.buffer(&format!("polysort {role:?}"), bytes, STORAGE)?);
-            }
-            let counted = count.map(|(buffer, index)| (Part::from(buffer), index));
-            Launches::new(gpu, plan, native, counted, &|role| callers(role).unwrap_or_else(|| Part::from(&scratch[&role])))
-        });
-        Ok(Prepared::new(gpu.clone(), AnyLaunches::Whole(Box::new(launches.await?))))
+            let (request, native) = self.way(waiting, request).await?;
+            let plan = SortPlan::new(request, &gpu.facts)?;
+            let launches = gpu.watched(|| {
+                let mut scratch = BTreeMap::new();
+                for &(role, bytes) in &plan.scratch {
+                    scratch.insert(role, gpu.buffer(&format!("polysort {role:?}"), bytes, STORAGE)?);
+                }
+                let counted = count.map(|(buffer, index)| (Part::from(buffer), index));
+                Launches::new(gpu, plan, native, counted, &|role| callers(role).unwrap_or_else(|| Part::from(&scratch[&role])))
+            });
+            Ok(Prepared::new(gpu.clone(), AnyLaunches::Whole(Box::new(launches.await?))))
+        })
     }
 
     /// Prepares a sort of more keys than one sort takes.
-    async fn prepare_portions(
-        &self,
+    fn prepare_portions<'a>(
+        &'a self,
         waiting: Waiting,
         request: Request,
-        (keys, values): (Part<'_>, Option<Part<'_>>),
-        ask: &Ask<'_>,
-    ) -> Result<Prepared, Error> {
-        let gpu = &self.gpu;
-        // Checks the caller's buffers before it compiles a kernel.
-        let [key_bytes, value_bytes] = PortionPlan::new(request, [request.algorithm; 2], &gpu.facts)?.touched_bytes();
-        Bound::check(gpu, Role::Keys, keys, key_bytes)?;
-        values.map_or(Ok(()), |values| Bound::check(gpu, Role::Values, values, value_bytes))?;
-        let sorts = PortionPlan::sorts(&request, &gpu.facts)?;
-        let (mut algorithms, mut native) = ([None; 2], [false; 2]);
-        for (i, (_, sort)) in [sorts.first(), sorts.last()].into_iter().flatten().enumerate() {
-            let (tested, is_native) = self.way(waiting, *sort).await?;
-            (algorithms[i], native[i]) = (tested.algorithm, is_native);
-        }
-        let plan = PortionPlan::new(request, algorithms, &gpu.facts)?;
-        if let Some(merge) = plan.merges.first() {
-            self.merge_way(waiting, &merge.plan).await?;
-        }
-        let launches = gpu.watched(|| {
-            let mut scratch = BTreeMap::new();
-            for &(role, bytes) in &plan.scratch {
-                scratch.insert(role, gpu.buffer(&format!("polysort {role:?}"), bytes, STORAGE)?);
+        (keys, values): (Part<'a>, Option<Part<'a>>),
+        ask: &'a Ask<'a>,
+    ) -> BoxFuture<'a, Result<Prepared, Error>> {
+        Box::pin(async move {
+            let gpu = &self.gpu;
+            // Checks the caller's buffers before it compiles a kernel.
+            let [key_bytes, value_bytes] = PortionPlan::new(request, [request.algorithm; 2], &gpu.facts)?.touched_bytes();
+            Bound::check(gpu, Role::Keys, keys, key_bytes)?;
+            values.map_or(Ok(()), |values| Bound::check(gpu, Role::Values, values, value_bytes))?;
+            let sorts = PortionPlan::sorts(&request, &gpu.facts)?;
+            let (mut algorithms, mut native) = ([None; 2], [false; 2]);
+            for (i, (_, sort)) in [sorts.first(), sorts.last()].into_iter().flatten().enumerate() {
+                let (tested, is_native) = self.way(waiting, *sort).await?;
+                (algorithms[i], native[i]) = (tested.algorithm, is_native);
             }
-            let counted = ask.count.map(|(buffer, index)| (Part::from(buffer), index));
-            let part = |role| match role {
-                Role::Keys => keys,
-                Role::Values => values.unwrap_or(keys),
-                role => Part::from(&scratch[&role]),
-            };
-            PortionLaunches::new(gpu, plan, native, counted, &part)
-        });
-        Ok(Prepared::new(gpu.clone(), AnyLaunches::Portions(Box::new(launches.await?))))
+            let plan = PortionPlan::new(request, algorithms, &gpu.facts)?;
+            if let Some(merge) = plan.merges.first() {
+                self.merge_way(waiting, &merge.plan).await?;
+            }
+            let launches = gpu.watched(|| {
+                let mut scratch = BTreeMap::new();
+                for &(role, bytes) in &plan.scratch {
+                    scratch.insert(role, gpu.buffer(&format!("polysort {role:?}"), bytes, STORAGE)?);
+                }
+                let counted = ask.count.map(|(buffer, index)| (Part::from(buffer), index));
+                let part = |role| match role {
+                    Role::Keys => keys,
+                    Role::Values => values.unwrap_or(keys),
+                    role => Part::from(&scratch[&role]),
+                };
+                PortionLaunches::new(gpu, plan, native, counted, &part)
+            });
+            Ok(Prepared::new(gpu.clone(), AnyLaunches::Portions(Box::new(launches.await?))))
+        })
     }
 
     /// Tests the kernels of a merge, unless the sorter was created without tests.

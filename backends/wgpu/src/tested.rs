@@ -5,23 +5,25 @@ use crate::engine::Engine;
 use crate::self_test;
 use crate::wait::Waiting;
 use crate::workspace::Bindable;
-use polysort_core::Error;
+use polysort_core::{BoxFuture, Error};
 use polysort_shaders::plan::Request;
 use std::sync::Arc;
 
 impl Engine {
     /// Sorts data of the host, with an algorithm and kernels that have passed their self-test. `request.max` is the
     /// number of keys, or of segments to select from.
-    pub(crate) async fn sort(
-        self: &Arc<Self>,
+    pub(crate) fn sort<'a>(
+        self: &'a Arc<Self>,
         waiting: Waiting,
         request: Request,
-        data: Data<'_>,
-        lists: Option<Lists<'_>>,
-    ) -> Result<(), Error> {
-        let (tested, native) = self.tested(waiting, self.rounded(request)).await?;
-        let request = Request { max: request.max, segments: request.segments, ..tested };
-        self.sort_untested(waiting, (request, native), data, lists).await
+        data: Data<'a>,
+        lists: Option<Lists<'a>>,
+    ) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let (tested, native) = self.tested(waiting, self.rounded(request)).await?;
+            let request = Request { max: request.max, segments: request.segments, ..tested };
+            self.sort_untested(waiting, (request, native), data, lists).await
+        })
     }
 
     /// Returns the request with the engine's settings and a tested algorithm, and whether native kernels run it. If this
@@ -31,20 +33,22 @@ impl Engine {
     /// # Errors
     /// [`Error::DeviceLost`] if the device is lost, [`Error::SelfTest`] if the device sorts wrongly, or a failure of the
     /// device.
-    pub(crate) async fn tested(self: &Arc<Self>, waiting: Waiting, request: Request) -> Result<Bindable, Error> {
-        if let Some(lost) = self.gpu().lost() {
-            return Err(lost);
-        }
-        let (request, kind) = self.kinds.of(request, &self.gpu().facts)?;
-        let way = match self.kinds.tested.get(&kind) {
-            Some(way) => way,
-            None => {
-                let mut ways = kind.ways(self.gpu().is_native);
-                while !ways.takes(self_test::check(self, waiting, request, kind.least, ways.current()).await)? {}
-                self.kinds.tested.set(kind, ways.current());
-                ways.current()
+    pub(crate) fn tested<'a>(self: &'a Arc<Self>, waiting: Waiting, request: Request) -> BoxFuture<'a, Result<Bindable, Error>> {
+        Box::pin(async move {
+            if let Some(lost) = self.gpu().lost() {
+                return Err(lost);
             }
-        };
-        Ok(way.of(request))
+            let (request, kind) = self.kinds.of(request, &self.gpu().facts)?;
+            let way = match self.kinds.tested.get(&kind) {
+                Some(way) => way,
+                None => {
+                    let mut ways = kind.ways(self.gpu().is_native);
+                    while !ways.takes(self_test::check(self, waiting, request, kind.least, ways.current()).await)? {}
+                    self.kinds.tested.set(kind, ways.current());
+                    ways.current()
+                }
+            };
+            Ok(way.of(request))
+        })
     }
 }

@@ -14,7 +14,7 @@ use crate::wait::{Waiting, blocking};
 use crate::way::Ways;
 use crate::workspace::Staging;
 use half::f16;
-use polysort_core::{Error, Segments, selected_len};
+use polysort_core::{BoxFuture, Error, Segments, selected_len};
 use polysort_shaders::abi;
 use polysort_shaders::plan::{Buffer as Role, Command, SearchPlan, SearchSize, SortPlan};
 use polysort_vector::{
@@ -123,14 +123,18 @@ impl WgpuStore {
         self.name(Waiting::Elsewhere, slots).await
     }
 
-    async fn put(&mut self, waiting: Waiting, slot: u32, vectors: &[f32]) -> Result<(), VectorError> {
-        self.memory.shape.check_write(slot, vectors)?;
-        Ok(self.memory.write(self.backend.engine(), waiting, slot, vectors).await?)
+    fn put<'a>(&'a mut self, waiting: Waiting, slot: u32, vectors: &'a [f32]) -> BoxFuture<'a, Result<(), VectorError>> {
+        Box::pin(async move {
+            self.memory.shape.check_write(slot, vectors)?;
+            Ok(self.memory.write(self.backend.engine(), waiting, slot, vectors).await?)
+        })
     }
 
-    async fn name(&mut self, waiting: Waiting, slots: &[u32]) -> Result<(), VectorError> {
-        self.memory.shape.check_entries(slots)?;
-        Ok(self.memory.set_entries(self.backend.engine(), waiting, slots).await?)
+    fn name<'a>(&'a mut self, waiting: Waiting, slots: &'a [u32]) -> BoxFuture<'a, Result<(), VectorError>> {
+        Box::pin(async move {
+            self.memory.shape.check_entries(slots)?;
+            Ok(self.memory.set_entries(self.backend.engine(), waiting, slots).await?)
+        })
     }
 }
 
@@ -209,47 +213,57 @@ impl WgpuBackend {
         })
     }
 
-    async fn all_distances(&self, waiting: Waiting, store: &WgpuStore, search: &Search<'_>) -> Result<Distances, VectorError> {
-        let native = self.searching(waiting, store, search).await?;
-        let count = search.candidate_indices.len();
-        let mut found = Distances { distances: vec![0.0; count], slots: vec![0; count] };
-        let Distances { distances, slots } = &mut found;
-        let (distances, slots) = (bytemuck::cast_slice_mut(distances), bytemuck::cast_slice_mut(slots));
-        let wrong = SearchCall::run(self.engine(), waiting, &store.memory, search, (0, native), distances, slots).await?;
-        VectorError::check_candidates(wrong)?;
-        Ok(found)
+    fn all_distances<'a>(
+        &'a self,
+        waiting: Waiting,
+        store: &'a WgpuStore,
+        search: &'a Search<'a>,
+    ) -> BoxFuture<'a, Result<Distances, VectorError>> {
+        Box::pin(async move {
+            let native = self.searching(waiting, store, search).await?;
+            let count = search.candidate_indices.len();
+            let mut found = Distances { distances: vec![0.0; count], slots: vec![0; count] };
+            let Distances { distances, slots } = &mut found;
+            let (distances, slots) = (bytemuck::cast_slice_mut(distances), bytemuck::cast_slice_mut(slots));
+            let wrong = SearchCall::run(self.engine(), waiting, &store.memory, search, (0, native), distances, slots).await?;
+            VectorError::check_candidates(wrong)?;
+            Ok(found)
+        })
     }
 
-    async fn some_nearest(
-        &self,
+    fn some_nearest<'a>(
+        &'a self,
         waiting: Waiting,
-        store: &WgpuStore,
-        search: &Search<'_>,
+        store: &'a WgpuStore,
+        search: &'a Search<'a>,
         k: usize,
-    ) -> Result<Nearest, VectorError> {
-        let k = k.min(longest(search));
-        if k == 0 {
-            // The result is empty, but wrong candidates are an error for every `k`.
-            self.all_distances(waiting, store, search).await?;
-            return Nearest::new(0, vec![], vec![]);
-        }
-        if k > self.facts().most_selected() as usize {
-            let found = self.all_distances(waiting, store, search).await?;
-            let offsets: Vec<usize> = search.candidate_offsets.iter().map(|&offset| offset as usize).collect();
-            let keys = bytemuck::cast_slice::<f32, u32>(&found.distances);
-            let segments = Segments::Offsets(&offsets);
-            let mut selected = vec![0; selected_len(k, Some(segments), keys.len())];
-            self.top_k_segment_words(waiting, keys, k, segments, &mut selected, BY_DISTANCE).await?;
-            return nearest_of(&found, search.candidate_offsets, k, &selected);
-        }
-        let native = self.searching(waiting, store, search).await?;
-        let count = k * (search.candidate_offsets.len() - 1);
-        let mut found = Distances { distances: vec![0.0; count], slots: vec![0; count] };
-        let Distances { distances, slots } = &mut found;
-        let (near, near_slots) = (bytemuck::cast_slice_mut(distances), bytemuck::cast_slice_mut(slots));
-        let wrong = SearchCall::run(self.engine(), waiting, &store.memory, search, (k as u32, native), near, near_slots).await?;
-        VectorError::check_candidates(wrong)?;
-        Nearest::new(k, found.distances, found.slots)
+    ) -> BoxFuture<'a, Result<Nearest, VectorError>> {
+        Box::pin(async move {
+            let k = k.min(longest(search));
+            if k == 0 {
+                // The result is empty, but wrong candidates are an error for every `k`.
+                self.all_distances(waiting, store, search).await?;
+                return Nearest::new(0, vec![], vec![]);
+            }
+            if k > self.facts().most_selected() as usize {
+                let found = self.all_distances(waiting, store, search).await?;
+                let offsets: Vec<usize> = search.candidate_offsets.iter().map(|&offset| offset as usize).collect();
+                let keys = bytemuck::cast_slice::<f32, u32>(&found.distances);
+                let segments = Segments::Offsets(&offsets);
+                let mut selected = vec![0; selected_len(k, Some(segments), keys.len())];
+                self.top_k_segment_words(waiting, keys, k, segments, &mut selected, BY_DISTANCE).await?;
+                return nearest_of(&found, search.candidate_offsets, k, &selected);
+            }
+            let native = self.searching(waiting, store, search).await?;
+            let count = k * (search.candidate_offsets.len() - 1);
+            let mut found = Distances { distances: vec![0.0; count], slots: vec![0; count] };
+            let Distances { distances, slots } = &mut found;
+            let (near, near_slots) = (bytemuck::cast_slice_mut(distances), bytemuck::cast_slice_mut(slots));
+            let wrong =
+                SearchCall::run(self.engine(), waiting, &store.memory, search, (k as u32, native), near, near_slots).await?;
+            VectorError::check_candidates(wrong)?;
+            Nearest::new(k, found.distances, found.slots)
+        })
     }
 
     /// Checks a search, and runs the self-test of its kind of distances if it has not run yet. Returns whether the search
