@@ -15,7 +15,7 @@ fn main() -> Result<(), Error> {
     let keys: Vec<u32> = (0..LEN as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 29) as u32 ^ i as u32).collect();
     let mut merged = vec![1; LEN];
     println!("runs,threads,merge_ms,copy_ms,copy_over_merge");
-    for runs in [2, 16, 256, 4096] {
+    for runs in [2, 8, 16, 32, 64, 256, 4096] {
         let mut sorted = keys.clone();
         sorted.chunks_mut(LEN / runs).for_each(<[u32]>::sort_unstable);
         let slices: Vec<&[u32]> = sorted.chunks(LEN / runs).collect();

@@ -1,6 +1,7 @@
 //! What moves: an ordered key, alone or with its payload.
 
 use bytemuck::{Pod, Zeroable};
+use num_traits::Bounded;
 use polysort_core::Word;
 
 /// One record of a sort: a key whose unsigned order is the order asked for, and what belongs to it.
@@ -17,6 +18,11 @@ impl<W: Word> Record for W {
     fn key(self) -> W {
         self
     }
+}
+
+/// Whether records are keys alone, to be sorted by all of their bits, which `ones` has set. Equal ones cannot be told apart, so they may come in any order.
+pub(crate) fn are_words<R: Record>(ones: R::Key) -> bool {
+    size_of::<R>() == size_of::<R::Key>() && align_of::<R>() == align_of::<R::Key>() && ones == R::Key::max_value()
 }
 
 /// A key and its payload side by side, without padding.

@@ -189,6 +189,10 @@ pub(crate) const MERGE_SHARES: usize = 4;
 /// Records of each run in a block of a merge, on average, at least: the search for the ends of a block takes time for each run.
 const MERGE_PIECE: usize = 128;
 
+/// Words of a merge of two slices that registers merge, at least. Each merge takes up to some 80 words one by one at its end, so registers gain nothing for
+/// shorter ones.
+pub(crate) const MERGE_BY_REGISTERS: usize = 128;
+
 /// Records of a block of a merge of so many runs: with as much scratch, they fit in half of a core's cache.
 pub(crate) fn merge_block<R: Record>(runs: usize) -> usize {
     (tuning().cached_bytes / 4 / size_of::<R>()).max(MERGE_PIECE * runs)

@@ -89,6 +89,33 @@ keys! {
     of_reversed: Reverse<f32>; of_tuples: (u16, i32); of_custom_keys: Custom; of_keys_larger_than_their_bits: Scored;
 }
 
+/// Pairs with as many bytes as a word has are not words: values of equal keys keep their order.
+#[test]
+fn pairs_as_large_as_words() {
+    fn check<K: Sortable + Ord + std::fmt::Debug, V: bytemuck::Pod + Send + Sync + PartialEq + std::fmt::Debug>(
+        key: fn(usize) -> K,
+        value: fn(usize) -> V,
+    ) {
+        let numbers = [(0..400).collect::<Vec<usize>>(), (400..1000).collect()];
+        let runs = numbers.map(|numbers| {
+            let mut run: Vec<(K, V)> = numbers.into_iter().map(|number| (key(number), value(number))).collect();
+            run.sort_by_key(|&(key, _)| key);
+            run.into_iter().unzip::<K, V, Vec<K>, Vec<V>>()
+        });
+        let mut expected: Vec<(K, V)> =
+            runs.iter().flat_map(|(keys, values)| keys.iter().copied().zip(values.iter().copied())).collect();
+        expected.sort_by_key(|&(key, _)| key);
+        let (mut keys, mut values) = (vec![key(0); 1000], vec![value(0); 1000]);
+        let slices = runs.each_ref().map(|(keys, values)| (&keys[..], &values[..]));
+        RayonBackend::default().merge_pairs_into(&slices, &mut keys, &mut values).unwrap();
+        assert_eq!(keys.into_iter().zip(values).collect::<Vec<_>>(), expected);
+    }
+    check(|number| (number % 7) as u8, |number| number as u8);
+    check(|number| (number % 7) as u16, |number| number as u16);
+    check(|number| (number % 7) as u32, |number| number as u32);
+    check(|number| (number % 7) as u64, |_| ());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 

@@ -1,12 +1,10 @@
 //! Merging two sorted halves, on all threads.
 //!
-//! Each task owns a chunk of the output. Where its inputs start follows from the output position alone: of the first `k` records of
-//! the merge, `i` come from the left half if the left's `i`-th is not after the right's `k − i`-th, found by bisection (merge path:
-//! Odeh, Green et al., "Merge Path", IPDPSW 2012).
+//! Each task owns a chunk of the output, and `path` computes where its inputs start.
 
+use super::path::taken_from_left;
 use super::two::merge_two;
 use crate::columns::Columns;
-use crate::record::Record;
 use crate::scratch::Scratch;
 use crate::source::{Key, Source};
 use crate::threads::Threads;
@@ -47,42 +45,4 @@ pub(crate) fn merge_halves<C: Columns>(columns: C, middle: usize, descends: [boo
         merge_two(&left[from..to], &right[start - from..end - to], merged, ones);
         part.write(merged);
     });
-}
-
-/// How many of the first `taken` records of the merge come from the left.
-fn taken_from_left<R: Record>(left: &[R], right: &[R], taken: usize, ones: R::Key) -> usize {
-    let (mut low, mut high) = (taken.saturating_sub(right.len()), taken.min(left.len()));
-    while low < high {
-        let middle = (low + high) / 2;
-        // The left one comes first if they are equal.
-        if left[middle].key() & ones <= right[taken - middle - 1].key() & ones { low = middle + 1 } else { high = middle }
-    }
-    low
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::record::Pair;
-
-    #[test]
-    fn merges_are_stable_wherever_they_are_cut() {
-        let run = |len: u32, step: u32, first: u32| -> Vec<Pair<u32, u32>> {
-            (0..len).map(|i| Pair { key: (i / step) | (0x8000_0000 * (i & 1)), value: first + i }).collect()
-        };
-        for (left, right) in [(run(10, 3, 0), run(13, 2, 100)), (run(0, 1, 0), run(5, 2, 100)), (run(40, 9, 0), run(2, 1, 100))] {
-            // The top bit is not to be sorted by.
-            let ones = 0x7fff_ffff;
-            let mut expected: Vec<_> = left.iter().chain(&right).copied().collect();
-            expected.sort_by_key(|pair| pair.key & ones);
-            for cut in 0..=expected.len() {
-                let from_left = taken_from_left(&left, &right, cut, ones);
-                let mut merged = expected.clone();
-                let (low, high) = merged.split_at_mut(cut);
-                merge_two(&left[..from_left], &right[..cut - from_left], low, ones);
-                merge_two(&left[from_left..], &right[cut - from_left..], high, ones);
-                assert!(merged.iter().zip(&expected).all(|(a, b)| { a.value } == { b.value }), "cut at {cut}");
-            }
-        }
-    }
 }

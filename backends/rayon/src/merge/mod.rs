@@ -1,6 +1,11 @@
-//! Merging sorted runs: `two` merges two slices, `halves` merges two halves in place, and `runs` any number of runs.
+//! Merging sorted runs.
+//!
+//! `halves` merges two halves in place, and `runs` any number of runs. Both call `two`, which merges two slices: in registers, or by `ends`. `path` computes
+//! where a part of the output begins in its inputs.
 
+mod ends;
 mod halves;
+mod path;
 mod runs;
 mod two;
 

@@ -1,72 +1,45 @@
-//! Merging two sorted slices, from both ends at once.
-//!
-//! Each step takes one record from the front and one from the back. The two chains of comparisons do not wait for each other, and no branch
-//! depends on a comparison.
+//! Merging two sorted slices: words of 16, 32 and 64 bits in registers, other records one by one.
 
-use crate::record::Record;
-use core::hint::select_unpredictable;
+use super::ends::merge_from_ends;
+use super::path::taken_from_left;
+use crate::record::{Record, are_words};
+use crate::simd::{MergePart, MergeWord, Set};
+use crate::tuning::MERGE_BY_REGISTERS;
+use bytemuck::{cast_slice, cast_slice_mut};
 
 /// Merges two sorted slices into one of their joint length, stably, by the bits of the keys in `ones`.
 ///
 /// If a slice is not sorted, `merged` gets all records in an unspecified order.
 pub(crate) fn merge_two<R: Record>(left: &[R], right: &[R], merged: &mut [R], ones: R::Key) {
-    let (mut left, mut right, mut merged) = (left, right, merged);
-    let left_first = |a: &R, b: &R| a.key() & ones <= b.key() & ones;
-    loop {
-        // Neither slice runs out in as many steps from either end as the shorter has records.
-        let (steps, len) = (left.len().min(right.len()), merged.len());
-        if steps == 0 {
-            return merged.copy_from_slice(if left.is_empty() { right } else { left });
-        }
-        let (mut i, mut j, mut i_end, mut j_end) = (0, 0, left.len(), right.len());
-        for step in 0..steps {
-            let (a, b) = (left[i], right[j]);
-            let take_left = left_first(&a, &b);
-            merged[step] = select_unpredictable(take_left, a, b);
-            i += usize::from(take_left);
-            j += usize::from(!take_left);
-
-            let (a, b) = (left[i_end - 1], right[j_end - 1]);
-            let take_right = left_first(&a, &b);
-            merged[len - 1 - step] = select_unpredictable(take_right, b, a);
-            i_end -= usize::from(!take_right);
-            j_end -= usize::from(take_right);
-        }
-        if i > i_end || j > j_end {
-            // The ends have taken a record twice, which cannot happen in sorted slices.
-            return merge_forward(left, right, merged, ones);
-        }
-        (left, right, merged) = (&left[i..i_end], &right[j..j_end], &mut merged[steps..len - steps]);
+    match size_of::<R>() {
+        _ if !are_words::<R>(ones) || merged.len() < MERGE_BY_REGISTERS => merge_from_ends(left, right, merged, ones),
+        2 => merge_words_of_16_bits(cast_slice(left), cast_slice(right), cast_slice_mut(merged)),
+        4 => merge_words_of_32_bits(cast_slice(left), cast_slice(right), cast_slice_mut(merged)),
+        8 => merge_words_of_64_bits(cast_slice(left), cast_slice(right), cast_slice_mut(merged)),
+        _ => merge_from_ends(left, right, merged, ones),
     }
 }
 
-/// The same from the front alone, which takes each record once, sorted or not.
-fn merge_forward<R: Record>(left: &[R], right: &[R], merged: &mut [R], ones: R::Key) {
-    let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
-    for place in merged {
-        let take_left = match (left.peek(), right.peek()) {
-            (Some(a), Some(b)) => a.key() & ones <= b.key() & ones,
-            (next, _) => next.is_some(),
-        };
-        *place = *if take_left { left.next() } else { right.next() }.expect("as many places as records");
-    }
+/// Cuts the output into two halves, whose merges do not depend on each other, so that the processor works on both at once.
+fn merge_words<W: MergeWord + Record<Key = W>>(left: &[W], right: &[W], merged: &mut [W]) {
+    let middle = merged.len() / 2;
+    let cut = taken_from_left(left, right, middle, W::max_value());
+    let ((left, left_rest), (right, right_rest)) = (left.split_at(cut), right.split_at(middle - cut));
+    let (merged, merged_rest) = merged.split_at_mut(middle);
+    let parts = [MergePart { left, right, merged }, MergePart { left: left_rest, right: right_rest, merged: merged_rest }];
+    W::merge(Set::widest(), parts, |part| merge_from_ends(part.left, part.right, part.merged, W::max_value()));
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+// The types are written out, so that the crates of callers, which compile generic merges, do not compile the registers again.
 
-    #[test]
-    fn unsorted_slices_keep_all_records() {
-        for (left, right) in
-            [(vec![9_u32, 1], vec![5, 0]), (vec![3, 2, 1, 0], vec![7, 6, 5, 4, 3]), (vec![5, 0, 5, 0], vec![1, 9, 1])]
-        {
-            let mut merged = vec![77; left.len() + right.len()];
-            merge_two(&left, &right, &mut merged, u32::MAX);
-            let mut all = [left, right].concat();
-            all.sort_unstable();
-            merged.sort_unstable();
-            assert_eq!(merged, all);
-        }
-    }
+fn merge_words_of_16_bits(left: &[u16], right: &[u16], merged: &mut [u16]) {
+    merge_words(left, right, merged);
+}
+
+fn merge_words_of_32_bits(left: &[u32], right: &[u32], merged: &mut [u32]) {
+    merge_words(left, right, merged);
+}
+
+fn merge_words_of_64_bits(left: &[u64], right: &[u64], merged: &mut [u64]) {
+    merge_words(left, right, merged);
 }

@@ -1,12 +1,13 @@
-//! Sorting networks on the widest vector instructions that the processor has, chosen when the program runs, and the step of a quicksort.
+//! Sorting networks and merges on the widest vector instructions that the processor has, chosen when the program runs, and the step of a quicksort.
 //!
-//! `registers` says what a network needs of a set of instructions, `network` is written once over it; `avx512`, `avx2`, `neon` and
-//! `portable` are the sets. `split` is the step with AVX-512; with other sets, it takes one word after the other.
+//! `registers` says what a network needs of a set of instructions, `network` and `merge` are written once over it; `avx512`, `avx2`, `neon`
+//! and `portable` are the sets. `split` is the step with AVX-512; with other sets, it takes one word after the other.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod merge;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod network;
@@ -15,6 +16,7 @@ mod registers;
 #[cfg(target_arch = "x86_64")]
 mod split;
 
+pub(crate) use merge::MergePart;
 pub(crate) use registers::Map;
 
 use polysort_core::Word;
@@ -100,6 +102,14 @@ pub(crate) trait NetworkWord: Word {
     fn sort(set: Set, from: Option<&[Self]>, to: &mut [Self], enter: Map<Self>, leave: Map<Self>);
 }
 
+/// A word that is merged in registers.
+pub(crate) trait MergeWord: Word {
+    /// Merges two pairs of sorted slices. `scalar` merges a part of which one slice has less than a register, and the end of every part.
+    ///
+    /// If a slice is not sorted, its part gets all words in an unspecified order.
+    fn merge(set: Set, parts: [MergePart<'_, Self>; 2], scalar: fn(MergePart<'_, Self>));
+}
+
 /// A word that quicksort is for.
 pub(crate) trait SplitWord: NetworkWord {
     /// Moves the words that `enter` maps below `pivot` in front of the others, in any order, and returns their number.
@@ -125,6 +135,27 @@ macro_rules! network_words {
     )*};
 }
 network_words!(u16 u32 u64);
+
+macro_rules! merge_words {
+    ($($word:ident)*) => {$(
+        impl MergeWord for $word {
+            fn merge(set: Set, parts: [MergePart<'_, Self>; 2], scalar: fn(MergePart<'_, Self>)) {
+                match set {
+                    #[cfg(target_arch = "x86_64")]
+                    Set::Avx512(v4) => v4.vectorize(Merge { set: || avx512::Avx512::<$word>::new(v4), parts, scalar }),
+                    #[cfg(target_arch = "x86_64")]
+                    Set::Avx2(v3) => v3.vectorize(Merge { set: || avx2::Avx2::<$word>::new(v3), parts, scalar }),
+                    #[cfg(target_arch = "aarch64")]
+                    Set::Neon(token) => merge::merge(neon::Neon::<$word>::new(token), parts, scalar),
+                    // Networks are slower there. Tests run them, since not every machine has the other sets.
+                    Set::Portable if cfg!(test) => merge::merge(portable::Portable::<$word>::new(), parts, scalar),
+                    Set::Portable => parts.into_iter().for_each(scalar),
+                }
+            }
+        }
+    )*};
+}
+merge_words!(u16 u32 u64);
 
 /// No registers hold such words: std's sort is as fast for a few.
 impl NetworkWord for u128 {
@@ -176,6 +207,24 @@ impl<W: Word, S: Registers<Word = W>, F: FnOnce() -> S> pulp::NullaryFnOnce for 
     #[inline(always)]
     fn call(self) {
         network::sort((self.set)(), self.from, self.to, self.enter, self.leave);
+    }
+}
+
+/// The arguments of a merge, to be used in a function that is compiled for a set.
+#[cfg(target_arch = "x86_64")]
+struct Merge<'a, W, F> {
+    set: F,
+    parts: [MergePart<'a, W>; 2],
+    scalar: fn(MergePart<'_, W>),
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<W: Word, S: Registers<Word = W>, F: FnOnce() -> S> pulp::NullaryFnOnce for Merge<'_, W, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        merge::merge((self.set)(), self.parts, self.scalar);
     }
 }
 
@@ -268,6 +317,54 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Merges of random words, of slices of which one is before the other, and of slices that are not sorted, which keep all words.
+    fn check_merges<W: MergeWord>() {
+        let mut state = u64::from(W::BITS) + 2;
+        for set in Set::all() {
+            for round in 0..600 {
+                let parts = [0, 1].map(|_| {
+                    let lengths = [0, 1].map(|_| (random(&mut state) % [3, 70, 900][round % 3]) as usize);
+                    let mut slices = lengths.map(|len| words::<W>(len, &mut state));
+                    if let 0 | 1 = round % 5 {
+                        slices[round % 5].iter_mut().for_each(|word| *word = *word >> 1);
+                        slices[1 - round % 5].iter_mut().for_each(|word| *word = *word >> 1 | !(W::max_value() >> 1));
+                    }
+                    if round % 5 != 2 {
+                        slices.iter_mut().for_each(|slice| slice.sort_unstable());
+                    }
+                    slices
+                });
+                let mut merged = parts.each_ref().map(|[left, right]| vec![W::one(); left.len() + right.len()]);
+                let [first, second] = &mut merged;
+                let part = |at: usize, merged| MergePart { left: &parts[at][0], right: &parts[at][1], merged };
+                W::merge(set, [part(0, first), part(1, second)], |MergePart { left, right, merged }| {
+                    let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
+                    for place in merged {
+                        let next = right.peek().copied();
+                        *place =
+                            *left.next_if(|&word| next.is_none_or(|next| word <= next)).or_else(|| right.next()).expect("a word");
+                    }
+                });
+                for (slices, mut merged) in parts.into_iter().zip(merged) {
+                    let what = format!("{}, {} and {} words of {} bits", set.name(), slices[0].len(), slices[1].len(), W::BITS);
+                    let mut expected = slices.concat();
+                    expected.sort_unstable();
+                    if round % 5 == 2 {
+                        merged.sort_unstable();
+                    }
+                    assert!(merged == expected, "{what}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn merges() {
+        check_merges::<u16>();
+        check_merges::<u32>();
+        check_merges::<u64>();
     }
 
     #[test]

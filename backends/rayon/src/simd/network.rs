@@ -225,7 +225,7 @@ fn mirror<S: Registers, const N: usize, const X: usize, const B: usize>(set: S, 
 
 /// Sorts each row whose groups of `2 * widest` lanes are bitonic.
 #[inline(always)]
-fn half_clean_lanes<S: Registers, const N: usize>(set: S, rows: &mut [S::Register; N], widest: usize) {
+pub(super) fn half_clean_lanes<S: Registers, const N: usize>(set: S, rows: &mut [S::Register; N], widest: usize) {
     if widest >= 16 {
         each_row!(N, |at| rows[at] = set.sort_lanes::<16>(rows[at]));
     }
@@ -342,7 +342,7 @@ impl<S: Registers> OnRows for Clean<'_, S> {
 
 /// The lanes of a register in the opposite order.
 #[inline(always)]
-fn exchange_all<S: Registers>(set: S, register: S::Register) -> S::Register {
+pub(super) fn exchange_all<S: Registers>(set: S, register: S::Register) -> S::Register {
     match S::LANES {
         2 => set.exchange::<1>(register),
         4 => set.exchange::<3>(register),
