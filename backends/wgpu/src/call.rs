@@ -200,7 +200,7 @@ impl Call {
     }
 
     /// Like [`run`](Call::run), but returns an error if one of `readers` has a reader.
-    async fn run_unless_read(
+    pub(crate) async fn run_unless_read(
         &mut self,
         readers: &[&Readers],
         record: impl FnOnce(&mut CommandEncoder) -> Result<(), Error>,
@@ -221,6 +221,7 @@ impl Call {
                 record(&mut encoder)?;
                 pieces.record(&mut encoder);
                 let commands = encoder.finish();
+                // No thread may map a buffer between this check and the submission.
                 let submission = unless_read(readers, || gpu.submit([commands]))??;
                 up.submitted(chunks, &submission);
                 Ok(pieces.submitted(submission))
@@ -233,16 +234,6 @@ impl Call {
         }
         self.has_succeeded = true;
         Ok(())
-    }
-
-    /// Records that the call has submitted commands and does not wait for them.
-    pub(crate) fn submitted(&mut self) {
-        self.is_running = true;
-    }
-
-    /// Records that the call has done its work.
-    pub(crate) fn succeeded(&mut self) {
-        self.has_succeeded = true;
     }
 
     /// Copies the start of a buffer of the workspace, which the commands of [`run`](Call::run) have written, to `bytes`: in pieces of `piece`

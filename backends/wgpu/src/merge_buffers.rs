@@ -7,7 +7,7 @@ use crate::call::Call;
 use crate::engine::{Engine, PASS};
 use crate::launch::Count;
 use crate::merge_launches::MergeLaunches;
-use crate::readers::{Readers, unless_read};
+use crate::readers::Readers;
 use crate::sorter::payload;
 use crate::wait::{Waiting, blocking};
 use crate::workspace::Staging;
@@ -15,7 +15,7 @@ use bytemuck::Pod;
 use polysort_core::{BoxFuture, Error, MaskKey, Options, Spec};
 use polysort_shaders::plan::{Buffer as Role, MergePlan, MergeRequest};
 use std::sync::Arc;
-use wgpu::Buffer;
+use wgpu::{Buffer, CommandEncoder};
 
 /// The buffers of a merge, by their roles, and the readers of all of them.
 struct Merged<'a> {
@@ -46,18 +46,8 @@ impl Engine {
                 MergeLaunches::new(&gpu, plan.clone(), [None; 2], &part)
             };
             let launches = self.allocating(waiting, bind).await?;
-            let submit = || {
-                gpu.guarded(|| {
-                    let mut encoder = gpu.encoder();
-                    launches.record(&mut encoder.begin_compute_pass(&PASS), counts)?;
-                    // No thread may map a buffer between this check and the submission.
-                    unless_read(&merged.readers, || gpu.queue.submit([encoder.finish()]))
-                })?
-            };
-            call.submitted();
-            gpu.watched(submit).await?;
-            call.succeeded();
-            Ok(())
+            let record = |encoder: &mut CommandEncoder| launches.record(&mut encoder.begin_compute_pass(&PASS), counts);
+            call.run_unless_read(&merged.readers, record, &[], &mut []).await
         })
     }
 }

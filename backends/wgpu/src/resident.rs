@@ -18,7 +18,7 @@ use bytemuck::Pod;
 use polysort_core::{BoxFuture, Error, MaskKey, Options, Spec};
 use polysort_shaders::plan::{Buffer as Role, MAX_MERGED, Payload, PortionPlan, Request, SortPlan};
 use std::sync::Arc;
-use wgpu::Buffer;
+use wgpu::{Buffer, CommandEncoder};
 
 /// The buffers of a sort on the device.
 pub(crate) struct Resident<'a> {
@@ -74,21 +74,13 @@ impl Engine {
                 plan.launches(&gpu, &part)
             };
             let launches = self.allocating(waiting, bind).await?;
-            let submit = || {
-                gpu.guarded(|| {
-                    let mut encoder = gpu.encoder();
-                    for &(from, to, bytes) in resident.copies.iter().filter(|(.., bytes)| *bytes > 0) {
-                        encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
-                    }
-                    (&launches, count).record_whole(&mut encoder.begin_compute_pass(&PASS))?;
-                    // No thread may map a buffer between this check and the submission.
-                    unless_read(&resident.readers, || gpu.queue.submit([encoder.finish()]))
-                })?
+            let record = |encoder: &mut CommandEncoder| {
+                for &(from, to, bytes) in resident.copies.iter().filter(|(.., bytes)| *bytes > 0) {
+                    encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
+                }
+                (&launches, count).record_whole(&mut encoder.begin_compute_pass(&PASS))
             };
-            call.submitted();
-            gpu.watched(submit).await?;
-            call.succeeded();
-            Ok(())
+            call.run_unless_read(&resident.readers, record, &[], &mut []).await
         })
     }
 
