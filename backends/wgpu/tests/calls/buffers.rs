@@ -4,7 +4,8 @@ use crate::{keys, open, support};
 use libtest_mimic::Failed;
 use polysort_core::{Error, Options};
 use polysort_wgpu::SortBuffer;
-use support::{ensure, failed};
+use std::pin::pin;
+use support::{ensure, failed, finished, polled};
 
 pub(crate) fn sorted() -> Result<(), Failed> {
     let backend = open()?;
@@ -84,6 +85,27 @@ pub(crate) fn read_in_place() -> Result<(), Failed> {
     buffer.write_with(3, |elements| elements.copy_from_slice(&[3, 1, 2])).map_err(failed)?;
     backend.sort_buffer(&mut buffer, Options::ascending()).map_err(failed)?;
     ensure(*buffer.read().map_err(failed)? == [1, 2, 3], || "not written".into())
+}
+
+/// A reader that begins after a sort or a merge was called, and before its commands are submitted, makes the call fail.
+pub(crate) fn read_before_the_submission() -> Result<(), Failed> {
+    let backend = open()?;
+    let input = keys(5000);
+    let buffer = SortBuffer::from_slice(&backend, &input).map_err(failed)?;
+    let mut sorted = SortBuffer::<u32>::with_capacity(&backend, 5000).map_err(failed)?;
+    let mut merged = SortBuffer::<u32>::with_capacity(&backend, 10_000).map_err(failed)?;
+    let mut sort = pin!(backend.sort_buffer_into_async(&buffer, &mut sorted, Options::ascending()));
+    let mut merge = pin!(backend.merge_buffers_into_async([&buffer, &buffer], &mut merged, Options::ascending()));
+    // Both still test their kernels.
+    ensure(polled(sort.as_mut(), 1).is_none() && polled(merge.as_mut(), 1).is_none(), || "no call waits".into())?;
+    let elements = buffer.read().map_err(failed)?;
+    let (sorted, merged) = (finished(None, sort), finished(None, merge));
+    let is_refused = |result: &Result<(), Error>| matches!(result, Err(Error::InvalidBuffer { .. }));
+    // A software device maps the buffer. Other devices may copy it, and then the calls succeed.
+    let shared = support::is_software(&backend);
+    ensure(is_refused(&sorted) || !shared && sorted.is_ok(), || format!("the sort: {sorted:?}"))?;
+    ensure(is_refused(&merged) || !shared && merged.is_ok(), || format!("the merge: {merged:?}"))?;
+    ensure(*elements == input, || "the reader sees other elements".into())
 }
 
 /// Elements that are never dropped keep their buffer mapped. Calls that would use the buffer must return an error, and must not panic.

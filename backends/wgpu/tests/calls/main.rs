@@ -42,6 +42,7 @@ fn main() {
             trial("buffers: keys are sorted, with values, and by their indices", buffers::sorted),
             trial("buffers: a sort into another buffer keeps its input", buffers::sorted_into),
             trial("buffers: readers share the memory of the device, if the host can", buffers::read_in_place),
+            trial("buffers: a reader that begins before the submission makes a call fail", buffers::read_before_the_submission),
             trial("buffers: slices and values that do not fit are refused", buffers::refused),
             trial("buffers: elements that are never dropped cause errors only", buffers::forgotten),
             trial("buffers: impossible lengths are refused", buffers::impossible_lengths),
