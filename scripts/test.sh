@@ -3,7 +3,8 @@
 #
 #   scripts/test.sh           all, but for what --full adds
 #   scripts/test.sh --cpu     what needs no GPU and no wgpu
-#   scripts/test.sh --full    also every GPU test on every software GPU, WebGPU in a browser, the Python wheel, polysort-datafusion, and the guide as a book
+#   scripts/test.sh --full    also every GPU test on every software GPU, WebGPU in a browser, the page of examples/web, the Python wheel,
+#                             polysort-datafusion, and the guide as a book
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1-}
@@ -100,11 +101,13 @@ step "public API"
 scripts/api.sh --check
 
 step "packages"
-cargo package --workspace --exclude polysort-api --exclude polysort-benches --exclude polysort-msl --exclude polysort-web --allow-dirty --quiet --no-verify
+cargo package --workspace --exclude polysort-api --exclude polysort-benches --exclude polysort-msl --exclude polysort-web --exclude polysort-web-page --allow-dirty --quiet --no-verify
 
 if [ "$mode" = --full ]; then
     step "WebGPU in a browser"
     scripts/test-web.sh
+    step "the page that sorts in a browser"
+    scripts/web-page.sh --test
     step "the Python wheel"
     scripts/test-python.sh
     step "the guide"
@@ -125,6 +128,6 @@ printf 'on GPUs:\n%s\n' "$(sed -n '/^adapters:/,$p' "$gpu")"
 printf 'backends that opened on this machine:\n'
 target/debug/polysort devices
 printf 'not run:\n'
-[ "$mode" = --full ] || printf '  what --full adds: five sixths of the planted mistakes in kernels, the longer GPU tests, WebGPU in a browser (scripts/test-web.sh), the Python wheel (scripts/test-python.sh), polysort-datafusion (scripts/test-data.sh), the guide as a book (scripts/guide.sh)\n'
+[ "$mode" = --full ] || printf '  what --full adds: five sixths of the planted mistakes in kernels, the longer GPU tests, WebGPU in a browser (scripts/test-web.sh), the page of examples/web (scripts/web-page.sh --test), the Python wheel (scripts/test-python.sh), polysort-datafusion (scripts/test-data.sh), the guide as a book (scripts/guide.sh)\n'
 printf '  real GPUs: scripts/test-gpu.sh tests software Vulkan; MetalBackend on a Mac: scripts/test-metal.sh; Windows\n'
 printf '\nall of it passed in %s s\n' "$SECONDS"
