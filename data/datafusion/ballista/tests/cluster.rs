@@ -175,7 +175,7 @@ async fn two_executors_give_the_answers_of_one_process() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_executor_that_is_killed_gives_no_wrong_answer() -> Result<()> {
     let folder = tempfile::tempdir()?;
-    write_table(folder.path(), 0.1).await?;
+    write_table(folder.path(), 0.01).await?;
     let local = SessionContext::new();
     register(&local, folder.path()).await?;
     let port = scheduler().await;
