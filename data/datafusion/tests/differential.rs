@@ -317,7 +317,7 @@ fn sort_merge_joins() {
 fn order_by_with_a_quarter_of_the_memory() {
     let counts = compare(
         5,
-        400,
+        40,
         &[12_000],
         |rng, table| {
             let memory = table.bytes() / 4;
