@@ -4,7 +4,7 @@
 mod plans;
 mod support;
 
-use datafusion::arrow::array::{ArrayRef, AsArray, Int32Array, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::array::{ArrayRef, AsArray, DictionaryArray, Int32Array, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{DataType, Field, Int32Type, Int64Type, Schema, SchemaRef};
 use datafusion::common::exec_datafusion_err;
@@ -222,6 +222,33 @@ async fn a_quarter_of_the_data_is_enough_memory() -> Result<()> {
     assert_eq!(context.runtime_env().memory_pool.reserved(), 0);
     let report = Report::of(&plan)?.to_string();
     assert!(report.starts_with("TAKEN") && report.contains(&format!("{files} files spilled")), "{report}");
+    Ok(())
+}
+
+/// All batches share one dictionary of 200 kB. A merge of files whose batches have this dictionary whole asks for more memory than the pool has.
+#[tokio::test(flavor = "multi_thread")]
+async fn spilled_batches_have_only_the_dictionary_values_that_they_use() -> Result<()> {
+    let (rows, values) = (30_000, 2000);
+    let text = |value: i64| format!("{value:0100}");
+    let texts: ArrayRef = Arc::new((0..values).map(|value| Some(text(value))).collect::<StringArray>());
+    let batch = |start: i64| {
+        let keys: Int64Array = (start..start + 100).map(|at| at * 7919 % 30_011).collect();
+        let places: Int32Array = keys.values().iter().map(|key| (key % values) as i32).collect();
+        let texts = DictionaryArray::<Int32Type>::try_new(places, texts.clone())?;
+        let columns: [(&str, ArrayRef); 2] = [("k", Arc::new(keys)), ("v", Arc::new(texts))];
+        Ok(RecordBatch::try_from_iter(columns)?)
+    };
+    let batches = (0..rows).step_by(100).map(batch).collect::<Result<Vec<_>>>()?;
+    let schema = batches[0].schema();
+    let by = order(&schema, &[("k", false, false)]);
+    let plan = ours(stock(Source::table(schema.clone(), vec![batches]), &by, false, None), RayonBackend::default());
+    let sorted = concat_batches(&schema, &collect(plan.clone(), context(16, Some(600 << 10), 40 << 10)).await?)?;
+    let files = operator(&plan).metrics().and_then(|metrics| metrics.spill_count());
+    assert!(files.is_some_and(|files| files > 1), "{files:?} files");
+    let keys = sorted.column(0).as_primitive::<Int64Type>().values();
+    assert!(keys.len() == rows as usize && keys.is_sorted());
+    let texts = sorted.column(1).as_dictionary::<Int32Type>().downcast_dict::<StringArray>().expect("strings");
+    assert!(keys.iter().zip(texts).all(|(key, found)| found == Some(&text(key % values))));
     Ok(())
 }
 
