@@ -20,7 +20,8 @@ impl<W: Word> Record for W {
     }
 }
 
-/// Whether records are keys alone, to be sorted by all of their bits, which `ones` has set. Equal ones cannot be told apart, so they may come in any order.
+/// Whether a record is nothing but its key, and the sort compares every bit of the key: `ones` has all bits set. Nobody can tell equal records of this kind
+/// apart, so they may come in any order.
 pub(crate) fn are_words<R: Record>(ones: R::Key) -> bool {
     size_of::<R>() == size_of::<R::Key>() && align_of::<R>() == align_of::<R::Key>() && ones == R::Key::max_value()
 }

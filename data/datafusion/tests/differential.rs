@@ -285,7 +285,7 @@ fn usual(rng: &mut SmallRng, _: &Table) -> Settings {
 
 #[test]
 fn order_by_several_columns() {
-    let counts = compare(1, 700, ROWS, usual, order_by);
+    let counts = compare(1, 1000, ROWS, usual, order_by);
     assert!(counts.taken > counts.queries / 2, "{counts:?}");
 }
 
