@@ -40,7 +40,7 @@ pub(super) fn merge_from_ends<R: Record>(left: &[R], right: &[R], merged: &mut [
     }
 }
 
-/// Merges `left` and `right` from their fronts alone. It takes each record once, even if the slices are not sorted.
+/// Merges `left` and `right` from their fronts alone, and takes each record once, even if the slices are not sorted.
 fn merge_forward<R: Record>(left: &[R], right: &[R], merged: &mut [R], ones: R::Key) {
     let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
     for place in merged {
