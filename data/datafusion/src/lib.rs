@@ -53,6 +53,8 @@
 //! words, and at most as many batches of the result are made at a time.
 #![forbid(unsafe_code)]
 
+mod block;
+mod bucket;
 mod choice;
 mod exec;
 mod fallback;

@@ -52,6 +52,21 @@ impl Part {
         let keys = order.iter().map(|key| key.evaluate_to_sort_column(&batch)).collect::<Result<_>>()?;
         Ok(Self { batch, keys })
     }
+
+    /// The key columns.
+    pub(crate) fn keys(&self) -> &[SortColumn] {
+        &self.keys
+    }
+
+    /// The bytes that a sort needs beside the batch and its keys: one array of each key, and what it needs for each row.
+    ///
+    /// # Errors
+    /// Arrow's, if the size of a key is not known.
+    pub(crate) fn sort_bytes(&self) -> Result<usize> {
+        let rows = self.batch.num_rows() * SORT_BYTES_PER_ROW;
+        let keys = self.keys.iter().map(|key| Ok(key.values.to_data().get_slice_memory_size()?));
+        Ok(rows + keys.sum::<Result<usize>>()?)
+    }
 }
 
 /// Batches, and one array of each key.
@@ -59,6 +74,8 @@ impl Part {
 pub(crate) struct Joined {
     rows: NumberedRows,
     columns: Vec<SortColumn>,
+    /// The memory of the batches.
+    batch_bytes: usize,
     /// As in the run.
     by_arrow: bool,
 }
@@ -68,6 +85,8 @@ pub(crate) struct Joined {
 pub(crate) struct Sorted {
     rows: NumberedRows,
     order: ScalarBuffer<u32>,
+    /// As in the batches that were joined.
+    batch_bytes: usize,
 }
 
 impl Run {
@@ -85,16 +104,15 @@ impl Run {
         self.rows
     }
 
-    /// Adds a batch, and returns the bytes by which the needs of the run grew: the memory of the batch that no other batch of the run shares, its
-    /// keys, and what the sort needs for its rows.
+    /// Adds a batch, and returns the bytes by which the needs of the run grew: the memory of the batch and of its keys that no other batch of the run shares,
+    /// and what the sort needs for its rows.
     ///
     /// # Errors
     /// Arrow's, if the size of a key is not known.
     pub(crate) fn push(&mut self, partition: usize, part: Part) -> Result<usize> {
-        let mut bytes = self.counter.count_batch(&part.batch) + part.batch.num_rows() * SORT_BYTES_PER_ROW;
+        let mut bytes = part.sort_bytes()? + self.counter.count_batch(&part.batch);
         for key in &part.keys {
-            let own = RecordBatch::try_from_iter([("key", key.values.clone())])?;
-            bytes += self.counter.count_batch(&own) + key.values.to_data().get_slice_memory_size()?;
+            bytes += self.counter.count_batch(&RecordBatch::try_from_iter([("key", key.values.clone())])?);
         }
         self.rows += part.batch.num_rows();
         self.partitions[partition].push(part);
@@ -114,17 +132,12 @@ impl Run {
         self.partitions.iter().flatten().map(|part| 2 * get_record_batch_memory_size(&part.batch)).sum()
     }
 
-    /// The bytes that are needed once the rows are in order, with `output_rows` rows of the result.
-    pub(crate) fn bytes_in_order(&self, output_rows: usize) -> usize {
-        let batches = self.counter.memory_usage();
-        batches + self.rows * ORDER_BYTES_PER_ROW + batches / self.rows.max(1) * output_rows
-    }
-
     /// Joins the keys of all batches, on up to `threads` threads. This blocks.
     ///
     /// # Errors
     /// Arrow's, if the columns cannot be joined.
     pub(crate) fn join(self, schema: SchemaRef, threads: usize) -> Result<Joined> {
+        let batch_bytes = self.counter.memory_usage();
         let mut batches = Vec::new();
         let mut keys: Vec<Vec<ArrayRef>> = Vec::new();
         let mut options = Vec::new();
@@ -141,7 +154,7 @@ impl Run {
             .zip(options)
             .map(|(parts, options)| Ok(SortColumn { values: joined(parts, threads)?, options }))
             .collect::<Result<_>>()?;
-        Ok(Joined { rows: NumberedRows::new(schema, batches)?, columns, by_arrow: self.by_arrow })
+        Ok(Joined { rows: NumberedRows::new(schema, batches)?, columns, batch_bytes, by_arrow: self.by_arrow })
     }
 }
 
@@ -152,9 +165,9 @@ impl Joined {
     /// # Errors
     /// Arrow's, if the columns cannot be compared.
     pub(crate) fn sort(self, backend: &Timed, threads: usize) -> Result<(Sorted, Option<Fallback>)> {
-        let Self { rows, columns, by_arrow } = self;
+        let Self { rows, columns, batch_bytes, by_arrow } = self;
         if rows.is_empty() {
-            return Ok((Sorted { rows, order: Vec::new().into() }, None));
+            return Ok((Sorted { rows, order: Vec::new().into(), batch_bytes }, None));
         }
         let by_backend = if by_arrow {
             Err("the words of polysort do not fit the memory limit".to_owned())
@@ -165,13 +178,18 @@ impl Joined {
             Ok(order) => (order, None),
             Err(why) => (lexsort_to_indices(&columns, None)?, Some(Fallback { rows: rows.len(), why })),
         };
-        Ok((Sorted { rows, order: order.values().clone() }, fallback))
+        Ok((Sorted { rows, order: order.values().clone(), batch_bytes }, fallback))
     }
 }
 
 impl Sorted {
     pub(crate) fn len(&self) -> usize {
         self.order.len()
+    }
+
+    /// The bytes of memory that these rows need, with `output_rows` rows of the result.
+    pub(crate) fn bytes(&self, output_rows: usize) -> usize {
+        self.batch_bytes + self.len() * ORDER_BYTES_PER_ROW + self.batch_bytes / self.len().max(1) * output_rows
     }
 
     /// Up to `len` rows of the result, from row `start` on.

@@ -3,20 +3,25 @@
 //! ```text
 //! for each batch of the input:
 //!     reserve what the sort will need for it
-//!     if the pool refuses: sort the batches so far, write them to a file, forget them
+//!     if the pool refuses: sort the batches so far, write them to files (blocks), forget them
 //! no file:  sort the batches, put out their rows
-//! else:     sort and write the last batches, merge the files (DataFusion's merge)
+//! else:     sort and write the last batches; for each bucket, which is a range of keys:
+//!     read its blocks, sort their rows, put out those in the range
+//!     if the pool refuses: merge the blocks (DataFusion's merge), put out the rows in the range
 //! ```
 //!
 //! Sorts, and the copies of rows into new batches, run on tokio's blocking threads, so the threads that poll streams stay free. A sort that is under
 //! way when the stream is dropped stops at its next step: after the keys are joined, after the backend's call, or after the batch that is being
 //! written.
 
+use crate::block::{Block, BlockWriter, Keys};
+use crate::bucket::{Bucket, Extent, buckets};
 use crate::fallback::Fallbacks;
 use crate::run::{Part, Run, Sorted};
 use crate::timed::Timed;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::row::OwnedRow;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::{exec_datafusion_err, internal_datafusion_err};
 use datafusion::error::{DataFusionError, Result};
@@ -25,19 +30,30 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::LexOrdering;
 use datafusion::physical_plan::SpillManager;
 use datafusion::physical_plan::metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, SpillMetrics, Time};
-use datafusion::physical_plan::sorts::streaming_merge::{SortedSpillFile, StreamingMergeBuilder};
+use datafusion::physical_plan::sorts::streaming_merge::StreamingMergeBuilder;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use futures::StreamExt;
 use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
 use polysort_core::DynBackend;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Batches of the input, each with the number of its partition.
 pub(crate) type Input = BoxStream<'static, (usize, Result<RecordBatch>)>;
 
+/// Batches of the result.
+type Output = BoxStream<'static, Result<RecordBatch>>;
+
 /// The most rows that are sorted together: rows have numbers of 32 bits.
 const MAX_ROWS: usize = u32::MAX as usize;
+
+/// The rows of a bucket need at most one part in so many of the memory that a run had. A batch that DataFusion reads from a file takes up to 1.5 times as
+/// much memory as its rows need, and batches that are being read need memory, too.
+const BUCKETS_PER_RUN: usize = 2;
+
+/// The batches of a file that wait to be kept: two in the reader's buffer, and the one that it decodes.
+const BATCHES_PER_READER: usize = 3;
 
 /// What is counted and timed.
 #[derive(Clone, Debug)]
@@ -52,10 +68,18 @@ struct Times {
     sort: Time,
     /// The part of `sort` that the backend took.
     backend: Time,
-    /// The time in which rows were copied into new batches, summed over threads.
+    /// The time in which rows of the result were copied into new batches, summed over threads.
     gather: Time,
+    /// The time in which sorted runs were written to files.
+    write: Time,
+    /// The time in which rows were read from files to be sorted again.
+    read: Time,
     /// Sorts that arrow's kernel did instead.
     fallbacks: Count,
+    /// Buckets of spilled rows that were sorted in memory.
+    sorted_buckets: Count,
+    /// Buckets of spilled rows that DataFusion's merge put in order.
+    merged_buckets: Count,
 }
 
 /// Sorts one output partition.
@@ -96,6 +120,7 @@ impl Sorter {
         let can_spill = runtime.disk_manager.tmp_files_enabled();
         let baseline = BaselineMetrics::new(metrics, partition);
         let time = |name: &'static str| MetricBuilder::new(metrics).subset_time(name, partition);
+        let count = |name: &'static str| MetricBuilder::new(metrics).counter(name, partition);
         let times = Times {
             elapsed: baseline.elapsed_compute().clone(),
             receive: time("receive_time"),
@@ -103,7 +128,11 @@ impl Sorter {
             sort: time("sort_time"),
             backend: time("backend_time"),
             gather: time("gather_time"),
-            fallbacks: MetricBuilder::new(metrics).counter("fallbacks", partition),
+            write: time("write_time"),
+            read: time("read_time"),
+            fallbacks: count("fallbacks"),
+            sorted_buckets: count("sorted_buckets"),
+            merged_buckets: count("merged_buckets"),
         };
         let merge_bytes = if can_spill { config.options().execution.sort_spill_reservation_bytes } else { 0 };
         // All sorts of a plan begin before one of them has rows. Later, the others may have taken all memory. Without success, the first batch tries again.
@@ -128,7 +157,9 @@ impl Sorter {
     pub(crate) async fn sort(self, mut input: Input, partitions: usize) -> Result<SendableRecordBatchStream> {
         let stop = StopOnDrop::default();
         let mut run = Run::new(partitions);
-        let mut files = Vec::new();
+        let mut blocks = Vec::new();
+        // The memory of the smallest run that did not fit with the next batch.
+        let mut run_bytes = usize::MAX;
         loop {
             let timer = self.times.receive.timer();
             let next = input.next().await;
@@ -148,7 +179,8 @@ impl Sorter {
             let part = run.pop(partition).ok_or_else(|| internal_datafusion_err!("the batch that was pushed is gone"))?;
             let full = std::mem::replace(&mut run, Run::new(partitions));
             if !full.is_empty() {
-                files.push(self.spill(full, &stop).await?);
+                run_bytes = run_bytes.min(self.reservation.size());
+                blocks.extend(self.spill(full, &stop).await?);
                 self.reserve_for_merge()?;
             }
             let bytes = run.push(partition, part)?;
@@ -157,14 +189,25 @@ impl Sorter {
             }
         }
         drop(input);
-        if files.is_empty() {
+        if blocks.is_empty() {
             self.merge_reservation.free();
-            return self.put_out(run, &stop).await;
+            let sorted = self.sort_run(run, &stop, |sorted, _| Ok(sorted)).await?;
+            let len = sorted.len();
+            return Ok(self.counted(|sorter| sorter.put_out(sorted, 0..len)));
         }
         if !run.is_empty() {
-            files.push(self.spill(run, &stop).await?);
+            blocks.extend(self.spill(run, &stop).await?);
         }
-        self.merge(files)
+        Ok(self.counted(|sorter| sorter.put_out_blocks(blocks, run_bytes / BUCKETS_PER_RUN)))
+    }
+
+    /// Counts the rows of `batches` as the output of the operator.
+    fn counted(self, batches: impl FnOnce(Arc<Self>) -> Output) -> SendableRecordBatchStream {
+        let sorter = Arc::new(self);
+        let mut batches = batches(sorter.clone());
+        let schema = sorter.schema.clone();
+        let counted = stream::poll_fn(move |context| sorter.baseline.record_poll(batches.poll_next_unpin(context)));
+        Box::pin(RecordBatchStreamAdapter::new(schema, counted))
     }
 
     /// Keeps memory free for the merge of files, so that other consumers cannot take it before the merge begins.
@@ -210,79 +253,134 @@ impl Sorter {
             .map_err(|error| exec_datafusion_err!("a sort was stopped: {error}"))?
     }
 
-    /// Sorts a run and writes it to a file. Frees its memory.
-    async fn spill(&self, run: Run, stop: &StopOnDrop) -> Result<SortedSpillFile> {
-        let mut writer = self.spill_manager.create_in_progress_file("PolysortExec").map_err(too_little_memory)?;
-        let batch_rows = self.batch_rows;
-        let file = self
-            .sort_run(run, stop, move |sorted, stop| {
-                let mut max_record_batch_memory = 0;
-                for start in (0..sorted.len()).step_by(batch_rows) {
-                    stop.check()?;
-                    max_record_batch_memory =
-                        max_record_batch_memory.max(writer.append_batch(&sorted.small_batch(start, batch_rows)?)?);
-                }
-                let file = writer.finish()?.ok_or_else(|| internal_datafusion_err!("a run without rows was spilled"))?;
-                Ok(SortedSpillFile { file, max_record_batch_memory })
-            })
-            .await?;
+    /// Sorts a run and writes it to files. Frees its memory.
+    async fn spill(&self, run: Run, stop: &StopOnDrop) -> Result<Vec<Block>> {
+        let keys = Arc::new(Keys::new(self.order.clone(), &self.schema)?);
+        let writer = BlockWriter { spill_manager: self.spill_manager.clone(), keys, batch_rows: self.batch_rows };
+        let (write_time, threads, reserved) = (self.times.write.clone(), self.threads, self.reservation.size());
+        let write = move |sorted: Sorted, stop: &Stop| {
+            let _write = write_time.timer();
+            let threads = if sorted.bytes(threads * writer.batch_rows) <= reserved { threads } else { 1 };
+            writer.write(&sorted, threads, stop).map_err(too_little_memory)
+        };
+        let blocks = self.sort_run(run, stop, write).await?;
         self.reservation.free();
-        Ok(file)
+        Ok(blocks)
     }
 
-    /// Merges sorted files. Equal rows come in the order of the files.
-    fn merge(mut self, files: Vec<SortedSpillFile>) -> Result<SendableRecordBatchStream> {
-        let baseline = self.baseline.intermediate();
-        let merged = StreamingMergeBuilder::new()
-            .with_sorted_spill_files(files)
+    /// Puts out the rows of all blocks, bucket by bucket. A bucket that is sorted in memory needs at most about `max_bytes`.
+    fn put_out_blocks(self: Arc<Self>, blocks: Vec<Block>, max_bytes: usize) -> Output {
+        let extents: Vec<Extent> = blocks.iter().map(|block| block.extent.clone()).collect();
+        let blocks: Vec<Arc<Block>> = blocks.into_iter().map(Arc::new).collect();
+        // Each bucket has its blocks, so a block is removed from the disk when the last bucket that has it is done.
+        let with_blocks = |bucket: Bucket| {
+            let own: Vec<_> = bucket.blocks.iter().map(|&block| blocks[block].clone()).collect();
+            (bucket, own)
+        };
+        let of_buckets: Vec<_> = buckets(&extents, max_bytes).into_iter().map(with_blocks).collect();
+        let batches = stream::iter(of_buckets).then(move |(bucket, blocks)| {
+            let sorter = self.clone();
+            async move { sorter.put_out_bucket(bucket, blocks).await }
+        });
+        batches.try_flatten().boxed()
+    }
+
+    /// Puts out the rows of a bucket, which lie in `blocks`.
+    async fn put_out_bucket(&self, bucket: Bucket, blocks: Vec<Arc<Block>>) -> Result<Output> {
+        // The last bucket is done.
+        self.reservation.free();
+        let keys = Keys::new(self.order.clone(), &self.schema)?;
+        if bucket.fits
+            && let Some(run) = self.read(&blocks).await?
+        {
+            let stop = StopOnDrop::default();
+            let sorted = self.sort_run(run, &stop, |sorted, _| Ok(sorted)).await?;
+            let bound = |border: &OwnedRow| keys.lower_bound(sorted.len(), border, |row| sorted.batch(row, 1));
+            let start = bucket.start.as_ref().map_or(Ok(0), bound)?;
+            let end = bucket.end.as_ref().map_or(Ok(sorted.len()), bound)?;
+            self.times.sorted_buckets.add(1);
+            return Ok(self.put_out(sorted, start..end));
+        }
+        self.reservation.free();
+        self.times.merged_buckets.add(1);
+        let trimmed = self.merge(&blocks)?.map(move |batch| {
+            let batch = batch?;
+            let bound = |border: &OwnedRow| keys.lower_bound(batch.num_rows(), border, |row| Ok(batch.slice(row, 1)));
+            let start = bucket.start.as_ref().map_or(Ok(0), bound)?;
+            let end = bucket.end.as_ref().map_or(Ok(batch.num_rows()), bound)?;
+            Ok(batch.slice(start, end - start))
+        });
+        Ok(trimmed.try_filter(|batch| std::future::ready(batch.num_rows() > 0)).boxed())
+    }
+
+    /// Reads all rows of `blocks`, up to as many blocks at a time as there are threads. Returns nothing if the pool refuses the memory.
+    async fn read(&self, blocks: &[Arc<Block>]) -> Result<Option<Run>> {
+        let _timer = self.times.read.timer();
+        let max_batch_bytes = blocks.iter().map(|block| block.max_batch_bytes).max().unwrap_or(0);
+        let fits = |readers: &usize| self.reservation.try_grow(readers * BATCHES_PER_READER * max_batch_bytes).is_ok();
+        let Some(readers) = std::iter::successors(Some(self.threads), |&readers| (readers > 1).then_some(readers / 2)).find(fits)
+        else {
+            return Ok(None);
+        };
+        let reading = self.reservation.split(self.reservation.size());
+        let mut run = Run::new(blocks.len());
+        let batches_of = |(index, block): (usize, &Arc<Block>)| -> Result<_> {
+            let batches = self.spill_manager.read_spill_as_stream(block.file(), Some(block.max_batch_bytes))?;
+            Ok(batches.map_ok(move |batch| (index, batch)))
+        };
+        let mut batches = stream::iter(blocks.iter().enumerate().map(batches_of)).try_flatten_unordered(readers);
+        while let Some((index, batch)) = batches.try_next().await? {
+            let bytes = run.push(index, Part::new(batch, &self.order)?)?;
+            if run.rows() > MAX_ROWS || self.reservation.try_grow(bytes).is_err() {
+                return Ok(None);
+            }
+        }
+        drop(reading);
+        Ok(Some(run))
+    }
+
+    /// Merges blocks. Equal rows come in the order of the blocks.
+    fn merge(&self, blocks: &[Arc<Block>]) -> Result<SendableRecordBatchStream> {
+        self.reserve_for_merge()?;
+        StreamingMergeBuilder::new()
+            .with_sorted_spill_files(blocks.iter().map(|block| block.sorted_file()).collect())
             .with_spill_manager(self.spill_manager.clone())
             .with_schema(self.schema.clone())
             .with_expressions(&self.order)
-            .with_metrics(baseline)
+            .with_metrics(self.baseline.intermediate())
             .with_batch_size(self.batch_rows)
             .with_fetch(None)
-            .with_reservation(self.merge_reservation.take())
+            .with_reservation(self.merge_reservation.split(self.merge_reservation.size()))
             .with_round_robin_tie_breaker(false)
-            .build()?;
-        Ok(counted(self.baseline, merged))
+            .build()
     }
 
-    /// Sorts a run that fits, and puts out its rows. Several threads make batches ahead of the one that is asked for.
-    async fn put_out(self, run: Run, stop: &StopOnDrop) -> Result<SendableRecordBatchStream> {
-        let bytes = |threads: usize| run.bytes_in_order(threads * self.batch_rows);
-        let (bytes_ahead, bytes_alone) = (bytes(self.threads), bytes(1));
-        let sorted = Arc::new(self.sort_run(run, stop, |sorted, _| Ok(sorted)).await?);
-        let threads = if self.reservation.try_resize(bytes_ahead).is_ok() {
+    /// Puts out sorted rows. Several threads make batches ahead of the one that is asked for.
+    fn put_out(&self, sorted: Sorted, rows: Range<usize>) -> Output {
+        let bytes = |threads: usize| sorted.bytes(threads * self.batch_rows);
+        let threads = if self.reservation.try_resize(bytes(self.threads)).is_ok() {
             self.threads
         } else {
             // The sort needed more than this for the same rows, unless a batch is larger than all that is sorted.
-            self.reservation.resize(bytes_alone.min(self.reservation.size()));
+            self.reservation.resize(bytes(1).min(self.reservation.size()));
             1
         };
         let (batch_rows, reservation, times) = (self.batch_rows, self.reservation.clone(), self.times.clone());
-        let batches = stream::iter((0..sorted.len()).step_by(batch_rows))
-            .map(move |start| {
-                let (sorted, reservation, times) = (sorted.clone(), reservation.clone(), times.clone());
-                let task = move || {
-                    let _reservation = reservation;
-                    let _gather = times.gather.timer();
-                    let _elapsed = times.elapsed.timer();
-                    sorted.batch(start, batch_rows)
-                };
-                let task = SpawnedTask::spawn_blocking(task);
-                async { task.join_unwind().await.map_err(|error| exec_datafusion_err!("a copy was stopped: {error}"))? }
-            })
-            .buffered(threads);
-        let batches = RecordBatchStreamAdapter::new(self.schema.clone(), batches);
-        Ok(counted(self.baseline, Box::pin(batches)))
+        let sorted = Arc::new(sorted);
+        let batches = stream::iter(rows.clone().step_by(batch_rows)).map(move |start| {
+            let (sorted, reservation, times) = (sorted.clone(), reservation.clone(), times.clone());
+            let len = batch_rows.min(rows.end - start);
+            let task = move || {
+                let _reservation = reservation;
+                let _gather = times.gather.timer();
+                let _elapsed = times.elapsed.timer();
+                sorted.batch(start, len)
+            };
+            let task = SpawnedTask::spawn_blocking(task);
+            async { task.join_unwind().await.map_err(|error| exec_datafusion_err!("a copy was stopped: {error}"))? }
+        });
+        batches.buffered(threads).boxed()
     }
-}
-
-/// Counts the rows of `rows` as the output of the operator.
-fn counted(baseline: BaselineMetrics, mut rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
-    let schema = rows.schema();
-    let counted = stream::poll_fn(move |context| baseline.record_poll(rows.poll_next_unpin(context)));
-    Box::pin(RecordBatchStreamAdapter::new(schema, counted))
 }
 
 /// Adds to an error of the pool what the user can do.
@@ -298,10 +396,10 @@ fn too_little_memory(error: DataFusionError) -> DataFusionError {
 
 /// Whether a blocking task must stop.
 #[derive(Clone, Debug, Default)]
-struct Stop(Arc<AtomicBool>);
+pub(crate) struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.0.load(Ordering::Relaxed) {
             return Err(exec_datafusion_err!("the query was stopped"));
         }

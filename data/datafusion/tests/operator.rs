@@ -4,7 +4,9 @@
 mod plans;
 mod support;
 
-use datafusion::arrow::array::{ArrayRef, AsArray, DictionaryArray, Int32Array, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::array::{
+    ArrayRef, AsArray, DictionaryArray, Int32Array, Int64Array, RecordBatch, StringArray, StringViewArray,
+};
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{DataType, Field, Int32Type, Int64Type, Schema, SchemaRef};
 use datafusion::common::exec_datafusion_err;
@@ -119,18 +121,28 @@ async fn a_backend_that_fails_is_reported_and_the_answer_is_right() -> Result<()
 const MADE_ROWS: usize = 1000;
 
 /// Batches that are made when they are read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Made {
     batches: usize,
     /// The batch that is an error instead.
     fails_at: Option<usize>,
     /// How many were read.
     read: Arc<AtomicUsize>,
+    /// The key of each row.
+    key: fn(i64) -> i64,
+    /// Whether rows of one key come in any order.
+    by_key_alone: bool,
+}
+
+impl Default for Made {
+    fn default() -> Self {
+        Self { batches: 0, fails_at: None, read: Arc::default(), key: random_key, by_key_alone: false }
+    }
 }
 
 impl Made {
     fn schema() -> SchemaRef {
-        let fields = [("k", DataType::Int64), ("at", DataType::Int64), ("s", DataType::Utf8)];
+        let fields = [("k", DataType::Int64), ("at", DataType::Int64), ("s", DataType::Utf8View)];
         let fields: Vec<Field> = fields.into_iter().map(|(name, data_type)| Field::new(name, data_type, false)).collect();
         Arc::new(Schema::new(fields))
     }
@@ -141,14 +153,16 @@ impl Made {
             return Err(exec_datafusion_err!("batch {index} cannot be read"));
         }
         let at = (index * MADE_ROWS) as i64..((index + 1) * MADE_ROWS) as i64;
-        let keys: Int64Array = at.clone().map(made_key).collect();
-        let texts: StringArray = at.clone().map(|at| Some(format!("{at:0>40}"))).collect();
+        let keys: Int64Array = at.clone().map(self.key).collect();
+        let texts: StringViewArray = at.clone().map(|at| Some(format!("{at:0>40}"))).collect();
         let columns: Vec<ArrayRef> = vec![Arc::new(keys), Arc::new(at.collect::<Int64Array>()), Arc::new(texts)];
         Ok(RecordBatch::try_new(Self::schema(), columns)?)
     }
 
-    /// A sort of all batches by `k` and `at`, on a backend.
+    /// A sort of all batches by `k`, and by `at` unless the key is enough, on a backend.
     fn sorted(self, backend: impl Backend) -> Arc<dyn ExecutionPlan> {
+        let columns = [("k", false, false), ("at", false, false)];
+        let by = order(&Self::schema(), if self.by_key_alone { &columns[..1] } else { &columns });
         let source = Source::of(Self::schema(), 1, move |_| {
             let made = self.clone();
             // A task can be stopped between two batches.
@@ -161,34 +175,41 @@ impl Made {
             };
             stream::iter(0..self.batches).then(next).boxed()
         });
-        ours(stock(source, &order(&Self::schema(), &[("k", false, false), ("at", false, false)]), false, None), backend)
+        ours(stock(source, &by, false, None), backend)
+    }
+
+    /// Checks that `batches` have the rows of the input, in order.
+    fn check(&self, batches: &[RecordBatch]) {
+        let rows = batches.iter().flat_map(|batch| {
+            let [k, at] = [0, 1].map(|column| batch.column(column).as_primitive::<Int64Type>().values().to_vec());
+            k.into_iter().zip(at)
+        });
+        let mut rows: Vec<(i64, i64)> = rows.collect();
+        assert!(rows.is_sorted_by_key(|&(k, _)| k));
+        if self.by_key_alone {
+            rows.sort_unstable();
+        }
+        let mut expected: Vec<(i64, i64)> = (0..(self.batches * MADE_ROWS) as i64).map(|at| ((self.key)(at), at)).collect();
+        expected.sort_unstable();
+        assert!(rows == expected, "{} rows of {} are not those of the input, in order", rows.len(), expected.len());
+        for batch in batches {
+            let texts = batch.column(2).as_string_view().iter();
+            let at = batch.column(1).as_primitive::<Int64Type>().values();
+            assert!(at.iter().zip(texts).all(|(at, text)| text == Some(&format!("{at:0>40}"))), "a text of another row");
+        }
     }
 }
 
-/// The key of a row that was made.
-fn made_key(at: i64) -> i64 {
+fn random_key(at: i64) -> i64 {
     at.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64) >> 40
-}
-
-/// The first two columns of rows that were made.
-fn made_rows(batches: &[RecordBatch]) -> Vec<(i64, i64)> {
-    let rows = batches.iter().flat_map(|batch| {
-        let [k, at] = [0, 1].map(|column| batch.column(column).as_primitive::<Int64Type>().values().to_vec());
-        k.into_iter().zip(at)
-    });
-    rows.collect()
 }
 
 /// More rows than those that one thread joins, and ranges of them for each of three threads.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_rows_are_sorted_on_several_threads() -> Result<()> {
-    let plan = Made { batches: 300, ..Made::default() }.sorted(RayonBackend::default());
-    let rows = made_rows(&collect(plan, context(8192, None, 0)).await?);
-    assert!(rows.is_sorted());
-    assert!(rows.iter().all(|&(key, at)| key == made_key(at)));
-    let mut at: Vec<i64> = rows.into_iter().map(|(_, at)| at).collect();
-    at.sort_unstable();
-    assert!(at.into_iter().eq(0..300 * MADE_ROWS as i64));
+    let made = Made { batches: 300, ..Made::default() };
+    let plan = made.clone().sorted(RayonBackend::default());
+    made.check(&collect(plan, context(8192, None, 0)).await?);
     Ok(())
 }
 
@@ -203,25 +224,43 @@ async fn an_error_of_the_input_is_the_error_of_the_query() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_quarter_of_the_data_is_enough_memory() -> Result<()> {
-    let batches = 400;
-    let bytes = batches * MADE_ROWS * (8 + 8 + 4 + 40);
+/// Sorts all rows in a quarter of the memory of their batches. Returns how many buckets were sorted, and how many were merged.
+async fn in_a_quarter_of_the_memory(made: Made) -> Result<(usize, usize)> {
+    let batches = made.batches;
+    let bytes = batches * MADE_ROWS * (8 + 8 + 16 + 40);
     let context = context(1000, Some(bytes / 4), 1 << 20);
-    let plan = Made { batches, ..Made::default() }.sorted(RayonBackend::default());
-    let sorted = collect(plan.clone(), context.clone()).await?;
-    let rows = made_rows(&sorted);
-    assert_eq!(rows.len(), batches * MADE_ROWS);
-    assert!(rows.is_sorted());
+    let plan = made.clone().sorted(RayonBackend::default());
+    made.check(&collect(plan.clone(), context.clone()).await?);
     let metrics = operator(&plan).metrics().expect("metrics");
     let files = metrics.spill_count().expect("a count");
-    assert!((4..40).contains(&files), "{files} files");
-    assert_eq!(metrics.spilled_rows(), Some(rows.len()));
+    assert!((4..400).contains(&files), "{files} files");
+    assert!(metrics.spilled_rows().is_some_and(|rows| rows >= batches * MADE_ROWS), "a merge can spill rows again");
     assert!(metrics.spilled_bytes().is_some_and(|spilled| spilled >= bytes / 2));
-    assert_eq!(metrics.output_rows(), Some(rows.len()), "merged rows count once");
+    assert_eq!(metrics.output_rows(), Some(batches * MADE_ROWS), "spilled rows count once");
     assert_eq!(context.runtime_env().memory_pool.reserved(), 0);
+    assert_eq!(context.runtime_env().disk_manager.used_disk_space(), 0, "no file is left");
     let report = Report::of(&plan)?.to_string();
     assert!(report.starts_with("TAKEN") && report.contains(&format!("{files} files spilled")), "{report}");
+    let count = |name| metrics.sum_by_name(name).unwrap_or_else(|| panic!("no {name} in {metrics}")).as_usize();
+    Ok((count("sorted_buckets"), count("merged_buckets")))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quarter_of_the_data_is_enough_memory() -> Result<()> {
+    // The keys of a run lie between those of other runs, or all before or all behind them.
+    for key in [random_key as fn(i64) -> i64, |at| at, |at| -at] {
+        let buckets = in_a_quarter_of_the_memory(Made { batches: 400, key, ..Made::default() }).await?;
+        assert!((4..40).contains(&buckets.0) && buckets.1 == 0, "{buckets:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_of_one_key_that_do_not_fit_are_merged() -> Result<()> {
+    // Every second row has one key. Without another key, no bucket can have a part of these rows.
+    let key = |at| if at % 2 == 0 { 1 << 20 } else { random_key(at) };
+    let buckets = in_a_quarter_of_the_memory(Made { batches: 400, key, by_key_alone: true, ..Made::default() }).await?;
+    assert!(buckets.0 > 1 && (1..4).contains(&buckets.1), "{buckets:?}");
     Ok(())
 }
 

@@ -1,0 +1,152 @@
+//! Sorted rows in files.
+
+use crate::bucket::Extent;
+use crate::run::{Part, Sorted};
+use crate::sorter::Stop;
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::Schema;
+use datafusion::arrow::row::{OwnedRow, RowConverter, SortField};
+use datafusion::common::internal_datafusion_err;
+use datafusion::error::Result;
+use datafusion::execution::SpillFile;
+use datafusion::physical_expr::LexOrdering;
+use datafusion::physical_plan::SpillManager;
+use datafusion::physical_plan::sorts::streaming_merge::SortedSpillFile;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The most blocks of a run. A bucket that is sorted in memory has one block of each run at least, so about as many runs can be sorted this way.
+const MOST_BLOCKS: usize = 64;
+
+/// The fewest batches of a block, so that its file's header, and opening the file, cost little.
+const BATCHES_PER_BLOCK: usize = 2;
+
+/// Key values of rows as bytes, which compare as the rows do: arrow's row format.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    order: LexOrdering,
+    converter: RowConverter,
+}
+
+impl Keys {
+    /// Keys of rows of `schema`.
+    ///
+    /// # Errors
+    /// Arrow's, if a type has no row format.
+    pub(crate) fn new(order: LexOrdering, schema: &Schema) -> Result<Self> {
+        let fields = order.iter().map(|key| Ok(SortField::new_with_options(key.expr.data_type(schema)?, key.options)));
+        let converter = RowConverter::new(fields.collect::<Result<_>>()?)?;
+        Ok(Self { order, converter })
+    }
+
+    /// The key of a row.
+    fn of(&self, part: &Part, row: usize) -> Result<OwnedRow> {
+        let columns: Vec<_> = part.keys().iter().map(|key| key.values.slice(row, 1)).collect();
+        Ok(self.converter.convert_columns(&columns)?.row(0).owned())
+    }
+
+    /// The first of `len` rows in order whose key is not less than `border`, `len` if there is none. `row` returns a batch with one row.
+    pub(crate) fn lower_bound(&self, len: usize, border: &OwnedRow, row: impl Fn(usize) -> Result<RecordBatch>) -> Result<usize> {
+        let (mut start, mut end) = (0, len);
+        while start < end {
+            let middle = start.midpoint(end);
+            let key = self.of(&Part::new(row(middle)?, &self.order)?, 0)?;
+            if key < *border {
+                start = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        Ok(start)
+    }
+}
+
+/// Neighboring rows of a sorted run, in a file.
+pub(crate) struct Block {
+    file: Arc<dyn SpillFile>,
+    /// The bytes of the largest batch in memory.
+    pub(crate) max_batch_bytes: usize,
+    pub(crate) extent: Extent,
+}
+
+impl fmt::Debug for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Block").field("file", &self.file.path()).field("extent", &self.extent).finish_non_exhaustive()
+    }
+}
+
+impl Block {
+    /// The file. It is removed when nothing has it any more.
+    pub(crate) fn file(&self) -> Arc<dyn SpillFile> {
+        self.file.clone()
+    }
+
+    /// The file for DataFusion's merge.
+    pub(crate) fn sorted_file(&self) -> SortedSpillFile {
+        SortedSpillFile { file: self.file.clone(), max_record_batch_memory: self.max_batch_bytes }
+    }
+}
+
+/// Writes blocks of sorted rows, in batches of `batch_rows` rows.
+#[derive(Debug)]
+pub(crate) struct BlockWriter {
+    pub(crate) spill_manager: SpillManager,
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) batch_rows: usize,
+}
+
+impl BlockWriter {
+    /// Writes all rows, on `threads` threads. The blocks come in no order. This blocks.
+    ///
+    /// # Errors
+    /// DataFusion's, if a file cannot be written, and one if the query was stopped.
+    pub(crate) fn write(&self, sorted: &Sorted, threads: usize, stop: &Stop) -> Result<Vec<Block>> {
+        let count = (sorted.len() / (BATCHES_PER_BLOCK * self.batch_rows)).clamp(1, MOST_BLOCKS);
+        let rows_per_block = sorted.len().div_ceil(count).next_multiple_of(self.batch_rows);
+        let next = AtomicUsize::new(0);
+        let write = || -> Result<Vec<Block>> {
+            let mut blocks = Vec::new();
+            loop {
+                let start = next.fetch_add(rows_per_block, Ordering::Relaxed);
+                if start >= sorted.len() {
+                    return Ok(blocks);
+                }
+                blocks.push(self.write_block(sorted, start..sorted.len().min(start + rows_per_block), stop)?);
+            }
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads.min(count)).map(|_| scope.spawn(write)).collect();
+            let mut blocks: Vec<Block> = write()?;
+            for other in others {
+                blocks.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            }
+            Ok(blocks)
+        })
+    }
+
+    fn write_block(&self, sorted: &Sorted, rows: Range<usize>, stop: &Stop) -> Result<Block> {
+        let mut file = self.spill_manager.create_in_progress_file("PolysortExec")?;
+        let (mut max_batch_bytes, mut bytes) = (0, 0);
+        let (mut first, mut last) = (None, None);
+        for start in rows.clone().step_by(self.batch_rows) {
+            stop.check()?;
+            let batch = sorted.small_batch(start, self.batch_rows.min(rows.end - start))?;
+            // Without the bytes of other rows, to which the strings of the batch refer as well.
+            let batch_bytes = file.append_batch(&batch)?;
+            max_batch_bytes = max_batch_bytes.max(batch_bytes);
+            let part = Part::new(batch, &self.keys.order)?;
+            bytes += batch_bytes + part.sort_bytes()?;
+            if first.is_none() {
+                first = Some(self.keys.of(&part, 0)?);
+            }
+            if start + self.batch_rows >= rows.end {
+                last = Some(self.keys.of(&part, rows.end - start - 1)?);
+            }
+        }
+        let file = file.finish()?.zip(first).zip(last);
+        let ((file, first), last) = file.ok_or_else(|| internal_datafusion_err!("a block without rows was written"))?;
+        Ok(Block { file, max_batch_bytes, extent: Extent { first, last, bytes } })
+    }
+}
