@@ -41,11 +41,18 @@
 //! | `sort_time` | the keys are packed into words, and the words are sorted |
 //! | `backend_time` | the part of `sort_time` that the backend takes |
 //! | `gather_time` | rows are copied into new batches; the sum over all threads |
+//! | `write_time` | a sorted run is written to files |
+//! | `read_time` | the rows of a bucket are read from files |
 //!
 //! # Memory
 //!
-//! The operator reserves memory from the session's pool for each batch before it keeps it: the batch, its keys, and 28 bytes for each row. If the
-//! pool refuses, the operator sorts the batches so far and writes them to a file of DataFusion's disk manager. DataFusion's merge joins the files.
+//! The operator reserves memory from the session's pool for each batch before it keeps it: the batch, its keys, and 28 bytes for each row. If the pool refuses,
+//! the operator sorts the batches so far, and its threads write this *run* to files of DataFusion's disk manager. Each file has a *block*: neighboring rows of
+//! the run.
+//!
+//! When the input has ended, the operator takes the blocks that have rows of a range of keys, of all runs. It reads this *bucket*, sorts it in memory, and puts
+//! out the rows of the range; then it takes the next range. A bucket needs about half of the memory that a run had. If the pool refuses that much,
+//! or if that many rows have one key, DataFusion's merge joins the blocks of the bucket. The metrics `sorted_buckets` and `merged_buckets` count both.
 //!
 //! # Threads
 //!
