@@ -1,22 +1,22 @@
 //! Columns of several record batches, whose rows are gathered.
 //!
 //! Arrow's `interleave` reads the list of all arrays for each call. With thousands of batches and a few thousand rows for each call, that takes as long as the copies. So
-//! the values of numbers are listed once, and `interleave` gathers the other types.
+//! the values of numbers and of string views are listed once, and `interleave` gathers the other types.
 
+use crate::views::Strings;
 use arrow_array::cast::AsArray;
-use arrow_array::types::ArrowPrimitiveType;
+use arrow_array::types::{ArrowPrimitiveType, BinaryViewType, ByteViewType, StringViewType};
 use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch, downcast_primitive};
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::interleave::interleave;
-use core::fmt::Debug;
 use std::sync::Arc;
 
 /// The index of a batch, and the index of a row in it.
 pub(crate) type Place = (usize, usize);
 
 /// One column of all batches.
-pub(crate) trait Gather: Debug + Send + Sync {
+pub(crate) trait Gather: Send + Sync {
     /// The values at `places`.
     ///
     /// # Errors
@@ -34,12 +34,13 @@ pub(crate) fn column(batches: &[RecordBatch], index: usize) -> Arc<dyn Gather> {
     }
     downcast_primitive! {
         arrays[0].data_type() => (numbers),
+        DataType::Utf8View => Arc::new(Views::<StringViewType>::new(&arrays)),
+        DataType::BinaryView => Arc::new(Views::<BinaryViewType>::new(&arrays)),
         _ => Arc::new(Others(arrays))
     }
 }
 
 /// Arrays of numbers.
-#[derive(Debug)]
 struct Numbers<T: ArrowPrimitiveType> {
     data_type: DataType,
     values: Vec<ScalarBuffer<T::Native>>,
@@ -49,28 +50,62 @@ struct Numbers<T: ArrowPrimitiveType> {
 
 impl<T: ArrowPrimitiveType> Numbers<T> {
     fn new(arrays: &[ArrayRef]) -> Self {
-        let has_nulls = arrays.iter().any(|array| array.null_count() > 0);
         Self {
             data_type: arrays[0].data_type().clone(),
             values: arrays.iter().map(|array| array.as_primitive::<T>().values().clone()).collect(),
-            nulls: has_nulls.then(|| arrays.iter().map(|array| array.nulls().cloned()).collect()),
+            nulls: nulls_of(arrays),
         }
     }
 }
 
-impl<T: ArrowPrimitiveType + Debug> Gather for Numbers<T> {
+impl<T: ArrowPrimitiveType> Gather for Numbers<T> {
     fn gather(&self, places: &[Place]) -> Result<ArrayRef, ArrowError> {
         let values: Vec<T::Native> = places.iter().map(|&(batch, row)| self.values[batch][row]).collect();
-        let nulls = self.nulls.as_ref().map(|nulls| {
-            let is_valid = |(batch, row): Place| nulls[batch].as_ref().is_none_or(|nulls| nulls.is_valid(row));
-            NullBuffer::new(BooleanBuffer::collect_bool(places.len(), |index| is_valid(places[index])))
-        });
+        let nulls = gathered_nulls(self.nulls.as_deref(), places);
         Ok(Arc::new(PrimitiveArray::<T>::try_new(values.into(), nulls)?.with_data_type(self.data_type.clone())))
     }
 }
 
+/// Arrays of string views.
+struct Views<T: ByteViewType> {
+    views: Vec<ScalarBuffer<u128>>,
+    strings: Strings<T>,
+    /// As for numbers.
+    nulls: Option<Vec<Option<NullBuffer>>>,
+}
+
+impl<T: ByteViewType> Views<T> {
+    fn new(arrays: &[ArrayRef]) -> Self {
+        let typed = || arrays.iter().map(|array| array.as_byte_view::<T>());
+        Self {
+            views: typed().map(|array| array.views().clone()).collect(),
+            strings: Strings::new(typed()),
+            nulls: nulls_of(arrays),
+        }
+    }
+}
+
+impl<T: ByteViewType> Gather for Views<T> {
+    fn gather(&self, places: &[Place]) -> Result<ArrayRef, ArrowError> {
+        let views = places.iter().map(|&(batch, row)| (batch, self.views[batch][row]));
+        self.strings.array(views, gathered_nulls(self.nulls.as_deref(), places))
+    }
+}
+
+/// The nulls of each array, if there are nulls in any.
+fn nulls_of(arrays: &[ArrayRef]) -> Option<Vec<Option<NullBuffer>>> {
+    let has_nulls = arrays.iter().any(|array| array.null_count() > 0);
+    has_nulls.then(|| arrays.iter().map(|array| array.nulls().cloned()).collect())
+}
+
+/// The nulls at `places`.
+fn gathered_nulls(nulls: Option<&[Option<NullBuffer>]>, places: &[Place]) -> Option<NullBuffer> {
+    let nulls = nulls?;
+    let is_valid = |(batch, row): Place| nulls[batch].as_ref().is_none_or(|nulls| nulls.is_valid(row));
+    Some(NullBuffer::new(BooleanBuffer::collect_bool(places.len(), |index| is_valid(places[index]))))
+}
+
 /// Arrays of any other type.
-#[derive(Debug)]
 struct Others(Vec<ArrayRef>);
 
 impl Gather for Others {

@@ -42,7 +42,7 @@
 //! All nulls of a column are equal. This includes the null values of a dictionary: arrow's `sort_to_indices` puts them beside the null keys, but
 //! apart.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod batch;
 mod column;
@@ -55,11 +55,13 @@ mod key;
 mod lexsort;
 mod native;
 mod order;
+mod packed;
 mod rank;
 mod rows;
 mod sort;
 mod text;
 mod threads;
+mod views;
 
 pub use arrow_ord::sort::SortColumn;
 pub use arrow_schema::SortOptions;

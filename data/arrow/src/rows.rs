@@ -2,9 +2,11 @@
 
 use crate::error::external;
 use crate::gather::{Gather, Place, column};
-use arrow_array::{RecordBatch, RecordBatchOptions, UInt32Array};
+use crate::packed::Packed;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::take::take_arrays;
+use core::fmt;
 use polysort_core::Error;
 use std::sync::Arc;
 
@@ -25,16 +27,25 @@ const ENTRY_BITS: u32 = 12;
 /// assert_eq!(rows.take(&[2, 0])?, batch(&[4, 5])?);
 /// # Ok::<(), arrow_schema::ArrowError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct NumberedRows {
     schema: SchemaRef,
+    /// None if the rows are packed.
     batches: Vec<RecordBatch>,
-    /// The columns of all batches, if there are several.
-    columns: Vec<Arc<dyn Gather>>,
+    /// The columns of all batches, if there are several: nothing where a column is packed.
+    columns: Vec<Option<Arc<dyn Gather>>>,
+    packed: Option<Arc<Packed>>,
     /// The number of the first row of each batch, and the number of all rows.
     starts: Vec<usize>,
     /// The batch of every row whose number is a multiple of the entry's rows.
     entries: Vec<u32>,
+}
+
+impl fmt::Debug for NumberedRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let packed = self.packed.is_some();
+        f.debug_struct("NumberedRows").field("schema", &self.schema).field("len", &self.len()).field("packed", &packed).finish()
+    }
 }
 
 impl NumberedRows {
@@ -60,13 +71,31 @@ impl NumberedRows {
             return Err(external(Error::TooLong { what: "rows of 32 bits".into(), asked: len as u64, limit: 1 << 32 }));
         }
         let columns = if batches.len() > 1 { schema.fields().len() } else { 0 };
-        let columns = (0..columns).map(|index| column(&batches, index)).collect();
-        Ok(Self { schema, batches, columns, starts, entries })
+        let columns = (0..columns).map(|index| Some(column(&batches, index))).collect();
+        Ok(Self { schema, batches, columns, packed: None, starts, entries })
+    }
+
+    /// Copies the numbers and the string views of each row side by side, on up to `threads` threads, and drops their columns; a column of another type stays as it is.
+    /// Then [`take`](Self::take) needs much less time for rows in a random order, as it reads few cache lines for each row instead of one for each value. Rows in
+    /// about the order that they have are taken faster without this. At most as many batches as there are threads are in memory twice.
+    ///
+    /// With fewer than two such columns, or one batch at most, nothing changes.
+    #[must_use]
+    pub fn packed(mut self, threads: usize) -> Self {
+        if self.batches.len() < 2 {
+            return self;
+        }
+        let Some(layout) = Packed::layout(&self.batches) else { return self };
+        for column in layout.columns() {
+            self.columns[column] = None;
+        }
+        self.packed = Some(Arc::new(layout.pack(std::mem::take(&mut self.batches), threads)));
+        self
     }
 
     /// The number of rows.
     pub fn len(&self) -> usize {
-        self.starts[self.batches.len()]
+        self.starts[self.starts.len() - 1]
     }
 
     /// Whether there are no rows.
@@ -84,18 +113,30 @@ impl NumberedRows {
     /// If there is no row of a number.
     pub fn take(&self, rows: &[u32]) -> Result<RecordBatch, ArrowError> {
         let columns = match &self.batches[..] {
-            [] => {
+            [] if self.is_empty() => {
                 assert!(rows.is_empty(), "row {} of no rows", rows[0]);
                 return Ok(RecordBatch::new_empty(self.schema.clone()));
             }
             [batch] => take_arrays(batch.columns(), &UInt32Array::from(rows.to_vec()), None)?,
-            _ => {
-                let places: Vec<Place> = rows.iter().map(|&row| self.place(row as usize)).collect();
-                self.columns.iter().map(|column| column.gather(&places)).collect::<Result<_, _>>()?
-            }
+            _ => self.gather(&rows.iter().map(|&row| self.place(row as usize)).collect::<Vec<_>>())?,
         };
         let len = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         RecordBatch::try_new_with_options(self.schema.clone(), columns, &len)
+    }
+
+    /// The values of all columns at `places`.
+    fn gather(&self, places: &[Place]) -> Result<Vec<ArrayRef>, ArrowError> {
+        let mut packed: Vec<(usize, ArrayRef)> = match &self.packed {
+            Some(packed) => packed.columns().zip(packed.gather(places)?).collect(),
+            None => Vec::new(),
+        };
+        packed.sort_unstable_by_key(|&(index, _)| index);
+        let mut packed = packed.into_iter().map(|(_, values)| values);
+        let values = |column: &Option<Arc<dyn Gather>>| match column {
+            Some(column) => column.gather(places),
+            None => Ok(packed.next().expect("a column that is not apart is packed")),
+        };
+        self.columns.iter().map(values).collect()
     }
 
     /// The batch of a row, and its index in the batch.

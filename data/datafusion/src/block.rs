@@ -3,15 +3,17 @@
 use crate::bucket::Extent;
 use crate::run::{Part, Sorted};
 use crate::sorter::Stop;
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::Schema;
+use datafusion::arrow::array::{AsArray, RecordBatch};
+use datafusion::arrow::compute::take;
+use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::arrow::row::{OwnedRow, RowConverter, SortField};
 use datafusion::common::internal_datafusion_err;
 use datafusion::error::Result;
 use datafusion::execution::SpillFile;
-use datafusion::physical_expr::LexOrdering;
+use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_plan::SpillManager;
 use datafusion::physical_plan::sorts::streaming_merge::SortedSpillFile;
+use polysort_arrow::SortColumn;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,6 +24,9 @@ const MOST_BLOCKS: usize = 64;
 
 /// The fewest batches of a block, so that its file's header, and opening the file, cost little.
 const BATCHES_PER_BLOCK: usize = 2;
+
+/// The fewest bytes of a block. DataFusion reads files in parts of 128 KiB, and a batch that lies in one part keeps all of it in memory.
+const BYTES_PER_BLOCK: usize = 256 << 10;
 
 /// Key values of rows as bytes, which compare as the rows do: arrow's row format.
 #[derive(Debug)]
@@ -36,15 +41,33 @@ impl Keys {
     /// # Errors
     /// Arrow's, if a type has no row format.
     pub(crate) fn new(order: LexOrdering, schema: &Schema) -> Result<Self> {
-        let fields = order.iter().map(|key| Ok(SortField::new_with_options(key.expr.data_type(schema)?, key.options)));
+        let field = |key: &PhysicalSortExpr| {
+            let data_type = match key.expr.data_type(schema)? {
+                DataType::Dictionary(_, values) => *values,
+                other => other,
+            };
+            Ok(SortField::new_with_options(data_type, key.options))
+        };
+        let fields = order.iter().map(field);
         let converter = RowConverter::new(fields.collect::<Result<_>>()?)?;
         Ok(Self { order, converter })
     }
 
     /// The key of a row.
     fn of(&self, part: &Part, row: usize) -> Result<OwnedRow> {
-        let columns: Vec<_> = part.keys().iter().map(|key| key.values.slice(row, 1)).collect();
-        Ok(self.converter.convert_columns(&columns)?.row(0).owned())
+        let value = |key: &SortColumn| match key.values.as_any_dictionary_opt() {
+            // Without the other values, which the converter would convert, too.
+            Some(dictionary) => take(dictionary.values(), &dictionary.keys().slice(row, 1), None),
+            None => Ok(key.values.slice(row, 1)),
+        };
+        let values = part.keys().iter().map(value).collect::<Result<Vec<_>, _>>()?;
+        Ok(self.converter.convert_columns(&values)?.row(0).owned())
+    }
+
+    /// Whether the key of the last row of `batch` is less than `border`.
+    pub(crate) fn ends_below(&self, batch: &RecordBatch, border: &OwnedRow) -> Result<bool> {
+        let last = batch.slice(batch.num_rows() - 1, 1);
+        Ok(self.of(&Part::new(last, &self.order)?, 0)? < *border)
     }
 
     /// The first of `len` rows in order whose key is not less than `border`, `len` if there is none. `row` returns a batch with one row.
@@ -103,7 +126,8 @@ impl BlockWriter {
     /// # Errors
     /// DataFusion's, if a file cannot be written, and one if the query was stopped.
     pub(crate) fn write(&self, sorted: &Sorted, threads: usize, stop: &Stop) -> Result<Vec<Block>> {
-        let count = (sorted.len() / (BATCHES_PER_BLOCK * self.batch_rows)).clamp(1, MOST_BLOCKS);
+        let by_rows = sorted.len() / (BATCHES_PER_BLOCK * self.batch_rows);
+        let count = by_rows.min(sorted.batch_bytes() / BYTES_PER_BLOCK).clamp(1, MOST_BLOCKS);
         let rows_per_block = sorted.len().div_ceil(count).next_multiple_of(self.batch_rows);
         let next = AtomicUsize::new(0);
         let write = || -> Result<Vec<Block>> {

@@ -40,6 +40,7 @@
 //! | `join_time` | the key columns of all batches are joined |
 //! | `sort_time` | the keys are packed into words, and the words are sorted |
 //! | `backend_time` | the part of `sort_time` that the backend takes |
+//! | `pack_time` | the values of each row are copied side by side, if rows that follow each other in the result are far from each other in the batches |
 //! | `gather_time` | rows are copied into new batches; the sum over all threads |
 //! | `write_time` | a sorted run is written to files |
 //! | `read_time` | the rows of a bucket are read from files |

@@ -18,8 +18,15 @@ use std::sync::Arc;
 /// number of the row, and a range for every second row that is equal to others (`polysort-arrow` makes these).
 const SORT_BYTES_PER_ROW: usize = 8 + 8 + 4 + 8;
 
-/// The fewest rows whose keys several threads join: below, starting threads takes longer than they save. Not measured.
+/// The fewest rows whose keys several threads join, and which are packed: below, starting threads takes longer than they save. Not measured.
 const MANY_ROWS: usize = 1 << 18;
+
+/// How many samples of the order are looked at, and the rows of each.
+const SAMPLES: usize = 16;
+const SAMPLE_ROWS: usize = 256;
+
+/// The distance of rows, of 8 bytes in a column, that may lie on one page or be fetched ahead.
+const NEAR_ROWS: u32 = 64;
 
 /// Bytes for each row once the rows are in order: the number of the row.
 const ORDER_BYTES_PER_ROW: usize = 4;
@@ -185,6 +192,32 @@ impl Joined {
 impl Sorted {
     pub(crate) fn len(&self) -> usize {
         self.order.len()
+    }
+
+    /// The bytes of memory of the batches.
+    pub(crate) fn batch_bytes(&self) -> usize {
+        self.batch_bytes
+    }
+
+    /// Whether rows that follow each other in the result are so far from each other in the batches that they are taken faster when they are packed.
+    pub(crate) fn is_scattered(&self) -> bool {
+        if self.len() < MANY_ROWS {
+            return false;
+        }
+        let (mut near, mut all) = (0, 0);
+        for sample in 0..SAMPLES {
+            let start = self.len() / SAMPLES * sample;
+            let mut rows = self.order[start..start + SAMPLE_ROWS].to_vec();
+            rows.sort_unstable();
+            near += rows.windows(2).filter(|rows| rows[1] - rows[0] <= NEAR_ROWS).count();
+            all += rows.len() - 1;
+        }
+        near < all / 2
+    }
+
+    /// The same rows, packed on up to `threads` threads. This needs as much memory as the batches, which stay in memory if others have them.
+    pub(crate) fn packed(self, threads: usize) -> Self {
+        Self { rows: self.rows.packed(threads), batch_bytes: 2 * self.batch_bytes, ..self }
     }
 
     /// The bytes of memory that these rows need, with `output_rows` rows of the result.

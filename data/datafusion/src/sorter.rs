@@ -68,6 +68,8 @@ struct Times {
     sort: Time,
     /// The part of `sort` that the backend took.
     backend: Time,
+    /// The time in which the values of each row were copied side by side.
+    pack: Time,
     /// The time in which rows of the result were copied into new batches, summed over threads.
     gather: Time,
     /// The time in which sorted runs were written to files.
@@ -127,6 +129,7 @@ impl Sorter {
             join: time("join_time"),
             sort: time("sort_time"),
             backend: time("backend_time"),
+            pack: time("pack_time"),
             gather: time("gather_time"),
             write: time("write_time"),
             read: time("read_time"),
@@ -191,7 +194,13 @@ impl Sorter {
         drop(input);
         if blocks.is_empty() {
             self.merge_reservation.free();
-            let sorted = self.sort_run(run, &stop, |sorted, _| Ok(sorted)).await?;
+            let (reservation, threads, pack_time) = (self.reservation.clone(), self.threads, self.times.pack.clone());
+            let pack = move |sorted: Sorted, _: &Stop| {
+                let _pack = pack_time.timer();
+                let packs = sorted.is_scattered() && reservation.try_grow(sorted.batch_bytes()).is_ok();
+                Ok(if packs { sorted.packed(threads) } else { sorted })
+            };
+            let sorted = self.sort_run(run, &stop, pack).await?;
             let len = sorted.len();
             return Ok(self.counted(|sorter| sorter.put_out(sorted, 0..len)));
         }
@@ -303,12 +312,21 @@ impl Sorter {
         }
         self.reservation.free();
         self.times.merged_buckets.add(1);
-        let trimmed = self.merge(&blocks)?.map(move |batch| {
+        // The rows before the start come first, those behind the end last.
+        let mut start = bucket.start;
+        let merged = self.merge(&blocks)?.try_filter(|batch| std::future::ready(batch.num_rows() > 0));
+        let trimmed = merged.map(move |batch| {
             let batch = batch?;
             let bound = |border: &OwnedRow| keys.lower_bound(batch.num_rows(), border, |row| Ok(batch.slice(row, 1)));
-            let start = bucket.start.as_ref().map_or(Ok(0), bound)?;
-            let end = bucket.end.as_ref().map_or(Ok(batch.num_rows()), bound)?;
-            Ok(batch.slice(start, end - start))
+            let first = start.as_ref().map_or(Ok(0), bound)?;
+            if first < batch.num_rows() {
+                start = None;
+            }
+            let end = match &bucket.end {
+                Some(border) if !keys.ends_below(&batch, border)? => bound(border)?,
+                _ => batch.num_rows(),
+            };
+            Ok(batch.slice(first, end.saturating_sub(first)))
         });
         Ok(trimmed.try_filter(|batch| std::future::ready(batch.num_rows() > 0)).boxed())
     }

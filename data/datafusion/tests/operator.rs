@@ -249,7 +249,7 @@ async fn in_a_quarter_of_the_memory(made: Made) -> Result<(usize, usize)> {
 async fn a_quarter_of_the_data_is_enough_memory() -> Result<()> {
     // The keys of a run lie between those of other runs, or all before or all behind them.
     for key in [random_key as fn(i64) -> i64, |at| at, |at| -at] {
-        let buckets = in_a_quarter_of_the_memory(Made { batches: 400, key, ..Made::default() }).await?;
+        let buckets = in_a_quarter_of_the_memory(Made { batches: 1000, key, ..Made::default() }).await?;
         assert!((4..40).contains(&buckets.0) && buckets.1 == 0, "{buckets:?}");
     }
     Ok(())
@@ -259,7 +259,7 @@ async fn a_quarter_of_the_data_is_enough_memory() -> Result<()> {
 async fn rows_of_one_key_that_do_not_fit_are_merged() -> Result<()> {
     // Every second row has one key. Without another key, no bucket can have a part of these rows.
     let key = |at| if at % 2 == 0 { 1 << 20 } else { random_key(at) };
-    let buckets = in_a_quarter_of_the_memory(Made { batches: 400, key, by_key_alone: true, ..Made::default() }).await?;
+    let buckets = in_a_quarter_of_the_memory(Made { batches: 1000, key, by_key_alone: true, ..Made::default() }).await?;
     assert!(buckets.0 > 1 && (1..4).contains(&buckets.1), "{buckets:?}");
     Ok(())
 }
