@@ -8,7 +8,7 @@ use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::arrow::row::{OwnedRow, RowConverter, SortField};
 use datafusion::common::internal_datafusion_err;
-use datafusion::error::Result;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::SpillFile;
 use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_plan::SpillManager;
@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The most blocks of a run. A bucket that is sorted in memory has one block of each run at least, so about as many runs can be sorted this way.
+/// The most blocks of a run. Each bucket needs a block of every run, and may have half of the memory of a run, so up to 32 runs can be sorted in buckets.
 const MOST_BLOCKS: usize = 64;
 
 /// The fewest batches of a block, so that its file's header, and opening the file, cost little.
@@ -39,7 +39,7 @@ impl Keys {
     /// Keys of rows of `schema`.
     ///
     /// # Errors
-    /// Arrow's, if a type has no row format.
+    /// DataFusion's, if the type of a key is not known, and arrow's, if it has no row format.
     pub(crate) fn new(order: LexOrdering, schema: &Schema) -> Result<Self> {
         let field = |key: &PhysicalSortExpr| {
             let data_type = match key.expr.data_type(schema)? {
@@ -53,8 +53,21 @@ impl Keys {
         Ok(Self { order, converter })
     }
 
+    /// A batch with its key columns.
+    ///
+    /// # Errors
+    /// That of an expression of the order.
+    pub(crate) fn part(&self, batch: RecordBatch) -> Result<Part> {
+        Part::new(batch, &self.order)
+    }
+
+    /// The key of row `row` of `sorted`.
+    pub(crate) fn of_sorted(&self, sorted: &Sorted, row: usize) -> Result<OwnedRow> {
+        self.of(&self.part(sorted.batch(row, 1)?)?, 0)
+    }
+
     /// The key of a row.
-    fn of(&self, part: &Part, row: usize) -> Result<OwnedRow> {
+    pub(crate) fn of(&self, part: &Part, row: usize) -> Result<OwnedRow> {
         let value = |key: &SortColumn| match key.values.as_any_dictionary_opt() {
             // Without the other values, which the converter would convert, too.
             Some(dictionary) => take(dictionary.values(), &dictionary.keys().slice(row, 1), None),
@@ -63,32 +76,12 @@ impl Keys {
         let values = part.keys().iter().map(value).collect::<Result<Vec<_>, _>>()?;
         Ok(self.converter.convert_columns(&values)?.row(0).owned())
     }
-
-    /// Whether the key of the last row of `batch` is less than `border`.
-    pub(crate) fn ends_below(&self, batch: &RecordBatch, border: &OwnedRow) -> Result<bool> {
-        let last = batch.slice(batch.num_rows() - 1, 1);
-        Ok(self.of(&Part::new(last, &self.order)?, 0)? < *border)
-    }
-
-    /// The first of `len` rows in order whose key is not less than `border`, `len` if there is none. `row` returns a batch with one row.
-    pub(crate) fn lower_bound(&self, len: usize, border: &OwnedRow, row: impl Fn(usize) -> Result<RecordBatch>) -> Result<usize> {
-        let (mut start, mut end) = (0, len);
-        while start < end {
-            let middle = start.midpoint(end);
-            let key = self.of(&Part::new(row(middle)?, &self.order)?, 0)?;
-            if key < *border {
-                start = middle + 1;
-            } else {
-                end = middle;
-            }
-        }
-        Ok(start)
-    }
 }
 
 /// Neighboring rows of a sorted run, in a file.
 pub(crate) struct Block {
-    file: Arc<dyn SpillFile>,
+    /// The file. It is removed when its last owner is dropped.
+    pub(crate) file: Arc<dyn SpillFile>,
     /// The bytes of the largest batch in memory.
     pub(crate) max_batch_bytes: usize,
     pub(crate) extent: Extent,
@@ -101,11 +94,6 @@ impl fmt::Debug for Block {
 }
 
 impl Block {
-    /// The file. It is removed when nothing has it any more.
-    pub(crate) fn file(&self) -> Arc<dyn SpillFile> {
-        self.file.clone()
-    }
-
     /// The file for DataFusion's merge.
     pub(crate) fn sorted_file(&self) -> SortedSpillFile {
         SortedSpillFile { file: self.file.clone(), max_record_batch_memory: self.max_batch_bytes }
@@ -121,7 +109,7 @@ pub(crate) struct BlockWriter {
 }
 
 impl BlockWriter {
-    /// Writes all rows, on `threads` threads. The blocks come in no order. This blocks.
+    /// Writes all rows, on `threads` threads, and blocks the calling thread. The blocks come in the order of their rows.
     ///
     /// # Errors
     /// DataFusion's, if a file cannot be written, and one if the query was stopped.
@@ -130,47 +118,49 @@ impl BlockWriter {
         let count = by_rows.min(sorted.batch_bytes() / BYTES_PER_BLOCK).clamp(1, MOST_BLOCKS);
         let rows_per_block = sorted.len().div_ceil(count).next_multiple_of(self.batch_rows);
         let next = AtomicUsize::new(0);
-        let write = || -> Result<Vec<Block>> {
+        let write = || -> Result<Vec<(usize, Block)>> {
             let mut blocks = Vec::new();
             loop {
                 let start = next.fetch_add(rows_per_block, Ordering::Relaxed);
                 if start >= sorted.len() {
                     return Ok(blocks);
                 }
-                blocks.push(self.write_block(sorted, start..sorted.len().min(start + rows_per_block), stop)?);
+                let rows = start..sorted.len().min(start + rows_per_block);
+                match self.write_block(sorted, rows, stop) {
+                    Ok(block) => blocks.push((start, block)),
+                    Err(error) => {
+                        // The other threads stop after their block.
+                        next.store(sorted.len(), Ordering::Relaxed);
+                        return Err(error);
+                    }
+                }
             }
         };
-        std::thread::scope(|scope| {
+        let mut blocks = std::thread::scope(|scope| {
             let others: Vec<_> = (1..threads.min(count)).map(|_| scope.spawn(write)).collect();
-            let mut blocks: Vec<Block> = write()?;
+            let mut blocks = write()?;
             for other in others {
                 blocks.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
             }
-            Ok(blocks)
-        })
+            Ok::<_, DataFusionError>(blocks)
+        })?;
+        blocks.sort_unstable_by_key(|&(start, _)| start);
+        Ok(blocks.into_iter().map(|(_, block)| block).collect())
     }
 
     fn write_block(&self, sorted: &Sorted, rows: Range<usize>, stop: &Stop) -> Result<Block> {
         let mut file = self.spill_manager.create_in_progress_file("PolysortExec")?;
         let (mut max_batch_bytes, mut bytes) = (0, 0);
-        let (mut first, mut last) = (None, None);
         for start in rows.clone().step_by(self.batch_rows) {
             stop.check()?;
             let batch = sorted.small_batch(start, self.batch_rows.min(rows.end - start))?;
-            // Without the bytes of other rows, to which the strings of the batch refer as well.
+            // The bytes that are written. In memory, strings of the batch may keep the buffers of other rows.
             let batch_bytes = file.append_batch(&batch)?;
             max_batch_bytes = max_batch_bytes.max(batch_bytes);
-            let part = Part::new(batch, &self.keys.order)?;
-            bytes += batch_bytes + part.sort_bytes()?;
-            if first.is_none() {
-                first = Some(self.keys.of(&part, 0)?);
-            }
-            if start + self.batch_rows >= rows.end {
-                last = Some(self.keys.of(&part, rows.end - start - 1)?);
-            }
+            bytes += batch_bytes + self.keys.part(batch)?.sort_bytes()?;
         }
-        let file = file.finish()?.zip(first).zip(last);
-        let ((file, first), last) = file.ok_or_else(|| internal_datafusion_err!("a block without rows was written"))?;
+        let file = file.finish()?.ok_or_else(|| internal_datafusion_err!("a block without rows was written"))?;
+        let (first, last) = (self.keys.of_sorted(sorted, rows.start)?, self.keys.of_sorted(sorted, rows.end - 1)?);
         Ok(Block { file, max_batch_bytes, extent: Extent { first, last, bytes } })
     }
 }

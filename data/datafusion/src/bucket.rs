@@ -1,19 +1,21 @@
-//! Which blocks are sorted together.
+//! Groups the blocks of all runs into buckets, which are ranges of keys.
 //!
-//! Each spilled run is a row of blocks in order. A bucket has the rows of all runs between two keys:
+//! Each spilled run is a list of blocks in the order of their keys. A bucket has the rows of all runs whose keys lie in one range:
 //!
 //! ```text
 //! run 0   [a  block  d][d  block  k][l  block  z]
 //! run 1   [b    block    h][h  block  n][p block y]
-//! bucket  |    start: none     |  start: l, end: none
+//! bucket  |     below l             |     from l on
 //! ```
 //!
-//! A bucket starts at the first key of a block, so of each run at most one block has rows on both sides of that border. Such a block is read for both buckets.
+//! Each run is sorted, so few of its blocks have rows on both sides of a border: one, or several if all their rows there have the key of the border. Such a block is
+//! read for both buckets.
 
 use datafusion::arrow::row::OwnedRow;
+use datafusion::error::Result;
 use std::ops::Range;
 
-/// What the plan needs to know of a block.
+/// The range of keys of a block, and its memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Extent {
     /// The key of the first row.
@@ -24,7 +26,7 @@ pub(crate) struct Extent {
     pub(crate) bytes: usize,
 }
 
-/// The rows whose keys are not less than `start`, and less than `end`. Without a border, there is no limit on that side.
+/// The rows whose keys are at least `start` and less than `end`. `None` means no limit.
 #[derive(Debug)]
 pub(crate) struct Bucket {
     /// The indices of the blocks that have such rows.
@@ -35,8 +37,38 @@ pub(crate) struct Bucket {
     pub(crate) fits: bool,
 }
 
+impl Bucket {
+    /// Which of `len` rows in order are in the bucket. `key(i)` is the key of row `i`.
+    ///
+    /// # Errors
+    /// Those of `key`.
+    pub(crate) fn range(&self, len: usize, key: impl Fn(usize) -> Result<OwnedRow>) -> Result<Range<usize>> {
+        let bound = |border: &OwnedRow| lower_bound(len, border, &key);
+        let start = self.start.as_ref().map_or(Ok(0), bound)?;
+        let end = self.end.as_ref().map_or(Ok(len), bound)?;
+        Ok(start..end)
+    }
+}
+
+/// Returns the index of the first of `len` rows in order whose key is at least `border`, or `len`. `key(i)` is the key of row `i`.
+fn lower_bound(len: usize, border: &OwnedRow, key: impl Fn(usize) -> Result<OwnedRow>) -> Result<usize> {
+    let (mut start, mut end) = (0, len);
+    while start < end {
+        let middle = start.midpoint(end);
+        if key(middle)? < *border {
+            start = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    Ok(start)
+}
+
+/// A bucket that does not fit needs at most this many times what its first rows need: DataFusion's merge has all of its blocks open.
+const MERGED_GROWTH: usize = 4;
+
 /// Buckets for all rows of `blocks`, in order. A bucket that [fits](Bucket::fits) needs at most `max_bytes`.
-pub(crate) fn buckets(blocks: &[Extent], max_bytes: usize) -> Vec<Bucket> {
+pub(crate) fn buckets(blocks: &[&Extent], max_bytes: usize) -> Vec<Bucket> {
     let mut borders: Vec<&OwnedRow> = blocks.iter().map(|block| &block.first).collect();
     borders.sort();
     borders.dedup();
@@ -44,21 +76,34 @@ pub(crate) fn buckets(blocks: &[Extent], max_bytes: usize) -> Vec<Bucket> {
     let interval_of = |key: &OwnedRow| borders.partition_point(|border| *border <= key) - 1;
     let intervals: Vec<Range<usize>> =
         blocks.iter().map(|block| interval_of(&block.first)..interval_of(&block.last) + 1).collect();
-    // The bytes of the blocks that begin in each interval, and of those that have rows in it.
-    let (mut begin, mut within) = (vec![0; borders.len()], vec![0; borders.len()]);
+    // The bytes of the blocks that begin in each interval, of those that end there, and of those that have rows in it.
+    let [mut begin, mut end_in] = [vec![0; borders.len()], vec![0; borders.len()]];
     for (block, intervals) in blocks.iter().zip(&intervals) {
         begin[intervals.start] += block.bytes;
-        within[intervals.clone()].iter_mut().for_each(|bytes| *bytes += block.bytes);
+        end_in[intervals.end - 1] += block.bytes;
     }
+    let mut open = 0;
+    let within: Vec<usize> = begin
+        .iter()
+        .zip(&end_in)
+        .map(|(begin, end)| {
+            let bytes = open + begin;
+            open = bytes - end;
+            bytes
+        })
+        .collect();
     let mut buckets = Vec::new();
     let mut start = 0;
     while start < borders.len() {
         let mut bytes = within[start];
         let fits = bytes <= max_bytes;
         let mut end = start + 1;
-        while end < borders.len() && if fits { bytes + begin[end] <= max_bytes } else { within[end] > max_bytes } {
-            bytes += begin[end];
-            end += 1;
+        while let Some(more) = begin.get(end).map(|begin| bytes + begin) {
+            let grows = if fits { more <= max_bytes } else { within[end] > max_bytes && more <= MERGED_GROWTH * within[start] };
+            if !grows {
+                break;
+            }
+            (bytes, end) = (more, end + 1);
         }
         let has_rows = |intervals: &Range<usize>| intervals.start < end && start < intervals.end;
         buckets.push(Bucket {
@@ -106,10 +151,11 @@ mod tests {
             }
             let extents: Vec<Extent> = blocks.iter().map(|(_, extent)| extent.clone()).collect();
             let max_bytes = rng.random_range(1..150);
-            let buckets = buckets(&extents, max_bytes);
+            let buckets = buckets(&extents.iter().collect::<Vec<_>>(), max_bytes);
             let mut end = None;
             for (index, bucket) in buckets.iter().enumerate() {
-                assert_eq!(bucket.start, end, "a bucket starts where the last one ends");
+                assert_eq!(bucket.start, end, "a bucket starts where the one before ends");
+                assert!(!bucket.blocks.is_empty());
                 assert!(index == 0 || bucket.start.is_some());
                 end = bucket.end.clone();
                 let bytes: usize = bucket.blocks.iter().map(|&block| extents[block].bytes).sum();
@@ -137,12 +183,16 @@ mod tests {
         let lasts = [keys(&[9, 19, 29, 39]), keys(&[14, 24, 34, 44])].concat();
         let blocks: Vec<Extent> = firsts.into_iter().zip(lasts).map(|(first, last)| Extent { first, last, bytes: 10 }).collect();
         let of = |max_bytes| -> Vec<(Vec<usize>, bool)> {
-            buckets(&blocks, max_bytes).into_iter().map(|bucket| (bucket.blocks, bucket.fits)).collect()
+            buckets(&blocks.iter().collect::<Vec<_>>(), max_bytes)
+                .into_iter()
+                .map(|bucket| (bucket.blocks, bucket.fits))
+                .collect()
         };
         assert_eq!(of(80), [((0..8).collect(), true)]);
         assert_eq!(of(40), [(vec![0, 1, 4, 5], true), (vec![2, 3, 5, 6], true), (vec![3, 7], true)]);
         // Where two blocks overlap, 20 bytes are needed at least.
-        assert_eq!(of(10), [(vec![0], true), ((0..8).collect(), false)]);
-        assert_eq!(of(9), [((0..8).collect(), false)]);
+        assert_eq!(of(10), [(vec![0], true), (vec![0, 1, 2, 3, 4, 5, 6, 7], false)]);
+        // A bucket of blocks that do not fit has at most four times the 10 bytes of its first rows.
+        assert_eq!(of(9), [(vec![0, 1, 4, 5], false), (vec![2, 3, 5, 6, 7], false)]);
     }
 }

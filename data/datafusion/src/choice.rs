@@ -2,6 +2,7 @@
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::error::Result;
+use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_plan::ExecutionPlanProperties;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use std::fmt;
@@ -26,6 +27,11 @@ pub enum Left {
         /// Its type.
         data_type: DataType,
     },
+    /// A key such as `random()` can have another value each time that it is evaluated, and the operator evaluates keys again when it spills.
+    Volatile {
+        /// The key.
+        key: String,
+    },
 }
 
 impl fmt::Display for Left {
@@ -35,6 +41,7 @@ impl fmt::Display for Left {
             Self::InOrder => write!(f, "the input is in order"),
             Self::Unbounded => write!(f, "the input has no end"),
             Self::Type { key, data_type } => write!(f, "the key {key} is of type {data_type}"),
+            Self::Volatile { key } => write!(f, "the key {key} can have another value each time"),
         }
     }
 }
@@ -52,6 +59,9 @@ pub(crate) fn why_left(sort: &SortExec) -> Result<Option<Left>> {
     }
     let schema = sort.input().schema();
     for key in sort.expr() {
+        if is_volatile(&key.expr) {
+            return Ok(Some(Left::Volatile { key: key.expr.to_string() }));
+        }
         let data_type = key.expr.data_type(&schema)?;
         if !polysort_arrow::is_sorted_by_bits(&data_type) {
             return Ok(Some(Left::Type { key: key.expr.to_string(), data_type }));

@@ -189,7 +189,7 @@ impl ExecutionPlan for PolysortExec {
             (partition, threads),
             &self.metrics,
             &context,
-        );
+        )?;
         let rows = stream::once(sorter.sort(input, input_partitions)).try_flatten();
         Ok(make_cooperative(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows))))
     }

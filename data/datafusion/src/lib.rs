@@ -66,6 +66,7 @@ mod bucket;
 mod choice;
 mod exec;
 mod fallback;
+mod file_part;
 mod install;
 mod report;
 mod rule;

@@ -17,15 +17,17 @@
 use crate::block::{Block, BlockWriter, Keys};
 use crate::bucket::{Bucket, Extent, buckets};
 use crate::fallback::Fallbacks;
-use crate::run::{Part, Run, Sorted};
+use crate::file_part::FileParts;
+use crate::run::{Run, Sorted};
 use crate::timed::Timed;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::arrow::row::OwnedRow;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::{exec_datafusion_err, internal_datafusion_err};
 use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::LexOrdering;
 use datafusion::physical_plan::SpillManager;
@@ -38,6 +40,7 @@ use polysort_core::DynBackend;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 
 /// Batches of the input, each with the number of its partition.
 pub(crate) type Input = BoxStream<'static, (usize, Result<RecordBatch>)>;
@@ -48,17 +51,17 @@ type Output = BoxStream<'static, Result<RecordBatch>>;
 /// The most rows that are sorted together: rows have numbers of 32 bits.
 const MAX_ROWS: usize = u32::MAX as usize;
 
-/// The rows of a bucket need at most one part in so many of the memory that a run had. A batch that DataFusion reads from a file takes up to 1.5 times as
-/// much memory as its rows need, and batches that are being read need memory, too.
+/// A bucket may use 1 / `BUCKETS_PER_RUN` of the memory that a run had. A batch that DataFusion reads from a file can take twice the bytes of its rows, as its
+/// buffer grows by doubling, and batches in the readers need memory, too.
 const BUCKETS_PER_RUN: usize = 2;
 
-/// The batches of a file that wait to be kept: two in the reader's buffer, and the one that it decodes.
-const BATCHES_PER_READER: usize = 3;
+/// The batches of a file that wait to be kept, in the buffer of DataFusion's reader.
+const BATCHES_PER_READER: usize = 2;
 
 /// What is counted and timed.
 #[derive(Clone, Debug)]
 struct Times {
-    /// All time of this operator, summed over threads.
+    /// The time of this operator's tasks, summed over threads.
     elapsed: Time,
     /// The time in which the input had no batch.
     receive: Time,
@@ -99,6 +102,10 @@ pub(crate) struct Sorter {
     merge_reservation: MemoryReservation,
     merge_bytes: usize,
     spill_manager: SpillManager,
+    /// Writes to `file_parts`.
+    block_manager: SpillManager,
+    file_parts: Arc<FileParts>,
+    keys: Arc<Keys>,
     /// The rows of the result, and when the last one came.
     baseline: BaselineMetrics,
     times: Times,
@@ -112,13 +119,19 @@ impl Sorter {
         (partition, threads): (usize, usize),
         metrics: &ExecutionPlanMetricsSet,
         context: &TaskContext,
-    ) -> Self {
+    ) -> Result<Self> {
         let (config, runtime) = (context.session_config(), context.runtime_env());
         let pool = &runtime.memory_pool;
         let reservation = MemoryConsumer::new(format!("PolysortExec[{partition}]")).with_can_spill(true).register(pool);
         let merge_reservation = MemoryConsumer::new(format!("PolysortExecMerge[{partition}]")).register(pool);
-        let spill_manager = SpillManager::new(runtime.clone(), SpillMetrics::new(metrics, partition), schema.clone())
-            .with_compression_type(config.spill_compression());
+        let spill_metrics = SpillMetrics::new(metrics, partition);
+        let manager = |runtime| {
+            SpillManager::new(runtime, spill_metrics.clone(), schema.clone()).with_compression_type(config.spill_compression())
+        };
+        let file_parts = Arc::new(FileParts::new(runtime.disk_manager.clone()));
+        let disk_manager = Arc::new(DiskManagerBuilder::default().with_temp_file_factory(file_parts.clone()).build()?);
+        let block_manager = manager(Arc::new(RuntimeEnv { disk_manager, ..runtime.as_ref().clone() }));
+        let spill_manager = manager(runtime.clone());
         let can_spill = runtime.disk_manager.tmp_files_enabled();
         let baseline = BaselineMetrics::new(metrics, partition);
         let time = |name: &'static str| MetricBuilder::new(metrics).subset_time(name, partition);
@@ -140,7 +153,8 @@ impl Sorter {
         let merge_bytes = if can_spill { config.options().execution.sort_spill_reservation_bytes } else { 0 };
         // All sorts of a plan begin before one of them has rows. Later, the others may have taken all memory. Without success, the first batch tries again.
         merge_reservation.try_resize(merge_bytes).ok();
-        Self {
+        let keys = Arc::new(Keys::new(order.clone(), &schema)?);
+        Ok(Self {
             schema,
             order,
             backend,
@@ -151,9 +165,12 @@ impl Sorter {
             merge_reservation,
             merge_bytes,
             spill_manager,
+            block_manager,
+            file_parts,
+            keys,
             baseline,
             times,
-        }
+        })
     }
 
     /// Sorts all batches of `input`, which come from partitions 0 to `partitions` - 1. The stream counts its rows.
@@ -161,8 +178,8 @@ impl Sorter {
         let stop = StopOnDrop::default();
         let mut run = Run::new(partitions);
         let mut blocks = Vec::new();
-        // The memory of the smallest run that did not fit with the next batch.
-        let mut run_bytes = usize::MAX;
+        // How many runs did not fit with the next batch, and their memory.
+        let (mut runs, mut run_bytes) = (0, 0);
         loop {
             let timer = self.times.receive.timer();
             let next = input.next().await;
@@ -174,7 +191,7 @@ impl Sorter {
             }
             self.reserve_for_merge()?;
             let timer = self.times.elapsed.timer();
-            let bytes = run.push(partition, Part::new(batch, &self.order)?)?;
+            let bytes = run.push(partition, self.keys.part(batch)?)?;
             timer.done();
             if run.rows() <= MAX_ROWS && self.reservation.try_grow(bytes).is_ok() {
                 continue;
@@ -182,7 +199,7 @@ impl Sorter {
             let part = run.pop(partition).ok_or_else(|| internal_datafusion_err!("the batch that was pushed is gone"))?;
             let full = std::mem::replace(&mut run, Run::new(partitions));
             if !full.is_empty() {
-                run_bytes = run_bytes.min(self.reservation.size());
+                (runs, run_bytes) = (runs + 1, run_bytes + self.reservation.size());
                 blocks.extend(self.spill(full, &stop).await?);
                 self.reserve_for_merge()?;
             }
@@ -207,7 +224,8 @@ impl Sorter {
         if !run.is_empty() {
             blocks.extend(self.spill(run, &stop).await?);
         }
-        Ok(self.counted(|sorter| sorter.put_out_blocks(blocks, run_bytes / BUCKETS_PER_RUN)))
+        self.file_parts.end();
+        Ok(self.counted(|sorter| sorter.put_out_blocks(blocks, run_bytes / runs.max(1) / BUCKETS_PER_RUN)))
     }
 
     /// Counts the rows of `batches` as the output of the operator.
@@ -215,7 +233,14 @@ impl Sorter {
         let sorter = Arc::new(self);
         let mut batches = batches(sorter.clone());
         let schema = sorter.schema.clone();
-        let counted = stream::poll_fn(move |context| sorter.baseline.record_poll(batches.poll_next_unpin(context)));
+        let counted = stream::poll_fn(move |context| {
+            let poll = sorter.baseline.record_poll(batches.poll_next_unpin(context));
+            if let Poll::Ready(None) = poll {
+                sorter.reservation.free();
+                sorter.merge_reservation.free();
+            }
+            poll
+        });
         Box::pin(RecordBatchStreamAdapter::new(schema, counted))
     }
 
@@ -264,12 +289,14 @@ impl Sorter {
 
     /// Sorts a run and writes it to files. Frees its memory.
     async fn spill(&self, run: Run, stop: &StopOnDrop) -> Result<Vec<Block>> {
-        let keys = Arc::new(Keys::new(self.order.clone(), &self.schema)?);
-        let writer = BlockWriter { spill_manager: self.spill_manager.clone(), keys, batch_rows: self.batch_rows };
-        let (write_time, threads, reserved) = (self.times.write.clone(), self.threads, self.reservation.size());
+        let (spill_manager, keys) = (self.block_manager.clone(), self.keys.clone());
+        let writer = BlockWriter { spill_manager, keys, batch_rows: self.batch_rows };
+        let (write_time, most_threads, reserved) = (self.times.write.clone(), self.threads, self.reservation.size());
         let write = move |sorted: Sorted, stop: &Stop| {
             let _write = write_time.timer();
-            let threads = if sorted.bytes(threads * writer.batch_rows) <= reserved { threads } else { 1 };
+            // Each thread has a batch in memory twice: its columns, and its bytes for the file.
+            let fits = |&threads: &usize| sorted.bytes(2 * threads * writer.batch_rows) <= reserved;
+            let threads = (1..=most_threads).rev().find(fits).unwrap_or(1);
             writer.write(&sorted, threads, stop).map_err(too_little_memory)
         };
         let blocks = self.sort_run(run, stop, write).await?;
@@ -279,9 +306,8 @@ impl Sorter {
 
     /// Puts out the rows of all blocks, bucket by bucket. A bucket that is sorted in memory needs at most about `max_bytes`.
     fn put_out_blocks(self: Arc<Self>, blocks: Vec<Block>, max_bytes: usize) -> Output {
-        let extents: Vec<Extent> = blocks.iter().map(|block| block.extent.clone()).collect();
         let blocks: Vec<Arc<Block>> = blocks.into_iter().map(Arc::new).collect();
-        // Each bucket has its blocks, so a block is removed from the disk when the last bucket that has it is done.
+        let extents: Vec<&Extent> = blocks.iter().map(|block| &block.extent).collect();
         let with_blocks = |bucket: Bucket| {
             let own: Vec<_> = bucket.blocks.iter().map(|&block| blocks[block].clone()).collect();
             (bucket, own)
@@ -296,68 +322,64 @@ impl Sorter {
 
     /// Puts out the rows of a bucket, which lie in `blocks`.
     async fn put_out_bucket(&self, bucket: Bucket, blocks: Vec<Arc<Block>>) -> Result<Output> {
-        // The last bucket is done.
+        // The previous bucket is put out. If it was merged, its merge had the memory that is kept for the next one.
         self.reservation.free();
-        let keys = Keys::new(self.order.clone(), &self.schema)?;
+        self.reserve_for_merge().ok();
+        let bytes = blocks.iter().map(|block| block.extent.bytes).sum();
         if bucket.fits
-            && let Some(run) = self.read(&blocks).await?
+            && let Some(run) = self.read(&blocks, bytes).await?
         {
             let stop = StopOnDrop::default();
-            let sorted = self.sort_run(run, &stop, |sorted, _| Ok(sorted)).await?;
-            let bound = |border: &OwnedRow| keys.lower_bound(sorted.len(), border, |row| sorted.batch(row, 1));
-            let start = bucket.start.as_ref().map_or(Ok(0), bound)?;
-            let end = bucket.end.as_ref().map_or(Ok(sorted.len()), bound)?;
+            let keys = self.keys.clone();
+            let range = move |sorted: Sorted, _: &Stop| {
+                let rows = bucket.range(sorted.len(), |row| keys.of_sorted(&sorted, row))?;
+                Ok((sorted, rows))
+            };
+            let (sorted, rows) = self.sort_run(run, &stop, range).await?;
             self.times.sorted_buckets.add(1);
-            return Ok(self.put_out(sorted, start..end));
+            return Ok(self.put_out(sorted, rows));
         }
         self.reservation.free();
         self.times.merged_buckets.add(1);
-        // The rows before the start come first, those behind the end last.
-        let mut start = bucket.start;
         let merged = self.merge(&blocks)?.try_filter(|batch| std::future::ready(batch.num_rows() > 0));
-        let trimmed = merged.map(move |batch| {
+        let keys = self.keys.clone();
+        let in_range = merged.map(move |batch| {
             let batch = batch?;
-            let bound = |border: &OwnedRow| keys.lower_bound(batch.num_rows(), border, |row| Ok(batch.slice(row, 1)));
-            let first = start.as_ref().map_or(Ok(0), bound)?;
-            if first < batch.num_rows() {
-                start = None;
-            }
-            let end = match &bucket.end {
-                Some(border) if !keys.ends_below(&batch, border)? => bound(border)?,
-                _ => batch.num_rows(),
-            };
-            Ok(batch.slice(first, end.saturating_sub(first)))
+            let (part, len) = (keys.part(batch.clone())?, batch.num_rows());
+            let rows = bucket.range(len, |row| keys.of(&part, row))?;
+            Ok(batch.slice(rows.start, rows.len()))
         });
-        Ok(trimmed.try_filter(|batch| std::future::ready(batch.num_rows() > 0)).boxed())
+        Ok(in_range.try_filter(|batch| std::future::ready(batch.num_rows() > 0)).boxed())
     }
 
-    /// Reads all rows of `blocks`, up to as many blocks at a time as there are threads. Returns nothing if the pool refuses the memory.
-    async fn read(&self, blocks: &[Arc<Block>]) -> Result<Option<Run>> {
+    /// Reads all rows of `blocks`, up to as many blocks at a time as there are threads. Returns `None` if the pool refuses the memory, which is about
+    /// `bytes`.
+    async fn read(&self, blocks: &[Arc<Block>], bytes: usize) -> Result<Option<Run>> {
         let _timer = self.times.read.timer();
         let max_batch_bytes = blocks.iter().map(|block| block.max_batch_bytes).max().unwrap_or(0);
-        let fits = |readers: &usize| self.reservation.try_grow(readers * BATCHES_PER_READER * max_batch_bytes).is_ok();
-        let Some(readers) = std::iter::successors(Some(self.threads), |&readers| (readers > 1).then_some(readers / 2)).find(fits)
-        else {
-            return Ok(None);
-        };
-        let reading = self.reservation.split(self.reservation.size());
+        let reading = |readers: usize| readers * BATCHES_PER_READER * max_batch_bytes;
+        // The rows must fit beside the batches in the readers, which have this memory until all is read.
+        let fits = |&readers: &usize| self.reservation.try_grow(reading(readers) + bytes).is_ok();
+        let halves = std::iter::successors(Some(self.threads), |&readers| (readers > 1).then_some(readers / 2));
+        let Some(readers) = { halves }.find(fits) else { return Ok(None) };
+        self.reservation.shrink(bytes);
         let mut run = Run::new(blocks.len());
         let batches_of = |(index, block): (usize, &Arc<Block>)| -> Result<_> {
-            let batches = self.spill_manager.read_spill_as_stream(block.file(), Some(block.max_batch_bytes))?;
+            let batches = self.spill_manager.read_spill_as_stream(block.file.clone(), Some(block.max_batch_bytes))?;
             Ok(batches.map_ok(move |batch| (index, batch)))
         };
         let mut batches = stream::iter(blocks.iter().enumerate().map(batches_of)).try_flatten_unordered(readers);
         while let Some((index, batch)) = batches.try_next().await? {
-            let bytes = run.push(index, Part::new(batch, &self.order)?)?;
+            let bytes = run.push(index, self.keys.part(batch)?)?;
             if run.rows() > MAX_ROWS || self.reservation.try_grow(bytes).is_err() {
                 return Ok(None);
             }
         }
-        drop(reading);
+        self.reservation.shrink(reading(readers));
         Ok(Some(run))
     }
 
-    /// Merges blocks. Equal rows come in the order of the blocks.
+    /// Merges blocks.
     fn merge(&self, blocks: &[Arc<Block>]) -> Result<SendableRecordBatchStream> {
         self.reserve_for_merge()?;
         StreamingMergeBuilder::new()
