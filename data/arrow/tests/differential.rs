@@ -8,8 +8,9 @@ mod support;
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SortOptions};
+use arrow_select::concat::concat_batches;
 use arrow_select::take::{take, take_record_batch};
-use polysort_arrow::{SortBy, SortColumn, cpu, lexsort_to_indices_on_threads};
+use polysort_arrow::{NumberedRows, SortBy, SortColumn, cpu, lexsort_to_indices_on_threads};
 use polysort_rayon::RayonBackend;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -144,6 +145,41 @@ fn batches() {
         for sorted in [cpu::sort_batch(&batch, &by, limit).unwrap(), cpu::sort_batches(&schema, &parts, &by, limit).unwrap()] {
             for (ours, expected) in sorted.columns().iter().zip(expected.columns()) {
                 check_values(ours, expected, &format!("seed {seed}, {by:?}, limit {limit:?}, {schema}"));
+            }
+        }
+    }
+}
+
+/// Rows of random batches of every type, in a random order, from columns and packed. Arrow's `take` of one batch of all rows is what is expected.
+#[test]
+fn packed_rows_are_the_same_rows() {
+    let mut rng = SmallRng::seed_from_u64(27);
+    let types: Vec<DataType> = types().into_iter().filter(|data_type| !matches!(data_type, DataType::Dictionary(..))).collect();
+    let fields = types.iter().enumerate().map(|(index, data_type)| Field::new(index.to_string(), data_type.clone(), true));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    for round in 0..60 {
+        // Tiles of 1024 rows, one and several.
+        let most = if round % 20 == 0 { 3000 } else { 40 };
+        let batches: Vec<RecordBatch> = (0..rng.random_range(2..6))
+            .map(|_| {
+                let len = rng.random_range(0..most);
+                let columns = types.iter().map(|data_type| array(&mut rng, data_type, len)).collect();
+                RecordBatch::try_new(schema.clone(), columns).unwrap()
+            })
+            .collect();
+        let all = concat_batches(&schema, &batches).unwrap();
+        let (rows, threads) = (NumberedRows::new(schema.clone(), batches).unwrap(), rng.random_range(1..4));
+        let packed = rows.clone().packed(threads);
+        assert_eq!(packed.len(), all.num_rows());
+        let len = if all.num_rows() == 0 { 0 } else { rng.random_range(0..2 * all.num_rows()) };
+        let numbers: Vec<u32> = (0..len).map(|_| rng.random_range(0..all.num_rows() as u32)).collect();
+        let expected = take_record_batch(&all, &UInt32Array::from(numbers.clone())).unwrap();
+        for (name, rows) in [("columns", &rows), ("packed", &packed)] {
+            let taken = rows.take(&numbers).unwrap();
+            for (index, data_type) in types.iter().enumerate() {
+                assert_eq!(taken.column(index), expected.column(index), "round {round}, {name}, {data_type}");
+                // Arrow checks every view and every offset.
+                taken.column(index).to_data().validate_full().unwrap();
             }
         }
     }
