@@ -29,6 +29,7 @@
 //! | partitions for window functions, sort-merge joins and sorted files | polysort: each partition |
 //! | with a limit | DataFusion: it keeps only the rows that are asked for |
 //! | by lists, structs and other types that `polysort-arrow` compares | DataFusion |
+//! | by `random()` and others whose value differs each time | DataFusion |
 //! | of an input that is in order, or that has no end | DataFusion |
 //!
 //! [`Report`] says for a plan which sorts were taken, left, or done by DataFusion's kernel after all, and why. `EXPLAIN` shows the operator, and
@@ -48,17 +49,20 @@
 //! # Memory
 //!
 //! The operator reserves memory from the session's pool for each batch before it keeps it: the batch, its keys, and 28 bytes for each row. If the pool refuses,
-//! the operator sorts the batches so far, and its threads write this *run* to files of DataFusion's disk manager. Each file has a *block*: neighboring rows of
-//! the run.
+//! the operator sorts the batches so far, and several threads write this *run* to files of DataFusion's disk manager.
 //!
-//! When the input has ended, the operator takes the blocks that have rows of a range of keys, of all runs. It reads this *bucket*, sorts it in memory, and puts
-//! out the rows of the range; then it takes the next range. A bucket needs about half of the memory that a run had. If the pool refuses that much,
-//! or if that many rows have one key, DataFusion's merge joins the blocks of the bucket. The metrics `sorted_buckets` and `merged_buckets` count both.
+//! When the input has ended, the operator puts out one range of keys after another. For each range it reads the parts of all runs that have rows in it (a
+//! *bucket*), sorts them in memory, and puts out the rows of the range. A bucket may use half of the memory that a run had. DataFusion's merge puts
+//! the rows of a bucket in order instead if one key has too many rows, if there are more than about 32 runs, or if the pool refuses the memory. The metrics
+//! `sorted_buckets` and `merged_buckets` count the two cases.
+//!
+//! If nothing was spilled and the result takes rows from all over the input, the operator copies the values of each row side by side first, if the pool has as much
+//! memory again as the batches. So the result costs few cache misses for each row, not one for each value.
 //!
 //! # Threads
 //!
-//! Sorts and copies of rows run on tokio's blocking threads; the backend has its own threads. At most `target_partitions` threads join keys and pack them into
-//! words, and at most as many batches of the result are made at a time.
+//! Sorts and copies of rows run on tokio's blocking threads, with threads of their own for keys, for files and for rows that are packed; the backend has its
+//! own threads. At most `target_partitions` threads do one of these at a time.
 #![forbid(unsafe_code)]
 
 mod block;

@@ -5,21 +5,28 @@ mod plans;
 mod support;
 
 use datafusion::arrow::array::{
-    ArrayRef, AsArray, DictionaryArray, Int32Array, Int64Array, RecordBatch, StringArray, StringViewArray,
+    ArrayRef, AsArray, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, StringViewArray,
 };
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{DataType, Field, Int32Type, Int64Type, Schema, SchemaRef};
 use datafusion::common::exec_datafusion_err;
 use datafusion::error::Result;
+use datafusion::execution::TaskContext;
+use datafusion::execution::config::SessionConfig;
+use datafusion::execution::disk_manager::DiskManagerBuilder;
+use datafusion::execution::memory_pool::{FairSpillPool, GreedyMemoryPool, MemoryPool};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::logical_expr::{ColumnarValue, Volatility, create_udf};
 use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::{ExecutionPlan, collect, execute_stream};
+use datafusion::prelude::SessionContext;
 use futures::{StreamExt, stream};
 use plans::{Source, context, operator, order, ours, stock};
 use polysort_core::{AnyOperation, Backend, Error, Limits, Spec, sorts_by_run};
 use polysort_datafusion::Report;
 use polysort_rayon::RayonBackend;
-use rand::SeedableRng;
 use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -261,6 +268,95 @@ async fn rows_of_one_key_that_do_not_fit_are_merged() -> Result<()> {
     let key = |at| if at % 2 == 0 { 1 << 20 } else { random_key(at) };
     let buckets = in_a_quarter_of_the_memory(Made { batches: 1000, key, by_key_alone: true, ..Made::default() }).await?;
     assert!(buckets.0 > 1 && (1..4).contains(&buckets.1), "{buckets:?}");
+    Ok(())
+}
+
+/// Rows of two partitions, each with an operator of its own, in one pool that gives memory to whoever asks first. Keys are floats and nulls, from the largest down;
+/// every third row has one key.
+#[tokio::test(flavor = "multi_thread")]
+async fn partitions_that_share_a_pool_spill_floats_and_nulls() -> Result<()> {
+    let schema = Arc::new(Schema::new(vec![Field::new("k", DataType::Float64, true), Field::new("v", DataType::Int64, false)]));
+    let mut rng = SmallRng::seed_from_u64(8);
+    let mut batch = || {
+        let key = |rng: &mut SmallRng| match rng.random_range(0..9) {
+            0 => None,
+            1 => Some([f64::NAN, -f64::NAN, 0.0, -0.0, f64::INFINITY][rng.random_range(0..5)]),
+            2..5 => Some(7.0),
+            _ => Some(rng.random_range(-100.0..100.0)),
+        };
+        let keys: Float64Array = (0..1000).map(|_| key(&mut rng)).collect();
+        let values: Int64Array = (0..1000).map(|_| rng.random::<i64>()).collect();
+        RecordBatch::try_new(schema.clone(), vec![Arc::new(keys), Arc::new(values)]).expect("two columns")
+    };
+    let partitions: Vec<Vec<RecordBatch>> = (0..2).map(|_| (0..400).map(|_| batch()).collect()).collect();
+    let by = order(&schema, &[("k", true, true)]);
+    let mut config = SessionConfig::new().with_target_partitions(4).with_batch_size(1000);
+    config.options_mut().execution.sort_spill_reservation_bytes = 1 << 20;
+    let pool: Arc<dyn MemoryPool> = Arc::new(GreedyMemoryPool::new(16 << 20));
+    let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool.clone()).build_arc()?;
+    let context = Arc::new(TaskContext::default().with_session_config(config).with_runtime(runtime.clone()));
+    let plan = ours(stock(Source::table(schema.clone(), partitions.clone()), &by, false, None), RayonBackend::default());
+    let sorted = plans::partitions(&plan, &context).await?;
+    let metrics = operator(&plan).metrics().expect("metrics");
+    assert!(metrics.spill_count().is_some_and(|files| files > 8), "{metrics}");
+    assert_eq!((pool.reserved(), runtime.disk_manager.used_disk_space()), (0, 0));
+    for (sorted, batches) in sorted.iter().zip(partitions) {
+        let expected = stock(Source::table(schema.clone(), vec![batches]), &by, false, None);
+        let expected = concat_batches(&schema, &collect(expected, plans::context(1000, None, 0)).await?)?;
+        let sorted = concat_batches(&schema, sorted)?;
+        assert!(sorted.column(0) == expected.column(0), "the keys are in another order");
+        // Rows of one key come in any order.
+        let [mut rows, mut expected_rows] = [sorted, expected].map(|batch| rows_of(&[batch]));
+        rows.sort();
+        expected_rows.sort();
+        assert!(rows == expected_rows, "other rows");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_is_an_error_and_leaves_no_file() -> Result<()> {
+    let disk = DiskManagerBuilder::default().with_max_temp_directory_size(2 << 20);
+    let pool: Arc<dyn MemoryPool> = Arc::new(FairSpillPool::new(6 << 20));
+    let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool.clone()).with_disk_manager_builder(disk).build_arc()?;
+    let mut config = SessionConfig::new().with_target_partitions(3).with_batch_size(1000);
+    config.options_mut().execution.sort_spill_reservation_bytes = 1 << 20;
+    let context = Arc::new(TaskContext::default().with_session_config(config).with_runtime(runtime.clone()));
+    let error = collect(Made { batches: 400, ..Made::default() }.sorted(RayonBackend::default()), context).await;
+    let error = error.expect_err("the disk is full").to_string();
+    assert!(error.contains("limit"), "{error}");
+    until("the memory is free", || pool.reserved() == 0).await;
+    assert_eq!(runtime.disk_manager.used_disk_space(), 0);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_is_dropped_between_buckets_leaves_nothing() -> Result<()> {
+    let context = context(1000, Some(6 << 20), 1 << 20);
+    let (pool, disk) = (context.runtime_env().memory_pool.clone(), context.runtime_env().disk_manager.clone());
+    let mut rows = execute_stream(Made { batches: 400, ..Made::default() }.sorted(RayonBackend::default()), context)?;
+    for _ in 0..100 {
+        assert!(rows.next().await.is_some_and(|batch| batch.is_ok()));
+    }
+    assert!(pool.reserved() > 0 && disk.used_disk_space() > 0);
+    drop(rows);
+    until("the memory and the files are free", || pool.reserved() == 0 && disk.used_disk_space() == 0).await;
+    Ok(())
+}
+
+/// A value of a function such as `random()` is another one when the operator evaluates it again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_volatile_key_is_left() -> Result<()> {
+    let context = SessionContext::new();
+    polysort_datafusion::install(&context, RayonBackend::default());
+    let same = |values: &[ColumnarValue]| Ok(values[0].clone());
+    let volatile = create_udf("dice", vec![DataType::Int64], DataType::Int64, Volatility::Volatile, Arc::new(same));
+    context.register_udf(volatile);
+    let query = "SELECT * FROM (VALUES (3), (1), (2)) AS t(id) ORDER BY dice(id)";
+    let plan = context.sql(query).await?.create_physical_plan().await?;
+    let text = Report::of(&plan)?.to_string();
+    assert!(text.starts_with("LEFT to DataFusion: the key dice("), "{text}");
+    assert!(text.contains("can have another value each time"), "{text}");
     Ok(())
 }
 
