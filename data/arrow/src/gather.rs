@@ -76,7 +76,7 @@ struct Views<T: ByteViewType> {
 
 impl<T: ByteViewType> Views<T> {
     fn new(arrays: &[ArrayRef]) -> Self {
-        let typed = || arrays.iter().map(|array| array.as_byte_view::<T>());
+        let typed = || arrays.iter().map(AsArray::as_byte_view::<T>);
         Self {
             views: typed().map(|array| array.views().clone()).collect(),
             strings: Strings::new(typed()),
