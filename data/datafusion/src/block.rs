@@ -2,7 +2,7 @@
 
 use crate::bucket::Extent;
 use crate::run::{Part, Sorted};
-use crate::sorter::Stop;
+use crate::stop::Stop;
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::{DataType, Schema};

@@ -76,6 +76,7 @@ mod report;
 mod rule;
 mod run;
 mod sorter;
+mod stop;
 mod timed;
 
 pub use choice::Left;

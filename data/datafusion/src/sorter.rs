@@ -19,6 +19,7 @@ use crate::bucket::{Bucket, Extent, buckets};
 use crate::fallback::Fallbacks;
 use crate::file_part::FileParts;
 use crate::run::{Run, Sorted};
+use crate::stop::{Stop, StopOnDrop};
 use crate::timed::Timed;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -39,7 +40,6 @@ use futures::{StreamExt, TryStreamExt};
 use polysort_core::DynBackend;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 /// Batches of the input, each with the number of its partition.
@@ -431,28 +431,5 @@ fn too_little_memory(error: DataFusionError) -> DataFusionError {
              `datafusion.execution.sort_spill_reservation_bytes` or `datafusion.execution.batch_size`",
         ),
         other => other,
-    }
-}
-
-/// Whether a blocking task must stop.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    pub(crate) fn check(&self) -> Result<()> {
-        if self.0.load(Ordering::Relaxed) {
-            return Err(exec_datafusion_err!("the query was stopped"));
-        }
-        Ok(())
-    }
-}
-
-/// Stops the blocking tasks of a future that is dropped.
-#[derive(Debug, Default)]
-struct StopOnDrop(Stop);
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        self.0.0.store(true, Ordering::Relaxed);
     }
 }
