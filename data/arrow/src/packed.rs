@@ -77,7 +77,7 @@ impl<T: ByteViewType> Values for Strings<T> {
     }
 }
 
-/// How the values of a column can be packed, and their bytes; nothing if they are not of one size.
+/// How the values of a column are packed, and the bytes of a value. Returns nothing if the values are not numbers or views.
 fn values_of(arrays: &[&ArrayRef]) -> Option<(Arc<dyn Values>, usize)> {
     macro_rules! numbers {
         ($type:ty) => {{
@@ -95,7 +95,7 @@ fn values_of(arrays: &[&ArrayRef]) -> Option<(Arc<dyn Values>, usize)> {
 }
 
 impl Packed {
-    /// How rows of these batches are packed, still without rows. Returns nothing if fewer than two columns can be packed.
+    /// The place of each column in a packed row of these batches. The rows themselves come with [`pack`](Self::pack). Returns nothing if fewer than two columns can be packed.
     pub(crate) fn layout(batches: &[RecordBatch]) -> Option<Self> {
         let columns = batches.first()?.num_columns();
         let mut fields = Vec::new();

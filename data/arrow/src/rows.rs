@@ -77,7 +77,7 @@ impl NumberedRows {
 
     /// Copies the numbers and the string views of each row side by side, on up to `threads` threads, and drops their columns; a column of another type stays as it is.
     /// Then [`take`](Self::take) needs much less time for rows in a random order, as it reads few cache lines for each row instead of one for each value. Rows in
-    /// about the order that they have are taken faster without this. At most as many batches as there are threads are in memory twice.
+    /// about the order that they have are taken faster without this. At most as many batches as there are threads are in memory twice, unless other owners keep the batches.
     ///
     /// With fewer than two such columns, or one batch at most, nothing changes.
     #[must_use]

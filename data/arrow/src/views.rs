@@ -1,8 +1,8 @@
 //! New arrays of string views, whose strings lie together.
 //!
 //! A view of 16 bytes has the length of its string, and the string itself if it has at most twelve bytes. If not, it has the first four bytes, and the place of
-//! the string in a buffer. Views of other arrays refer to buffers of these arrays. Here the strings are copied to one buffer, because a batch of rows from all over
-//! a table would refer to thousands of buffers otherwise, and whoever counts or frees its memory would visit each.
+//! the string in a buffer. A batch of rows from all over a table would refer to thousands of buffers, and each count of its memory would visit all of them. So this
+//! module copies the strings of a batch to a buffer of their own.
 #![allow(unsafe_code, reason = "a check of all strings would take longer than their copies")]
 
 use arrow_array::types::ByteViewType;

@@ -8,8 +8,7 @@
 //! bucket  |     below l             |     from l on
 //! ```
 //!
-//! Each run is sorted, so few of its blocks have rows on both sides of a border: one, or several if all their rows there have the key of the border. Such a block is
-//! read for both buckets.
+//! Each run is sorted, so at most one of its blocks has rows on both sides of a border. The operator reads such a block for both buckets.
 
 use datafusion::arrow::row::OwnedRow;
 use datafusion::error::Result;

@@ -341,9 +341,8 @@ impl Sorter {
         }
         self.reservation.free();
         self.times.merged_buckets.add(1);
-        let merged = self.merge(&blocks)?.try_filter(|batch| std::future::ready(batch.num_rows() > 0));
         let keys = self.keys.clone();
-        let in_range = merged.map(move |batch| {
+        let in_range = self.merge(&blocks)?.map(move |batch| {
             let batch = batch?;
             let (part, len) = (keys.part(batch.clone())?, batch.num_rows());
             let rows = bucket.range(len, |row| keys.of(&part, row))?;
@@ -360,8 +359,8 @@ impl Sorter {
         let reading = |readers: usize| readers * BATCHES_PER_READER * max_batch_bytes;
         // The rows must fit beside the batches in the readers, which have this memory until all is read.
         let fits = |&readers: &usize| self.reservation.try_grow(reading(readers) + bytes).is_ok();
-        let halves = std::iter::successors(Some(self.threads), |&readers| (readers > 1).then_some(readers / 2));
-        let Some(readers) = { halves }.find(fits) else { return Ok(None) };
+        let mut halves = std::iter::successors(Some(self.threads), |&readers| (readers > 1).then_some(readers / 2));
+        let Some(readers) = halves.find(fits) else { return Ok(None) };
         self.reservation.shrink(bytes);
         let mut run = Run::new(blocks.len());
         let batches_of = |(index, block): (usize, &Arc<Block>)| -> Result<_> {

@@ -1,4 +1,4 @@
-//! Whether a blocking task must stop, because nobody waits for it any more.
+//! Stops a blocking task when the future that waits for it is dropped.
 
 use datafusion::common::exec_datafusion_err;
 use datafusion::error::Result;
