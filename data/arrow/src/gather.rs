@@ -2,11 +2,12 @@
 //!
 //! Arrow's `interleave` reads the list of all arrays for each call. With thousands of batches and a few thousand rows for each call, that takes as long as the copies. So
 //! the values of numbers and of string views are listed once, and `interleave` gathers the other types.
+#![allow(unsafe_code, reason = "`Strings::array` relies on its caller")]
 
 use crate::views::Strings;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, BinaryViewType, ByteViewType, StringViewType};
-use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch, downcast_primitive};
+use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch, downcast_primitive, new_empty_array};
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::interleave::interleave;
@@ -88,7 +89,8 @@ impl<T: ByteViewType> Views<T> {
 impl<T: ByteViewType> Gather for Views<T> {
     fn gather(&self, places: &[Place]) -> Result<ArrayRef, ArrowError> {
         let views = places.iter().map(|&(batch, row)| (batch, self.views[batch][row]));
-        self.strings.array(views, gathered_nulls(self.nulls.as_deref(), places))
+        // SAFETY: `views[batch]` has the views of the array `batch`, of which `new` made `strings`.
+        Ok(unsafe { self.strings.array(views, gathered_nulls(self.nulls.as_deref(), places)) })
     }
 }
 
@@ -110,7 +112,43 @@ struct Others(Vec<ArrayRef>);
 
 impl Gather for Others {
     fn gather(&self, places: &[Place]) -> Result<ArrayRef, ArrowError> {
-        let arrays: Vec<&dyn Array> = self.0.iter().map(AsRef::as_ref).collect();
-        interleave(&arrays, places)
+        // Only the arrays of these places: `interleave` joins all dictionaries that it gets.
+        let mut used: Vec<&dyn Array> = Vec::new();
+        let mut index_in_used = vec![usize::MAX; self.0.len()];
+        let in_used = |&(batch, row): &Place| {
+            let index = &mut index_in_used[batch];
+            if *index == usize::MAX {
+                used.push(self.0[batch].as_ref());
+                *index = used.len() - 1;
+            }
+            (*index, row)
+        };
+        let places: Vec<Place> = places.iter().map(in_used).collect();
+        if used.is_empty() {
+            return Ok(new_empty_array(self.0[0].data_type()));
+        }
+        fits_keys(&used)?;
+        interleave(&used, &places)
     }
+}
+
+/// Checks that the keys of dictionaries can number the values of all dictionaries together. `interleave` panics if not, for values that it cannot compare.
+fn fits_keys(arrays: &[&dyn Array]) -> Result<(), ArrowError> {
+    let DataType::Dictionary(keys, values) = arrays[0].data_type() else { return Ok(()) };
+    let compares = values.is_primitive()
+        || matches!(**values, DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary);
+    if compares {
+        return Ok(());
+    }
+    let max_key = match **keys {
+        DataType::Int8 => i8::MAX as u64,
+        DataType::UInt8 => u8::MAX.into(),
+        DataType::Int16 => i16::MAX as u64,
+        DataType::UInt16 => u16::MAX.into(),
+        DataType::Int32 => i32::MAX as u64,
+        DataType::UInt32 => u32::MAX.into(),
+        _ => return Ok(()),
+    };
+    let total: usize = arrays.iter().map(|array| array.as_any_dictionary().values().len()).sum();
+    if total as u64 > max_key + 1 { Err(ArrowError::DictionaryKeyOverflowError) } else { Ok(()) }
 }

@@ -7,6 +7,7 @@
 //! columns     k k k k …   p p p p …   v v v v …
 //! packed      k p v   k p v   k p v   k p v   …
 //! ```
+#![allow(unsafe_code, reason = "`Strings::array` relies on its caller")]
 
 use crate::gather::Place;
 use crate::views::Strings;
@@ -38,7 +39,7 @@ struct Field {
     width: usize,
     /// The byte of a row where the value begins.
     offset: usize,
-    /// The byte of a row that is 1 if the value is not null, if there are nulls.
+    /// The byte of a row that is 1 if the value is not null. `None` if the column has no nulls.
     valid: Option<usize>,
     values: Arc<dyn Values>,
 }
@@ -73,11 +74,13 @@ impl<T: ByteViewType> Values for Strings<T> {
 
     fn array(&self, values: Buffer, nulls: Option<NullBuffer>, places: &[Place]) -> Result<ArrayRef, ArrowError> {
         let views = ScalarBuffer::<u128>::new(values, 0, places.len());
-        self.array(places.iter().zip(views.iter()).map(|(&(batch, _), &view)| (batch, view)), nulls)
+        let views = places.iter().zip(views.iter()).map(|(&(batch, _), &view)| (batch, view));
+        // SAFETY: a field has the strings of the arrays whose values are packed, and `gather` copies each value of `places` from its batch.
+        Ok(unsafe { Strings::array(self, views, nulls) })
     }
 }
 
-/// How the values of a column are packed, and the bytes of a value. Returns nothing if the values are not numbers or views.
+/// How the values of a column are packed, and the bytes of a value. Returns `None` if the values are neither numbers nor views.
 fn values_of(arrays: &[&ArrayRef]) -> Option<(Arc<dyn Values>, usize)> {
     macro_rules! numbers {
         ($type:ty) => {{
@@ -95,7 +98,7 @@ fn values_of(arrays: &[&ArrayRef]) -> Option<(Arc<dyn Values>, usize)> {
 }
 
 impl Packed {
-    /// The place of each column in a packed row of these batches. The rows themselves come with [`pack`](Self::pack). Returns nothing if fewer than two columns can be packed.
+    /// The place of each column in a packed row of these batches. [`pack`](Self::pack) copies the rows. Returns `None` if fewer than two columns can be packed.
     pub(crate) fn layout(batches: &[RecordBatch]) -> Option<Self> {
         let columns = batches.first()?.num_columns();
         let mut fields = Vec::new();
@@ -121,6 +124,11 @@ impl Packed {
             bytes_per_row += 1;
         }
         Some(Self { fields, bytes_per_row, batches: Vec::new() })
+    }
+
+    /// The bytes of a packed row.
+    pub(crate) fn bytes_per_row(&self) -> usize {
+        self.bytes_per_row
     }
 
     /// Packs the rows of `batches`, on up to `threads` threads, and drops each batch when it is packed.
@@ -184,7 +192,8 @@ fn pack_batch(fields: &[Field], bytes_per_row: usize, batch: &RecordBatch) -> Ve
             4 => pack_values::<4>,
             8 => pack_values::<8>,
             16 => pack_values::<16>,
-            _ => pack_values::<32>,
+            32 => pack_values::<32>,
+            width => unreachable!("no value has {width} bytes"),
         };
         pack(values, &mut rows, bytes_per_row, field.offset);
         if let Some(valid) = field.valid {
@@ -228,7 +237,8 @@ impl Output {
             4 => Words::W4(Vec::with_capacity(len)),
             8 => Words::W8(Vec::with_capacity(len)),
             16 => Words::W16(Vec::with_capacity(len)),
-            _ => Words::W32(Vec::with_capacity(len)),
+            32 => Words::W32(Vec::with_capacity(len)),
+            width => unreachable!("no value has {width} bytes"),
         };
         Self { words, valid: field.valid.map(|_| Vec::with_capacity(len)) }
     }

@@ -32,7 +32,7 @@ pub struct NumberedRows {
     schema: SchemaRef,
     /// None if the rows are packed.
     batches: Vec<RecordBatch>,
-    /// The columns of all batches, if there are several: nothing where a column is packed.
+    /// One entry for each column if there are several batches, `None` for a packed column.
     columns: Vec<Option<Arc<dyn Gather>>>,
     packed: Option<Arc<Packed>>,
     /// The number of the first row of each batch, and the number of all rows.
@@ -82,15 +82,21 @@ impl NumberedRows {
     /// With fewer than two such columns, or one batch at most, nothing changes.
     #[must_use]
     pub fn packed(mut self, threads: usize) -> Self {
-        if self.batches.len() < 2 {
-            return self;
-        }
-        let Some(layout) = Packed::layout(&self.batches) else { return self };
+        let Some(layout) = self.layout() else { return self };
         for column in layout.columns() {
             self.columns[column] = None;
         }
         self.packed = Some(Arc::new(layout.pack(std::mem::take(&mut self.batches), threads)));
         self
+    }
+
+    /// The bytes that [`packed`](Self::packed) allocates for the rows, or `None` if it would change nothing.
+    pub fn packed_bytes(&self) -> Option<usize> {
+        Some(self.layout()?.bytes_per_row() * self.len())
+    }
+
+    fn layout(&self) -> Option<Packed> {
+        if self.batches.len() < 2 { None } else { Packed::layout(&self.batches) }
     }
 
     /// The number of rows.
@@ -106,11 +112,11 @@ impl NumberedRows {
     /// Returns the rows with these numbers, in this order, as one batch.
     ///
     /// # Errors
-    /// Arrow's errors if a column of the result cannot be made: its strings are longer than its offsets can say, or its dictionary has more values
-    /// than its keys.
+    /// [`ArrowError::OffsetOverflowError`] if the strings of a column have more bytes than its offsets can say, and
+    /// [`ArrowError::DictionaryKeyOverflowError`] if a dictionary has more values than its keys can number. Fewer rows may fit.
     ///
     /// # Panics
-    /// If there is no row of a number.
+    /// If a number is not below [`len`](Self::len), and the rows have a column.
     pub fn take(&self, rows: &[u32]) -> Result<RecordBatch, ArrowError> {
         let columns = match &self.batches[..] {
             [] if self.is_empty() => {
@@ -134,7 +140,7 @@ impl NumberedRows {
         let mut packed = packed.into_iter().map(|(_, values)| values);
         let values = |column: &Option<Arc<dyn Gather>>| match column {
             Some(column) => column.gather(places),
-            None => Ok(packed.next().expect("a column that is not apart is packed")),
+            None => Ok(packed.next().expect("every column without a `Gather` is packed")),
         };
         self.columns.iter().map(values).collect()
     }

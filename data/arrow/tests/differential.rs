@@ -5,7 +5,12 @@
 
 mod support;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int16Type, Int32Type};
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, Int32Array, Int64Array, ListArray, NullArray, RecordBatch, RecordBatchOptions,
+    StringViewArray, StructArray, UInt32Array,
+};
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SortOptions};
 use arrow_select::concat::concat_batches;
@@ -150,7 +155,7 @@ fn batches() {
     }
 }
 
-/// Rows of random batches of every type, in a random order, from columns and packed. Arrow's `take` of one batch of all rows is what is expected.
+/// Rows of random batches, with a column of each type that is sorted except dictionaries, in a random order, from columns and packed. Arrow's `take` of one batch of all rows is what is expected.
 #[test]
 fn packed_rows_are_the_same_rows() {
     let mut rng = SmallRng::seed_from_u64(27);
@@ -183,4 +188,82 @@ fn packed_rows_are_the_same_rows() {
             }
         }
     }
+}
+
+/// Rows of types that are gathered by arrow's `interleave`, beside columns that are packed.
+#[test]
+fn rows_of_nested_types_and_dictionaries() {
+    let batch = |first: i32| {
+        let ids = first..first + 100;
+        let lists = ListArray::from_iter_primitive::<Int32Type, _, _>(
+            ids.clone().map(|id| (id % 7 > 0).then(|| vec![Some(id); id as usize % 3])),
+        );
+        let structs =
+            StructArray::try_from(vec![("inner", Arc::new(Int32Array::from_iter_values(ids.clone())) as ArrayRef)]).unwrap();
+        let words: DictionaryArray<Int16Type> =
+            ids.clone().map(|id| (id % 5 > 0).then(|| ["a", "b", "c"][id as usize % 3])).collect();
+        let columns: [(&str, ArrayRef, bool); 6] = [
+            ("id", Arc::new(Int32Array::from_iter_values(ids.clone())), true),
+            ("double", Arc::new(Int64Array::from_iter_values(ids.map(|id| 2 * i64::from(id)))), true),
+            ("list", Arc::new(lists), true),
+            ("struct", Arc::new(structs), true),
+            ("word", Arc::new(words), true),
+            ("null", Arc::new(NullArray::new(100)), true),
+        ];
+        RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+    };
+    let batches: Vec<RecordBatch> = (0..5).map(|index| batch(100 * index)).collect();
+    let schema = batches[0].schema();
+    let all = concat_batches(&schema, &batches).unwrap();
+    let numbers: Vec<u32> = (0..700).map(|row| row * 191 % 500).collect();
+    let expected = take_record_batch(&all, &UInt32Array::from(numbers.clone())).unwrap();
+    let rows = NumberedRows::new(schema, batches).unwrap();
+    assert_eq!(rows.packed_bytes(), Some(500 * 12));
+    let packed = rows.clone().packed(2);
+    assert_eq!(packed.packed_bytes(), None, "they are packed already");
+    for rows in [rows, packed] {
+        // Dictionaries may have other keys for the same values, so the comparison is of values.
+        let values = |batch: &RecordBatch| -> Vec<ArrayRef> {
+            batch
+                .columns()
+                .iter()
+                .map(|column| match column.as_any_dictionary_opt() {
+                    Some(dictionary) => take(dictionary.values(), dictionary.keys(), None).unwrap(),
+                    None => column.clone(),
+                })
+                .collect()
+        };
+        assert_eq!(values(&rows.take(&numbers).unwrap()), values(&expected));
+        assert_eq!(rows.take(&[]).unwrap().num_rows(), 0);
+    }
+}
+
+/// Rows without columns still have a number.
+#[test]
+fn rows_without_columns() {
+    let schema = Arc::new(Schema::empty());
+    let batch = |rows| {
+        RecordBatch::try_new_with_options(schema.clone(), vec![], &RecordBatchOptions::new().with_row_count(Some(rows))).unwrap()
+    };
+    let rows = NumberedRows::new(schema.clone(), vec![batch(3), batch(4)]).unwrap();
+    assert_eq!((rows.packed_bytes(), rows.len(), rows.take(&[6, 0]).unwrap().num_rows()), (None, 7, 2));
+}
+
+/// 300 dictionaries of 128 values of a type that arrow does not compare have more values than keys of 16 bits can number.
+#[test]
+fn dictionaries_of_too_many_values_are_an_error() {
+    let batch = |index: usize| {
+        let values = StringViewArray::from_iter_values((0..128).map(|value| format!("{index}, {value}")));
+        let words = DictionaryArray::<Int16Type>::try_new((0..128).collect::<Vec<i16>>().into(), Arc::new(values)).unwrap();
+        RecordBatch::try_from_iter([("word", Arc::new(words) as ArrayRef)]).unwrap()
+    };
+    let batches: Vec<RecordBatch> = (0..300).map(batch).collect();
+    let rows = NumberedRows::new(batches[0].schema(), batches).unwrap();
+    let all: Vec<u32> = (0..38_400).rev().collect();
+    assert!(matches!(rows.take(&all), Err(ArrowError::DictionaryKeyOverflowError)));
+    // Rows of few batches need the values of those batches alone.
+    let some = rows.take(&[38_399, 5]).unwrap();
+    let words = some.column(0).as_any_dictionary();
+    let words = take(words.values(), words.keys(), None).unwrap();
+    assert!(words.as_string_view().iter().eq([Some("299, 127"), Some("0, 5")]));
 }

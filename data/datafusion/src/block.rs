@@ -1,6 +1,7 @@
 //! Sorted rows in files.
 
 use crate::bucket::Extent;
+use crate::file_part::READ_BYTES;
 use crate::run::{Part, Sorted};
 use crate::stop::Stop;
 use datafusion::arrow::array::{AsArray, RecordBatch};
@@ -25,8 +26,8 @@ const MOST_BLOCKS: usize = 64;
 /// The fewest batches of a block, so that its file's header, and opening the file, cost little.
 const BATCHES_PER_BLOCK: usize = 2;
 
-/// The fewest bytes of a block. DataFusion reads files in parts of 128 KiB, and a batch that lies in one part keeps all of it in memory.
-const BYTES_PER_BLOCK: usize = 256 << 10;
+/// The fewest bytes of a block. A batch keeps all bytes in memory that were read with it.
+const BYTES_PER_BLOCK: usize = READ_BYTES;
 
 /// Key values of rows as bytes, which compare as the rows do: arrow's row format.
 #[derive(Debug)]
@@ -80,16 +81,16 @@ impl Keys {
 
 /// Neighboring rows of a sorted run, in a file.
 pub(crate) struct Block {
-    /// The file. It is removed when its last owner is dropped.
+    /// The part of a file. The file is removed when its last part is dropped.
     pub(crate) file: Arc<dyn SpillFile>,
-    /// The bytes of the largest batch in memory.
+    /// The bytes of the largest batch in memory, with those that were read with it.
     pub(crate) max_batch_bytes: usize,
     pub(crate) extent: Extent,
 }
 
 impl fmt::Debug for Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Block").field("file", &self.file.path()).field("extent", &self.extent).finish_non_exhaustive()
+        f.debug_struct("Block").field("bytes", &self.file.size()).field("extent", &self.extent).finish_non_exhaustive()
     }
 }
 
@@ -153,13 +154,15 @@ impl BlockWriter {
         let (mut max_batch_bytes, mut bytes) = (0, 0);
         for start in rows.clone().step_by(self.batch_rows) {
             stop.check()?;
-            let batch = sorted.small_batch(start, self.batch_rows.min(rows.end - start))?;
-            // The bytes that are written. In memory, strings of the batch may keep the buffers of other rows.
-            let batch_bytes = file.append_batch(&batch)?;
-            max_batch_bytes = max_batch_bytes.max(batch_bytes);
-            bytes += batch_bytes + self.keys.part(batch)?.sort_bytes()?;
+            for batch in sorted.small_batches(start, self.batch_rows.min(rows.end - start))? {
+                // The bytes that are written. In memory, strings of the batch may keep the buffers of other rows.
+                let batch_bytes = file.append_batch(&batch)?;
+                max_batch_bytes = max_batch_bytes.max(batch_bytes);
+                bytes += batch_bytes + self.keys.part(batch)?.sort_bytes()?;
+            }
         }
         let file = file.finish()?.ok_or_else(|| internal_datafusion_err!("a block without rows was written"))?;
+        max_batch_bytes = max_batch_bytes.max(READ_BYTES.min(file.size().unwrap_or(0) as usize));
         let (first, last) = (self.keys.of_sorted(sorted, rows.start)?, self.keys.of_sorted(sorted, rows.end - 1)?);
         Ok(Block { file, max_batch_bytes, extent: Extent { first, last, bytes } })
     }

@@ -1,7 +1,7 @@
 //! Parts of a file, each of which is a file for DataFusion.
 //!
-//! DataFusion's disk manager keeps each of its files open until it is removed, and a process may have few open files. So a block does not have a file of its own:
-//! blocks that are not written at the same time follow each other in one file.
+//! Each file of DataFusion's disk manager stays open until it is removed, and the system limits a process's open files. So several blocks share one file: those
+//! that are not written at the same time follow each other.
 
 use bytes::Bytes;
 use datafusion::common::exec_datafusion_err;
@@ -17,15 +17,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The most bytes that are read at a time.
-const READ_BYTES: u64 = 1 << 20;
+/// The most bytes that are read at a time. A batch keeps all bytes in memory that were read with it.
+pub(crate) const READ_BYTES: usize = 256 << 10;
 
-/// Files in which each thread that writes has a part.
-///
-/// A part begins where the last one of its file ends. So there are as many files as threads have written at the same time.
+/// Gives each writer a part of a file. A new part begins where the last finished part of its file ends.
 pub(crate) struct FileParts {
     disk_manager: Arc<DiskManager>,
-    /// Files to which nobody writes, and their bytes.
+    /// Files without a writer, each with its length in bytes.
     free: Free,
 }
 
@@ -56,11 +54,14 @@ impl TempFileFactory for FileParts {
             Some(free) => free,
             None => (self.disk_manager.create_tmp_file(description)?, 0),
         };
-        let Some(path) = file.path().map(Path::to_owned) else {
-            // The user's own kind of file may not be one that can be read from the middle.
-            return Ok(file);
-        };
-        Ok(Arc::new(FilePart { file, path, start, len: Arc::default(), free: self.free.clone() }))
+        // A file of the user's own factory is whole: it may have other bytes on the disk than in its stream, and may have an end once its writer has finished.
+        let folders = self.disk_manager.temp_dir_paths();
+        match file.path().map(Path::to_owned) {
+            Some(path) if folders.iter().any(|folder| path.starts_with(folder)) => {
+                Ok(Arc::new(FilePart { file, path, start, len: Arc::default(), free: self.free.clone() }))
+            }
+            _ => Ok(file),
+        }
     }
 }
 
@@ -109,7 +110,7 @@ impl SpillFile for FilePart {
                             open
                         }
                     };
-                    let mut bytes = vec![0; READ_BYTES.min(end - start) as usize];
+                    let mut bytes = vec![0; (end - start).min(READ_BYTES as u64) as usize];
                     open.read_exact(&mut bytes)?;
                     let next = start + bytes.len() as u64;
                     Ok::<_, io::Error>(Some((Bytes::from(bytes), (Some(open), next))))
@@ -153,6 +154,112 @@ impl SpillWriter for PartWriter {
     fn finish(&mut self) -> Result<()> {
         self.writer.finish()?;
         files_of(&self.free).push((self.file.clone(), self.start + self.len.load(Ordering::Relaxed)));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::execution::disk_manager::DiskManagerBuilder;
+    use futures::TryStreamExt;
+
+    async fn bytes_of(file: &Arc<dyn SpillFile>) -> Result<Vec<u8>> {
+        Ok(file.read_stream()?.try_collect::<Vec<Bytes>>().await?.concat())
+    }
+
+    fn write(files: &FileParts, bytes: &[u8]) -> Result<Arc<dyn SpillFile>> {
+        let file = files.create_temp_file("a test")?;
+        let mut writer = file.open_writer()?;
+        writer.write_all(bytes)?;
+        writer.finish()?;
+        Ok(file)
+    }
+
+    fn random(len: usize, seed: usize) -> Vec<u8> {
+        (0..len).map(|index| ((index + seed) * 2_654_435_761 >> 7) as u8).collect()
+    }
+
+    /// Parts of one file, of lengths around those of reads, have the bytes that were written; a file that lost its end gives an error.
+    #[tokio::test]
+    async fn parts_have_their_bytes() -> Result<()> {
+        let files = FileParts::new(Arc::new(DiskManagerBuilder::default().build()?));
+        let lens = [0, 1, READ_BYTES - 1, READ_BYTES, READ_BYTES + 1, 3 * READ_BYTES + 5, 17];
+        let parts = lens.iter().map(|&len| write(&files, &random(len, len))).collect::<Result<Vec<_>>>()?;
+        for (part, len) in parts.iter().zip(lens) {
+            assert_eq!(part.path(), None, "a part is not a file by itself");
+            assert_eq!(part.size(), Some(len as u64));
+            assert!(bytes_of(part).await? == random(len, len), "{len} bytes");
+        }
+        let path = files_of(&files.free)[0].0.path().expect("a file").to_owned();
+        assert_eq!(files_of(&files.free).len(), 1, "one writer at a time needs one file");
+        File::options().write(true).open(&path)?.set_len(lens.iter().sum::<usize>() as u64 - 1)?;
+        assert!(bytes_of(&parts[6]).await.is_err(), "the last byte is gone");
+        files.end();
+        drop(parts);
+        assert!(!path.exists(), "the last part removes the file");
+        Ok(())
+    }
+
+    /// A factory whose files have a path, and other bytes on the disk than in their stream.
+    #[derive(Debug)]
+    struct Inverted(Arc<DiskManager>);
+
+    struct InvertedFile(Arc<dyn SpillFile>);
+
+    struct InvertedWriter(Box<dyn SpillWriter>);
+
+    impl TempFileFactory for Inverted {
+        fn create_temp_file(&self, description: &str) -> Result<Arc<dyn SpillFile>> {
+            Ok(Arc::new(InvertedFile(self.0.create_tmp_file(description)?)))
+        }
+    }
+
+    impl SpillFile for InvertedFile {
+        fn path(&self) -> Option<&Path> {
+            self.0.path()
+        }
+
+        fn size(&self) -> Option<u64> {
+            self.0.size()
+        }
+
+        fn read_stream(&self) -> Result<BoxStream<'static, Result<Bytes>>> {
+            let inverted = |bytes: Bytes| Bytes::from_iter(bytes.iter().map(|byte| !byte));
+            Ok(self.0.read_stream()?.map_ok(inverted).boxed())
+        }
+
+        fn open_writer(&self) -> Result<Box<dyn SpillWriter>> {
+            Ok(Box::new(InvertedWriter(self.0.open_writer()?)))
+        }
+    }
+
+    impl Write for InvertedWriter {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let inverted: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
+            self.0.write(&inverted)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            self.0.flush()
+        }
+    }
+
+    impl SpillWriter for InvertedWriter {
+        fn finish(&mut self) -> Result<()> {
+            self.0.finish()
+        }
+    }
+
+    #[tokio::test]
+    async fn files_of_other_factories_are_not_shared() -> Result<()> {
+        let inner = Arc::new(DiskManagerBuilder::default().build()?);
+        let outer = DiskManagerBuilder::default().with_temp_file_factory(Arc::new(Inverted(inner))).build()?;
+        let files = FileParts::new(Arc::new(outer));
+        let (first, second) = (write(&files, &random(1000, 1))?, write(&files, &random(1000, 2))?);
+        assert!(bytes_of(&first).await? == random(1000, 1));
+        assert!(bytes_of(&second).await? == random(1000, 2));
+        assert_ne!(first.path().expect("a path"), second.path().expect("a path"));
         Ok(())
     }
 }

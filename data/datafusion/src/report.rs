@@ -43,8 +43,8 @@ pub enum Outcome {
         backend: String,
         /// The rows that the operator has put out.
         rows: usize,
-        /// The files that the operator has written, because the memory limit was reached.
-        spilled_files: usize,
+        /// How many blocks of sorted rows the operator has written to files, because the memory limit was reached.
+        spilled_blocks: usize,
     },
     /// polysort's operator, but DataFusion's kernel did some of its sorts.
     FellBack(Vec<Fallback>),
@@ -87,7 +87,7 @@ fn outcome_of(plan: &dyn ExecutionPlan) -> Result<Option<Outcome>> {
     Ok(Some(Outcome::Taken {
         backend: sort.backend().name(),
         rows: metric(MetricsSet::output_rows),
-        spilled_files: metric(MetricsSet::spill_count),
+        spilled_blocks: metric(MetricsSet::spill_count),
     }))
 }
 
@@ -103,9 +103,9 @@ impl fmt::Display for Report {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Taken { backend, rows, spilled_files: 0 } => write!(f, "TAKEN by {backend}: {rows} rows"),
-            Self::Taken { backend, rows, spilled_files } => {
-                write!(f, "TAKEN by {backend}: {rows} rows, {spilled_files} files spilled")
+            Self::Taken { backend, rows, spilled_blocks: 0 } => write!(f, "TAKEN by {backend}: {rows} rows"),
+            Self::Taken { backend, rows, spilled_blocks } => {
+                write!(f, "TAKEN by {backend}: {rows} rows, {spilled_blocks} blocks spilled")
             }
             Self::FellBack(fallbacks) => {
                 write!(f, "FELL BACK to DataFusion's kernel")?;

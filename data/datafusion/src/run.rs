@@ -9,7 +9,7 @@ use datafusion::arrow::compute::{cast, concat, lexsort_to_indices};
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::utils::memory::{RecordBatchMemoryCounter, get_record_batch_memory_size};
-use datafusion::error::Result;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::physical_expr::LexOrdering;
 use polysort_arrow::{NumberedRows, SortColumn};
 use std::sync::Arc;
@@ -215,9 +215,15 @@ impl Sorted {
         near < all / 2
     }
 
-    /// The same rows, packed on up to `threads` threads. This needs as much memory as the batches, which stay in memory if others have them.
+    /// The bytes of memory that [`packed`](Self::packed) needs beside the batches, which may stay in memory as others have them. `None` if it would change nothing.
+    pub(crate) fn packed_bytes(&self) -> Option<usize> {
+        self.rows.packed_bytes()
+    }
+
+    /// The same rows, packed on up to `threads` threads.
     pub(crate) fn packed(self, threads: usize) -> Self {
-        Self { rows: self.rows.packed(threads), batch_bytes: 2 * self.batch_bytes, ..self }
+        let batch_bytes = self.batch_bytes + self.packed_bytes().unwrap_or(0);
+        Self { rows: self.rows.packed(threads), batch_bytes, ..self }
     }
 
     /// The bytes of memory that these rows need, with `output_rows` rows of the result.
@@ -231,18 +237,32 @@ impl Sorted {
         Ok(self.rows.take(&self.order[start..end])?)
     }
 
-    /// The rows that [`batch`](Self::batch) returns, in dictionaries that have the values of these rows alone.
+    /// The rows that [`batch`](Self::batch) returns, as one batch, or as several if the strings of one would be longer than its offsets can say.
+    pub(crate) fn batches(&self, start: usize, len: usize) -> Result<Vec<RecordBatch>> {
+        match self.batch(start, len) {
+            Err(DataFusionError::ArrowError(error, _)) if len > 1 && matches!(*error, ArrowError::OffsetOverflowError(_)) => {
+                let mut batches = self.batches(start, len / 2)?;
+                batches.extend(self.batches(start + len / 2, len - len / 2)?);
+                Ok(batches)
+            }
+            batch => Ok(vec![batch?]),
+        }
+    }
+
+    /// The rows that [`batches`](Self::batches) returns, in dictionaries that have the values of these rows alone.
     ///
-    /// A dictionary of `batch` can have the values of all rows. In a file that would cost memory: DataFusion's merge of files reserves enough for the largest
+    /// A dictionary of `batches` can have the values of all rows. In a file that would cost memory: DataFusion's merge of files reserves enough for the largest
     /// batch of each file.
-    pub(crate) fn small_batch(&self, start: usize, len: usize) -> Result<RecordBatch> {
-        let batch = self.batch(start, len)?;
+    pub(crate) fn small_batches(&self, start: usize, len: usize) -> Result<Vec<RecordBatch>> {
         let shrink = |column: &ArrayRef| match column.as_any_dictionary_opt() {
             Some(dictionary) => garbage_collect_any_dictionary(dictionary),
             None => Ok(column.clone()),
         };
-        let columns = batch.columns().iter().map(shrink).collect::<Result<_, _>>()?;
-        Ok(RecordBatch::try_new(batch.schema(), columns)?)
+        let small = |batch: RecordBatch| {
+            let columns = batch.columns().iter().map(shrink).collect::<Result<_, _>>()?;
+            Ok(RecordBatch::try_new(batch.schema(), columns)?)
+        };
+        self.batches(start, len)?.into_iter().map(small).collect()
     }
 }
 

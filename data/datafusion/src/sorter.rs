@@ -213,9 +213,12 @@ impl Sorter {
             self.merge_reservation.free();
             let (reservation, threads, pack_time) = (self.reservation.clone(), self.threads, self.times.pack.clone());
             let pack = move |sorted: Sorted, _: &Stop| {
+                let packs = |bytes| sorted.is_scattered() && reservation.try_grow(bytes).is_ok();
+                if !sorted.packed_bytes().is_some_and(packs) {
+                    return Ok(sorted);
+                }
                 let _pack = pack_time.timer();
-                let packs = sorted.is_scattered() && reservation.try_grow(sorted.batch_bytes()).is_ok();
-                Ok(if packs { sorted.packed(threads) } else { sorted })
+                Ok(sorted.packed(threads))
             };
             let sorted = self.sort_run(run, &stop, pack).await?;
             let len = sorted.len();
@@ -413,12 +416,12 @@ impl Sorter {
                 let _reservation = reservation;
                 let _gather = times.gather.timer();
                 let _elapsed = times.elapsed.timer();
-                sorted.batch(start, len)
+                sorted.batches(start, len)
             };
             let task = SpawnedTask::spawn_blocking(task);
             async { task.join_unwind().await.map_err(|error| exec_datafusion_err!("a copy was stopped: {error}"))? }
         });
-        batches.buffered(threads).boxed()
+        batches.buffered(threads).map_ok(|batches| stream::iter(batches).map(Ok)).try_flatten().boxed()
     }
 }
 

@@ -44,7 +44,7 @@ struct Counts {
     queries: usize,
     taken: usize,
     left: usize,
-    spilled_files: usize,
+    spilled_blocks: usize,
     rows: usize,
 }
 
@@ -126,9 +126,9 @@ async fn compare_one(stock: &SessionContext, ours: &SessionContext, query: &Quer
     counts.rows += answer.iter().map(RecordBatch::num_rows).sum::<usize>();
     for sort in Report::of(&plan)?.sorts {
         match sort.outcome {
-            Outcome::Taken { spilled_files, .. } => {
+            Outcome::Taken { spilled_blocks, .. } => {
                 counts.taken += 1;
-                counts.spilled_files += spilled_files;
+                counts.spilled_blocks += spilled_blocks;
             }
             Outcome::Left(_) => counts.left += 1,
             other => panic!("{query:?}: {other}"),
@@ -333,7 +333,7 @@ fn order_by_with_a_quarter_of_the_memory() {
         },
     );
     assert!(counts.taken > counts.queries / 2, "{counts:?}");
-    assert!(counts.spilled_files > counts.queries / 2, "{counts:?}");
+    assert!(counts.spilled_blocks > counts.queries / 2, "{counts:?}");
 }
 
 /// The comparison sees a sort that is wrong.

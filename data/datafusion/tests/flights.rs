@@ -84,7 +84,7 @@ async fn all_flights_within_a_quarter_of_their_memory() -> Result<()> {
     let reports = compare(settings, &QUERIES[..2]).await?;
     for report in &reports {
         println!("{report}");
-        assert!(report.sorts.iter().any(|sort| matches!(sort.outcome, Outcome::Taken { spilled_files: 2.., .. })), "{report}");
+        assert!(report.sorts.iter().any(|sort| matches!(sort.outcome, Outcome::Taken { spilled_blocks: 2.., .. })), "{report}");
     }
     Ok(())
 }

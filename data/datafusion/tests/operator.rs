@@ -211,12 +211,47 @@ fn random_key(at: i64) -> i64 {
     at.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64) >> 40
 }
 
-/// More rows than those that one thread joins, and ranges of them for each of three threads.
+/// More rows than those that one thread joins. They are packed if they are scattered, and if the pool has the memory for that.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_rows_are_sorted_on_several_threads() -> Result<()> {
-    let made = Made { batches: 300, ..Made::default() };
-    let plan = made.clone().sorted(RayonBackend::default());
-    made.check(&collect(plan, context(8192, None, 0)).await?);
+    let memory = 300 * MADE_ROWS * (8 + 8 + 16 + 40 + 28 + 16 + 16);
+    let cases = [(random_key as fn(i64) -> i64, None, true), (|at| -at, None, false), (random_key, Some(memory), false)];
+    for (key, memory, packs) in cases {
+        let made = Made { batches: 300, key, ..Made::default() };
+        let plan = made.clone().sorted(RayonBackend::default());
+        let context = context(8192, memory, 0);
+        made.check(&collect(plan.clone(), context.clone()).await?);
+        let metrics = operator(&plan).metrics().expect("metrics");
+        // A sum of times is never 0.
+        let time = metrics.iter().find(|metric| metric.value().name() == "pack_time").expect("a time").value().as_usize();
+        assert_eq!(time > 0, packs, "{memory:?}: {metrics}");
+        assert_eq!(metrics.spill_count(), Some(0), "{memory:?}");
+        assert_eq!(context.runtime_env().memory_pool.reserved(), 0);
+    }
+    Ok(())
+}
+
+/// The strings of all rows have more bytes than the offsets of one batch can say.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs 3 GB of memory"]
+async fn strings_that_do_not_fit_one_batch_are_put_out_in_several() -> Result<()> {
+    let schema = Arc::new(Schema::new(vec![Field::new("k", DataType::Int64, false), Field::new("s", DataType::Utf8, false)]));
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["x".repeat(300 << 20)]));
+    let batch = |k: i64| RecordBatch::try_new(schema.clone(), vec![Arc::new(Int64Array::from(vec![-k])), text.clone()]);
+    let batches = (0..8).map(batch).collect::<Result<Vec<_>, _>>()?;
+    let source = Source::table(schema.clone(), vec![batches]);
+    let plan = ours(stock(source, &order(&schema, &[("k", false, false)]), false, None), RayonBackend::default());
+    let batches = collect(plan, context(8192, None, 0)).await?;
+    let keys = batches.iter().flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values().to_vec());
+    assert_eq!(keys.collect::<Vec<_>>(), (-7..=0).collect::<Vec<_>>());
+    assert_eq!(batches.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [4, 4]);
+    assert!(
+        batches.iter().all(|batch| batch
+            .column(1)
+            .as_string::<i32>()
+            .iter()
+            .all(|text| text.is_some_and(|text| text.len() == 300 << 20)))
+    );
     Ok(())
 }
 
@@ -247,7 +282,7 @@ async fn in_a_quarter_of_the_memory(made: Made) -> Result<(usize, usize)> {
     assert_eq!(context.runtime_env().memory_pool.reserved(), 0);
     assert_eq!(context.runtime_env().disk_manager.used_disk_space(), 0, "no file is left");
     let report = Report::of(&plan)?.to_string();
-    assert!(report.starts_with("TAKEN") && report.contains(&format!("{files} files spilled")), "{report}");
+    assert!(report.starts_with("TAKEN") && report.contains(&format!("{files} blocks spilled")), "{report}");
     let count = |name| metrics.sum_by_name(name).unwrap_or_else(|| panic!("no {name} in {metrics}")).as_usize();
     Ok((count("sorted_buckets"), count("merged_buckets")))
 }

@@ -21,7 +21,7 @@ use support::{COLUMNS, Table, one_of, rows_of};
 #[derive(Debug, Default)]
 struct Counts {
     taken: usize,
-    spilled_files: usize,
+    spilled_blocks: usize,
     limits: usize,
     types: usize,
 }
@@ -41,7 +41,7 @@ fn plans_as_stock_runs_them() -> Result<()> {
     }
     println!("{plans} plans: {counts:?}");
     if plans >= 100 {
-        assert!(counts.taken as u64 > plans / 2 && counts.spilled_files as u64 > plans / 4, "{counts:?}");
+        assert!(counts.taken as u64 > plans / 2 && counts.spilled_blocks as u64 > plans / 4, "{counts:?}");
         assert!(counts.limits > 0 && counts.types > 0, "{counts:?}");
     }
     Ok(())
@@ -88,10 +88,10 @@ async fn compare(rng: &mut SmallRng, number: u64, counts: &mut Counts) -> Result
     assert_eq!(context.runtime_env().memory_pool.reserved(), 0, "{what}");
     for sort in Report::of(&plan_of_ours)?.sorts {
         match sort.outcome {
-            Outcome::Taken { rows: counted, spilled_files, .. } => {
+            Outcome::Taken { rows: counted, spilled_blocks, .. } => {
                 assert_eq!(counted, rows, "{what}");
                 counts.taken += 1;
-                counts.spilled_files += spilled_files;
+                counts.spilled_blocks += spilled_blocks;
             }
             Outcome::Left(Left::Limit { rows: 10 }) => counts.limits += 1,
             Outcome::Left(Left::Type { .. }) => counts.types += 1,

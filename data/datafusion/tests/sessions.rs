@@ -59,7 +59,7 @@ async fn one_operator_replaces_a_sort_of_partitions_and_their_merge() -> Result<
     let report = Report::of(&plan)?;
     let [sort] = &report.sorts[..] else { panic!("one sort: {report}") };
     assert!(
-        matches!(&sort.outcome, Outcome::Taken { rows: 3000, spilled_files: 0, backend, .. } if backend.starts_with("rayon")),
+        matches!(&sort.outcome, Outcome::Taken { rows: 3000, spilled_blocks: 0, backend, .. } if backend.starts_with("rayon")),
         "{report}"
     );
     assert!(sort.operator.starts_with("PolysortExec: expr=[c_i32@1"), "{report}");

@@ -78,6 +78,6 @@ async fn lines_and_orders_within_a_quarter_of_their_memory() -> Result<()> {
     let settings =
         Settings { batch_rows: 512, memory: Some(4 << 20), merge_bytes: 1 << 20, partitions: 2, ..Settings::default() };
     let reports = compare(settings).await?;
-    assert!(matches!(reports[0].sorts[0].outcome, Outcome::Taken { spilled_files: 2.., .. }), "{}", reports[0]);
+    assert!(matches!(reports[0].sorts[0].outcome, Outcome::Taken { spilled_blocks: 2.., .. }), "{}", reports[0]);
     Ok(())
 }

@@ -70,8 +70,8 @@ pub struct TaskReport {
 pub struct SortMetrics {
     /// The rows that it put out.
     pub rows: usize,
-    /// The files that it wrote, because the memory limit was reached.
-    pub spilled_files: usize,
+    /// How many blocks of sorted rows it wrote to files, because the memory limit was reached.
+    pub spilled_blocks: usize,
     /// The sorts that DataFusion's kernel did instead.
     pub fallbacks: usize,
 }
@@ -185,15 +185,15 @@ fn sort_metrics(metrics: &MetricsSet) -> Option<SortMetrics> {
     Some(SortMetrics {
         fallbacks: metrics.sum_by_name("fallbacks")?.as_usize(),
         rows: metrics.output_rows().unwrap_or(0),
-        spilled_files: metrics.spill_count().unwrap_or(0),
+        spilled_blocks: metrics.spill_count().unwrap_or(0),
     })
 }
 
 impl fmt::Display for TaskReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "job {}, stage {}, task {}:", self.job, self.stage, self.task)?;
-        self.sorts.iter().try_for_each(|SortMetrics { rows, spilled_files, fallbacks }| {
-            write!(f, " sorted {rows} rows, {spilled_files} files spilled, {fallbacks} fallbacks")
+        self.sorts.iter().try_for_each(|SortMetrics { rows, spilled_blocks, fallbacks }| {
+            write!(f, " sorted {rows} rows, {spilled_blocks} blocks spilled, {fallbacks} fallbacks")
         })
     }
 }
