@@ -177,7 +177,7 @@ mod tests {
     }
 
     fn random(len: usize, seed: usize) -> Vec<u8> {
-        (0..len).map(|index| ((index + seed) * 2_654_435_761 >> 7) as u8).collect()
+        (0..len).map(|index| (((index + seed) * 2_654_435_761) >> 7) as u8).collect()
     }
 
     /// Parts of one file, of lengths around those of reads, have the bytes that were written; a file that lost its end gives an error.
