@@ -3,8 +3,8 @@
 #
 #   scripts/test.sh           all, but for what --full adds
 #   scripts/test.sh --cpu     what needs no GPU and no wgpu
-#   scripts/test.sh --full    also every GPU test on every software GPU, WebGPU in a browser, the page of examples/web, the Python wheel,
-#                             polysort-datafusion, and the guide as a book
+#   scripts/test.sh --full    also every GPU test on every software GPU, the type check for macOS, the address sanitizer, a small stack, WebGPU in a
+#                             browser, the page of examples/web, the Python wheel, polysort-datafusion with Ballista, and the guide as a book
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1-}
@@ -55,7 +55,7 @@ cargo clippy --quiet -p polysort-arrow --no-default-features --all-targets -- -D
 cargo clippy --quiet -p polysort-cli --no-default-features --all-targets -- -D warnings
 
 step "tests"
-[ "$mode" != --full ] || export POLYSORT_ALL_MUTANTS=1
+[ "$mode" != --full ] || export POLYSORT_THOROUGH=1
 if cargo nextest --version >/dev/null 2>&1; then
     cargo nextest run --workspace --lib --bins --tests --no-fail-fast --status-level fail --final-status-level slow 2>&1 | tee -a "$tests"
 else
@@ -69,9 +69,6 @@ if [ "$mode" = --full ]; then scripts/test-gpu.sh; else scripts/test-gpu.sh --qu
 step "two software GPUs at once"
 scripts/software-vulkan.sh run both cargo test --workspace --test several_gpus 2>&1 | tee -a "$gpu"
 
-step "type check for macOS"
-scripts/check-mac.sh
-
 step "examples"
 # Those that measure are only compiled, by the lints.
 on_cpu=(quickstart custom_key ivf_search several_devices) on_gpu=(on_device indirect_count runs)
@@ -83,17 +80,6 @@ for example in "${on_gpu[@]}"; do
 done
 POLYSORT_SOFTWARE_GPU=1 scripts/software-vulkan.sh run lavapipe-8 target/debug/examples/ivf_search --backend wgpu
 
-step "sorts on a small stack, without optimization"
-CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --quiet --target-dir target/unoptimized -p polysort-rayon --test stack 2>&1 | tee -a "$tests"
-
-step "unsafe files under the address sanitizer"
-# The nightly option on the pinned toolchain; a target of its own, so that build scripts are not instrumented.
-host=$(rustc -vV | sed -n 's/^host: //p')
-# An allocation that no memory holds must fail, as it does without the sanitizer, and not end the program: a test asks for one.
-# With less optimization, compiling takes less time than the tests then take longer.
-ASAN_OPTIONS=allocator_may_return_null=1 RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" CARGO_PROFILE_DEV_OPT_LEVEL=1 \
-    cargo test --quiet --target "$host" --target-dir target/asan -p polysort-rayon --features vector --lib --tests 2>&1 | tee -a "$sanitized"
-
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --features polysort-kit/vector --no-deps --quiet
 
@@ -104,6 +90,12 @@ step "packages"
 cargo package --workspace --exclude polysort-api --exclude polysort-benches --exclude polysort-msl --exclude polysort-web --exclude polysort-web-page --allow-dirty --quiet --no-verify
 
 if [ "$mode" = --full ]; then
+    step "type check for macOS"
+    scripts/check-mac.sh
+    step "sorts on a small stack, without optimization"
+    CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --quiet --target-dir target/unoptimized -p polysort-rayon --test stack 2>&1 | tee -a "$tests"
+    step "unsafe files under the address sanitizer"
+    scripts/test-sanitized.sh 2>&1 | tee -a "$sanitized"
     step "WebGPU in a browser"
     scripts/test-web.sh
     step "the page that sorts in a browser"
@@ -113,7 +105,7 @@ if [ "$mode" = --full ]; then
     step "the guide"
     scripts/guide.sh
     step "DataFusion"
-    scripts/test-data.sh
+    scripts/test-data.sh --ballista
 fi
 
 step "summary"
@@ -123,11 +115,12 @@ count() {
          /^test result: ok/ { ran += $4; skipped += $8 }
          END { printf "%d run, %d skipped", ran, skipped }' "$1"
 }
-printf 'tests: %s; under the address sanitizer: %s\n' "$(count "$tests")" "$(count "$sanitized")"
+printf 'tests: %s\n' "$(count "$tests")"
+[ "$mode" != --full ] || printf 'under the address sanitizer: %s\n' "$(count "$sanitized")"
 printf 'on GPUs:\n%s\n' "$(sed -n '/^adapters:/,$p' "$gpu")"
 printf 'backends that opened on this machine:\n'
 target/debug/polysort devices
 printf 'not run:\n'
-[ "$mode" = --full ] || printf '  what --full adds: five sixths of the planted mistakes in kernels, the longer GPU tests, WebGPU in a browser (scripts/test-web.sh), the page of examples/web (scripts/web-page.sh --test), the Python wheel (scripts/test-python.sh), polysort-datafusion (scripts/test-data.sh), the guide as a book (scripts/guide.sh)\n'
+[ "$mode" = --full ] || printf '  what --full adds: nine tenths of the planted mistakes in kernels, half of the conformance suite on Metal kernels, the longer GPU tests, the type check for macOS (scripts/check-mac.sh), unsafe code under the address sanitizer (scripts/test-sanitized.sh), the CPU backend on a small stack, WebGPU in a browser (scripts/test-web.sh), the page of examples/web (scripts/web-page.sh --test), the Python wheel (scripts/test-python.sh), polysort-datafusion and Ballista (scripts/test-data.sh --ballista), the guide as a book (scripts/guide.sh)\n'
 printf '  real GPUs: scripts/test-gpu.sh tests software Vulkan; MetalBackend on a Mac: scripts/test-metal.sh; Windows\n'
 printf '\nall of it passed in %s s\n' "$SECONDS"

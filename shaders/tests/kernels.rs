@@ -142,25 +142,34 @@ fn module(variant: &Variant) -> Module {
     naga::front::wgsl::parse_str(&text).unwrap_or_else(|error| panic!("{variant:?}: {}", error.emit_to_string(&text)))
 }
 
+/// Parsing takes the most time, so one test parses each variant once, and checks all of its launches.
 #[test]
-fn every_variant_is_valid_with_the_capabilities_that_it_says() {
+fn every_launch_is_what_the_plan_and_the_manifest_say() {
     let mut kernels = BTreeSet::new();
+    let mut modules: HashMap<String, Module> = HashMap::new();
     for (device, facts, command) in launches() {
         let variant = command.variant;
+        let module = modules.entry(format!("{variant:?}")).or_insert_with(|| module(&variant));
         kernels.insert(variant.kernel);
-        // Without subgroups nothing of them may be used.
-        let subgroups = Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER;
-        let capabilities = if facts.subgroups.is_some() { subgroups } else { Capabilities::empty() };
-        // Halves are unpacked to single precision, which every WebGPU does.
-        let capabilities = capabilities | Capabilities::SHADER_FLOAT16_IN_FLOAT32;
-        let mut validator = Validator::new(ValidationFlags::all(), capabilities);
-        let module = module(&variant);
-        validator.validate(&module).unwrap_or_else(|error| panic!("{device}: {variant:?}: {error:?}"));
-        let entry = &module.entry_points[0];
-        assert_eq!((module.entry_points.len(), entry.name.as_str()), (1, variant.kernel.name()));
-        assert_eq!(entry.workgroup_size, [variant.group, 1, 1], "{variant:?}");
+        is_valid_with_the_capabilities_of(&facts, &variant, module)
+            .unwrap_or_else(|error| panic!("{device}: {variant:?}: {error}"));
+        has_the_bindings_of_the_manifest(&command, module);
+        has_the_workgroup_memory_that_the_plan_says(&facts, &variant, module);
     }
     assert_eq!(kernels.len(), Kernel::ALL.len(), "a kernel is in no plan");
+}
+
+fn is_valid_with_the_capabilities_of(facts: &Facts, variant: &Variant, module: &Module) -> Result<(), String> {
+    // Without subgroups nothing of them may be used.
+    let subgroups = Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER;
+    let capabilities = if facts.subgroups.is_some() { subgroups } else { Capabilities::empty() };
+    // Halves are unpacked to single precision, which every WebGPU does.
+    let capabilities = capabilities | Capabilities::SHADER_FLOAT16_IN_FLOAT32;
+    Validator::new(ValidationFlags::all(), capabilities).validate(module).map_err(|error| format!("{error:?}"))?;
+    let entry = &module.entry_points[0];
+    assert_eq!((module.entry_points.len(), entry.name.as_str()), (1, variant.kernel.name()));
+    assert_eq!(entry.workgroup_size, [variant.group, 1, 1], "{variant:?}");
+    Ok(())
 }
 
 /// Returns the manifest's bindings of the command's kernel, with the buffers that the command binds.
@@ -170,35 +179,31 @@ fn bound(command: &Command) -> Vec<(&'static Binding, Buffer)> {
     bindings.into_iter().zip(command.bindings.iter().copied()).collect()
 }
 
-#[test]
-fn bindings_are_those_of_the_manifest_and_of_the_commands() {
-    for (_, _, command) in launches() {
-        let module = module(&command.variant);
-        let mut found = HashMap::new();
-        for (_, global) in module.global_variables.iter() {
-            if let Some(binding) = &global.binding {
-                assert_eq!(binding.group, 0);
-                found.insert(binding.binding as usize, (global.name.as_deref().unwrap(), global.space));
-            }
+fn has_the_bindings_of_the_manifest(command: &Command, module: &Module) {
+    let mut found = HashMap::new();
+    for (_, global) in module.global_variables.iter() {
+        if let Some(binding) = &global.binding {
+            assert_eq!(binding.group, 0);
+            found.insert(binding.binding as usize, (global.name.as_deref().unwrap(), global.space));
         }
-        let bound = bound(&command);
-        assert_eq!(found.len(), bound.len(), "{command}");
-        assert_eq!(command.numbers.len(), command.bindings.iter().filter(|&&b| b == Buffer::Number).count(), "{command}");
-        for (index, (binding, buffer)) in bound.into_iter().enumerate() {
-            let (name, space) = *found.get(&index).unwrap_or_else(|| panic!("no binding {index}: {command}"));
-            assert_eq!(name, binding.name, "binding {index} of {command}");
-            let uniform = match binding.access {
-                Access::Number => Some(Buffer::Number),
-                Access::Sort => Some(Buffer::Sort),
-                Access::Search => Some(Buffer::Search),
-                Access::Merge => Some(Buffer::Merge),
-                Access::Read | Access::Write | Access::Aliased => None,
-            };
-            assert_eq!(uniform, Some(buffer).filter(|buffer| UNIFORMS.contains(buffer)), "binding {index} of {command}");
-            assert_eq!(space == AddressSpace::Uniform, uniform.is_some(), "binding {index} of {command}");
-            let stores = matches!(space, AddressSpace::Storage { access } if access.contains(StorageAccess::STORE));
-            assert_eq!(stores, prelude::writes(&command.variant, binding), "binding {index} of {command}");
-        }
+    }
+    let bound = bound(command);
+    assert_eq!(found.len(), bound.len(), "{command}");
+    assert_eq!(command.numbers.len(), command.bindings.iter().filter(|&&b| b == Buffer::Number).count(), "{command}");
+    for (index, (binding, buffer)) in bound.into_iter().enumerate() {
+        let (name, space) = *found.get(&index).unwrap_or_else(|| panic!("no binding {index}: {command}"));
+        assert_eq!(name, binding.name, "binding {index} of {command}");
+        let uniform = match binding.access {
+            Access::Number => Some(Buffer::Number),
+            Access::Sort => Some(Buffer::Sort),
+            Access::Search => Some(Buffer::Search),
+            Access::Merge => Some(Buffer::Merge),
+            Access::Read | Access::Write | Access::Aliased => None,
+        };
+        assert_eq!(uniform, Some(buffer).filter(|buffer| UNIFORMS.contains(buffer)), "binding {index} of {command}");
+        assert_eq!(space == AddressSpace::Uniform, uniform.is_some(), "binding {index} of {command}");
+        let stores = matches!(space, AddressSpace::Storage { access } if access.contains(StorageAccess::STORE));
+        assert_eq!(stores, prelude::writes(&command.variant, binding), "binding {index} of {command}");
     }
 }
 
@@ -275,20 +280,15 @@ fn the_architecture_names_every_kernel() {
     assert_eq!(missing, [""; 0]);
 }
 
-#[test]
-fn workgroup_memory_is_what_the_plan_says_and_fits() {
-    for (device, facts, command) in launches() {
-        let variant = command.variant;
-        let module = module(&variant);
-        let mut layouter = naga::proc::Layouter::default();
-        layouter.update(module.to_ctx()).unwrap();
-        let shared = module.global_variables.iter().filter(|(_, global)| global.space == AddressSpace::WorkGroup);
-        let bytes: u32 = shared.map(|(_, global)| layouter[global.ty].size.next_multiple_of(16)).sum();
-        assert!(bytes <= facts.workgroup_bytes, "{bytes} bytes on {device}: {variant:?}");
-        let has_own = matches!(variant.kernel, Kernel::Histogram | Kernel::MergeTile);
-        if variant.ranking.is_some() || variant.vectors.is_some() || has_own {
-            assert_eq!(bytes, variant.workgroup_bytes(), "{variant:?}");
-        }
+fn has_the_workgroup_memory_that_the_plan_says(facts: &Facts, variant: &Variant, module: &Module) {
+    let mut layouter = naga::proc::Layouter::default();
+    layouter.update(module.to_ctx()).unwrap();
+    let shared = module.global_variables.iter().filter(|(_, global)| global.space == AddressSpace::WorkGroup);
+    let bytes: u32 = shared.map(|(_, global)| layouter[global.ty].size.next_multiple_of(16)).sum();
+    assert!(bytes <= facts.workgroup_bytes, "{bytes} bytes for {facts:?}: {variant:?}");
+    let has_own = matches!(variant.kernel, Kernel::Histogram | Kernel::MergeTile);
+    if variant.ranking.is_some() || variant.vectors.is_some() || has_own {
+        assert_eq!(bytes, variant.workgroup_bytes(), "{variant:?}");
     }
 }
 

@@ -18,14 +18,22 @@ fn main() {
         let words = ["u32", "i32", "f32", "u64", "i64", "f64", "char", "Reverse<f32>"];
         full || words.contains(&key) && ["sort", "sort_pairs", "sort_by_key", "argsort"].contains(&operation)
     };
+    // Without `--full` and without `POLYSORT_THOROUGH=1`, every second check runs with some of five configurations, and the others with the other ones.
+    let thorough = full || std::env::var_os("POLYSORT_THOROUGH").is_some_and(|value| value == "1");
+    let half = move |configuration: usize| {
+        move |check: &str| {
+            let takes = thorough || (check.bytes().map(usize::from).sum::<usize>() + configuration).is_multiple_of(2);
+            if takes { Ok(()) } else { Err("left to other configurations, without POLYSORT_THOROUGH=1") }
+        }
+    };
     // The network or one threadgroup sorts segments of up to 2000 keys. Other tests have passes over longer segments.
     let plan = Plan::up_to(suite.longest(5000), false).segmented_up_to(2000);
     let any = Config::of(if suite.is_full() { Source::NAGA } else { Source::NAGA_ROLLED });
-    suite.enter_with("msl, naga's", plan.clone().sampled(4 * scale, 1), move || MslBackend::open_with(any));
+    suite.enter_part("msl, naga's", plan.clone().sampled(4 * scale, 1), half(0), move || MslBackend::open_with(any));
     // Some tiles are blocked, so that other threadgroups recount them.
     let sweep = Config { algorithm: Some(Algorithm::OneSweep), blocked: Blocked::one_of(3), ..any };
     let tiles = Plan::up_to(suite.longest(20_000), false).segmented_up_to(33);
-    suite.enter_with("msl, naga's, OneSweep", tiles.clone().sampled(2 * scale, 2), move || MslBackend::open_with(sweep));
+    suite.enter_part("msl, naga's, OneSweep", tiles.clone().sampled(2 * scale, 2), half(1), move || MslBackend::open_with(sweep));
     let wide = Config { algorithm: Some(Algorithm::WideDigits), ..sweep };
     suite.enter_part("msl, naga's, wide digits", tiles.clone().sampled(2 * scale, 7), by_words, move || {
         MslBackend::open_with(wide)
@@ -36,7 +44,9 @@ fn main() {
         MslBackend::open_with(long)
     });
     let reduce = Config { algorithm: Some(Algorithm::ReduceThenScan), ..any };
-    suite.enter_with("msl, naga's, reduce-then-scan", tiles.clone().sampled(scale, 3), move || MslBackend::open_with(reduce));
+    suite.enter_part("msl, naga's, reduce-then-scan", tiles.clone().sampled(scale, 3), half(0), move || {
+        MslBackend::open_with(reduce)
+    });
     // The inputs have several batches, and buckets both small and large.
     let hybrid = Config { algorithm: Some(Algorithm::MsdHybrid), batch: Some(3000), small_bucket: Some(40), ..sweep };
     suite.enter_part("msl, naga's, MSD hybrid", tiles.clone().sampled(scale, 7), by_words, move || MslBackend::open_with(hybrid));
@@ -52,10 +62,14 @@ fn main() {
     });
     // Native kernels, for an older Metal and a newer one. There are none for segments.
     let native = Config::of(Source::NATIVE);
-    suite.enter_with("msl, native", plan.segmented_up_to(33).sampled(6 * scale, 4), move || MslBackend::open_with(native));
+    suite.enter_part("msl, native", plan.segmented_up_to(33).sampled(6 * scale, 4), half(1), move || {
+        MslBackend::open_with(native)
+    });
     let newer = Source { options: Options::metal(320), ..Source::NATIVE };
     let sweep = Config { source: newer, ..sweep };
-    suite.enter_with("msl, native, OneSweep", tiles.clone().sampled(4 * scale, 5), move || MslBackend::open_with(sweep));
+    suite.enter_part("msl, native, OneSweep", tiles.clone().sampled(4 * scale, 5), half(0), move || {
+        MslBackend::open_with(sweep)
+    });
     // The plans have the tiles of long sorts.
     let long = Config { planned_for: (1 << 21) + 1, ..sweep };
     suite.enter_part("msl, native, OneSweep for many", tiles.clone().sampled(scale, 6), by_words, move || {
