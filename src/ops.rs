@@ -80,7 +80,7 @@ pub fn sort_into_with<K: Sortable, B: Backend>(keys: &[K], sorted: &mut [K], opt
 /// ```
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::sort_pairs`]; both slices then stay as they were.
+/// The errors of opening `B`, and of [`Sort::sort_pairs`]; on an error, both slices stay as they were.
 pub fn sort_pairs<K: Sortable, V: Pod, B: Backend>(keys: &mut [K], values: &mut [V]) -> Result<(), Error> {
     B::global()?.sort_pairs(keys, values)
 }
@@ -88,7 +88,7 @@ pub fn sort_pairs<K: Sortable, V: Pod, B: Backend>(keys: &mut [K], values: &mut 
 /// Sorts `keys` on backend `B` by `options` and moves each value with its key.
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::sort_pairs_with`]; both slices then stay as they were.
+/// The errors of opening `B`, and of [`Sort::sort_pairs_with`]; on an error, both slices stay as they were.
 pub fn sort_pairs_with<K: Sortable, V: Pod, B: Backend>(keys: &mut [K], values: &mut [V], options: Options) -> Result<(), Error> {
     B::global()?.sort_pairs_with(keys, values, options)
 }
@@ -261,7 +261,7 @@ pub fn sort_segments_with<'a, K: Sortable, B: Backend>(
 /// Sorts each segment of `keys` by itself on backend `B`, ascending and stable, and moves each value with its key.
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::sort_pairs_segments`]; both slices then stay as they were.
+/// The errors of opening `B`, and of [`Sort::sort_pairs_segments`]; on an error, both slices stay as they were.
 pub fn sort_pairs_segments<'a, K: Sortable, V: Pod, B: Backend>(
     keys: &mut [K],
     values: &mut [V],
@@ -273,7 +273,7 @@ pub fn sort_pairs_segments<'a, K: Sortable, V: Pod, B: Backend>(
 /// Sorts each segment of `keys` by itself and by `options` on backend `B` and moves each value with its key.
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::sort_pairs_segments_with`]; both slices then stay as they were.
+/// The errors of opening `B`, and of [`Sort::sort_pairs_segments_with`]; on an error, both slices stay as they were.
 pub fn sort_pairs_segments_with<'a, K: Sortable, V: Pod, B: Backend>(
     keys: &mut [K],
     values: &mut [V],

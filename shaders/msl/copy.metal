@@ -1,7 +1,7 @@
-// Copies elements, if the copy is scheduled.
+// Copies elements, if `when` agrees with the number of passes.
 //
 // in       when: COPY_ODD (copy after an odd number of passes), COPY_EVEN (after an even one) or COPY_ALWAYS; width:
-//          words of an element; from_first, to_first: the index of the first word in words_from, in words_to; state:
+//          words of an element; from_first, to_first: the index of the first word in words_from and in words_to; state:
 //          the number of elements and the schedule; words_from
 // out      words_to: elements * width words from to_first on
 // launch   any number of threadgroups; each copies COPY_TILE words at a time until none is left

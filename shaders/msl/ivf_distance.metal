@@ -1,19 +1,19 @@
 // Computes the distance of each candidate from its query, and looks up its slot.
 //
-// A slot holds a vector. An entry is the number of a slot, and a candidate is the number of an entry. A page is a part of
-// the slots that fits one binding.
+// Vectors lie in slots. A candidate is an index into `entries`, and `entries[e]` is the number of a slot. A page is a range
+// of slots that fits one binding.
 //
-// in       search; queries: search.queries vectors; vectors: the search.page_slots vectors of one page; entries: the
-//          slot of each entry; candidates: the entry of each candidate; offsets: search.queries + 1 words: the
+// in       search; queries: search.queries vectors; vectors: the search.page_slots vectors of one page; entries;
+//          candidates; offsets: search.queries + 1 words: the
 //          candidates of query `q` are offsets[q] .. offsets[q + 1]
 // in, out  faults: one word. The launch for the first page adds the number of candidates that name no entry, or an entry
 //          that names no slot
-// out      distances, slots: a word for each candidate whose slot lies in the page. The launch for the first page also
+// out      distances, slots: word `c` for each candidate `c` whose slot lies in the page. The launch for the first page also
 //          writes infinity to distances and NOTHING to slots, for the candidates that count as faults
 // launch   for each page, at least candidates / TILE threadgroups, rounded up; each computes TILE distances
-// does     A team of TEAM threads computes RUN distances at a time: the threads read neighboring parts of a vector, and
-//          add up their sums by halves, from lane to lane: a team lies in one simdgroup. If single precision cannot
-//          hold the sums of squares of a cosine, one thread computes it again from scaled numbers.
+// does     A team of TEAM threads of one simdgroup computes RUN distances at a time: the threads read neighboring parts of
+//          a vector, and add up their sums by a tree reduction over lanes. If a sum of squares of a cosine overflows or
+//          underflows in single precision, one thread computes that distance again from scaled numbers.
 // needs    offsets that ascend from 0 to search.candidates; simdgroups of 32 lanes
 
 static_assert(TEAM <= 32u, "a team lies in one simdgroup");

@@ -1,14 +1,14 @@
-// Sorts the small buckets by all of their lower digits, with one read and one write of each key. One workgroup sorts
-// one bucket.
+// Sorts the small buckets of the MSD hybrid by all digits below that of the partition (pass 0), with one read and one
+// write of each key. One workgroup sorts one bucket; the passes after the partition sort larger ones.
 //
 // in       sort; state: the number of keys, the schedule, and the scanned histogram of the partition's digit;
 //          keys_scratch, values_scratch: what the partition wrote
-// out      keys_home, values_home: the sorted buckets, if the sort has an even number of passes; else keys_scratch,
-//          values_scratch
+// out      keys_home, values_home: the sorted buckets, if the sort has an even number of passes, with the partition;
+//          else keys_scratch, values_scratch
 // launch   RADIX workgroups. Workgroup `b` sorts bucket `b`, and returns if that has more than SMALL_BUCKET keys, or if
 //          no pass follows the partition
 // does     As in single_tile, each thread holds its share of the bucket's keys in registers, and the keys take their new
-//          order digit by digit.
+//          order digit by digit. Values move with their keys.
 // needs    the buckets in the scratch as the partition left them
 
 @group(0) @binding(0) var<uniform> sort: Sort;

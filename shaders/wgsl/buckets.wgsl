@@ -1,12 +1,13 @@
-// Cuts the buckets of a partition into tiles, and collects neighboring buckets in batches.
+// Cuts the buckets of a partition into tiles, and collects neighboring buckets in batches, each of which the passes
+// sort in turn.
 //
 // in       sort; state: the number of keys, the schedule, and the scanned histogram of the partition's digit
-// out      table: all of it (see parts/bucket_table.wgsl); counts and tickets are 0
+// out      the whole table (see parts/bucket_table.wgsl); its counts and tickets become 0
 // launch   any number of workgroups of RADIX threads, which share the table
-// does     Returns if no pass follows the partition. Buckets of up to SMALL_BUCKET keys get no tiles: bucket_tile has
-//          sorted them. A bucket that starts at key `s` belongs to batch s / BATCH_KEYS. So there are at most keys /
-//          BATCH_KEYS batches, rounded up, and some may be empty. Only its last bucket can make a batch larger than
-//          BATCH_KEYS.
+// does     Returns if no pass follows the partition. Buckets of up to SMALL_BUCKET keys get no tiles: bucket_tile sorts
+//          them. A bucket that starts at key `s` belongs to batch s / BATCH_KEYS. So there are at most keys / BATCH_KEYS
+//          batches, rounded up, and some may be empty. A batch has more than BATCH_KEYS keys only if its last bucket
+//          ends behind the batch's range.
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;

@@ -1,12 +1,14 @@
 // Counts how many keys of 8 or 16 bits have each value.
 //
-// in       sort; state: the number of keys; keys_from: packed keys, from key sort.packed_first on
-// in, out  state: word STATE_VALUES + v grows by the keys with value `v`, the values in the sort's order
+// in       sort; state: the number of keys; keys_from: keys, several in each word, from key sort.packed_first on
+// in, out  state: word STATE_VALUES + v grows by the keys with value `v`, where `v` is the key as an unsigned number
+//          that ascends in the sort's order
 // launch   one or more teams of SPANS workgroups
 // does     The teams share the keys. A team has a workgroup for each span of values: it reads all keys of the team and
 //          counts those of its span. For 8 bits, each value has COLUMNS counters, so that neighboring lanes do not wait
-//          for each other. For 16 bits, two counters share a word. A thread that finds a counter half full adds both to
-//          the state and clears them, long before one overflows.
+//          for each other. For 16 bits, two counters share a word. A thread that finds one half full adds both counters
+//          of its word to the state and clears them, so that none overflows. At the end, the workgroup adds all its
+//          counters to the state.
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;

@@ -1,11 +1,11 @@
-// Cuts the long segments into tiles. They are the buckets of the table, in one batch.
+// Cuts the long segments into tiles. Each long segment is a bucket of the table, and all are in one batch.
 //
-// in       sort; state: the number of long segments, and of their tiles; lists: the first key and the
+// in       sort; state: the number of long segments, and the number of all their tiles; lists: the first key and the
 //          number of keys of each, and its first tile
-// out      table: the batch, and a record for each tile (see parts/bucket_table.wgsl); counts and tickets are 0
+// out      table: the batch, and a record for each tile (see parts/bucket_table.wgsl); its counts and tickets become 0
 // launch   any number of workgroups, which share the segments
-// does     If segments overlap so much that their tiles do not fit the table, the batch gets no tiles: the segments
-//          stay unsorted.
+// does     If segments overlap, which they must not, their tiles may not fit the table. Then the batch gets no tiles,
+//          and the long segments stay unsorted.
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;

@@ -5,7 +5,7 @@ use core::any::Any;
 use core::fmt;
 use std::sync::Arc;
 
-/// An open backend of any type, a user's own too. It has all operations, and forwards each as one call.
+/// An opened backend of any type, also one that you implement. It has all operations; each is one call of the same operation of that backend.
 ///
 /// ```
 /// use polysort_core::{DynBackend, Sort};

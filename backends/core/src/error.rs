@@ -160,7 +160,7 @@ fn limit_text(limit: Option<u64>) -> String {
 }
 
 impl Error {
-    /// Checks that two slices have one length.
+    /// Checks that two slices have the same length. `left` and `right` name them in the error.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] with both lengths if they differ.

@@ -59,7 +59,7 @@ impl Segments<'_> {
         self.len() == 0
     }
 
-    /// The positions of segment `index`.
+    /// The range of the elements of segment `index`.
     ///
     /// # Panics
     /// If `index` is not below [`len`](Segments::len).

@@ -146,8 +146,8 @@ impl RayonBackend {
         ))
     }
 
-    /// Merges runs of words, each sorted by `spec`, as [`merge_bits`](RayonBackend::merge_bits) does, and writes only the indices that belong to the words. `runs`
-    /// are the words and the indices of each run.
+    /// Merges runs of words, each sorted by `spec`, as [`merge_bits`](RayonBackend::merge_bits) does, but writes to `merged` only the index of each word, and not the words.
+    /// `runs` are the words of each run, and the index of each word of each run.
     ///
     /// # Errors
     /// As [`merge_pairs_bits`](RayonBackend::merge_pairs_bits).

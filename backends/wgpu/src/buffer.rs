@@ -21,7 +21,7 @@ fn usage(gpu: &Gpu) -> BufferUsages {
 
 /// Elements on the device of a [`WgpuBackend`].
 ///
-/// If the device works in the memory of the host, [`from_slice`](SortBuffer::from_slice) fills the buffer directly, and
+/// If the device and the host share memory, [`from_slice`](SortBuffer::from_slice) fills the buffer directly, and
 /// [`read`](SortBuffer::read) makes no copy of it.
 ///
 /// ```no_run
@@ -36,8 +36,7 @@ fn usage(gpu: &Gpu) -> BufferUsages {
 /// # Ok::<(), polysort_core::Error>(())
 /// ```
 ///
-/// The device sorts a key type of your own by its memory if the type is a [`MaskKey`](polysort_core::MaskKey). Any other key is sorted by its ordered bits,
-/// which the host maps:
+/// If your own key type implements [`MaskKey`](polysort_core::MaskKey), a buffer of it can be sorted. For any other key, fill a buffer with the key's ordered bits:
 ///
 /// ```no_run
 /// use polysort_core::{Backend, Options, Sortable};
@@ -53,9 +52,9 @@ fn usage(gpu: &Gpu) -> BufferUsages {
 /// ```
 ///
 /// # Futures that are dropped
-/// A dropped future of an async call changes nothing, or has submitted its commands and changes everything. In a browser, a
-/// future still waits for the report of errors after it has submitted; if it is dropped then, the buffer has the new
-/// contents, but its length is the old one.
+/// If you drop the future of an async call, the call changes nothing if it has not submitted its commands yet; else it does everything. In a browser, a
+/// call that has submitted its commands still waits for an error of the device. If you drop its future then, the buffer has the new contents
+/// and the old length: call [`set_len`](SortBuffer::set_len), or fill the buffer again.
 pub struct SortBuffer<T> {
     pub(crate) backend: WgpuBackend,
     pub(crate) buffer: Buffer,

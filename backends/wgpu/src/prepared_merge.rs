@@ -50,8 +50,8 @@ impl PreparedMerge {
         self.launches.plan()
     }
 
-    /// Runs the merge `trials` times on `queue`, the queue of the device, and returns the times of the merge and of each
-    /// launch. Before each run, `restore` records commands that restore the input. Waits for the device.
+    /// Runs the merge `trials` times on `queue`, the queue of the device, and returns the device's times of the whole merge and of each
+    /// launch. Before each run, `restore` records commands of the caller, whose time is left out: they may clear the output. Waits for the device.
     ///
     /// # Errors
     /// Those of [`record`](PreparedMerge::record), or a failure of the device.

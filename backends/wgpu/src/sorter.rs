@@ -160,7 +160,7 @@ impl DeviceSorter {
     }
 
     /// Returns the bytes of scratch of a sort of up to `max` keys of type `K`. A value has `value_bytes` bytes; 0 means
-    /// no values. For segments, argsorts and selections, call `scratch_bytes` on [`Prepared::plan`].
+    /// no values. For segments, argsorts and top-k selections, call `scratch_bytes` on the plan that [`Prepared::plan`] returns.
     ///
     /// # Errors
     /// The same as those of [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).

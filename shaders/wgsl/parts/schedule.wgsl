@@ -1,14 +1,14 @@
 // The schedule of a sort: which digits its passes sort by. Digits that all keys share need no pass, and keys that are
-// already in order need none at all. Pass `slot` sorts by the digit of the `slot`-th set bit of VARIES, from the lowest
-// on. A sort by buckets differs: pass 0 sorts by the digit of the highest set bit, and the passes after it by the
-// others, from the lowest on.
+// already in order need no pass at all. Bit `d` of STATE_VARIES is set if not all keys have the same digit `d`. Pass `i`
+// sorts by the digit of set bit `i`, counted from the lowest set bit, which is 0. An MSD hybrid differs: pass 0 sorts by
+// the digit of the highest set bit, and the passes after it by the others, from the lowest on.
 
 fn passes() -> u32 {
     let descents = atomicLoad(&state[STATE_DESCENTS]);
     return countOneBits(atomicLoad(&state[STATE_VARIES])) * min(descents, 1u);
 }
 
-// Returns the index of the digit that pass `pass_slot` sorts by. VARIES must have more than `pass_slot` set bits.
+// Returns the index of the digit that pass `pass_slot` sorts by. STATE_VARIES must have more than `pass_slot` set bits.
 fn scheduled(pass_slot: u32) -> u32 {
     var digits = atomicLoad(&state[STATE_VARIES]);
     for (var i = 0u; i < pass_slot; i++) {

@@ -67,9 +67,7 @@ fn main() {
     });
     let newer = Source { options: Options::metal(320), ..Source::NATIVE };
     let sweep = Config { source: newer, ..sweep };
-    suite.enter_part("msl, native, OneSweep", tiles.clone().sampled(4 * scale, 5), half(0), move || {
-        MslBackend::open_with(sweep)
-    });
+    suite.enter_part("msl, native, OneSweep", tiles.clone().sampled(4 * scale, 5), half(0), move || MslBackend::open_with(sweep));
     // The plans have the tiles of long sorts.
     let long = Config { planned_for: (1 << 21) + 1, ..sweep };
     suite.enter_part("msl, native, OneSweep for many", tiles.clone().sampled(scale, 6), by_words, move || {

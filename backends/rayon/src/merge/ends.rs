@@ -33,22 +33,12 @@ pub(super) fn merge_from_ends<R: Record>(left: &[R], right: &[R], merged: &mut [
             j_end -= usize::from(take_right);
         }
         if i > i_end || j > j_end {
-            // The ends have taken a record twice, which cannot happen in sorted slices.
-            return merge_forward(left, right, merged, ones);
+            // The ends have taken a record twice, which cannot happen in sorted slices. The order is unspecified, but no record may be lost.
+            let (first, second) = merged.split_at_mut(left.len());
+            first.copy_from_slice(left);
+            return second.copy_from_slice(right);
         }
         (left, right, merged) = (&left[i..i_end], &right[j..j_end], &mut merged[steps..len - steps]);
-    }
-}
-
-/// Merges `left` and `right` from their fronts alone, and takes each record once, even if the slices are not sorted.
-fn merge_forward<R: Record>(left: &[R], right: &[R], merged: &mut [R], ones: R::Key) {
-    let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
-    for place in merged {
-        let take_left = match (left.peek(), right.peek()) {
-            (Some(a), Some(b)) => a.key() & ones <= b.key() & ones,
-            (next, _) => next.is_some(),
-        };
-        *place = *if take_left { left.next() } else { right.next() }.expect("as many places as records");
     }
 }
 
