@@ -1,7 +1,7 @@
 //! Sorted rows in files.
 
 use crate::bucket::Extent;
-use crate::file_part::READ_BYTES;
+use crate::file_part::CHUNK_BYTES;
 use crate::run::{Part, Sorted};
 use crate::stop::Stop;
 use datafusion::arrow::array::{AsArray, RecordBatch};
@@ -26,8 +26,8 @@ const MOST_BLOCKS: usize = 64;
 /// The fewest batches of a block, so that its file's header, and opening the file, cost little.
 const BATCHES_PER_BLOCK: usize = 2;
 
-/// The fewest bytes of a block. A batch keeps all bytes in memory that were read with it.
-const BYTES_PER_BLOCK: usize = READ_BYTES;
+/// The fewest bytes of a block, so that each read of a file has much to read.
+const BYTES_PER_BLOCK: usize = 256 << 10;
 
 /// Key values of rows as bytes, which compare as the rows do: arrow's row format.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl Keys {
 pub(crate) struct Block {
     /// The part of a file. The file is removed when its last part is dropped.
     pub(crate) file: Arc<dyn SpillFile>,
-    /// The bytes of the largest batch in memory, with those that were read with it.
+    /// The bytes of the largest batch in memory.
     pub(crate) max_batch_bytes: usize,
     pub(crate) extent: Extent,
 }
@@ -162,7 +162,7 @@ impl BlockWriter {
             }
         }
         let file = file.finish()?.ok_or_else(|| internal_datafusion_err!("a block without rows was written"))?;
-        max_batch_bytes = max_batch_bytes.max(READ_BYTES.min(file.size().unwrap_or(0) as usize));
+        max_batch_bytes = max_batch_bytes.max(CHUNK_BYTES.min(file.size().unwrap_or(0) as usize));
         let (first, last) = (self.keys.of_sorted(sorted, rows.start)?, self.keys.of_sorted(sorted, rows.end - 1)?);
         Ok(Block { file, max_batch_bytes, extent: Extent { first, last, bytes } })
     }

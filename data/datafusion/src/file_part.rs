@@ -6,10 +6,10 @@
 use bytes::Bytes;
 use datafusion::common::exec_datafusion_err;
 use datafusion::common::runtime::SpawnedTask;
-use datafusion::error::Result;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{DiskManager, SpillFile, SpillWriter, TempFileFactory};
-use futures::stream::{BoxStream, try_unfold};
-use futures::{FutureExt, StreamExt};
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -17,8 +17,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The most bytes that are read at a time. A batch keeps all bytes in memory that were read with it.
-pub(crate) const READ_BYTES: usize = 256 << 10;
+/// The most bytes that one task reads.
+const READ_BYTES: usize = 256 << 10;
+
+/// The most bytes of a chunk of the stream. A small batch keeps the chunk in memory that it lies in; a larger one is copied from several.
+pub(crate) const CHUNK_BYTES: usize = 8 << 10;
 
 /// Gives each writer a part of a file. A new part begins where the last finished part of its file ends.
 pub(crate) struct FileParts {
@@ -104,29 +107,41 @@ impl SpillFile for FilePart {
                     let _file = file;
                     let mut open = match open {
                         Some(open) => open,
-                        None => {
-                            let mut open = File::open(path)?;
-                            open.seek(SeekFrom::Start(start))?;
-                            open
-                        }
+                        None => open_at(&path, start)?,
                     };
-                    let mut bytes = vec![0; (end - start).min(READ_BYTES as u64) as usize];
-                    open.read_exact(&mut bytes)?;
-                    let next = start + bytes.len() as u64;
-                    Ok::<_, io::Error>(Some((Bytes::from(bytes), (Some(open), next))))
+                    let chunks = read_chunks(&mut open, (end - start).min(READ_BYTES as u64) as usize)?;
+                    Ok::<_, io::Error>((chunks, open))
                 };
                 let read = SpawnedTask::spawn_blocking(task).join_unwind().await;
-                Ok(read.map_err(|error| exec_datafusion_err!("a read was stopped: {error}"))??)
+                let (chunks, open) = read.map_err(|error| exec_datafusion_err!("a read was stopped: {error}"))??;
+                let next = start + chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>();
+                Ok::<_, DataFusionError>(Some((stream::iter(chunks.into_iter().map(Ok)), (Some(open), next))))
             }
-            .boxed()
         };
-        Ok(try_unfold((None, self.start), read).boxed())
+        Ok(stream::try_unfold((None, self.start), read).try_flatten().boxed())
     }
 
     fn open_writer(&self) -> Result<Box<dyn SpillWriter>> {
         let (file, start, len, free) = (self.file.clone(), self.start, self.len.clone(), self.free.clone());
         Ok(Box::new(PartWriter { writer: file.open_writer()?, file, start, len, free }))
     }
+}
+
+/// Opens a file to read it from byte `start` on.
+fn open_at(path: &Path, start: u64) -> io::Result<File> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(start))?;
+    Ok(file)
+}
+
+/// Reads `len` bytes. Each chunk has memory of its own.
+fn read_chunks(file: &mut File, len: usize) -> io::Result<Vec<Bytes>> {
+    let read = |first| {
+        let mut chunk = vec![0; CHUNK_BYTES.min(len - first)];
+        file.read_exact(&mut chunk)?;
+        Ok(chunk.into())
+    };
+    (0..len).step_by(CHUNK_BYTES).map(read).collect()
 }
 
 /// Writes a part.
@@ -162,7 +177,6 @@ impl SpillWriter for PartWriter {
 mod tests {
     use super::*;
     use datafusion::execution::disk_manager::DiskManagerBuilder;
-    use futures::TryStreamExt;
 
     async fn bytes_of(file: &Arc<dyn SpillFile>) -> Result<Vec<u8>> {
         Ok(file.read_stream()?.try_collect::<Vec<Bytes>>().await?.concat())
@@ -184,7 +198,7 @@ mod tests {
     #[tokio::test]
     async fn parts_have_their_bytes() -> Result<()> {
         let files = FileParts::new(Arc::new(DiskManagerBuilder::default().build()?));
-        let lens = [0, 1, READ_BYTES - 1, READ_BYTES, READ_BYTES + 1, 3 * READ_BYTES + 5, 17];
+        let lens = [0, 1, CHUNK_BYTES, READ_BYTES - 1, READ_BYTES, READ_BYTES + 1, 3 * READ_BYTES + 5, 17];
         let parts = lens.iter().map(|&len| write(&files, &random(len, len))).collect::<Result<Vec<_>>>()?;
         for (part, len) in parts.iter().zip(lens) {
             assert_eq!(part.path(), None, "a part is not a file by itself");
@@ -194,7 +208,7 @@ mod tests {
         let path = files_of(&files.free)[0].0.path().expect("a file").to_owned();
         assert_eq!(files_of(&files.free).len(), 1, "one writer at a time needs one file");
         File::options().write(true).open(&path)?.set_len(lens.iter().sum::<usize>() as u64 - 1)?;
-        assert!(bytes_of(&parts[6]).await.is_err(), "the last byte is gone");
+        assert!(bytes_of(&parts[7]).await.is_err(), "the last byte is gone");
         files.end();
         drop(parts);
         assert!(!path.exists(), "the last part removes the file");
