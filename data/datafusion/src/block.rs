@@ -1,7 +1,7 @@
 //! Sorted rows in files.
 
 use crate::bucket::Extent;
-use crate::file_part::CHUNK_BYTES;
+use crate::file_part::chunk_bytes;
 use crate::run::{Part, Sorted};
 use crate::stop::Stop;
 use datafusion::arrow::array::{AsArray, RecordBatch};
@@ -162,7 +162,8 @@ impl BlockWriter {
             }
         }
         let file = file.finish()?.ok_or_else(|| internal_datafusion_err!("a block without rows was written"))?;
-        max_batch_bytes = max_batch_bytes.max(CHUNK_BYTES.min(file.size().unwrap_or(0) as usize));
+        let len = file.size().unwrap_or(0);
+        max_batch_bytes = max_batch_bytes.max(chunk_bytes(len).min(len as usize));
         let (first, last) = (self.keys.of_sorted(sorted, rows.start)?, self.keys.of_sorted(sorted, rows.end - 1)?);
         Ok(Block { file, max_batch_bytes, extent: Extent { first, last, bytes } })
     }

@@ -20,8 +20,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The most bytes that one task reads.
 const READ_BYTES: usize = 256 << 10;
 
-/// The most bytes of a chunk of the stream. A small batch keeps the chunk in memory that it lies in; a larger one is copied from several.
-pub(crate) const CHUNK_BYTES: usize = 8 << 10;
+/// The most bytes of a chunk of a stream of `len` bytes. A batch that lies in one chunk keeps all of it in memory; a larger one is copied from several. So
+/// chunks are small beside the batches of a long part, and few.
+pub(crate) fn chunk_bytes(len: u64) -> usize {
+    (len / 64).clamp(8 << 10, READ_BYTES as u64) as usize
+}
 
 /// Gives each writer a part of a file. A new part begins where the last finished part of its file ends.
 pub(crate) struct FileParts {
@@ -96,6 +99,7 @@ impl SpillFile for FilePart {
 
     fn read_stream(&self) -> Result<BoxStream<'static, Result<Bytes>>> {
         let (file, path, end) = (self.file.clone(), self.path.clone(), self.start + self.len());
+        let chunk_bytes = chunk_bytes(self.len());
         let read = move |(open, start): (Option<File>, u64)| {
             let (file, path) = (file.clone(), path.clone());
             async move {
@@ -109,7 +113,7 @@ impl SpillFile for FilePart {
                         Some(open) => open,
                         None => open_at(&path, start)?,
                     };
-                    let chunks = read_chunks(&mut open, (end - start).min(READ_BYTES as u64) as usize)?;
+                    let chunks = read_chunks(&mut open, (end - start).min(READ_BYTES as u64) as usize, chunk_bytes)?;
                     Ok::<_, io::Error>((chunks, open))
                 };
                 let read = SpawnedTask::spawn_blocking(task).join_unwind().await;
@@ -135,13 +139,13 @@ fn open_at(path: &Path, start: u64) -> io::Result<File> {
 }
 
 /// Reads `len` bytes. Each chunk has memory of its own.
-fn read_chunks(file: &mut File, len: usize) -> io::Result<Vec<Bytes>> {
+fn read_chunks(file: &mut File, len: usize, chunk_bytes: usize) -> io::Result<Vec<Bytes>> {
     let read = |first| {
-        let mut chunk = vec![0; CHUNK_BYTES.min(len - first)];
+        let mut chunk = vec![0; chunk_bytes.min(len - first)];
         file.read_exact(&mut chunk)?;
         Ok(chunk.into())
     };
-    (0..len).step_by(CHUNK_BYTES).map(read).collect()
+    (0..len).step_by(chunk_bytes).map(read).collect()
 }
 
 /// Writes a part.
@@ -198,7 +202,7 @@ mod tests {
     #[tokio::test]
     async fn parts_have_their_bytes() -> Result<()> {
         let files = FileParts::new(Arc::new(DiskManagerBuilder::default().build()?));
-        let lens = [0, 1, CHUNK_BYTES, READ_BYTES - 1, READ_BYTES, READ_BYTES + 1, 3 * READ_BYTES + 5, 17];
+        let lens = [0, 1, chunk_bytes(0), READ_BYTES - 1, READ_BYTES, READ_BYTES + 1, 3 * READ_BYTES + 5, 17];
         let parts = lens.iter().map(|&len| write(&files, &random(len, len))).collect::<Result<Vec<_>>>()?;
         for (part, len) in parts.iter().zip(lens) {
             assert_eq!(part.path(), None, "a part is not a file by itself");
