@@ -54,6 +54,8 @@ run_program() {
         for key in i8 i16 f16 i32 i128 usize isize bf16 char bool Reverse Custom Scored "("; do filter+=(--skip "] $key"); done
         ;;
     yesswiftshaderwgpu_vectors) filter=("paged]") ;;
+    # The two that take longest.
+    yesswiftshaderwgpu_long) filter=(--skip "one trip: a submission that fails loses nothing" --skip "portions get smaller if the device has too little memory") ;;
     esac
     timeout --kill-after=10 "$limit" scripts/software-vulkan.sh run "$device" "$program" --test-threads=2 "${filter[@]}" >"$log" 2>&1 ||
         status=$?

@@ -9,6 +9,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, BinaryViewType, ByteViewType, StringViewType};
 use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch, downcast_primitive, new_empty_array};
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
+use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::interleave::interleave;
 use std::sync::Arc;
@@ -127,28 +128,38 @@ impl Gather for Others {
         if used.is_empty() {
             return Ok(new_empty_array(self.0[0].data_type()));
         }
-        fits_keys(&used)?;
+        if self.0[0].data_type().is_nested() || self.0[0].as_any_dictionary_opt().is_some() {
+            fits_keys(&used.iter().map(|array| array.to_data()).collect::<Vec<_>>(), true)?;
+        }
         interleave(&used, &places)
     }
 }
 
-/// Checks that the keys of dictionaries can number the values of all dictionaries together. `interleave` panics if not, for values that it cannot compare.
-fn fits_keys(arrays: &[&dyn Array]) -> Result<(), ArrowError> {
-    let DataType::Dictionary(keys, values) = arrays[0].data_type() else { return Ok(()) };
+/// Checks that the keys of dictionaries, also of those in other arrays, can number the values of all arrays together. `interleave` panics if not. If
+/// `merges`, it merges dictionaries whose values it can compare.
+fn fits_keys(arrays: &[ArrayData], merges: bool) -> Result<(), ArrowError> {
+    let child = |index: usize| arrays.iter().map(|array| array.child_data()[index].clone()).collect::<Vec<_>>();
+    let DataType::Dictionary(keys, values) = arrays[0].data_type() else {
+        let merges = merges && matches!(arrays[0].data_type(), DataType::Struct(_));
+        return (0..arrays[0].child_data().len()).try_for_each(|index| fits_keys(&child(index), merges));
+    };
     let compares = values.is_primitive()
         || matches!(**values, DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary);
-    if compares {
+    let values = child(0);
+    if merges && compares || values.iter().all(|others| others.ptr_eq(&values[0])) {
         return Ok(());
     }
     let max_key = match **keys {
-        DataType::Int8 => i8::MAX as u64,
+        DataType::Int8 => i8::MAX as usize,
         DataType::UInt8 => u8::MAX.into(),
-        DataType::Int16 => i16::MAX as u64,
+        DataType::Int16 => i16::MAX as usize,
         DataType::UInt16 => u16::MAX.into(),
-        DataType::Int32 => i32::MAX as u64,
-        DataType::UInt32 => u32::MAX.into(),
+        DataType::Int32 => i32::MAX as usize,
+        DataType::UInt32 => u32::MAX as usize,
         _ => return Ok(()),
     };
-    let total: usize = arrays.iter().map(|array| array.as_any_dictionary().values().len()).sum();
-    if total as u64 > max_key + 1 { Err(ArrowError::DictionaryKeyOverflowError) } else { Ok(()) }
+    // Each array's keys are raised by the number of the values before it, even if it has none.
+    let total: usize = values.iter().map(ArrayData::len).sum();
+    let last = values.last().map_or(0, ArrayData::len);
+    if total > max_key + 1 || total - last > max_key { Err(ArrowError::DictionaryKeyOverflowError) } else { Ok(()) }
 }

@@ -75,7 +75,7 @@ impl<T: ByteViewType> Values for Strings<T> {
     fn array(&self, values: Buffer, nulls: Option<NullBuffer>, places: &[Place]) -> Result<ArrayRef, ArrowError> {
         let views = ScalarBuffer::<u128>::new(values, 0, places.len());
         let views = places.iter().zip(views.iter()).map(|(&(batch, _), &view)| (batch, view));
-        // SAFETY: a field has the strings of the arrays whose values are packed, and `gather` copies each value of `places` from its batch.
+        // SAFETY: `new` takes the strings and the views of a field from the same batches, and `gather` copies the view of each of `places` from its batch.
         Ok(unsafe { Strings::array(self, views, nulls) })
     }
 }
@@ -98,8 +98,14 @@ fn values_of(arrays: &[&ArrayRef]) -> Option<(Arc<dyn Values>, usize)> {
 }
 
 impl Packed {
-    /// The place of each column in a packed row of these batches. [`pack`](Self::pack) copies the rows. Returns `None` if fewer than two columns can be packed.
-    pub(crate) fn layout(batches: &[RecordBatch]) -> Option<Self> {
+    /// The bytes that [`new`](Self::new) allocates for the rows of `batches`. Returns `None` if fewer than two columns can be packed.
+    pub(crate) fn bytes(batches: &[RecordBatch]) -> Option<usize> {
+        let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+        Some(rows * Self::layout(batches)?.bytes_per_row)
+    }
+
+    /// The place of each column in a packed row of these batches, of which no row is copied yet.
+    fn layout(batches: &[RecordBatch]) -> Option<Self> {
         let columns = batches.first()?.num_columns();
         let mut fields = Vec::new();
         for column in 0..columns {
@@ -126,13 +132,9 @@ impl Packed {
         Some(Self { fields, bytes_per_row, batches: Vec::new() })
     }
 
-    /// The bytes of a packed row.
-    pub(crate) fn bytes_per_row(&self) -> usize {
-        self.bytes_per_row
-    }
-
-    /// Packs the rows of `batches`, on up to `threads` threads, and drops each batch when it is packed.
-    pub(crate) fn pack(mut self, batches: Vec<RecordBatch>, threads: usize) -> Self {
+    /// Packs the rows of `batches`, on up to `threads` threads, and drops each batch when it is packed. Returns the batches if fewer than two columns can be packed.
+    pub(crate) fn new(batches: Vec<RecordBatch>, threads: usize) -> Result<Self, Vec<RecordBatch>> {
+        let Some(mut this) = Self::layout(&batches) else { return Err(batches) };
         let packed = Mutex::new(vec![Vec::new(); batches.len()]);
         let threads = threads.min(batches.len());
         let work = Mutex::new(batches.into_iter().enumerate());
@@ -141,7 +143,7 @@ impl Packed {
                 // If a thread panics, so does this call: nobody sees what the thread left.
                 let next = work.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some((index, batch)) = next else { return };
-                let rows = pack_batch(&self.fields, self.bytes_per_row, &batch);
+                let rows = pack_batch(&this.fields, this.bytes_per_row, &batch);
                 packed.lock().unwrap_or_else(PoisonError::into_inner)[index] = rows;
             }
         };
@@ -151,8 +153,8 @@ impl Packed {
             }
             pack();
         });
-        self.batches = packed.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self
+        this.batches = packed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(this)
     }
 
     /// The indices of the columns that are packed, in the order in which [`gather`](Self::gather) returns them.

@@ -82,21 +82,22 @@ impl NumberedRows {
     /// With fewer than two such columns, or one batch at most, nothing changes.
     #[must_use]
     pub fn packed(mut self, threads: usize) -> Self {
-        let Some(layout) = self.layout() else { return self };
-        for column in layout.columns() {
-            self.columns[column] = None;
+        if self.batches.len() < 2 {
+            return self;
         }
-        self.packed = Some(Arc::new(layout.pack(std::mem::take(&mut self.batches), threads)));
+        match Packed::new(std::mem::take(&mut self.batches), threads) {
+            Ok(packed) => {
+                packed.columns().for_each(|column| self.columns[column] = None);
+                self.packed = Some(Arc::new(packed));
+            }
+            Err(batches) => self.batches = batches,
+        }
         self
     }
 
     /// The bytes that [`packed`](Self::packed) allocates for the rows, or `None` if it would change nothing.
     pub fn packed_bytes(&self) -> Option<usize> {
-        Some(self.layout()?.bytes_per_row() * self.len())
-    }
-
-    fn layout(&self) -> Option<Packed> {
-        if self.batches.len() < 2 { None } else { Packed::layout(&self.batches) }
+        if self.batches.len() < 2 { None } else { Packed::bytes(&self.batches) }
     }
 
     /// The number of rows.

@@ -6,11 +6,12 @@
 mod support;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int16Type, Int32Type};
+use arrow_array::types::{Int8Type, Int16Type, Int32Type};
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, Int32Array, Int64Array, ListArray, NullArray, RecordBatch, RecordBatchOptions,
+    Array, ArrayRef, DictionaryArray, Int8Array, Int32Array, Int64Array, ListArray, NullArray, RecordBatch, RecordBatchOptions,
     StringViewArray, StructArray, UInt32Array,
 };
+use arrow_buffer::OffsetBuffer;
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SortOptions};
 use arrow_select::concat::concat_batches;
@@ -266,4 +267,51 @@ fn dictionaries_of_too_many_values_are_an_error() {
     let words = some.column(0).as_any_dictionary();
     let words = take(words.values(), words.keys(), None).unwrap();
     assert!(words.as_string_view().iter().eq([Some("299, 127"), Some("0, 5")]));
+}
+
+/// Arrays that share one dictionary need no more keys together than each needs.
+#[test]
+fn a_shared_dictionary_needs_its_keys_once() {
+    let values: ArrayRef = Arc::new(StringViewArray::from_iter_values((0..5000).map(|value| format!("word {value}"))));
+    let batch = |index: i16| {
+        let words = DictionaryArray::<Int16Type>::try_new(
+            (0..500).map(|row| 500 * index + row).collect::<Vec<i16>>().into(),
+            values.clone(),
+        );
+        RecordBatch::try_from_iter([("word", Arc::new(words.unwrap()) as ArrayRef)]).unwrap()
+    };
+    let batches: Vec<RecordBatch> = (0..10).map(batch).collect();
+    let rows = NumberedRows::new(batches[0].schema(), batches).unwrap();
+    let taken = rows.take(&(0..5000).rev().collect::<Vec<u32>>()).unwrap();
+    let words = taken.column(0).as_any_dictionary();
+    let words = take(words.values(), words.keys(), None).unwrap();
+    assert!(words.as_string_view().iter().enumerate().all(|(row, word)| word == Some(&*format!("word {}", 4999 - row))));
+}
+
+/// Keys of 8 bits, with as many values as they can number in one array, and others or none in the next; also within structs and lists.
+#[test]
+fn dictionaries_in_other_arrays_that_overflow_are_an_error() {
+    let dictionary = |len: usize, word: &str| -> ArrayRef {
+        let values = StringViewArray::from_iter_values((0..len).map(|value| format!("{word} {value}")));
+        let keys = Int8Array::from_iter((0..128).map(|key| (key < len).then_some(key as i8)));
+        Arc::new(DictionaryArray::<Int8Type>::try_new(keys, Arc::new(values)).unwrap())
+    };
+    let structs = |array: ArrayRef| -> ArrayRef {
+        let field = Field::new("word", array.data_type().clone(), true);
+        Arc::new(StructArray::new(vec![field].into(), vec![array], None))
+    };
+    let lists = |array: ArrayRef| -> ArrayRef {
+        let field = Arc::new(Field::new_list_field(array.data_type().clone(), true));
+        Arc::new(ListArray::new(field, OffsetBuffer::from_repeated_length(1, array.len()), array, None))
+    };
+    for wrap in [&(|array| array) as &dyn Fn(ArrayRef) -> ArrayRef, &structs, &lists] {
+        for second in [128, 1, 0] {
+            let batches = [dictionary(128, "a"), dictionary(second, "b")]
+                .map(|array| RecordBatch::try_from_iter_with_nullable([("word", wrap(array), true)]).unwrap());
+            let rows = NumberedRows::new(batches[0].schema(), batches.into()).unwrap();
+            let taken = rows.take(&(0..256).collect::<Vec<u32>>());
+            assert!(matches!(taken, Err(ArrowError::DictionaryKeyOverflowError)), "{second}: {taken:?}");
+            assert_eq!(rows.take(&[127, 5]).unwrap().num_rows(), 2);
+        }
+    }
 }

@@ -26,7 +26,7 @@ const MOST_BLOCKS: usize = 64;
 /// The fewest batches of a block, so that its file's header, and opening the file, cost little.
 const BATCHES_PER_BLOCK: usize = 2;
 
-/// The fewest bytes of a block, so that each read of a file has much to read.
+/// The fewest bytes of the rows of a block in memory, so that each read of a file has much to read.
 const BYTES_PER_BLOCK: usize = 256 << 10;
 
 /// Key values of rows as bytes, which compare as the rows do: arrow's row format.
@@ -83,7 +83,7 @@ impl Keys {
 pub(crate) struct Block {
     /// The part of a file. The file is removed when its last part is dropped.
     pub(crate) file: Arc<dyn SpillFile>,
-    /// The bytes of the largest batch in memory.
+    /// The bytes of the largest batch, or of a chunk of the file if that is more.
     pub(crate) max_batch_bytes: usize,
     pub(crate) extent: Extent,
 }

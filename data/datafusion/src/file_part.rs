@@ -20,10 +20,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The most bytes that one task reads.
 const READ_BYTES: usize = 256 << 10;
 
-/// The most bytes of a chunk of a stream of `len` bytes. A batch that lies in one chunk keeps all of it in memory; a larger one is copied from several. So
-/// chunks are small beside the batches of a long part, and few.
+/// The most bytes of a chunk of a stream of `len` bytes. A batch that lies in one chunk keeps all of it in memory; a batch across several is copied. A multiple of 64,
+/// to which DataFusion aligns the buffers in a file.
 pub(crate) fn chunk_bytes(len: u64) -> usize {
-    (len / 64).clamp(8 << 10, READ_BYTES as u64) as usize
+    (len / 64).next_multiple_of(64).clamp(8 << 10, READ_BYTES as u64) as usize
 }
 
 /// Gives each writer a part of a file. A new part begins where the last finished part of its file ends.
@@ -60,7 +60,7 @@ impl TempFileFactory for FileParts {
             Some(free) => free,
             None => (self.disk_manager.create_tmp_file(description)?, 0),
         };
-        // A file of the user's own factory is whole: it may have other bytes on the disk than in its stream, and may have an end once its writer has finished.
+        // Files of a user's factory are not shared: their bytes on the disk may differ from those of the stream, and they may take none after `finish`.
         let folders = self.disk_manager.temp_dir_paths();
         match file.path().map(Path::to_owned) {
             Some(path) if folders.iter().any(|folder| path.starts_with(folder)) => {
@@ -100,6 +100,7 @@ impl SpillFile for FilePart {
     fn read_stream(&self) -> Result<BoxStream<'static, Result<Bytes>>> {
         let (file, path, end) = (self.file.clone(), self.path.clone(), self.start + self.len());
         let chunk_bytes = chunk_bytes(self.len());
+        let task_bytes = READ_BYTES.min(4 * chunk_bytes) as u64;
         let read = move |(open, start): (Option<File>, u64)| {
             let (file, path) = (file.clone(), path.clone());
             async move {
@@ -113,7 +114,7 @@ impl SpillFile for FilePart {
                         Some(open) => open,
                         None => open_at(&path, start)?,
                     };
-                    let chunks = read_chunks(&mut open, (end - start).min(READ_BYTES as u64) as usize, chunk_bytes)?;
+                    let chunks = read_chunks(&mut open, (end - start).min(task_bytes) as usize, chunk_bytes)?;
                     Ok::<_, io::Error>((chunks, open))
                 };
                 let read = SpawnedTask::spawn_blocking(task).join_unwind().await;

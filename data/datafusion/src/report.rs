@@ -43,7 +43,7 @@ pub enum Outcome {
         backend: String,
         /// The rows that the operator has put out.
         rows: usize,
-        /// How many blocks of sorted rows the operator has written to files, because the memory limit was reached.
+        /// How many blocks of sorted rows were written to files, because the memory limit was reached; those that a merge wrote again count, too.
         spilled_blocks: usize,
     },
     /// polysort's operator, but DataFusion's kernel did some of its sorts.

@@ -215,7 +215,7 @@ impl Sorted {
         near < all / 2
     }
 
-    /// The bytes of memory that [`packed`](Self::packed) needs beside the batches, which may stay in memory as others have them. `None` if it would change nothing.
+    /// The bytes of memory that [`packed`](Self::packed) needs beside the batches, which other owners may keep. `None` if it would change nothing.
     pub(crate) fn packed_bytes(&self) -> Option<usize> {
         self.rows.packed_bytes()
     }
@@ -237,10 +237,14 @@ impl Sorted {
         Ok(self.rows.take(&self.order[start..end])?)
     }
 
-    /// The rows that [`batch`](Self::batch) returns, as one batch, or as several if the strings of one would be longer than its offsets can say.
+    /// The rows that [`batch`](Self::batch) returns, as one batch, or as several if one would have more bytes of strings than offsets can say, or a dictionary with
+    /// more values than its keys can number.
     pub(crate) fn batches(&self, start: usize, len: usize) -> Result<Vec<RecordBatch>> {
+        let len = len.min(self.len() - start);
+        let is_too_large =
+            |error: &ArrowError| matches!(error, ArrowError::OffsetOverflowError(_) | ArrowError::DictionaryKeyOverflowError);
         match self.batch(start, len) {
-            Err(DataFusionError::ArrowError(error, _)) if len > 1 && matches!(*error, ArrowError::OffsetOverflowError(_)) => {
+            Err(DataFusionError::ArrowError(error, _)) if len > 1 && is_too_large(&error) => {
                 let mut batches = self.batches(start, len / 2)?;
                 batches.extend(self.batches(start + len / 2, len - len / 2)?);
                 Ok(batches)
@@ -284,6 +288,13 @@ fn joined(parts: Vec<ArrayRef>, threads: usize) -> Result<ArrayRef, ArrowError> 
         }
     }
     let join = |parts: &[ArrayRef]| concat(&parts.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+    let cast_all = |wide: &DataType| parts.iter().map(|part| cast(part, wide)).collect::<Result<Vec<_>, _>>();
+    if let DataType::Dictionary(_, values) = parts[0].data_type()
+        && matches!(**values, DataType::Utf8View | DataType::BinaryView)
+    {
+        // `concat` panics if these have more values than keys can number.
+        return join(&cast_all(values)?);
+    }
     join(&parts).or_else(|error| {
         // The strings of all parts have more bytes than an offset of 32 bits can say, or more different values than a dictionary has keys.
         let wide = match parts[0].data_type() {
@@ -296,7 +307,7 @@ fn joined(parts: Vec<ArrayRef>, threads: usize) -> Result<ArrayRef, ArrowError> 
             },
             _ => return Err(error),
         };
-        join(&parts.iter().map(|part| cast(part, &wide)).collect::<Result<Vec<_>, _>>()?)
+        join(&cast_all(&wide)?)
     })
 }
 

@@ -7,8 +7,8 @@ mod support;
 use datafusion::arrow::array::{
     ArrayRef, AsArray, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, StringViewArray,
 };
-use datafusion::arrow::compute::concat_batches;
-use datafusion::arrow::datatypes::{DataType, Field, Int32Type, Int64Type, Schema, SchemaRef};
+use datafusion::arrow::compute::{concat_batches, take};
+use datafusion::arrow::datatypes::{DataType, Field, Int16Type, Int32Type, Int64Type, Schema, SchemaRef};
 use datafusion::common::exec_datafusion_err;
 use datafusion::error::Result;
 use datafusion::execution::TaskContext;
@@ -214,6 +214,7 @@ fn random_key(at: i64) -> i64 {
 /// More rows than those that one thread joins. They are packed if they are scattered, and if the pool has the memory for that.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_rows_are_sorted_on_several_threads() -> Result<()> {
+    // The columns and their strings, what the sort needs for each row, the joined keys, and half of the packed rows.
     let memory = 300 * MADE_ROWS * (8 + 8 + 16 + 40 + 28 + 16 + 16);
     let cases = [(random_key as fn(i64) -> i64, None, true), (|at| -at, None, false), (random_key, Some(memory), false)];
     for (key, memory, packs) in cases {
@@ -222,12 +223,35 @@ async fn many_rows_are_sorted_on_several_threads() -> Result<()> {
         let context = context(8192, memory, 0);
         made.check(&collect(plan.clone(), context.clone()).await?);
         let metrics = operator(&plan).metrics().expect("metrics");
-        // A sum of times is never 0.
+        // `sum_by_name` returns 1 ns at least.
         let time = metrics.iter().find(|metric| metric.value().name() == "pack_time").expect("a time").value().as_usize();
         assert_eq!(time > 0, packs, "{memory:?}: {metrics}");
         assert_eq!(metrics.spill_count(), Some(0), "{memory:?}");
         assert_eq!(context.runtime_env().memory_pool.reserved(), 0);
     }
+    Ok(())
+}
+
+/// 300 dictionaries have more values than keys of 16 bits can number: the key is sorted as strings, and the rows are put out in several batches.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_in_many_dictionaries_is_sorted() -> Result<()> {
+    let word = |batch: usize, value: usize| format!("{:0>5}", (batch * 128 + value) * 7919 % 38_400);
+    let batch = |index: usize| {
+        let values = StringViewArray::from_iter_values((0..128).map(|value| word(index, value)));
+        let words = DictionaryArray::<Int16Type>::try_new((0..128).collect::<Vec<i16>>().into(), Arc::new(values))?;
+        RecordBatch::try_from_iter([("word", Arc::new(words) as ArrayRef)])
+    };
+    let batches = (0..300).map(batch).collect::<Result<Vec<_>, _>>()?;
+    let schema = batches[0].schema();
+    let source = Source::table(schema.clone(), vec![batches]);
+    let plan = ours(stock(source, &order(&schema, &[("word", false, false)]), false, None), RayonBackend::default());
+    let mut words = Vec::new();
+    for batch in collect(plan, context(40_000, None, 0)).await? {
+        let dictionary = batch.column(0).as_any_dictionary();
+        let values = take(dictionary.values(), dictionary.keys(), None)?;
+        words.extend(values.as_string_view().iter().map(|word| word.map(str::to_owned)));
+    }
+    assert_eq!(words, (0..38_400).map(|word| Some(format!("{word:0>5}"))).collect::<Vec<_>>());
     Ok(())
 }
 

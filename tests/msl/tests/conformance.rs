@@ -18,38 +18,46 @@ fn main() {
         let words = ["u32", "i32", "f32", "u64", "i64", "f64", "char", "Reverse<f32>"];
         full || words.contains(&key) && ["sort", "sort_pairs", "sort_by_key", "argsort"].contains(&operation)
     };
-    // Without `--full` and without `POLYSORT_THOROUGH=1`, every second check runs with some of five configurations, and the others with the other ones.
+    // Compiling kernels takes the most time. So without `--full` and without `POLYSORT_THOROUGH=1`, kernels that naga translates are those of the planner's
+    // choice alone (software Vulkan runs them in WGSL), and each native configuration has some of the keys.
     let thorough = full || std::env::var_os("POLYSORT_THOROUGH").is_some_and(|value| value == "1");
-    let half = move |configuration: usize| {
-        move |check: &str| {
-            let takes = thorough || (check.bytes().map(usize::from).sum::<usize>() + configuration).is_multiple_of(2);
-            if takes { Ok(()) } else { Err("left to other configurations, without POLYSORT_THOROUGH=1") }
-        }
+    let by_thorough = move |takes: bool| if takes || thorough { Ok(()) } else { Err("left out without POLYSORT_THOROUGH=1") };
+    let is_wide = |check: &str| {
+        let from_digit = check.trim_start_matches(|c: char| !c.is_ascii_digit());
+        ["16", "64", "128"].iter().any(|bits| from_digit.starts_with(bits))
     };
+    let only_thorough = move |_: &str| by_thorough(false);
+    let wide_keys = move |check: &str| by_thorough(is_wide(check));
+    let other_keys = move |check: &str| by_thorough(!is_wide(check));
+    let words_if_thorough = move |check: &str| thorough && by_words(check);
     // The network or one threadgroup sorts segments of up to 2000 keys. Other tests have passes over longer segments.
     let plan = Plan::up_to(suite.longest(5000), false).segmented_up_to(2000);
     let any = Config::of(if suite.is_full() { Source::NAGA } else { Source::NAGA_ROLLED });
-    suite.enter_part("msl, naga's", plan.clone().sampled(4 * scale, 1), half(0), move || MslBackend::open_with(any));
+    suite.enter_part("msl, naga's", plan.clone().sampled(4 * scale, 1), other_keys, move || MslBackend::open_with(any));
     // Some tiles are blocked, so that other threadgroups recount them.
     let sweep = Config { algorithm: Some(Algorithm::OneSweep), blocked: Blocked::one_of(3), ..any };
     let tiles = Plan::up_to(suite.longest(20_000), false).segmented_up_to(33);
-    suite.enter_part("msl, naga's, OneSweep", tiles.clone().sampled(2 * scale, 2), half(1), move || MslBackend::open_with(sweep));
+    suite.enter_part("msl, naga's, OneSweep", tiles.clone().sampled(2 * scale, 2), only_thorough, move || {
+        MslBackend::open_with(sweep)
+    });
     let wide = Config { algorithm: Some(Algorithm::WideDigits), ..sweep };
-    suite.enter_part("msl, naga's, wide digits", tiles.clone().sampled(2 * scale, 7), by_words, move || {
+    suite.enter_part("msl, naga's, wide digits", tiles.clone().sampled(2 * scale, 7), words_if_thorough, move || {
         MslBackend::open_with(wide)
     });
     // The plans have the tiles of long sorts.
     let long = Config { planned_for: (1 << 21) + 1, ..wide };
-    suite.enter_part("msl, naga's, wide digits for many", tiles.clone().sampled(scale, 8), by_words, move || {
+    suite.enter_part("msl, naga's, wide digits for many", tiles.clone().sampled(scale, 8), words_if_thorough, move || {
         MslBackend::open_with(long)
     });
     let reduce = Config { algorithm: Some(Algorithm::ReduceThenScan), ..any };
-    suite.enter_part("msl, naga's, reduce-then-scan", tiles.clone().sampled(scale, 3), half(0), move || {
+    suite.enter_part("msl, naga's, reduce-then-scan", tiles.clone().sampled(scale, 3), only_thorough, move || {
         MslBackend::open_with(reduce)
     });
     // The inputs have several batches, and buckets both small and large.
     let hybrid = Config { algorithm: Some(Algorithm::MsdHybrid), batch: Some(3000), small_bucket: Some(40), ..sweep };
-    suite.enter_part("msl, naga's, MSD hybrid", tiles.clone().sampled(scale, 7), by_words, move || MslBackend::open_with(hybrid));
+    suite.enter_part("msl, naga's, MSD hybrid", tiles.clone().sampled(scale, 7), words_if_thorough, move || {
+        MslBackend::open_with(hybrid)
+    });
     // By default, short inputs of 16 bits are not sorted by counting.
     let whole = move |check: &str| full || ["u8 sort", "i16 sort", "f16 sort"].contains(&check);
     let counting = Config { algorithm: Some(Algorithm::Counting), ..any };
@@ -62,12 +70,14 @@ fn main() {
     });
     // Native kernels, for an older Metal and a newer one. There are none for segments.
     let native = Config::of(Source::NATIVE);
-    suite.enter_part("msl, native", plan.segmented_up_to(33).sampled(6 * scale, 4), half(1), move || {
+    suite.enter_part("msl, native", plan.segmented_up_to(33).sampled(6 * scale, 4), wide_keys, move || {
         MslBackend::open_with(native)
     });
     let newer = Source { options: Options::metal(320), ..Source::NATIVE };
     let sweep = Config { source: newer, ..sweep };
-    suite.enter_part("msl, native, OneSweep", tiles.clone().sampled(4 * scale, 5), half(0), move || MslBackend::open_with(sweep));
+    suite.enter_part("msl, native, OneSweep", tiles.clone().sampled(4 * scale, 5), other_keys, move || {
+        MslBackend::open_with(sweep)
+    });
     // The plans have the tiles of long sorts.
     let long = Config { planned_for: (1 << 21) + 1, ..sweep };
     suite.enter_part("msl, native, OneSweep for many", tiles.clone().sampled(scale, 6), by_words, move || {
@@ -81,7 +91,12 @@ fn main() {
         MslBackend::open_with(large)
     });
     let large = Config { source: any.source, ..large };
-    suite.enter_part("msl, naga's, large tiles", longer.sampled(8 * scale, 14), by_kinds, move || MslBackend::open_with(large));
+    suite.enter_part(
+        "msl, naga's, large tiles",
+        longer.sampled(8 * scale, 14),
+        move |check: &str| thorough && by_kinds(check),
+        move || MslBackend::open_with(large),
+    );
     let wide = Config { source: Source::NATIVE, ..wide };
     suite.enter_part("msl, native, wide digits", tiles.clone().sampled(scale, 9), by_words, move || MslBackend::open_with(wide));
     let hybrid = Config { source: newer, ..hybrid };

@@ -70,7 +70,7 @@ pub struct TaskReport {
 pub struct SortMetrics {
     /// The rows that it put out.
     pub rows: usize,
-    /// How many blocks of sorted rows it wrote to files, because the memory limit was reached.
+    /// How many blocks of sorted rows were written to files, because the memory limit was reached; those that a merge wrote again count, too.
     pub spilled_blocks: usize,
     /// The sorts that DataFusion's kernel did instead.
     pub fallbacks: usize,
