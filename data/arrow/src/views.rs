@@ -223,9 +223,10 @@ mod tests {
             assert!(copies.iter().all(|copies| copies.len() <= max_buffer), "{copies:?}");
             assert_eq!(copies.len() > 1, max_buffer < MAX_BUFFER);
             assert!(
-                copies
+                copies.iter().all(|copy| arrays
                     .iter()
-                    .all(|copy| arrays.iter().flat_map(|array| array.data_buffers()).all(|old| old.as_ptr() != copy.as_ptr()))
+                    .flat_map(GenericByteViewArray::data_buffers)
+                    .all(|old| old.as_ptr() != copy.as_ptr()))
             );
         }
     }
@@ -244,6 +245,6 @@ mod tests {
         }
         // Few rows of a large buffer do not keep it.
         let few = gathered(&arrays, &rows[..2], MAX_BUFFER);
-        assert_eq!(few.as_string_view().data_buffers().iter().map(|buffer| buffer.len()).sum::<usize>(), 2000);
+        assert_eq!(few.as_string_view().data_buffers().iter().map(Buffer::len).sum::<usize>(), 2000);
     }
 }
