@@ -186,7 +186,8 @@ pub fn argsort_with<K: Sortable, B: Backend>(keys: &[K], options: Options) -> Re
     B::global()?.argsort_with(keys, options)
 }
 
-/// Sorts keys of any number of bits on backend `B`, ascending and stable: arrays of keys, [`Wide`](crate::Wide) tuples, and your own.
+/// Sorts keys of any number of bits on backend `B`, ascending and stable: arrays of keys, [`Wide`](crate::Wide) tuples, and your own. Arrays and tuples are ordered by their first
+/// element, then by the second, and so on.
 ///
 /// ```
 /// # #[cfg(feature = "rayon")] {
@@ -463,8 +464,8 @@ pub fn select_nth_with<K: Sortable, B: Backend>(keys: &mut [K], n: usize, option
     B::global()?.select_nth_with(keys, n, options)
 }
 
-/// Does in each segment what [`select_nth`] does, on backend `B`; `n` counts from the start of the segment. A segment of `n` keys or fewer keeps its
-/// keys, in any order.
+/// Does in each segment what [`select_nth`] does, on backend `B`; `n` counts from the start of the segment. A segment of `n` keys or fewer has no
+/// such key; its keys may change their order.
 ///
 /// # Errors
 /// The errors of opening `B`, and of [`Sort::select_nth_segments`]; `keys` then stays as it was.

@@ -1,10 +1,10 @@
 // Starts a sort: stores the number of keys in `state`, and clears the rest of it.
 //
 // in       count_low, count_middle, count_high: the number of keys as three digits of ten bits. If the highest is
-//          COUNT_ON_DEVICE, the number is count[sort.count_index], but at most sort.max; sort
+//          COUNT_ON_DEVICE, the number is count[sort.count_index], but at most sort.max; count; sort
 // out      state: STATE_WORDS words; word STATE_COUNT is the number of keys, all others are 0
 // launch   one threadgroup
-// needs    a recorded number of keys of at most sort.max
+// needs    at most sort.max keys, if the number comes as digits
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void begin(
     constant Number& count_low [[buffer(0)]],

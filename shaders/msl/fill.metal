@@ -1,7 +1,7 @@
 // Writes keys of 8 or 16 bits in order, from the counts of their values.
 //
-// in       sort; state: the number of keys, the number of keys of each block, and for each value the number of keys
-//          with smaller values of its block
+// in       sort; state: the number of keys; for each block of VALUE_BLOCK values, the number of keys with a value in it;
+//          for each value, the number of keys with a smaller value of the same block
 // out      keys_to: packed keys, from key sort.packed_first on. Bytes past the last key stay as they are
 // launch   at least packed words / COPY_TILE threadgroups of VALUE_BLOCK threads, rounded up; each writes COPY_TILE
 //          packed words

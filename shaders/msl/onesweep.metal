@@ -1,5 +1,5 @@
-// Sorts all keys by one digit, stably: one pass of a least-significant-digit radix sort. It reads and writes each key
-// once.
+// Sorts all keys by one digit, stably: one pass of a least-significant-digit radix sort. It writes each key once, and
+// reads it once, or twice in a tile that a waiting threadgroup counts.
 //
 // in       slot: the number of the pass; sort; state: the number of keys, the schedule and the scanned histogram;
 //          keys_from, values_from: the keys and values, which nothing writes during the pass
@@ -10,7 +10,7 @@
 // launch   any number of threadgroups; they take tiles until none is left. If the pass is not scheduled, they return
 // does     A threadgroup takes the next tile by a ticket, and moves it: see parts/sweep.metal. So each earlier tile
 //          belongs to a threadgroup that has started, and that works on it or has finished it. The digit is that of the
-//          schedule; with PARTITIONS, it is the highest that varies.
+//          schedule; with PARTITIONS, it is the highest digit that not all keys share.
 // needs    simdgroups of 32 lanes; fewer than 2^30 keys
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void onesweep(

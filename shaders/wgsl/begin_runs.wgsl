@@ -1,11 +1,11 @@
-// Starts a search for runs: stores the number of keys in `state`, and clears the status words.
+// Starts a search for runs of equal keys: stores the number of keys in `state`, and clears the status words.
 //
 // in       count_low, count_middle, count_high, count: the number of keys, as for begin; offsets_first, count_first: the
-//          first words of the outputs; sort
+//          indices of the first words to write in offsets and in run_count; sort
 // out      state: word STATE_COUNT is the number of keys, all others before the histogram are 0; status: the words of
 //          all tiles are 0. Without keys: run_count is 0, and so is the only offset (with OFFSETS)
 // launch   any number of workgroups, which share the status words
-// needs    a recorded number of keys of at most sort.max
+// needs    at most sort.max keys, if the number comes as digits
 
 @group(0) @binding(0) var<uniform> count_low: Number;
 @group(0) @binding(1) var<uniform> count_middle: Number;

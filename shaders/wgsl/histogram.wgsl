@@ -2,7 +2,7 @@
 //
 // in       sort; state: word STATE_COUNT, the number of keys; keys_from: the source
 // in, out  state: word STATE_HISTOGRAM + d * RADIX + v grows by the number of keys whose digit `d` is `v`; word
-//          STATE_DESCENTS becomes 1 if any key comes before its predecessor in the sort's order
+//          STATE_DESCENTS becomes 1 if any key is smaller, in the sort's order, than the key before it
 // out      status: with STATUS: RADIX words for each tile of pass 0, all 0
 // launch   at least keys / HISTOGRAM_TILE workgroups, rounded up; each counts HISTOGRAM_TILE keys
 

@@ -1,4 +1,5 @@
-// Sorts all keys by one digit: one pass of a least-significant-digit radix sort. It reads and writes each key once.
+// Sorts all keys by one digit: one pass of a least-significant-digit radix sort. It writes each key once, and reads it
+// once, or twice in a tile that a waiting workgroup counts.
 //
 // in       slot: the number of the pass; sort; state: the number of keys, the schedule and the scanned histogram;
 //          keys_from, values_from: the keys and values, which nothing writes during the pass
@@ -9,7 +10,7 @@
 // launch   any number of workgroups; they take tiles until none is left. If the pass is not scheduled, they return
 // does     A workgroup takes the next tile by a ticket, and moves it: see parts/sweep.wgsl. So each earlier tile
 //          belongs to a workgroup that has started, and that works on it or on a tile before it. The digit is that of
-//          the schedule; with PARTITIONS, it is the highest that varies. The pass is stable, with one exception: if keys
+//          the schedule; with PARTITIONS, it is the highest that not all keys share. The pass is stable, with one exception: if keys
 //          without values are sorted by all their bits, the first pass may exchange keys with the same digit. Keys that
 //          the whole sort finds equal are then identical.
 // needs    subgroups; fewer than 2^30 keys

@@ -1,4 +1,5 @@
-// Replaces each tile's count of a digit by where the tile's keys with that digit start in the output.
+// Replaces, for each value of the digit, each tile's count of keys with that value by where these keys start in the
+// output.
 //
 // in       slot: the number of the pass; state: the number of keys, the schedule and the scanned histogram
 // in, out  status: for each of RADIX values of the digit a word for each tile

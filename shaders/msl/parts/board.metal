@@ -1,5 +1,5 @@
-// `board` is the threadgroup memory in which a tile is sorted. It holds, one after the other: the histograms of the
-// simdgroups, a slice of the tile's keys in their new order, and the values of that slice.
+// `board` is the threadgroup memory in which a tile is sorted. It holds three things in turn, each from word 0
+// on: the histograms of the simdgroups, then a slice of the tile's keys in their new order, then the values of that slice.
 //
 // Keys and values are stored word by word: word `w` of element `i` is board[w * SLICE + i].
 

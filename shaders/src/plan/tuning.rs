@@ -248,10 +248,10 @@ pub const LOOK: u32 = 4;
 /// 1000 on an H200. A look takes about as long for many tiles as for one.
 pub const LOOK_TILES: u32 = 128;
 
-/// The number of looks at an empty status word after which a workgroup that finds runs recounts the tile. A look has about eight
+/// A workgroup that finds runs looks this often at an empty status word; then it counts the tile of that word itself. A look has about eight
 /// barriers, so it takes longer than one of the reads of [`SPIN_LIMIT`].
 ///
-/// Not measured.
+/// No measurement chose this number.
 pub const LOOK_LIMIT: u32 = SPIN_LIMIT / 8;
 
 /// Returns the keys per thread when runs are found, for up to `max` keys: at most 32, the bits of a word of marks. Keys of
