@@ -52,7 +52,7 @@ fn a_link_that_leads_nowhere_is_found() {
     assert!(why(&format!("{REPOSITORY}no-file.rs")).is_some());
 }
 
-/// A block that a reader copies works. Blocks that need a GPU, or measure, are compiled and do not run.
+/// A block that a reader copies works. Blocks that need a GPU, measure, or end the program are compiled and do not run.
 #[test]
 fn each_block_of_rust_is_a_test() {
     let tested = fs::read_to_string(root().join("src/guide.rs")).expect("the list of tested chapters");
@@ -62,7 +62,7 @@ fn each_block_of_rust_is_a_test() {
             match &*kind {
                 "rust" => {}
                 "rust,no_run" => {
-                    let needs_more = ["gpu", "WgpuBackend", "calibrate"].iter().any(|name| code.contains(name));
+                    let needs_more = ["gpu", "WgpuBackend", "calibrate", "suite.run()"].iter().any(|name| code.contains(name));
                     assert!(needs_more, "{file}: a block that needs no GPU runs:\n{code}");
                 }
                 // An example of the repository, which is compiled and run as such.
