@@ -12,11 +12,11 @@ crates=(polysort polysort-arrow polysort-core polysort-external polysort-kit pol
 mkdir -p target/tools
 printf '#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc "$@"\n' >target/tools/rustdoc-json
 chmod +x target/tools/rustdoc-json
-files=()
+packages=() files=()
 for crate in "${crates[@]}"; do
-    RUSTDOC=$PWD/target/tools/rustdoc-json cargo rustdoc --quiet -p "$crate" --lib --all-features -- -Zunstable-options --output-format json
-    files+=("target/doc/${crate//-/_}.json")
+    packages+=(-p "$crate") files+=("target/doc/${crate//-/_}.json")
 done
+RUSTDOC=$PWD/target/tools/rustdoc-json RUSTDOCFLAGS="-Zunstable-options --output-format json" cargo doc --quiet --no-deps --lib --all-features "${packages[@]}"
 folder=docs/api
 [ "${1-}" != --check ] || folder=target/api
 mkdir -p "$folder"

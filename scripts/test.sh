@@ -41,10 +41,10 @@ cargo clippy --workspace --all-targets --quiet -- -D warnings
 
 step "features, each by itself and none"
 for features in "" rayon wgpu dx12,metal,vulkan,webgpu; do
-    cargo check --quiet -p polysort --no-default-features --features "$features" --all-targets
+    cargo clippy --quiet -p polysort --no-default-features --features "$features" --all-targets -- -D warnings
 done
 for features in calibration derive multi vector; do
-    cargo check --quiet -p polysort --no-default-features --features "$features" --lib --examples
+    cargo clippy --quiet -p polysort --no-default-features --features "$features" --lib --examples -- -D warnings
 done
 # By themselves these crates have the feature vector off; code that only searches use would be dead. The workspace above has it on.
 for crate in polysort-rayon polysort-wgpu polysort-metal polysort-kit; do

@@ -14,8 +14,8 @@ use syn::{Data, DeriveInput, Error, parse_macro_input};
 /// Derives `Sortable` for a struct or for an enum without fields, so that its values are sort keys.
 ///
 /// # Structs
-/// Values are ordered by their first field, then by their second, and so on, as by `derive(PartialOrd)`, if all fields are in ascending order. Each
-/// field is a key itself: its type implements `Sortable`.
+/// Values are ordered by their first field, then by their second, and so on, as by `derive(PartialOrd)`, if all fields are in ascending order; but
+/// floats have their total order. Each field is a key itself: its type implements `Sortable`.
 ///
 /// The bits of the fields are packed without gaps, those of the first field most significant, into the smallest word (`u8` to `u128`) that
 /// has room for the sum of their widths. More than 128 bits do not compile; the error points at the field that is too much.
@@ -38,8 +38,8 @@ use syn::{Data, DeriveInput, Error, parse_macro_input};
 ///
 /// Tuple structs and unit structs work in the same way. All values of a unit struct are equal.
 ///
-/// A sort returns a value from its bits, so every field is a part of the key. If a type has a field that the order leaves out, do not derive `Sortable`: sort
-/// the values with `sort_by_key` and a key of the other fields.
+/// A sort makes each value again from its bits, so every field is a part of the key. If a type has a field that the order leaves out,
+/// do not derive `Sortable`: sort the values with `sort_by_key` and a key of the other fields.
 ///
 /// # Enums
 /// An enum has variants without fields. Variants are ordered by their discriminants, as by `derive(PartialOrd)`: without explicit discriminants, that
@@ -58,9 +58,9 @@ use syn::{Data, DeriveInput, Error, parse_macro_input};
 ///
 /// # What a sort checks
 /// A sort checks each key before it changes anything, as for a tuple of the fields: the bits of each field fit in its width, and the field comes
-/// back from its bits unchanged. A key that fails is an error, `Error::InvalidKey`. A field type that is not rebuilt from its bits makes the
-/// struct a key that sorts move whole. `from_bits` panics for bits that are of no variant of an enum; bits that `to_bits` returned are always
-/// of a variant.
+/// back from its bits unchanged. A key that fails is an error, `Error::InvalidKey`. If the type of a field cannot be made
+/// again from its bits, sorts move the structs whole instead. `from_bits` panics for bits that are of no variant of an enum; bits that `to_bits`
+/// returned are always of a variant.
 #[proc_macro_derive(Sortable, attributes(sortable))]
 pub fn derive_sortable(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

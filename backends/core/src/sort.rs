@@ -413,7 +413,7 @@ pub trait Sort: Backend {
     }
 
     /// Does in each segment what [`select_nth`](Sort::select_nth) does; `n` counts from the start of the segment. A segment of `n` keys or fewer
-    /// keeps its keys, in any order.
+    /// has no such key; its keys may change their order.
     ///
     /// # Errors
     /// As [`sort_segments`](Sort::sort_segments).

@@ -125,8 +125,8 @@ impl Spec {
         Self { masks: Masks::UNSIGNED, begin: 0, end: W::BITS }
     }
 
-    /// The ascending order of the raw memory of keys, by all of their bits: [`Spec::of_masks`] as a constant. Does not compile if the key's memory
-    /// is not its word.
+    /// The ascending order of keys whose memory is sorted as it is, by all of their bits: [`Spec::of_masks`] as a constant. Does not
+    /// compile if the key's memory is not one number of the type [`Bits`](crate::Sortable::Bits).
     ///
     /// ```
     /// # use polysort_core::{Options, Spec};
