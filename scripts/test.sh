@@ -3,8 +3,9 @@
 #
 #   scripts/test.sh           all, but for what --full adds
 #   scripts/test.sh --cpu     what needs no GPU and no wgpu
-#   scripts/test.sh --full    also every GPU test on every software GPU, the type check for macOS, the address sanitizer, a small stack, WebGPU in a
-#                             browser, the page of examples/web, the Python wheel, polysort-datafusion with Ballista, and the guide as a book
+#   scripts/test.sh --full    also every GPU test on every software GPU, every planted mistake in kernels, licenses and known vulnerabilities, the type
+#                             check for macOS, the address sanitizer, a small stack, WebGPU in a browser, the page of examples/web, the Python wheel,
+#                             polysort-datafusion with Ballista, and the guide as a book
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1-}
@@ -95,6 +96,8 @@ step "packages"
 cargo package --workspace --exclude polysort-api --exclude polysort-benches --exclude polysort-msl --exclude polysort-web --exclude polysort-web-page --allow-dirty --quiet --no-verify
 
 if [ "$mode" = --full ]; then
+    step "licenses and known vulnerabilities of all crates"
+    scripts/deny.sh
     step "type check for macOS"
     scripts/check-mac.sh
     step "sorts on a small stack, without optimization"
@@ -126,6 +129,6 @@ printf 'on GPUs:\n%s\n' "$(sed -n '/^adapters:/,$p' "$gpu")"
 printf 'backends that opened on this machine:\n'
 target/debug/polysort devices
 printf 'not run:\n'
-[ "$mode" = --full ] || printf '  what --full adds: nineteen of twenty planted mistakes in kernels, most of the conformance suite on Metal kernels, single kernels as naga translates them to Metal, the longer GPU tests, the type check for macOS (scripts/check-mac.sh), unsafe code under the address sanitizer (scripts/test-sanitized.sh), the CPU backend on a small stack, WebGPU in a browser (scripts/test-web.sh), the page of examples/web (scripts/web-page.sh --test), the Python wheel (scripts/test-python.sh), polysort-datafusion and Ballista (scripts/test-data.sh --ballista), the guide as a book (scripts/guide.sh)\n'
+[ "$mode" = --full ] || printf '  what --full adds: nineteen of twenty planted mistakes in kernels, most of the conformance suite on Metal kernels, single kernels as naga translates them to Metal, the longer GPU tests, licenses and known vulnerabilities (scripts/deny.sh), the type check for macOS (scripts/check-mac.sh), unsafe code under the address sanitizer (scripts/test-sanitized.sh), the CPU backend on a small stack, WebGPU in a browser (scripts/test-web.sh), the page of examples/web (scripts/web-page.sh --test), the Python wheel (scripts/test-python.sh), polysort-datafusion and Ballista (scripts/test-data.sh --ballista), the guide as a book (scripts/guide.sh)\n'
 printf '  real GPUs: scripts/test-gpu.sh tests software Vulkan; MetalBackend on a Mac: scripts/test-metal.sh; Windows\n'
 printf '\nall of it passed in %s s\n' "$SECONDS"
