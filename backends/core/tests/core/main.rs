@@ -1,6 +1,7 @@
 //! Tests of keys, of the contract of backends, and of what the crate builds on it. One program: the sorts are compiled once.
 
 mod contract;
+mod derived;
 mod fallback;
 mod into;
 mod keys;
