@@ -12,9 +12,9 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  Success.
   1  verify: the keys are not sorted. bench, demo: an answer is wrong or missing.
-  2  An argument or the input is wrong, or a file cannot be read or written. A line on standard error says what to do.
+  2  An argument or the input is wrong, or a file cannot be read or written. A message on standard error gives the reason.
 A signal ends the program with the status of that signal: in a shell 129 (SIGHUP), 130 (SIGINT), 143 (SIGTERM), or 141 (SIGPIPE)
-if the reader of the output closes its pipe. verify exits with its answer even then.";
+if the reader of the output closes its pipe. verify exits with 0 or 1 even then.";
 
 /// Sorts files of keys and tables, stably, on any GPU and on the CPU.
 #[derive(Parser)]
@@ -27,12 +27,14 @@ pub(crate) struct Cli {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Sort an array, or the rows of a table by one column. The sort is stable in both directions.
+    #[cfg_attr(feature = "arrow", doc = "It also sorts the rows of a .parquet or .arrow, by the columns of --by.")]
     #[command(after_help = EXIT_CODES)]
     Sort(SortArgs),
     /// Write the indices (u32) that sort an array, or the rows of a table.
     #[command(after_help = EXIT_CODES)]
     Argsort(ArgsortArgs),
-    /// Write the k largest keys and their indices, or the rows that hold them. NaN is larger than any number.
+    /// Write the k largest keys and their indices, or the rows that hold them. A NaN without a sign is larger
+    /// than any number, and a NaN with a sign is smaller.
     #[command(after_help = EXIT_CODES)]
     Top(TopArgs),
     /// Merge sorted files of one format into one, stably: of equal keys, those of an earlier file come first.
@@ -44,7 +46,7 @@ pub(crate) enum Command {
     /// List the backends, their limits, and which of them `auto` chooses.
     #[command(after_help = EXIT_CODES)]
     Devices,
-    /// Measure the devices of this machine, and store the result. `auto` then chooses by it.
+    /// Measure the CPU and the GPU that `auto` would use, and store the result. `auto` then chooses by it.
     #[command(after_help = EXIT_CODES)]
     Calibrate(CalibrateArgs),
     /// Measure the backends side by side with std and rayon.

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 #[derive(Args)]
 pub(crate) struct CalibrateArgs {
-    /// The longest time in seconds that one device is measured. Costs that are not measured by then are estimated, and a line reports it.
+    /// The longest time in seconds that a device is measured. If this time ends too soon, the costs of longer sorts are estimated, or the GPU is left
+    /// out, and a line reports it. The shortest sorts on the CPU, which take about half a second, are always measured.
     #[arg(long, value_name = "SECONDS", default_value_t = Calibration::BUDGET.as_secs_f64(), value_parser = seconds)]
     budget: f64,
 }

@@ -69,7 +69,7 @@ fn rules(choose: impl Fn(usize, usize, usize) -> &'static str) -> Vec<String> {
     rules.into_iter().map(line).collect()
 }
 
-/// Returns the choices for growing lengths: `rayon, from 2^20 keys on wgpu`.
+/// Returns the choices for growing lengths: `rayon; wgpu from 2^20 keys`.
 fn ranges(choose: impl Fn(usize) -> &'static str) -> String {
     let mut text = choose(1).to_string();
     for power in 1..=LONGEST.min(usize::BITS - 1) {
@@ -81,7 +81,7 @@ fn ranges(choose: impl Fn(usize) -> &'static str) -> String {
                 let middle = low + (high - low) / 2;
                 if choose(middle) == before { low = middle } else { high = middle }
             }
-            text += &format!(", from {high} keys on {now}");
+            text += &format!("; {now} from {high} keys");
         }
     }
     text
@@ -101,7 +101,7 @@ mod tests {
         let choose = |len, key, payload| if key == 16 || len < 70_000 || payload > 8 { "rayon" } else { "wgpu" };
         let rules = rules(choose);
         assert_eq!(rules.len(), 2);
-        assert!(rules[0].starts_with("rayon, from 70000 keys on wgpu, for keys+payloads of 1, 1+4, 1+8, 2,"), "{}", rules[0]);
+        assert!(rules[0].starts_with("rayon; wgpu from 70000 keys, for keys+payloads of 1, 1+4, 1+8, 2,"), "{}", rules[0]);
         assert!(rules[1].starts_with("rayon, for keys+payloads of 1+12, 1+16,"), "{}", rules[1]);
     }
 }

@@ -25,7 +25,7 @@ impl From<Direction> for Order {
 
 #[derive(Args)]
 pub(crate) struct OrderArgs {
-    /// Put the largest key first. Equal keys keep their input order in both directions.
+    /// Descending order: the largest key comes first. Equal keys keep their input order in both directions.
     #[arg(long)]
     descending: bool,
     #[command(flatten)]
@@ -40,7 +40,8 @@ impl OrderArgs {
 
 #[derive(Args)]
 pub(crate) struct BitsArgs {
-    /// Compare only these bits of the ordered key, such as 8..16. Bit 0 is the least significant.
+    /// Compare only the bits A to B - 1 of the ordered bits of each key, such as 8..16, 8.. or ..16. The ordered bits are the unsigned integer that has
+    /// the same order as the key. Bit 0 is the least significant.
     #[arg(long, value_name = "A..B")]
     bits: Option<Bits>,
 }

@@ -22,11 +22,13 @@ use {
 /// The arguments for the output and the backend.
 #[derive(Args)]
 struct RunArgs {
-    /// The file to write. Without a name, or with `-`, standard output is written. The file may be the input: it is replaced when
-    /// the result is complete, and keeps its owner, mode and attributes. A link, a FIFO and a device are written through.
+    /// The file to write. Without a name, or with `-`, standard output is written. The extension selects the format (.txt is a .csv); without a known
+    /// one, arrays and tables keep the format of the input, and `top` writes .csv. A file is replaced when the result is complete, so it may be the
+    /// input; the new file keeps the owner, mode and attributes of the old one. A symbolic link stays, and its target is replaced. A FIFO and a
+    /// device are written in place.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The backend that sorts. The default is auto.
+    /// The backend that sorts. The default is auto; for `sort --memory` it is rayon.
     #[arg(long, value_parser = PossibleValuesParser::new(names()))]
     backend: Option<String>,
     /// The adapter of a backend on a GPU: its index, or a part of its name. With `--backend multi`, the devices that sort at once, separated by commas; `cpu` is
@@ -129,7 +131,7 @@ impl SortArgs {
     fn columns(&self) -> Result<Option<&Path>> {
         let path = self.sort.input.path().filter(|path| ColumnFormat::of(path).is_some());
         match (path, &self.by) {
-            (None, Some(_)) => bail!("--by is for .parquet and .arrow files; sort a .csv by --column"),
+            (None, Some(_)) => bail!("--by is for .parquet and .arrow files: name one as the input, or sort a .csv by --column"),
             (Some(path), None) => bail!("add --by with the columns of {} to sort by", path.display()),
             (path, _) => Ok(path),
         }

@@ -6,9 +6,10 @@ array([-7.25, -0.  ,  0.  ,  2.5 ,   nan], dtype=float32)
 >>> polysort.argsort([30, 10, 20])
 array([1, 2, 0], dtype=uint32)
 
-Keys are one-dimensional arrays of bool, of integers of 8 to 64 bits, and of floats of 16, 32 and 64 bits.
-Anything else is a TypeError. Arrays that are not contiguous, not aligned, or not in the byte order of the machine
-are copied first. Results are new arrays in the byte order of the machine, or are written to ``out``.
+Keys are one-dimensional arrays of bool, of integers of 8 to 64 bits, and of floats of 16, 32 and 64 bits. An array of
+another type is a TypeError, and one of another number of dimensions a ValueError. Arrays that are not contiguous, not aligned,
+or not in the byte order of the machine are copied first. Results are new arrays in the byte order of the machine, or are
+written to ``out``.
 
 All sorts are stable, in both directions. Floats are in total order:
 -NaN < -inf < ... < -0.0 < 0.0 < ... < inf < NaN. NumPy differs in two points: it sorts NaNs of both signs last,
@@ -16,7 +17,8 @@ and takes -0.0 and 0.0 as equal. Every NaN keeps its sign and its payload.
 
 The argument ``backend`` is "cpu", which sorts on all cores, "gpu", which sorts on a GPU if the package was built with GPUs,
 or "auto", which takes the faster one of them. The result is the same, bit for bit. The environment variable
-RAYON_NUM_THREADS limits the threads of the CPU. While a function sorts, other threads of Python run; they must not write to its arrays.
+RAYON_NUM_THREADS limits the threads of the CPU, except in a process that was forked after the first call.
+While a function sorts, other threads of Python run; they must not write to its arrays.
 
 On an error all arrays stay as they were.
 """

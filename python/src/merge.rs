@@ -31,7 +31,7 @@ pub(crate) fn merge_into(
                 if let Some(at) = first_descent(keys, descending) {
                     let order = if descending { "descending" } else { "ascending" };
                     return Err(PyValueError::new_err(format!(
-                        "run {number} is not sorted in {order} order: its key {} comes after its key {at}",
+                        "runs[{number}] is not sorted in {order} order: its key {} must come before its key {at}; sort it first",
                         at + 1
                     )));
                 }

@@ -221,7 +221,7 @@ def test_a_run_that_is_not_sorted_is_refused():
         for at in {0, (length - 1) // 2, length - 2, min(length - 2, 1023)}:
             run = np.arange(length)
             run[at + 1 :] -= 2
-            with pytest.raises(ValueError, match=f"run 1 is not sorted in ascending order: its key {at + 1} comes after its key {at}"):
+            with pytest.raises(ValueError, match=rf"runs\[1\] is not sorted in ascending order: its key {at + 1} must come before its key {at};"):
                 polysort.merge([[1], run])
     with pytest.raises(ValueError, match="descending"):
         polysort.merge([[1, 2]], descending=True)

@@ -122,8 +122,16 @@ impl Call<'_> {
             let shares = self.shares(operation)?;
             let member = match shares.of[..] {
                 [] => {
-                    if let Operation::Runs { offsets, .. } = operation {
-                        **offsets = vec![0];
+                    match operation {
+                        Operation::Runs { offsets, .. } => **offsets = vec![0],
+                        // Their outputs are as long as the keys, of which there are none.
+                        Operation::Sort { .. }
+                        | Operation::SortPairs { .. }
+                        | Operation::SortInto { .. }
+                        | Operation::SortPairsInto { .. }
+                        | Operation::PartialSort { .. }
+                        | Operation::Argsort { .. }
+                        | Operation::TopK { .. } => {}
                     }
                     return Ok(None);
                 }

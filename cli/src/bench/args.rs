@@ -92,8 +92,9 @@ pub(crate) struct BenchArgs {
     /// The times that the figures of --report show.
     #[arg(long, value_enum, default_value = "median", requires = "report")]
     pub(crate) statistic: Statistic,
-    /// Search for the fastest shape of the passes on each GPU instead: for keys of up to 64 bits on the device, alone and with each payload.
-    /// Each shape is timed beside the built-in one. A shape that is more than 2 % faster over all sizes is stored for `auto`.
+    /// Search for the fastest shape of the passes on each GPU instead. A shape is the threads per workgroup, the keys per thread and the slices per
+    /// tile. The keys have up to 64 bits, are on the device, and are sorted alone and with each payload. Each shape is timed beside the built-in one.
+    /// The best shape is stored for `auto` if it is more than 2 % faster over all sizes. If no shape is, a shape that was stored before is removed.
     #[arg(long, conflicts_with_all = OF_HOST_DATA)]
     pub(crate) sweep: bool,
     /// Time each pass over u32 keys on the device instead, for growing numbers of keys. The result shows where the GPU's cache ends, and

@@ -22,7 +22,7 @@ pub(crate) enum Pattern {
     FewUnique,
     /// a half ascending, then a half descending
     OrganPipe,
-    /// ascending, except for one key in a hundred
+    /// ascending, then two random keys are swapped, once for each 100 keys
     NearlySorted,
     /// the most significant byte is zero in 63 of 64 keys
     SkewedTop,

@@ -100,7 +100,11 @@ fn kinds(args: &BenchArgs) -> Result<Vec<PassKind>> {
         for value_words in [0].into_iter().chain(args.payloads.iter().map(|payload| payload.words())) {
             let kind = PassKind::new(key_words, value_words);
             if !PassKind::ALL.contains(&kind) {
-                bail!("no passes over keys of {} bits are tuned, which --sweep is for", 8 * dtype.size());
+                bail!(
+                    "--sweep is for keys of up to 64 bits: leave {}, which has {}, out of --keys",
+                    dtype.name(),
+                    8 * dtype.size()
+                );
             }
             if !kinds.contains(&kind) {
                 kinds.push(kind);

@@ -78,7 +78,7 @@ impl Order {
             match named[..] {
                 [column] => Ok(SortBy { column, options: *options }),
                 [] => bail!("there is no column {name}; it has {}", names()),
-                _ => bail!("{} columns are called {name}", named.len()),
+                _ => bail!("{} columns are called {name}, so --by cannot name one of them: rename the others", named.len()),
             }
         };
         self.0.iter().map(column).collect()

@@ -91,6 +91,9 @@ impl Read for Section {
 }
 
 fn failed(folder: &Path, what: &str) -> String {
-    let room = "is there room in the folder for as many bytes as the input has?";
-    format!("a spill file in {} could not be {what}; {room}", folder.display())
+    let hint = match what {
+        "read" => "",
+        _ => "; is there room in the folder for all rows, uncompressed? if not, name another folder with --temp",
+    };
+    format!("a spill file in {} could not be {what}{hint}", folder.display())
 }

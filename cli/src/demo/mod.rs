@@ -12,7 +12,7 @@ use std::io::Write;
 
 #[derive(Args)]
 pub(crate) struct DemoArgs {
-    /// Sort one million generated keys instead of sixteen million.
+    /// Sort 2^18 (262,144) generated keys instead of 2^24 (16,777,216).
     #[arg(long)]
     quick: bool,
 }

@@ -142,7 +142,10 @@ pub(super) fn read(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize
 fn reserve<K>(keys: &mut Vec<K>, more: usize) -> io::Result<()> {
     keys.try_reserve(more).map_err(|_| {
         let bytes = (keys.len() as u128 + more as u128) * size_of::<K>() as u128;
-        io::Error::new(ErrorKind::OutOfMemory, format!("there is not enough memory for {bytes} bytes of keys"))
+        io::Error::new(
+            ErrorKind::OutOfMemory,
+            format!("there is not enough memory for {bytes} bytes of keys; sort --memory needs less"),
+        )
     })
 }
 

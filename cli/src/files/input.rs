@@ -13,6 +13,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub(crate) struct InputArgs {
     /// The file to read: .npy, .bin or .csv. Without a name, or with `-`, standard input is read.
+    #[cfg_attr(feature = "arrow", doc = "`sort` also reads .parquet and .arrow files.")]
     input: Option<PathBuf>,
     #[command(flatten)]
     columns: ColumnArgs,
@@ -21,7 +22,7 @@ pub(crate) struct InputArgs {
 /// How to read an input.
 #[derive(Args)]
 pub(crate) struct ColumnArgs {
-    /// The format of the input. Needed if the file name does not imply it.
+    /// The format of the input. Standard input needs it, and a file whose name does not imply it.
     #[arg(long)]
     pub(crate) format: Option<Format>,
     /// The type of the keys. A .bin needs it. A .npy specifies its own. For a .csv the default is the first of i64, i128 and f64 that
@@ -31,10 +32,11 @@ pub(crate) struct ColumnArgs {
     /// The key column of a .csv: its name in the header, or its index from 0.
     #[arg(long, value_name = "NAME|INDEX")]
     column: Option<String>,
-    /// Sort the first line of a .csv with the others. Without this option it is a header.
+    /// Read the first line of a .csv as a row. Without this option it is the header.
     #[arg(long)]
     no_header: bool,
-    /// Replace the empty fields in the key column of a .csv. Without this option an empty field is an error.
+    /// The key that an empty field in the key column of a .csv stands for. The field stays empty in the output. Without this option an empty field is
+    /// an error.
     #[arg(long)]
     empty: Option<Empty>,
 }

@@ -111,7 +111,7 @@ impl Rules {
     /// Checks that a table that should have a header has one.
     pub(super) fn check_header(&self) -> Result<()> {
         if self.index.is_none() && self.has_header {
-            bail!("{} is empty: it has no header to find a column in", self.name);
+            bail!("{} is empty: it has no header; if it is a table without one: --no-header", self.name);
         }
         Ok(())
     }
@@ -145,7 +145,7 @@ impl Rules {
         if is_rounded && !self.is_dtype_given {
             let (name, line, column, dtype) = (&self.name, line(), &self.column, dtype.name());
             bail!(
-                "{name}, line {line}: {field} in column {column} is no {dtype}, which rounds it to {:.0}; \
+                "{name}, line {line}: {dtype} rounds {field} in column {column} to {:.0}; \
                 to sort by the rounded numbers: --dtype {dtype}",
                 key.float().unwrap_or(f64::NAN)
             );

@@ -45,7 +45,8 @@ impl Source {
             bail!("cannot read {name}: it is a directory; name a file");
         }
         let Some(format) = format.or_else(|| Format::of(path)) else {
-            bail!("the name {name} does not imply a format: add --format npy, bin or csv");
+            let columns = if cfg!(feature = "arrow") { "; only sort --by reads Parquet and Arrow files" } else { "" };
+            bail!("the name {name} does not imply a format: add --format npy, bin or csv{columns}");
         };
         let bytes = metadata.is_file().then_some(metadata.len());
         Ok(Self { name, format, reader: Box::new(file), bytes })

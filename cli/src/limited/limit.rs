@@ -13,12 +13,13 @@ use std::path::PathBuf;
 /// The arguments for the memory.
 #[derive(Args)]
 pub(crate) struct MemoryArgs {
-    /// Sort within this much memory, such as 512M or 4G. What does not fit is spilled to files that have no name, and merged. The program
-    /// uses up to 64 MiB beside. The default backend is then rayon: the memory of a GPU's driver is not counted.
+    /// The most memory for the data, such as 512M or 4G (powers of 1024). What does not fit is spilled to temporary files and merged. The program uses
+    /// up to 64 MiB more. Without this option, `sort` holds all data in memory, and `merge` takes 256M. With it, the default backend of `sort` is
+    /// rayon, because the memory of a GPU's driver is not counted.
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Size>,
-    /// The folder of spill files. It needs as much room as the input, and twice as much for very many runs. The default is the folder of the output, or
-    /// the system's folder for temporary files if the output is no file.
+    /// The folder of spill files. It needs as much room as the uncompressed data, and twice as much for very many runs. The default is the folder of the
+    /// output, or the system's folder for temporary files if the output is no file.
     #[arg(long, value_name = "DIR", requires = "memory")]
     pub(crate) temp: Option<PathBuf>,
 }

@@ -231,7 +231,7 @@ fn arguments_that_do_not_exist() {
         ("bench --sizes 0", "give a number of keys such as 1000 or 2^20"),
         ("bench --sizes 2^200", "give a number of keys such as 1000 or 2^20"),
         ("bench --sweep --ops sort", "'--sweep' cannot be used with '--ops"),
-        ("bench --sweep --keys u32,u128", "no passes over keys of 128 bits are tuned, which --sweep is for"),
+        ("bench --sweep --keys u32,u128", "--sweep is for keys of up to 64 bits: leave u128, which has 128, out of --keys"),
         ("bench --probe --keys u32", "'--probe' cannot be used with '--keys"),
         ("bench --csv - --sweep", "'--csv <FILE>' cannot be used with '--sweep'"),
         ("bench --probe --algorithm onesweep", "'--probe' cannot be used with '--algorithm"),

@@ -99,7 +99,7 @@ fn integers_that_a_float_would_round_are_an_error_or_a_note() {
             let ran = place.pipe(&format!("{command} --format csv {options}"), table.as_bytes());
             assert_eq!((ran.code, &*ran.stdout), (2, &b""[..]), "{field}");
             let words = format!(
-                "polysort: stdin, line 3: {field} in column x is no f64, which rounds it to {rounded}; \
+                "polysort: stdin, line 3: f64 rounds {field} in column x to {rounded}; \
                 to sort by the rounded numbers: --dtype f64\n"
             );
             assert_eq!(ran.stderr, words);

@@ -23,7 +23,7 @@ pub enum ExternalError {
     #[error("the output could not be written: {0}")]
     Output(#[source] io::Error),
     /// A spill file could not be created, written or read back.
-    #[error("a spill file in {} could not be {what}: {source}; is there room in the folder for as many bytes as the input has?", folder.display())]
+    #[error("a spill file in {} could not be {what}: {source}{}", folder.display(), room_text(what))]
     #[non_exhaustive]
     Spill {
         /// The folder of spill files.
@@ -70,4 +70,12 @@ pub enum ExternalError {
     /// The progress callback asked the sort to stop.
     #[error("the sort was cancelled")]
     Cancelled,
+}
+
+/// What to look for if a spill file failed. One that cannot be read has had its room.
+fn room_text(what: &str) -> &'static str {
+    match what {
+        "read" => "",
+        _ => "; is there room in the folder for as many bytes as the input has?",
+    }
 }

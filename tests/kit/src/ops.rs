@@ -383,34 +383,45 @@ fn futures<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(
     let lists = Lists::of(case);
     let permutation = oracle.permutation();
     let (mut sorted, mut other, mut values) = (keys.to_vec(), keys.to_vec(), (0..keys.len() as u32).collect::<Vec<_>>());
+    let (which, which_other) = (case.seed % 5, case.seed >> 8);
     let first = async {
-        match case.seed % 3 {
-            0 if case.seed >> 8 & 1 == 0 => backend.sort_async(&mut sorted, case.options).await,
-            0 => backend.partial_sort_async(&mut sorted, keys.len(), case.options).await,
-            1 => backend.sort_pairs_async(&mut sorted, &mut values, case.options).await,
+        match which {
+            0 => backend.sort_async(&mut sorted, case.options).await,
+            1 => backend.sort_into_async(keys, &mut sorted, case.options).await,
+            2 => backend.partial_sort_async(&mut sorted, keys.len(), case.options).await,
+            3 => backend.sort_pairs_async(&mut sorted, &mut values, case.options).await,
             _ => backend.sort_pairs_into_async(keys, &values.clone(), &mut sorted, &mut values, case.options).await,
         }
     };
+    let has_values = which >= 3;
     let second = async {
-        match case.seed % 4 {
+        match which_other % 6 {
             0 => backend.argsort_async(keys, case.options).await,
             1 => backend.top_k_async(keys, keys.len() / 3, case.options).await.map(|best| best.indices),
             2 => backend.argsort_segments_async(keys, lists.segments(), case.options).await,
-            _ => backend.sort_segments_async(&mut other, lists.segments(), case.options).await.map(|()| vec![]),
+            3 => backend.sort_segments_async(&mut other, lists.segments(), case.options).await.map(|()| vec![]),
+            4 => {
+                let (mut keys, mut indices) = (keys.to_vec(), (0..keys.len() as u32).collect::<Vec<_>>());
+                backend.sort_pairs_segments_async(&mut keys, &mut indices, lists.segments(), case.options).await.map(|()| indices)
+            }
+            _ => {
+                let all = usize::MAX;
+                backend.partial_sort_segments_async(&mut other, all, lists.segments(), case.options).await.map(|()| vec![])
+            }
         }
     };
     let (first, second) = block_on(zip(first, second));
     first.map_err(failed)?;
     same_keys("keys", &sorted, &permutation::gather(keys, &permutation))?;
-    if !case.seed.is_multiple_of(3) {
+    if has_values {
         same("values", &values, &permutation)?;
     }
     let indices = second.map_err(failed)?;
     let in_segments = || oracle.segments_permutation(lists.segments().ranges());
-    match case.seed % 4 {
+    match which_other % 6 {
         0 => same("permutation", &indices, &permutation),
         1 => same("selected indices", &indices, &permutation[..keys.len() / 3]),
-        2 => same("permutation of segments", &indices, &in_segments()),
+        2 | 4 => same("permutation of segments", &indices, &in_segments()),
         _ => same_keys("keys of segments", &other, &permutation::gather(keys, &in_segments())),
     }
 }

@@ -19,7 +19,7 @@ pub enum Pattern {
     FewUnique,
     /// Up, then down.
     OrganPipe,
-    /// In order but for one key in a hundred.
+    /// In order, then two random keys are swapped, once for each hundred keys.
     NearlySorted,
     /// Two keys that differ in one bit.
     SingleBit,

@@ -88,7 +88,12 @@ impl Backend for Buggy {
                 }
                 Ok(())
             }
-            operation => operation.by_two_sorts(self, spec),
+            operation @ (Operation::Sort { .. }
+            | Operation::SortPairs { .. }
+            | Operation::SortPairsInto { .. }
+            | Operation::PartialSort { .. }
+            | Operation::Argsort { .. }
+            | Operation::TopK { .. }) => operation.by_two_sorts(self, spec),
         })
     }
 }

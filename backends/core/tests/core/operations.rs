@@ -121,6 +121,7 @@ fn a_backend_behind_one_type_answers_as_itself() -> Result<(), Error> {
     assert_eq!(keys[1], 2.0);
     assert_eq!(backend.name(), "std");
     assert_eq!(format!("{backend:?}"), "DynBackend(\"std\")");
+    assert!(!Backend::is_lost(&backend) && Backend::is_lost(&DynBackend::new(LostOnce(0))));
     assert!(backend.downcast_ref::<Std<0>>().is_some());
     assert!(backend.downcast_ref::<Std<1>>().is_none());
     // Another kind of backend around it, and that one behind the type again.
@@ -260,6 +261,7 @@ fn a_backend_without_futures_of_its_own_is_ready_at_once() -> Result<(), Error> 
     assert_eq!(keys, [3, -1, 2]);
     let keys = [3_i8, -1, 2];
     assert_eq!(ready(BACKEND.argsort_segments_async(&keys, &[0, 2, 3], Options::ascending()))?, [1, 0, 2]);
+    assert_eq!(ready(BACKEND.top_k_segments_async(&keys, 1, &[0, 2, 3], Options::ascending()))?.keys, [-1, 2]);
     // The checks are those of the blocking call.
     let outcome = ready(BACKEND.sort_segments_async(&mut sorted, &[0, 4], Options::ascending()));
     assert!(matches!(outcome, Err(Error::InvalidOffsets { .. })));
