@@ -58,7 +58,7 @@ pub(crate) fn text(kernel: Kernel, language: &str, key_bits: u32, value_words: u
 }
 
 /// Returns the first variant of a kernel among plans for these keys and values.
-fn variant(kernel: Kernel, key_bits: u32, value_words: u32) -> Result<Option<Variant>, Error> {
+pub(crate) fn variant(kernel: Kernel, key_bits: u32, value_words: u32) -> Result<Option<Variant>, Error> {
     let payload = if value_words == 0 { Payload::None } else { Payload::Words(value_words) };
     let keys = Request { payload, ..Request::keys(key_bits, Spec::new::<u128>(Masks::UNSIGNED, 0, key_bits)?, 1 << 24) };
     let odd = Request { keys: Place { first: 1 }, ..keys };

@@ -3,6 +3,9 @@
 //! Every kernel translates. Four translations are kept as text, so that a reader sees what a change of naga, or of a part that many kernels share,
 //! does to them. `INSTA_UPDATE=always cargo test` takes a change over.
 
+#[path = "../examples/kernel.rs"]
+#[allow(dead_code, reason = "the example's `main` is not called")]
+mod example;
 mod translated;
 
 use naga::ShaderStage;
@@ -15,7 +18,7 @@ use polysort_shaders::plan::{
 use polysort_vector::{Metric, Precision, Shape};
 use translated::{UNCHECKED, metal, module};
 
-/// Every kernel of every plan for a device like Apple's, in the order of the plans.
+/// Every kernel of many plans for a device like Apple's, in the order of the plans, and one variant of each kernel that these plans lack.
 fn variants() -> Vec<Variant> {
     let facts = Facts::new(Some((32, 32)), 32 << 10, 1024);
     let mut variants = vec![];
@@ -58,6 +61,10 @@ fn variants() -> Vec<Variant> {
         variants.extend([distances.variant, nearest.variant]);
     }
     variants.dedup();
+    for kernel in Kernel::ALL.into_iter().filter(|kernel| !variants.iter().any(|variant| variant.kernel == *kernel)) {
+        let variant = [32, 16].into_iter().find_map(|key_bits| example::variant(kernel, key_bits, 0).ok()?);
+        variants.push(variant.unwrap_or_else(|| panic!("the example `kernel` has no plan with {kernel:?}")));
+    }
     variants.sort_by_key(|variant| (variant.kernel, variant.key_bits, variant.value_words, variant.indexed));
     variants
 }
