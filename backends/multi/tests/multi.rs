@@ -157,6 +157,9 @@ fn every_answer(backend: &impl Backend) -> Vec<String> {
     copy.copy_from_slice(&keys);
     answers.push(format!("{:?}", backend.select_nth(&mut copy, 700).map(|()| copy[700])));
     copy.copy_from_slice(&keys);
+    answers.push(format!("{:?}", backend.partial_sort(&mut copy, 50).map(|()| &copy[..50])));
+    answers.push(format!("{:?}", backend.runs_with(&keys, options)));
+    copy.copy_from_slice(&keys);
     backend.sort_segments_with(&mut copy, &offsets, options).unwrap();
     answers.push(format!("{copy:?}"));
     copy.copy_from_slice(&keys);

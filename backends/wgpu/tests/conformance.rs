@@ -126,7 +126,7 @@ fn bits(check: &str) -> u32 {
 fn is_cheap(backend: &WgpuBackend, check: &str) -> bool {
     let (_, operation) = named(check);
     let payload = match operation {
-        "sort" | "sort_segments" | "partial_sort" | "partial_sort_segments" | "select_nth" | "select_nth_segments" => {
+        "sort" | "sort_segments" | "partial_sort" | "partial_sort_segments" | "select_nth" | "select_nth_segments" | "runs" => {
             Payload::None
         }
         "sort_by_key" | "argsort" | "top_k" | "top_k_segments" => Payload::Indices,

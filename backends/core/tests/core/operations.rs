@@ -57,6 +57,9 @@ fn what_no_backend_can_rely_on_is_refused() {
     invalid(Operation::SortPairs { keys: &mut keys.clone(), values: ValuesMut::of(&mut sorted), segments });
     invalid(Operation::Argsort { keys: &keys, segments, indices: &mut indices });
     invalid(Operation::TopK { keys: &keys, k: 9, segments, indices: &mut indices });
+    invalid(Operation::PartialSort { keys: &mut keys.clone(), positions: 0..1, segments });
+    let runs = Operation::Runs { keys: &keys, offsets: &mut vec![] };
+    assert!(runs.check(spec).is_ok() && matches!(runs.check(long), Err(Error::InvalidRange { end: 9, .. })));
     // The provided operations check before they write.
     let outcome = BACKEND.run(Operation::Argsort { keys: &keys, segments, indices: &mut indices }.into(), spec);
     assert!(matches!(outcome, Err(Error::InvalidOffsets { .. })));
