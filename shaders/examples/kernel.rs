@@ -15,7 +15,7 @@
 //! without subgroups.
 
 #[path = "../tests/translated/mod.rs"]
-mod translated;
+pub(crate) mod translated;
 
 use polysort_core::{Error, Masks, Spec};
 use polysort_shaders::plan::{

@@ -6,8 +6,8 @@
 #[path = "../examples/kernel.rs"]
 #[allow(dead_code, reason = "the example's `main` is not called")]
 mod example;
-mod translated;
 
+use example::translated::{UNCHECKED, metal, module};
 use naga::ShaderStage;
 use naga::back::spv;
 use polysort_core::{Masks, Spec, Word};
@@ -16,7 +16,6 @@ use polysort_shaders::plan::{
     Algorithm, Class, Facts, Kernel, MAX_KEYS, Payload, Ranking, Request, SearchPlan, SortPlan, Top, Variant,
 };
 use polysort_vector::{Metric, Precision, Shape};
-use translated::{UNCHECKED, metal, module};
 
 /// Every kernel of many plans for a device like Apple's, in the order of the plans, and one variant of each kernel that these plans lack.
 fn variants() -> Vec<Variant> {
@@ -61,9 +60,11 @@ fn variants() -> Vec<Variant> {
         variants.extend([distances.variant, nearest.variant]);
     }
     variants.dedup();
-    for kernel in Kernel::ALL.into_iter().filter(|kernel| !variants.iter().any(|variant| variant.kernel == *kernel)) {
-        let variant = [32, 16].into_iter().find_map(|key_bits| example::variant(kernel, key_bits, 0).ok()?);
-        variants.push(variant.unwrap_or_else(|| panic!("the example `kernel` has no plan with {kernel:?}")));
+    for kernel in Kernel::ALL {
+        if !variants.iter().any(|variant| variant.kernel == kernel) {
+            let variant = [32, 16].into_iter().find_map(|key_bits| example::variant(kernel, key_bits, 0).ok()?);
+            variants.push(variant.unwrap_or_else(|| panic!("the example `kernel` has no plan with {kernel:?}")));
+        }
     }
     variants.sort_by_key(|variant| (variant.kernel, variant.key_bits, variant.value_words, variant.indexed));
     variants
