@@ -6,6 +6,7 @@ mod fallback;
 mod into;
 mod keys;
 mod laws;
+mod methods;
 mod operations;
 mod support;
 mod wide;
