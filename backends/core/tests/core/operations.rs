@@ -98,6 +98,12 @@ fn values_of_any_size_move_with_their_keys() {
 }
 
 #[test]
+fn values_have_a_length() {
+    assert!(Values::of::<u16>(&[]).is_empty() && ValuesMut::of::<u16>(&mut []).is_empty());
+    assert!(!Values::of(&[7_u16]).is_empty() && !ValuesMut::of(&mut [7_u16]).is_empty());
+}
+
+#[test]
 #[should_panic(expected = "cannot view values of 4 bytes as arrays of 8 bytes")]
 fn values_are_arrays_of_their_own_size_only() {
     ValuesMut::of(&mut [1_u32, 2]).arrays::<8>();
