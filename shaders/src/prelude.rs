@@ -100,7 +100,7 @@ fn times(variant: &Variant, count: &str) -> Option<u32> {
         "DIGITS" => variant.unrolled.then_some(digits(variant)),
         "SLICE_KEYS" => variant.unrolled.then_some(variant.slice_keys()),
         "BATCH" => Some(tuning::HISTOGRAM_BATCH),
-        "COUNTED" => Some(counted(variant)),
+        "COUNTED" => Some(variant.counted_digits()),
         "RUN" => Some(tuning::DISTANCE_RUN),
         "MERGE_LOADS" => variant.unrolled.then_some(merge_loads(variant)),
         "LOOK" => Some(tuning::LOOK),
@@ -156,12 +156,6 @@ fn is_set(variant: &Variant, flag: &str) -> bool {
     }
 }
 
-/// Returns the number of digits that a kernel counts. The keys of a bucket share the highest digit, so it is left out; the
-/// keys of a segment may differ in it.
-fn counted(variant: &Variant) -> u32 {
-    variant.key_digits() - u32::from(variant.kernel == Kernel::BucketHistogram && variant.network_keys == 0)
-}
-
 /// Returns the number of subgroup histograms.
 fn rows(variant: &Variant) -> u32 {
     match variant.ranking {
@@ -183,7 +177,8 @@ fn owners(variant: &Variant) -> u32 {
 /// Returns the constants of a kernel, with their names. They are the same in both languages.
 fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)> {
     let Variant { group, keys, tile, batch, .. } = *variant;
-    let counts = matches!(variant.kernel, Kernel::Histogram | Kernel::BucketHistogram).then(|| ("COUNTED", counted(variant)));
+    let counts =
+        matches!(variant.kernel, Kernel::Histogram | Kernel::BucketHistogram).then(|| ("COUNTED", variant.counted_digits()));
     let small = matches!(variant.kernel, Kernel::Buckets | Kernel::BucketTile).then_some(("SMALL_BUCKET", variant.small_bucket));
     let lists = (variant.network_keys > 0).then_some([
         ("SMALL_BUCKET", variant.small_bucket),

@@ -38,6 +38,7 @@ mod touched;
 mod tuned;
 pub mod tuning;
 mod variant;
+mod workgroup;
 
 pub use crate::manifest::Kernel;
 pub use architecture::{Architecture, Passes, Source, Sourced};
