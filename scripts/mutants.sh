@@ -4,7 +4,7 @@
 #
 #   scripts/mutants.sh [--every N] [CRATE…]     tries all mistakes, or every N-th one; in the crates named, else in those of `crates` below
 #
-# Prints what each crate's tests found, and the survivors. .cargo/mutants.toml names the mistakes that make no difference, each with the reason.
+# Prints how many mistakes each crate's tests found, and the survivors. .cargo/mutants.toml names mistakes that are not planted, each with the reason.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 crates=(polysort-core polysort-shaders polysort-external polysort-arrow polysort-rayon)
@@ -20,7 +20,7 @@ cargo mutants --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-
 export CARGO_PROFILE_DEV_OPT_LEVEL=${CARGO_PROFILE_DEV_OPT_LEVEL:-0} CARGO_PROFILE_DEV_DEBUG=false
 for crate in "${crates[@]}"; do
     out=target/mutants/$crate status=0 tests=()
-    # In the other tests of this crate, naga reads every kernel, which takes a minute.
+    # In the other tests of this crate, naga reads every kernel, which takes a minute. So mistakes in the text of kernels survive here that those tests find.
     [ "$crate" != polysort-shaders ] || tests=(-- --lib --test architectures --test cache --test gpu_limits --test plans --test portions --test tuned)
     mkdir -p "$out"
     # 2: mistakes survived. 3: a test did not end, which counts as found.

@@ -22,7 +22,7 @@ bin=$(cd "$environment/bin" && pwd)
 "$bin/pip" install --quiet --disable-pip-version-check 'maturin>=1.16,<2' 'numpy>=2' pytest mypy
 
 cargo fmt --check
-cargo clippy --quiet --release "${features[@]}" -- -D warnings
+cargo clippy --quiet --release --locked "${features[@]}" -- -D warnings
 wheels=$(mktemp -d)
 trap 'rm -rf "$wheels"' EXIT
 "$bin/maturin" build --release --quiet --locked "${features[@]}" --interpreter "$bin/python" --out "$wheels"

@@ -3,9 +3,9 @@
 #
 #   scripts/test.sh           all, but for what --full adds
 #   scripts/test.sh --cpu     what needs no GPU and no wgpu
-#   scripts/test.sh --full    also every GPU test on every software GPU, every planted mistake in kernels, licenses and known vulnerabilities, the type
-#                             check for macOS, the address sanitizer, a small stack, WebGPU in a browser, the page of examples/web, the Python wheel,
-#                             polysort-datafusion with Ballista, and the guide as a book
+#   scripts/test.sh --full    also every GPU test on every software GPU, every planted mistake in kernels, all tests with naga's translations to Metal,
+#                             licenses and known vulnerabilities, the type check for macOS, the address sanitizer, a small stack, WebGPU in a browser,
+#                             the page of examples/web, the Python wheel, polysort-datafusion with Ballista, and the guide as a book
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1-}
@@ -41,7 +41,8 @@ cargo fmt --all --check
 cargo clippy --workspace --all-targets --quiet -- -D warnings
 
 step "features, each by itself and none"
-# The library alone: tests and examples turn on features of the crates that they use.
+# The library alone: tests and examples turn on features of the crates that they use. The features dx12, metal, vulkan and webgpu are not tried by
+# themselves: beyond wgpu they select code in polysort-wgpu and, on Macs, polysort-metal.
 for features in "" calibration derive multi rayon vector wgpu; do
     cargo clippy --quiet -p polysort --no-default-features --features "$features" -- -D warnings
 done
@@ -49,7 +50,7 @@ for features in "" rayon multi; do
     cargo clippy --quiet -p polysort --no-default-features --features "$features" --all-targets -- -D warnings
 done
 # By themselves these crates have the feature vector off; code that only searches use would be dead. The workspace above has it on.
-for crate in polysort-rayon polysort-wgpu polysort-kit; do
+for crate in polysort-rayon polysort-wgpu polysort-metal polysort-kit; do
     cargo clippy --quiet -p "$crate" -- -D warnings
 done
 cargo clippy --quiet -p polysort-rayon --features vector -- -D warnings
@@ -66,6 +67,7 @@ if cargo nextest --version >/dev/null 2>&1; then
 else
     cargo test --workspace --lib --bins --tests --no-fail-fast --quiet 2>&1 | tee -a "$tests"
 fi
+# Tests of single kernels as naga translates them to Metal, which are ignored above (tests/msl/tests/sources).
 [ "$mode" != --full ] || cargo test --workspace --tests --no-fail-fast --quiet -- --ignored naga:: 2>&1 | tee -a "$tests"
 cargo test --workspace --doc --quiet 2>&1 | tee -a "$tests"
 
@@ -130,5 +132,5 @@ printf 'backends that opened on this machine:\n'
 target/debug/polysort devices
 printf 'not run:\n'
 [ "$mode" = --full ] || printf '  what --full adds: nineteen of twenty planted mistakes in kernels, most of the conformance suite on Metal kernels, single kernels as naga translates them to Metal, the longer GPU tests, licenses and known vulnerabilities (scripts/deny.sh), the type check for macOS (scripts/check-mac.sh), unsafe code under the address sanitizer (scripts/test-sanitized.sh), the CPU backend on a small stack, WebGPU in a browser (scripts/test-web.sh), the page of examples/web (scripts/web-page.sh --test), the Python wheel (scripts/test-python.sh), polysort-datafusion and Ballista (scripts/test-data.sh --ballista), the guide as a book (scripts/guide.sh)\n'
-printf '  real GPUs: scripts/test-gpu.sh tests software Vulkan; MetalBackend on a Mac: scripts/test-metal.sh; Windows\n'
+printf '  real GPUs: scripts/test-gpu.sh tests software Vulkan; MetalBackend on a Mac: scripts/test-metal.sh; Windows; mistakes planted in Rust code: scripts/mutants.sh\n'
 printf '\nall of it passed in %s s\n' "$SECONDS"

@@ -14,8 +14,8 @@ use syn::{Data, DeriveInput, Error, parse_macro_input};
 /// Derives `Sortable` for a struct or for an enum without fields, so that its values are sort keys.
 ///
 /// # Structs
-/// Values are ordered by their first field, then by their second, and so on, as by `derive(PartialOrd)`, if all fields are in ascending order; but
-/// floats have their total order. Each field is a key itself: its type implements `Sortable`.
+/// Values are ordered by their first field, then by their second, and so on. If all fields are in ascending order, this is the order of
+/// `derive(PartialOrd)`, except that floats have their total order. Each field is a key itself: its type implements `Sortable`.
 ///
 /// The bits of the fields are packed without gaps, those of the first field most significant, into the smallest word (`u8` to `u128`) that
 /// has room for the sum of their widths. More than 128 bits do not compile; the error points at the field that is too much.

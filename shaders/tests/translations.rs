@@ -17,7 +17,7 @@ use polysort_shaders::plan::{
 };
 use polysort_vector::{Metric, Precision, Shape};
 
-/// Every kernel of many plans for a device like Apple's, in the order of the plans, and one variant of each kernel that these plans lack.
+/// Every kernel of many plans for a device like Apple's, and one variant of each kernel that these plans lack. Sorted by kernel, key and value.
 fn variants() -> Vec<Variant> {
     let facts = Facts::new(Some((32, 32)), 32 << 10, 1024);
     let mut variants = vec![];

@@ -124,7 +124,7 @@ impl Call<'_> {
                 [] => {
                     match operation {
                         Operation::Runs { offsets, .. } => **offsets = vec![0],
-                        // Their outputs are as long as the keys, of which there are none.
+                        // Without keys, these operations write nothing.
                         Operation::Sort { .. }
                         | Operation::SortPairs { .. }
                         | Operation::SortInto { .. }

@@ -53,7 +53,7 @@ impl Variant {
             Kernel::Pick => 3 * self.group,
             Kernel::Fill => VALUE_BLOCK + self.group,
             Kernel::Segments => 2 * (SegmentLists::CLASSES + 1).next_multiple_of(4) + 4,
-            // The keys and, if threads hold them, their positions; a gap behind the keys of each thread.
+            // The words of the keys and, if the kernel carries them, of their positions. One unused word follows the keys of each thread.
             Kernel::SegmentNetwork => {
                 let words = self.key_words() + u32::from(self.indexed);
                 words * self.group * (self.keys + 1) + 4

@@ -401,8 +401,9 @@ fn futures<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(
             2 => backend.argsort_segments_async(keys, lists.segments(), case.options).await,
             3 => backend.sort_segments_async(&mut other, lists.segments(), case.options).await.map(|()| vec![]),
             4 => {
-                let (mut keys, mut indices) = (keys.to_vec(), (0..keys.len() as u32).collect::<Vec<_>>());
-                backend.sort_pairs_segments_async(&mut keys, &mut indices, lists.segments(), case.options).await.map(|()| indices)
+                let mut indices: Vec<u32> = (0..keys.len() as u32).collect();
+                let moved = backend.sort_pairs_segments_async(&mut other, &mut indices, lists.segments(), case.options).await;
+                moved.map(|()| indices)
             }
             _ => {
                 let all = usize::MAX;
@@ -418,11 +419,13 @@ fn futures<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(
     }
     let indices = second.map_err(failed)?;
     let in_segments = || oracle.segments_permutation(lists.segments().ranges());
+    let same_segments = |other: &[K]| same_keys("keys of segments", other, &permutation::gather(keys, &in_segments()));
     match which_other % 6 {
         0 => same("permutation", &indices, &permutation),
         1 => same("selected indices", &indices, &permutation[..keys.len() / 3]),
-        2 | 4 => same("permutation of segments", &indices, &in_segments()),
-        _ => same_keys("keys of segments", &other, &permutation::gather(keys, &in_segments())),
+        2 => same("permutation of segments", &indices, &in_segments()),
+        4 => same("values of segments", &indices, &in_segments()).and_then(|()| same_segments(&other)),
+        _ => same_segments(&other),
     }
 }
 
