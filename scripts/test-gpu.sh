@@ -8,9 +8,9 @@
 # of all keys, lavapipe-8 and lavapipe-16 that of some.
 #
 # With --quick:
-#   lavapipe-4     all but vector search, single kernels, long calls, and keys whose kernels SwiftShader runs
-#   lavapipe-8     look-back, faults, vector search, and the conformance suite with look-back
-#   lavapipe-16    look-back and faults
+#   lavapipe-4     all but vector search, single kernels, long calls, portions, and keys that are sorted as other keys are, of 16 and of 128 bits
+#   lavapipe-8     look-back and vector search
+#   lavapipe-16    nothing
 #   SwiftShader    which compiles at once and sorts slowly: single kernels with some of their cases, long calls, faults, vector search in pages, and the
 #                  conformance suite without subgroups for unsigned keys, i64, f32 and f64
 set -euo pipefail
@@ -36,17 +36,15 @@ run_program() {
     name=$(basename "$program") name=${name%-*}
     log=$logs/$device-$name.log
     case $quick$device$name in
-    yeslavapipe-*wgpu_kernels | yeslavapipe-4wgpu_vectors) return ;;
-    yeslavapipe-*wgpu_long) return ;;
-    yeslavapipe-8wgpu_side_by_side | yeslavapipe-16wgpu_side_by_side) return ;;
+    yeslavapipe-8wgpu_look_back | yeslavapipe-8wgpu_vectors) ;;
+    yeslavapipe-8* | yeslavapipe-16*) return ;;
+    yeslavapipe-4wgpu_kernels | yeslavapipe-4wgpu_vectors | yeslavapipe-4wgpu_long) return ;;
     yesswiftshaderwgpu_side_by_side | yesswiftshaderwgpu_look_back | yesswiftshaderwgpu_calls) return ;;
-    yeslavapipe-8wgpu_calls | yeslavapipe-16wgpu_vectors | yeslavapipe-16wgpu_calls | yeslavapipe-16wgpu_conformance) return ;;
-    # Keys whose kernels others have as well; and what SwiftShader or lavapipe-8 does.
+    # Keys whose kernels others have as well, and what SwiftShader does.
     yeslavapipe-4wgpu_conformance)
-        filter=(--skip "no subgroups]" --skip "wide digits]" --skip "reduce then scan]")
-        for key in i8 bool i16 f16 i32 f32 i64 f64 i128 isize usize bf16 char Reverse Custom "("; do filter+=(--skip "] $key"); done
+        filter=(--skip "no subgroups]" --skip "wide digits]" --skip "reduce then scan]" --skip "portions]")
+        for key in i8 bool i16 u16 f16 i32 f32 i64 f64 i128 u128 isize usize bf16 char Reverse Custom Scored "("; do filter+=(--skip "] $key"); done
         ;;
-    yeslavapipe-8wgpu_conformance) filter=(--skip "no subgroups]" --skip "reduce then scan]") ;;
     # It compiles at once and sorts slowly: what the others leave out for the time that it takes to compile.
     yesswiftshaderwgpu_conformance)
         filter=("no subgroups]")
