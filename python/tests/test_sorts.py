@@ -95,7 +95,8 @@ def test_sorted_as_by_numpy(dtype):
     keys = random_keys(dtype, 5000, 2)
     if keys.dtype.kind == "f":
         keys = keys[~np.isnan(keys)] + np.array(0, keys.dtype)  # no -0.0
-    assert (polysort.sort(keys) == np.sort(keys)).all()
+    # NumPy 2.4.6 has a fault in its other sort of float16, with AVX-512: the result is not sorted.
+    assert (polysort.sort(keys) == np.sort(keys, kind="stable")).all()
     assert (polysort.argsort(keys) == np.argsort(keys, kind="stable")).all()
 
 
