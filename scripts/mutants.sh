@@ -20,7 +20,7 @@ cargo mutants --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-
 export CARGO_PROFILE_DEV_OPT_LEVEL=${CARGO_PROFILE_DEV_OPT_LEVEL:-0} CARGO_PROFILE_DEV_DEBUG=false
 for crate in "${crates[@]}"; do
     out=target/mutants/$crate status=0 tests=()
-    # In the other tests of this crate, naga reads every kernel, which takes a minute. So mistakes in the text of kernels survive here that those tests find.
+    # In the other tests of this crate, naga reads every kernel, which takes too long to be done for each mistake. So mistakes survive here that those tests find.
     [ "$crate" != polysort-shaders ] || tests=(-- --lib --test architectures --test cache --test gpu_limits --test plans --test portions --test tuned)
     mkdir -p "$out"
     # 2: mistakes survived. 3: a test did not end, which counts as found.

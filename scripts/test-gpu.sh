@@ -72,7 +72,10 @@ if [ "${1-}" = --run ]; then
 fi
 
 # What takes longest, the suite on lavapipe-4, is among the first.
-[ $# -gt 0 ] || set -- lavapipe-4 lavapipe-16 lavapipe-8 swiftshader
+if [ $# = 0 ]; then
+    set -- lavapipe-4 lavapipe-8 swiftshader
+    [ -n "$quick" ] || set -- lavapipe-4 lavapipe-16 lavapipe-8 swiftshader
+fi
 scripts/software-vulkan.sh install
 mkdir -p "$logs"
 rm -f "$logs"/*

@@ -11,7 +11,7 @@ use std::time::Duration;
 #[derive(Args)]
 pub(crate) struct CalibrateArgs {
     /// The longest time in seconds that a device is measured. If this time ends too soon, the costs of longer sorts are estimated, or the GPU is left
-    /// out, and a line reports it. The shortest sorts on the CPU, which take about half a second, are always measured.
+    /// out, and a line reports it. The shortest sorts on the CPU are always measured.
     #[arg(long, value_name = "SECONDS", default_value_t = Calibration::BUDGET.as_secs_f64(), value_parser = seconds)]
     budget: f64,
 }

@@ -101,6 +101,8 @@ fn every_call_can_fail() {
             Err(error) => {
                 let named = matches!(error, ExternalError::Input(_) | ExternalError::Output(_) | ExternalError::Spill { .. });
                 assert!(named && fault.happened.into_inner() && error.to_string().contains("injected"), "{error}");
+                let needs_room = matches!(error, ExternalError::Spill { what: "created" | "written", .. });
+                assert_eq!(error.to_string().contains("is there room in the folder"), needs_room, "{error}");
             }
         }
     }
@@ -141,6 +143,7 @@ fn a_truncated_spill_file_is_an_error() {
         matches!(&error, ExternalError::Spill { what: "read", source, .. } if source.kind() == io::ErrorKind::UnexpectedEof),
         "{error}"
     );
+    assert!(!error.to_string().contains("room"), "{error}");
 }
 
 #[test]

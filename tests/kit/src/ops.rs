@@ -383,7 +383,7 @@ fn futures<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(
     let lists = Lists::of(case);
     let permutation = oracle.permutation();
     let (mut sorted, mut other, mut values) = (keys.to_vec(), keys.to_vec(), (0..keys.len() as u32).collect::<Vec<_>>());
-    let (which, which_other) = (case.seed % 5, case.seed >> 8);
+    let (which, which_other) = (case.seed % 5, (case.seed >> 8) % 6);
     let first = async {
         match which {
             0 => backend.sort_async(&mut sorted, case.options).await,
@@ -393,9 +393,8 @@ fn futures<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(
             _ => backend.sort_pairs_into_async(keys, &values.clone(), &mut sorted, &mut values, case.options).await,
         }
     };
-    let has_values = which >= 3;
     let second = async {
-        match which_other % 6 {
+        match which_other {
             0 => backend.argsort_async(keys, case.options).await,
             1 => backend.top_k_async(keys, keys.len() / 3, case.options).await.map(|best| best.indices),
             2 => backend.argsort_segments_async(keys, lists.segments(), case.options).await,
@@ -406,21 +405,22 @@ fn futures<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(
                 moved.map(|()| indices)
             }
             _ => {
-                let all = usize::MAX;
-                backend.partial_sort_segments_async(&mut other, all, lists.segments(), case.options).await.map(|()| vec![])
+                let sorted = backend.partial_sort_segments_async(&mut other, usize::MAX, lists.segments(), case.options).await;
+                sorted.map(|()| vec![])
             }
         }
     };
     let (first, second) = block_on(zip(first, second));
     first.map_err(failed)?;
     same_keys("keys", &sorted, &permutation::gather(keys, &permutation))?;
-    if has_values {
+    // Those that move values.
+    if which >= 3 {
         same("values", &values, &permutation)?;
     }
     let indices = second.map_err(failed)?;
     let in_segments = || oracle.segments_permutation(lists.segments().ranges());
     let same_segments = |other: &[K]| same_keys("keys of segments", other, &permutation::gather(keys, &in_segments()));
-    match which_other % 6 {
+    match which_other {
         0 => same("permutation", &indices, &permutation),
         1 => same("selected indices", &indices, &permutation[..keys.len() / 3]),
         2 => same("permutation of segments", &indices, &in_segments()),
