@@ -5,6 +5,7 @@ use crate::adapters::{Allowed, adapters, facts, shares_memory, wanted};
 use crate::compile::{Pipeline, Pipelines, compile};
 use crate::copy::Copiers;
 use crate::faults::Faults;
+use crate::host_memory;
 use crate::turns::Turns;
 use crate::way::takes_native;
 use polysort_core::{Cause, Error};
@@ -175,9 +176,13 @@ impl Gpu {
         })
     }
 
-    /// Returns a new buffer of `bytes` bytes, a multiple of 4, that the host has mapped. The host need not wait for it.
-    pub(crate) fn mapped_buffer(&self, label: &str, bytes: u64, usage: BufferUsages) -> Result<Buffer, Error> {
-        self.allocated(bytes, || unfilled(&self.device, label, bytes, usage))
+    /// Returns a new buffer for uploads of `bytes` bytes, a multiple of 4, that the host has mapped. The host need not wait for it. With `of_host`, it lies in
+    /// the memory of the host, where the API allows that.
+    pub(crate) fn upload_buffer(&self, label: &str, bytes: u64, of_host: bool) -> Result<Buffer, Error> {
+        self.allocated(bytes, || {
+            let of_host = of_host.then(|| host_memory::mapped(&self.device, label, bytes)).flatten();
+            of_host.unwrap_or_else(|| unfilled(&self.device, label, bytes, BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC))
+        })
     }
 
     /// Returns a new buffer with these bytes, rounded up to whole words.

@@ -36,6 +36,7 @@ mod engine;
 mod faults;
 mod gather;
 mod gpu;
+mod host_memory;
 mod joined;
 mod kinds;
 #[cfg_attr(not(feature = "testing"), allow(unreachable_pub, reason = "the feature `testing` exports it"))]

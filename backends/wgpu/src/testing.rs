@@ -1,10 +1,12 @@
 //! Opens devices for tests, with settings that no user needs. The feature `testing` turns this module on.
 
 use crate::backend::{Config, WgpuBackend};
+use crate::call::Call;
 pub use crate::faults::Fault;
+use crate::host_memory;
 pub use crate::knobs::Knobs;
 use crate::sorter::DeviceSorter;
-use crate::wait::blocking;
+use crate::wait::{Waiting, blocking};
 use polysort_core::Error;
 
 /// Lets a submission of this backend fail, after `more` others have succeeded. It replaces a failure that has not come yet; returns whether there
@@ -21,6 +23,23 @@ pub fn fail_no_more(backend: &WgpuBackend) -> bool {
 /// Lets allocations of buffers of more than `bytes` bytes fail on this backend; `None` lets them succeed.
 pub fn set_max_buffer(backend: &WgpuBackend, bytes: Option<u64>) {
     backend.gpu().faults.set_max_buffer(bytes);
+}
+
+/// Copies bytes, whose number is a multiple of 4, through a buffer in the memory of the host to the device and back. Returns `None` if the API does not
+/// let a caller choose the memory.
+///
+/// # Errors
+/// A failure of the device.
+pub fn through_host_memory(backend: &WgpuBackend, bytes: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+    let (engine, mut back) = (backend.engine(), vec![0; bytes.len()]);
+    let gpu = engine.gpu();
+    let Some(upload) = gpu.guarded(|| host_memory::mapped(&gpu.device, "polysort upload", bytes.len() as u64))? else {
+        return Ok(None);
+    };
+    upload.get_mapped_range_mut(..).map_err(|error| gpu.give_up(&error.to_string()))?.slice(..).copy_from_slice(bytes);
+    upload.unmap();
+    blocking(Call::download(engine, Waiting::Here, &upload, &[], &mut back))?;
+    Ok(Some(back))
 }
 
 /// Opens a device as [`WgpuBackend::open_with`] does, with these knobs for all of its calls.

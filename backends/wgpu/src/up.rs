@@ -15,7 +15,7 @@ use polysort_core::Error;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
-use wgpu::{Buffer, BufferUsages, CommandEncoder, MapMode, SubmissionIndex};
+use wgpu::{Buffer, BufferUsages, CommandEncoder, DeviceType, MapMode, SubmissionIndex};
 
 /// Bytes of a chunk: enough that a submission takes little time compared with its copy.
 pub(crate) const CHUNK: u64 = 8 << 20;
@@ -79,7 +79,7 @@ impl Up {
                 let ranges: Vec<_> = ends.collect();
                 let mut chunks = vec![];
                 for _ in &ranges {
-                    chunks.push(self.free(gpu, waiting, most - chunks.len()).await?);
+                    chunks.push(self.free(gpu, waiting, most - chunks.len(), batch == LONG_BATCH).await?);
                 }
                 let parts = chunks.iter().zip(&ranges);
                 let fillings = parts.map(|(buffer, range)| Filling { buffer, start: 0, bytes: bytes.range(range.clone()) });
@@ -127,11 +127,11 @@ impl Up {
     }
 
     /// Returns a mapped chunk: the oldest one if the device has copied it, else a new one. If the ring has `most`
-    /// chunks already, it waits for the oldest one.
-    async fn free(&mut self, gpu: &Queued, waiting: Waiting, most: usize) -> Result<Buffer, Error> {
+    /// chunks already, it waits for the oldest one. A new chunk for a long slice lies in the memory of the host.
+    async fn free(&mut self, gpu: &Queued, waiting: Waiting, most: usize, is_long: bool) -> Result<Buffer, Error> {
         let is_ready = self.ring.front_mut().is_some_and(|used| used.mapping.is_there());
         if !is_ready && self.ring.len() + self.staged.len() < most {
-            return gpu.mapped_buffer("polysort upload", CHUNK, BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC);
+            return gpu.upload_buffer("polysort upload", CHUNK, is_long && gpu.info.device_type == DeviceType::DiscreteGpu);
         }
         if !is_ready {
             // The device copies the staged chunks while the host waits for the oldest one.

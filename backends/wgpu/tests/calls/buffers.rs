@@ -3,7 +3,7 @@
 use crate::{keys, open, support};
 use libtest_mimic::Failed;
 use polysort_core::{Error, Options};
-use polysort_wgpu::SortBuffer;
+use polysort_wgpu::{SortBuffer, testing};
 use std::pin::pin;
 use support::{ensure, failed, finished, polled};
 
@@ -173,4 +173,16 @@ pub(crate) fn refused() -> Result<(), Failed> {
     let odd = backend.sort_pairs_buffer(&mut keys, &mut values, Options::ascending());
     ensure(matches!(odd, Err(Error::Unsupported { .. })), || format!("{odd:?}"))?;
     ensure(*keys.read().map_err(failed)? == [3, 1, 2], || "a refused call changed keys".into())
+}
+
+/// Buffers for uploads in the memory of the host: all devices of Vulkan have them.
+pub(crate) fn of_the_host() -> Result<(), Failed> {
+    let backend = open()?;
+    let is_there = backend.info().backend == wgpu::Backend::Vulkan && cfg!(any(target_os = "linux", target_os = "windows"));
+    for len in [1, 3, 1 << 20] {
+        let bytes: Vec<u8> = keys(len).into_iter().flat_map(u32::to_le_bytes).collect();
+        let back = testing::through_host_memory(&backend, &bytes).map_err(failed)?;
+        ensure(back == is_there.then_some(bytes), || format!("{len} words, and the device is one of Vulkan: {is_there}"))?;
+    }
+    Ok(())
 }

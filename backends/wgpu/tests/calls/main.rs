@@ -46,6 +46,7 @@ fn main() {
             trial("buffers: slices and values that do not fit are refused", buffers::refused),
             trial("buffers: elements that are never dropped cause errors only", buffers::forgotten),
             trial("buffers: impossible lengths are refused", buffers::impossible_lengths),
+            trial("buffers: what is uploaded through the memory of the host arrives", buffers::of_the_host),
             trial("merges: two runs are merged stably, with values", merges::merged),
             trial("merges: every key and every value can be merged", merges::kinds),
             trial("merges: runs that do not fit a binding are merged in parts", merges::in_parts),
