@@ -1,25 +1,45 @@
 //! Merges sorted runs of record batches, by the row format of Arrow.
 //!
+//! A merge goes on in steps. Each run has a batch in memory, and a step considers the next rows of each batch:
+//!
 //! ```text
-//! heap of the runs, by the key of their next row and by their number
-//! loop     take the row of the first run; put the run back with its next row
-//!          if a batch of a run ends, or enough rows were taken: gather the rows into a batch and hand it over
+//! run 0    1 3 4 | 8 9       the bound is the smallest of the last keys that are considered: 4
+//! run 1    2 5 7 | 7 9
+//! step     the rows up to the bound, run after run:  1 3 4 2        a stable sort:  1 2 3 4
 //! ```
+//!
+//! No other row belongs before these. Of rows that are equal to the bound, a step takes those of the run that has the bound and of earlier runs: the run may have
+//! more of them, which come before those of later runs.
 
 use super::spill::{RunReader, Spill};
 use anyhow::{Context, Result};
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_row::{RowConverter, Rows, SortField};
-use arrow_schema::Schema;
+use arrow_row::{Row, RowConverter, Rows, SortField};
+use arrow_schema::{ArrowError, Schema};
 use arrow_select::interleave::interleave_record_batch;
-use core::cmp::Ordering;
+use polysort::{Options, RayonBackend, Sort};
 use polysort_arrow::SortBy;
+use rayon::prelude::*;
 use std::ops::Range;
+
+/// The first bytes of a key, which sort most rows.
+const PREFIX_BYTES: usize = size_of::<u128>();
 
 /// Returns what converts the columns `by` to keys.
 pub(super) fn converter(schema: &Schema, by: &[SortBy]) -> Result<RowConverter> {
     let field = |by: &SortBy| SortField::new_with_options(schema.field(by.column).data_type().clone(), by.options);
     RowConverter::new(by.iter().map(field).collect()).context("cannot merge by these columns")
+}
+
+/// How rows are merged.
+#[derive(Clone, Copy)]
+pub(super) struct Manner<'m> {
+    pub(super) schema: &'m Schema,
+    pub(super) by: &'m [SortBy],
+    /// The rows of a batch of the output.
+    pub(super) batch_rows: usize,
+    /// The rows that a step considers, at most; but one of each run.
+    pub(super) step_rows: usize,
 }
 
 /// A run while it is merged.
@@ -31,124 +51,109 @@ struct Run {
     at: usize,
 }
 
-/// A run in the heap.
-#[derive(Clone, Copy)]
-struct Head {
-    /// The first bytes of the key of the run's next row. Most comparisons need no more.
-    prefix: u128,
-    run: usize,
-}
-
-/// Some runs while they are merged.
-struct Merge<'s> {
-    spill: &'s Spill,
-    by: &'s [SortBy],
-    converter: RowConverter,
-    runs: Vec<Run>,
-    /// The runs that have rows, as a binary heap.
-    heap: Vec<Head>,
-}
-
-/// Merges some runs of a spill file, and hands over batches of up to `rows` rows.
+/// Merges some runs of a spill file, and hands over their rows in batches.
 pub(super) fn merge(
     spill: &Spill,
     runs: Range<usize>,
-    (schema, by, rows): (&Schema, &[SortBy], usize),
+    manner: Manner<'_>,
     write: &mut dyn FnMut(&RecordBatch) -> Result<()>,
 ) -> Result<()> {
-    let readers = spill.open(runs)?;
-    let mut merge = Merge { spill, by, converter: converter(schema, by)?, runs: vec![], heap: vec![] };
-    for mut reader in readers {
-        if let Some(batch) = next_batch(&mut reader, spill)? {
-            let keys = merge.converter.convert_columns(&keys_of(&batch, by))?;
-            merge.heap.push(Head { prefix: prefix(&keys, 0), run: merge.runs.len() });
-            merge.runs.push(Run { reader, batch, keys, at: 0 });
+    let converter = converter(manner.schema, manner.by)?;
+    let begin = |reader: RunReader| {
+        let batch = RecordBatch::new_empty(reader.schema());
+        Run { reader, batch, keys: converter.empty_rows(0, 0), at: 0 }
+    };
+    // The runs that may have more rows.
+    let mut open: Vec<Run> = spill.open(runs)?.into_iter().map(begin).collect();
+    loop {
+        let has_rows = |mut run: Run| Ok(run.has_rows(&converter, manner.by, spill)?.then_some(run));
+        open = open.into_par_iter().map(has_rows).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        if open.is_empty() {
+            return Ok(());
         }
-    }
-    for at in (0..merge.heap.len()).rev() {
-        merge.sift_down(at);
-    }
-    let mut taken = Vec::with_capacity(rows);
-    while let Some(&Head { run: first, .. }) = merge.heap.first() {
-        let run = &mut merge.runs[first];
-        taken.push((first, run.at));
-        run.at += 1;
-        let has_ended = run.at == run.batch.num_rows();
-        if has_ended || taken.len() == rows {
-            let batches: Vec<&RecordBatch> = merge.runs.iter().map(|run| &run.batch).collect();
-            write(&interleave_record_batch(&batches, &taken)?)?;
-            taken.clear();
-        }
-        if has_ended {
-            merge.replace_batch(first)?;
-        } else {
-            let run = &merge.runs[first];
-            merge.heap[0].prefix = prefix(&run.keys, run.at);
-        }
-        merge.sift_down(0);
-    }
-    Ok(())
-}
-
-impl Merge<'_> {
-    /// Gives the first run of the heap its next batch, or takes the run from the heap.
-    fn replace_batch(&mut self, first: usize) -> Result<()> {
-        let run = &mut self.runs[first];
-        // The batch and its keys go before the next ones come.
-        run.batch = RecordBatch::new_empty(run.batch.schema());
-        run.keys.clear();
-        match next_batch(&mut run.reader, self.spill)? {
-            Some(batch) => {
-                self.converter.append(&mut run.keys, &keys_of(&batch, self.by))?;
-                (run.batch, run.at) = (batch, 0);
-                self.heap[0].prefix = prefix(&run.keys, 0);
-            }
-            None => {
-                self.heap.swap_remove(0);
-            }
-        }
-        Ok(())
-    }
-
-    /// Orders two runs by their next rows. Of equal rows, that of the earlier run comes first.
-    fn compare(&self, a: Head, b: Head) -> Ordering {
-        let key = |head: Head| self.runs[head.run].keys.row(self.runs[head.run].at);
-        a.prefix.cmp(&b.prefix).then_with(|| key(a).cmp(&key(b))).then(a.run.cmp(&b.run))
-    }
-
-    /// Moves the run at an index of the heap down to where it belongs.
-    fn sift_down(&mut self, mut at: usize) {
-        loop {
-            let children = [2 * at + 1, 2 * at + 2].into_iter().filter(|child| *child < self.heap.len());
-            let Some(child) = children.min_by(|&a, &b| self.compare(self.heap[a], self.heap[b])) else { return };
-            if self.compare(self.heap[at], self.heap[child]).is_lt() {
-                return;
-            }
-            self.heap.swap(at, child);
-            at = child;
-        }
+        let taken = step(&open, manner.step_rows);
+        let order = order(&open, &taken)?;
+        let batches: Vec<&RecordBatch> = open.iter().map(|run| &run.batch).collect();
+        let gather = |order: &[u32]| {
+            let rows: Vec<(usize, usize)> = order.iter().map(|&index| taken[index as usize]).collect();
+            interleave_record_batch(&batches, &rows)
+        };
+        let gathered: Vec<RecordBatch> = order.par_chunks(manner.batch_rows).map(gather).collect::<Result<_, ArrowError>>()?;
+        gathered.iter().try_for_each(&mut *write)?;
+        taken.iter().for_each(|&(run, row)| open[run].at = row + 1);
     }
 }
 
-/// Reads the next batch that has rows.
-fn next_batch(reader: &mut RunReader, spill: &Spill) -> Result<Option<RecordBatch>> {
-    for batch in reader {
-        let batch = batch.with_context(|| spill.read_failed())?;
-        if batch.num_rows() > 0 {
-            return Ok(Some(batch));
+/// Returns rows that come before all others, each as its run and its place in the batch, run after run.
+fn step(runs: &[Run], rows: usize) -> Vec<(usize, usize)> {
+    let share = (rows / runs.len()).max(1);
+    let end = |run: &Run| run.batch.num_rows().min(run.at + share);
+    let last = |run: usize| runs[run].keys.row(end(&runs[run]) - 1);
+    // Of equal keys, that of the earliest run is the bound.
+    let bound = (1..runs.len()).fold(0, |least, run| if last(run) < last(least) { run } else { least });
+    let bound_key = last(bound);
+    let mut taken = Vec::with_capacity(rows.min(runs.len() * share));
+    for (index, run) in runs.iter().enumerate() {
+        let is_taken = |key: Row<'_>| if index <= bound { key <= bound_key } else { key < bound_key };
+        let (mut from, mut to) = (run.at, end(run));
+        while from < to {
+            let middle = from.midpoint(to);
+            if is_taken(run.keys.row(middle)) { from = middle + 1 } else { to = middle }
+        }
+        taken.extend((run.at..from).map(|row| (index, row)));
+    }
+    taken
+}
+
+/// Returns the order of some rows. Equal ones stay in order.
+fn order(runs: &[Run], rows: &[(usize, usize)]) -> Result<Vec<u32>> {
+    let key = |&(run, row): &(usize, usize)| runs[run].keys.row(row);
+    let prefix = |row: &(usize, usize)| {
+        let (mut bytes, key) = ([0; PREFIX_BYTES], key(row));
+        let len = key.data().len().min(PREFIX_BYTES);
+        bytes[..len].copy_from_slice(&key.data()[..len]);
+        u128::from_be_bytes(bytes)
+    };
+    let len = |row: &(usize, usize)| key(row).data().len();
+    let (prefixes, (shortest, longest)) = rayon::join(
+        || rows.par_iter().map(prefix).collect::<Vec<_>>(),
+        || {
+            let lens = rows.par_iter().map(len);
+            lens.map(|len| (len, len)).reduce(|| (usize::MAX, 0), |a, b| (a.0.min(b.0), a.1.max(b.1)))
+        },
+    );
+    // The bytes behind the longest key are zeros.
+    let zeros = 8 * PREFIX_BYTES.saturating_sub(longest) as u32;
+    let options = Options::ascending().bits(zeros.min(127)..128);
+    let mut order = RayonBackend::default().argsort_with(&prefixes, options)?;
+    if longest > PREFIX_BYTES || shortest < longest {
+        // The keys of rows with one prefix may differ behind it.
+        let same_prefix = |a: &u32, b: &u32| prefixes[*a as usize] == prefixes[*b as usize];
+        for same in order.chunk_by_mut(same_prefix).filter(|same| same.len() > 1) {
+            same.sort_by(|&a, &b| key(&rows[a as usize]).cmp(&key(&rows[b as usize])));
         }
     }
-    Ok(None)
+    Ok(order)
+}
+
+impl Run {
+    /// Whether there are more rows. Reads the next batch if this one has ended.
+    fn has_rows(&mut self, converter: &RowConverter, by: &[SortBy], spill: &Spill) -> Result<bool> {
+        while self.at == self.batch.num_rows() {
+            // The batch and its keys go before the next ones come.
+            self.batch = RecordBatch::new_empty(self.batch.schema());
+            self.keys.clear();
+            self.at = 0;
+            match self.reader.next() {
+                Some(batch) => self.batch = batch.with_context(|| spill.read_failed())?,
+                None => return Ok(false),
+            }
+            converter.append(&mut self.keys, &keys_of(&self.batch, by))?;
+        }
+        Ok(true)
+    }
 }
 
 fn keys_of(batch: &RecordBatch, by: &[SortBy]) -> Vec<ArrayRef> {
     by.iter().map(|by| batch.column(by.column).clone()).collect()
-}
-
-/// The first 16 bytes of a key as a number; a shorter key has zeros at its end.
-fn prefix(keys: &Rows, row: usize) -> u128 {
-    let (mut bytes, row) = ([0; 16], keys.row(row));
-    let len = row.data().len().min(bytes.len());
-    bytes[..len].copy_from_slice(&row.data()[..len]);
-    u128::from_be_bytes(bytes)
 }

@@ -8,7 +8,7 @@
 
 use super::by::Order;
 use super::format::ColumnFormat;
-use super::merge::{converter, merge};
+use super::merge::{Manner, converter, merge};
 use super::source::{Batches, Kept, bytes_of, open};
 use super::spill::Spill;
 use super::target::ColumnWriter;
@@ -22,6 +22,7 @@ use arrow_select::concat::concat;
 use arrow_select::interleave::interleave_record_batch;
 use polysort::{AnyBackend, RayonBackend};
 use polysort_arrow::{SortBy, SortColumn, lexsort_to_indices};
+use rayon::prelude::*;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
@@ -30,9 +31,24 @@ use std::thread::scope;
 /// Bytes of memory for a row of a run, beside its columns: words, rows and the scratch of a sort.
 const ROW_COST: usize = 48;
 
+/// Blocks of a batch of the output, which no merge reads again.
+const OUTPUT_BLOCKS: usize = 4;
+
+/// Bytes of memory for a row of a step of a merge, beside its columns: where it is, the start of its key, and the scratch of a sort.
+const STEP_ROW_COST: usize = 128;
+
+/// Rows of a step of a merge, at most: enough to keep many threads busy.
+const MOST_STEP_ROWS: usize = 1 << 18;
+
 /// Bytes of a batch that is written, with and without a cap, within these bounds.
 const LEAST_BLOCK: usize = 1 << 15;
 const LARGEST_BLOCK: usize = 1 << 22;
+
+/// Batches of the output that wait for its thread, at most: waking a thread takes about as long as it writes a small batch.
+const HANDED_OVER: usize = 16;
+
+/// Batches that are gathered at a time, by several threads.
+const GATHERED: usize = 32;
 
 /// How much memory a sort uses, and where it spills.
 pub(crate) struct Room {
@@ -49,7 +65,7 @@ impl Room {
 
     /// Bytes of a batch.
     fn block(&self) -> usize {
-        (self.cap() / 256).clamp(LEAST_BLOCK, LARGEST_BLOCK)
+        (self.cap() / 8192).clamp(LEAST_BLOCK, LARGEST_BLOCK)
     }
 
     /// Whether a run of so many bytes and rows leaves no room for more.
@@ -58,9 +74,15 @@ impl Room {
         self.memory.is_some_and(|cap| 2 * bytes + ROW_COST * rows > cap / 2)
     }
 
-    /// Runs that are merged at once, at most. Each has a batch, the keys of its rows, and what its reader holds.
+    /// Rows of a step of a merge, each of so many bytes: they are in memory twice, with the words and the scratch of their sort.
+    fn step_rows(&self, row_bytes: usize) -> usize {
+        (self.cap() / 16 / (row_bytes + STEP_ROW_COST)).clamp(1, MOST_STEP_ROWS)
+    }
+
+    /// Runs that are merged at once, at most. Each has a batch, the keys of its rows, and what its reader holds; the allocator keeps as much again, as each thread
+    /// has freed memory of its own.
     fn fan_in(&self) -> usize {
-        (self.cap() / 2 / (4 * self.block())).clamp(2, 1 << 16)
+        (self.cap() / 2 / (8 * self.block())).clamp(2, 1 << 16)
     }
 }
 
@@ -199,12 +221,15 @@ impl Sort<'_> {
             })
             .collect();
         let batches: Vec<&RecordBatch> = run.batches.iter().collect();
-        for rows in order.values().chunks(self.batch_rows(run)) {
-            let row = |&row: &u32| {
-                let batch = ends.partition_point(|&end| end <= row as usize);
-                (batch, row as usize - if batch == 0 { 0 } else { ends[batch - 1] })
-            };
-            write(&interleave_record_batch(&batches, &rows.iter().map(row).collect::<Vec<_>>())?)?;
+        let row = |&row: &u32| {
+            let batch = ends.partition_point(|&end| end <= row as usize);
+            (batch, row as usize - if batch == 0 { 0 } else { ends[batch - 1] })
+        };
+        let gather = |rows: &[u32]| interleave_record_batch(&batches, &rows.iter().map(row).collect::<Vec<_>>());
+        let batch_rows = self.batch_rows(run);
+        for rows in order.values().chunks(GATHERED * batch_rows) {
+            let gathered: Vec<RecordBatch> = rows.par_chunks(batch_rows).map(gather).collect::<Result<_, ArrowError>>()?;
+            gathered.iter().try_for_each(&mut *write)?;
         }
         Ok(())
     }
@@ -222,7 +247,9 @@ impl Sort<'_> {
         rows: Option<u64>,
         (kept, target, writing): (&Kept, ColumnFormat, &mut Writing),
     ) -> Result<(), Failure> {
-        let (fan_in, what) = (self.room.fan_in(), (&*self.schema, &self.by[..], batch_rows));
+        let step_rows = self.room.step_rows(self.room.block() / batch_rows);
+        let manner = Manner { schema: &self.schema, by: &self.by, batch_rows, step_rows };
+        let fan_in = self.room.fan_in();
         let (mut pass, mut passes, mut runs) = (1, 1, spill.len());
         while runs > fan_in {
             (runs, passes) = (runs.div_ceil(fan_in), passes + 1);
@@ -234,7 +261,7 @@ impl Sort<'_> {
             for group in 0..groups {
                 let group = spill.len() * group / groups..spill.len() * (group + 1) / groups;
                 next.append(&self.schema, |write| {
-                    merge(&spill, group, what, &mut |batch| {
+                    merge(&spill, group, manner, &mut |batch| {
                         bar.inc(batch.num_rows() as u64);
                         write(batch)
                     })
@@ -242,9 +269,9 @@ impl Sort<'_> {
             }
             (spill, pass) = (next, pass + 1);
         }
-        let bar = show(pass);
+        let (bar, manner) = (show(pass), Manner { batch_rows: OUTPUT_BLOCKS * batch_rows, ..manner });
         self.output(kept, target, writing, |write| {
-            merge(&spill, 0..spill.len(), what, &mut |batch| {
+            merge(&spill, 0..spill.len(), manner, &mut |batch| {
                 bar.inc(batch.num_rows() as u64);
                 write(batch)
             })
@@ -262,7 +289,7 @@ impl Sort<'_> {
         let what = (kept, &self.by[..], self.room.cap() / 8);
         let mut writer = ColumnWriter::new(writing, target, &self.schema, what).map_err(Failure::Output)?;
         scope(|scope| {
-            let (send, batches) = sync_channel::<RecordBatch>(1);
+            let (send, batches) = sync_channel::<RecordBatch>(HANDED_OVER);
             let written = scope.spawn(move || {
                 batches.into_iter().try_for_each(|batch| writer.write(&batch))?;
                 Ok(writer)

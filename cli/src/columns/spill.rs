@@ -6,13 +6,20 @@ use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::Schema;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::ops::Range;
+#[cfg(unix)]
+use std::os::unix::fs::FileExt;
+#[cfg(windows)]
+use std::os::windows::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes that are read and written at a time.
-const BUFFER_BYTES: usize = 1 << 16;
+/// Bytes that are written at a time.
+const WRITTEN_BYTES: usize = 1 << 16;
+
+/// Bytes that are read at a time; but the columns of a batch are read as a whole. Each run has a buffer of so many bytes.
+const READ_BYTES: usize = 1 << 12;
 
 /// Sorted runs in a file without a name.
 pub(super) struct Spill {
@@ -45,7 +52,7 @@ impl Spill {
         let begin = self.runs.last().map_or(0, |run| run.end);
         let written = || failed(&self.folder, "written");
         let mut writer =
-            StreamWriter::try_new(BufWriter::with_capacity(BUFFER_BYTES, &*self.file), schema).with_context(written)?;
+            StreamWriter::try_new(BufWriter::with_capacity(WRITTEN_BYTES, &*self.file), schema).with_context(written)?;
         batches(&mut |batch| writer.write(batch).with_context(written))?;
         writer.finish().with_context(written)?;
         let mut buffer = writer.into_inner().with_context(written)?;
@@ -63,7 +70,7 @@ impl Spill {
     pub(super) fn open(&self, runs: Range<usize>) -> Result<Vec<RunReader>> {
         let open = |range: &Range<u64>| {
             let section = Section { file: self.file.clone(), range: range.clone() };
-            StreamReader::try_new(BufReader::with_capacity(BUFFER_BYTES, section), None)
+            StreamReader::try_new(BufReader::with_capacity(READ_BYTES, section), None)
         };
         let readers = self.runs[runs].iter().map(open).collect::<Result<Vec<_>, _>>();
         readers.with_context(|| failed(&self.folder, "read"))
@@ -79,9 +86,11 @@ impl Read for Section {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.range.end - self.range.start).unwrap_or(usize::MAX);
         let most = left.min(buffer.len());
-        // The readers of all runs share the position of the file.
-        (&*self.file).seek(SeekFrom::Start(self.range.start))?;
-        let count = (&*self.file).read(&mut buffer[..most])?;
+        // Readers of other runs may read the file at the same time.
+        #[cfg(unix)]
+        let count = self.file.read_at(&mut buffer[..most], self.range.start)?;
+        #[cfg(windows)]
+        let count = self.file.seek_read(&mut buffer[..most], self.range.start)?;
         if count == 0 && most > 0 {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it has lost its end"));
         }

@@ -10,6 +10,7 @@ use arrow_ipc::writer::FileWriter;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::take::take;
 use parquet::arrow::ArrowWriter;
+use parquet::basic::Encoding;
 use parquet::file::metadata::{ParquetMetaData, SortingColumn};
 use parquet::file::properties::WriterProperties;
 use polysort_arrow::SortBy;
@@ -70,7 +71,12 @@ impl<'w> ColumnWriter<'w> {
     }
 }
 
-/// Properties of a Parquet file: the compression of each column, the rows of a row group, and the metadata are those of the input, if that was one.
+/// The encodings of dictionaries. (The first one is the older name of the second.)
+#[allow(deprecated, reason = "older files have it")]
+const DICTIONARIES: [Encoding; 2] = [Encoding::PLAIN_DICTIONARY, Encoding::RLE_DICTIONARY];
+
+/// Properties of a Parquet file: the compression of each column, whether it has a dictionary, the rows of a row group, and the metadata are those of the input, if
+/// that was one.
 fn properties(schema: &Schema, input: Option<&ParquetMetaData>, by: &[SortBy], bytes: usize) -> WriterProperties {
     let mut properties = WriterProperties::builder().set_max_row_group_bytes(Some(bytes.max(1)));
     if let Some(input) = input {
@@ -79,7 +85,10 @@ fn properties(schema: &Schema, input: Option<&ParquetMetaData>, by: &[SortBy], b
             properties = properties.set_max_row_group_row_count(rows);
         }
         for column in input.row_groups().first().map_or(&[][..], |group| group.columns()) {
-            properties = properties.set_column_compression(column.column_path().clone(), column.compression());
+            let has_dictionary = column.encodings().any(|encoding| DICTIONARIES.contains(&encoding));
+            properties = properties
+                .set_column_compression(column.column_path().clone(), column.compression())
+                .set_column_dictionary_enabled(column.column_path().clone(), has_dictionary);
         }
         let entries = input.file_metadata().key_value_metadata();
         let entries = entries.map(|entries| entries.iter().filter(|entry| entry.key != ARROW_SCHEMA).cloned().collect());

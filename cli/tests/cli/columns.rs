@@ -13,7 +13,7 @@ use core::cmp::Ordering;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{ColumnChunkMetaData, KeyValue, RowGroupMetaData};
 use parquet::file::properties::WriterProperties;
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -84,12 +84,13 @@ fn batch(trips: &[Trip]) -> RecordBatch {
     RecordBatch::try_new(Arc::new(schema()), columns).expect("the columns fit the schema")
 }
 
-/// Writes row groups of 1000 rows, `fare` compressed by Zstandard and the others by Snappy.
+/// Writes row groups of 1000 rows, `fare` compressed by Zstandard and without a dictionary, the others compressed by Snappy.
 fn write_parquet(place: &Place, name: &str, trips: &[Trip]) {
     let properties = WriterProperties::builder()
         .set_max_row_group_row_count(Some(1000))
         .set_compression(Compression::SNAPPY)
         .set_column_compression("fare".into(), Compression::ZSTD(ZstdLevel::default()))
+        .set_column_dictionary_enabled("fare".into(), false)
         .set_key_value_metadata(Some(vec![KeyValue::new("maker".into(), Some("a test".into()))]))
         .build();
     let file = File::create(place.path(name)).expect("a file");
@@ -226,7 +227,7 @@ fn by_a_dictionary() {
     }
 }
 
-/// The schema with its metadata, the metadata of the file, the rows of a row group and the compression of each column stay.
+/// The schema with its metadata, the metadata of the file, the rows of a row group, and the compression and the dictionary of each column stay.
 #[test]
 fn what_a_parquet_file_says_stays() {
     let (place, trips) = (place(), trips(4500));
@@ -245,16 +246,12 @@ fn what_a_parquet_file_says_stays() {
         assert_eq!((entry(&a), entry(&b).len()), (entry(&b), 1));
         for group in b.metadata().row_groups() {
             assert!(group.num_rows() <= 1000);
-            let compression: Vec<_> =
-                group.columns().iter().map(parquet::file::metadata::ColumnChunkMetaData::compression).collect();
-            let expected: Vec<_> = a
-                .metadata()
-                .row_group(0)
-                .columns()
-                .iter()
-                .map(parquet::file::metadata::ColumnChunkMetaData::compression)
-                .collect();
-            assert_eq!(compression, expected);
+            let columns = |group: &RowGroupMetaData| {
+                let dictionary = |column: &ColumnChunkMetaData| column.dictionary_page_offset().is_some();
+                group.columns().iter().map(|column| (column.compression(), dictionary(column))).collect::<Vec<_>>()
+            };
+            let expected = columns(a.metadata().row_group(0));
+            assert_eq!((columns(group), expected[2].1, expected[3].1), (expected, false, true));
             let order = group.sorting_columns().expect("it says how it is sorted");
             assert_eq!((order.len(), order[0].column_idx, order[0].descending, order[0].nulls_first), (2, 1, true, false));
             assert_eq!((order[1].column_idx, order[1].descending), (2, false));
