@@ -25,6 +25,9 @@ use std::ops::Range;
 /// The first bytes of a key, which sort most rows.
 const PREFIX_BYTES: usize = size_of::<u128>();
 
+/// Rows that are worth a task for another thread.
+const TASK_ROWS: usize = 1 << 13;
+
 /// Returns what converts the columns `by` to keys.
 pub(super) fn converter(schema: &Schema, by: &[SortBy]) -> Result<RowConverter> {
     let field = |by: &SortBy| SortField::new_with_options(schema.field(by.column).data_type().clone(), by.options);
@@ -47,6 +50,8 @@ struct Run {
     reader: RunReader,
     batch: RecordBatch,
     keys: Rows,
+    /// The bytes of the shortest and of the longest key of the batch.
+    lens: (usize, usize),
     /// The next row of the batch.
     at: usize,
 }
@@ -61,13 +66,14 @@ pub(super) fn merge(
     let converter = converter(manner.schema, manner.by)?;
     let begin = |reader: RunReader| {
         let batch = RecordBatch::new_empty(reader.schema());
-        Run { reader, batch, keys: converter.empty_rows(0, 0), at: 0 }
+        Run { reader, batch, keys: converter.empty_rows(0, 0), lens: (0, 0), at: 0 }
     };
-    // The runs that may have more rows.
     let mut open: Vec<Run> = spill.open(runs)?.into_iter().map(begin).collect();
     loop {
-        let has_rows = |mut run: Run| Ok(run.has_rows(&converter, manner.by, spill)?.then_some(run));
-        open = open.into_par_iter().map(has_rows).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        let mut ended: Vec<&mut Run> = open.iter_mut().filter(|run| run.has_ended()).collect();
+        ended.par_iter_mut().try_for_each(|run| run.read(&converter, manner.by, spill))?;
+        // What has still ended has no more rows.
+        open.retain(|run| !run.has_ended());
         if open.is_empty() {
             return Ok(());
         }
@@ -114,14 +120,9 @@ fn order(runs: &[Run], rows: &[(usize, usize)]) -> Result<Vec<u32>> {
         bytes[..len].copy_from_slice(&key.data()[..len]);
         u128::from_be_bytes(bytes)
     };
-    let len = |row: &(usize, usize)| key(row).data().len();
-    let (prefixes, (shortest, longest)) = rayon::join(
-        || rows.par_iter().map(prefix).collect::<Vec<_>>(),
-        || {
-            let lens = rows.par_iter().map(len);
-            lens.map(|len| (len, len)).reduce(|| (usize::MAX, 0), |a, b| (a.0.min(b.0), a.1.max(b.1)))
-        },
-    );
+    let prefixes: Vec<u128> = rows.par_iter().with_min_len(TASK_ROWS).map(prefix).collect();
+    let (shortest, longest) =
+        runs.iter().fold((usize::MAX, 0), |(shortest, longest), run| (shortest.min(run.lens.0), longest.max(run.lens.1)));
     // The bytes behind the longest key are zeros.
     let zeros = 8 * PREFIX_BYTES.saturating_sub(longest) as u32;
     let options = Options::ascending().bits(zeros.min(127)..128);
@@ -137,20 +138,24 @@ fn order(runs: &[Run], rows: &[(usize, usize)]) -> Result<Vec<u32>> {
 }
 
 impl Run {
-    /// Whether there are more rows. Reads the next batch if this one has ended.
-    fn has_rows(&mut self, converter: &RowConverter, by: &[SortBy], spill: &Spill) -> Result<bool> {
-        while self.at == self.batch.num_rows() {
+    fn has_ended(&self) -> bool {
+        self.at == self.batch.num_rows()
+    }
+
+    /// Reads the next batch that has rows, if there is one. The one before has ended.
+    fn read(&mut self, converter: &RowConverter, by: &[SortBy], spill: &Spill) -> Result<()> {
+        while self.has_ended() {
             // The batch and its keys go before the next ones come.
             self.batch = RecordBatch::new_empty(self.batch.schema());
             self.keys.clear();
             self.at = 0;
-            match self.reader.next() {
-                Some(batch) => self.batch = batch.with_context(|| spill.read_failed())?,
-                None => return Ok(false),
-            }
+            let Some(batch) = self.reader.next() else { return Ok(()) };
+            self.batch = batch.with_context(|| spill.read_failed())?;
             converter.append(&mut self.keys, &keys_of(&self.batch, by))?;
+            let lens = self.keys.iter().map(|key| key.data().len());
+            self.lens = lens.fold((usize::MAX, 0), |(shortest, longest), len| (shortest.min(len), longest.max(len)));
         }
-        Ok(true)
+        Ok(())
     }
 }
 

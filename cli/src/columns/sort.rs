@@ -37,7 +37,7 @@ const OUTPUT_BLOCKS: usize = 4;
 /// Bytes of memory for a row of a step of a merge, beside its columns: where it is, the start of its key, and the scratch of a sort.
 const STEP_ROW_COST: usize = 128;
 
-/// Rows of a step of a merge, at most: enough to keep many threads busy.
+/// Rows of a step of a merge, at most: waking many threads takes little time compared with the step.
 const MOST_STEP_ROWS: usize = 1 << 18;
 
 /// Bytes of a batch that is written, with and without a cap, within these bounds.
@@ -48,7 +48,7 @@ const LARGEST_BLOCK: usize = 1 << 22;
 const HANDED_OVER: usize = 16;
 
 /// Batches that are gathered at a time, by several threads.
-const GATHERED: usize = 32;
+const GATHERED: usize = 64;
 
 /// How much memory a sort uses, and where it spills.
 pub(crate) struct Room {
@@ -76,7 +76,7 @@ impl Room {
 
     /// Rows of a step of a merge, each of so many bytes: they are in memory twice, with the words and the scratch of their sort.
     fn step_rows(&self, row_bytes: usize) -> usize {
-        (self.cap() / 16 / (row_bytes + STEP_ROW_COST)).clamp(1, MOST_STEP_ROWS)
+        (self.cap() / 8 / (row_bytes + STEP_ROW_COST)).clamp(1, MOST_STEP_ROWS)
     }
 
     /// Runs that are merged at once, at most. Each has a batch, the keys of its rows, and what its reader holds; the allocator keeps as much again, as each thread
