@@ -101,7 +101,8 @@ fn step(runs: &[Run], rows: usize) -> Vec<(usize, usize)> {
     let mut taken = Vec::with_capacity(rows.min(runs.len() * share));
     for (index, run) in runs.iter().enumerate() {
         let is_taken = |key: Row<'_>| if index <= bound { key <= bound_key } else { key < bound_key };
-        let (mut from, mut to) = (run.at, end(run));
+        // The rows of the run that has the bound are taken in any case, so that a merge ends even if a spill file is damaged.
+        let (mut from, mut to) = (if index == bound { end(run) } else { run.at }, end(run));
         while from < to {
             let middle = from.midpoint(to);
             if is_taken(run.keys.row(middle)) { from = middle + 1 } else { to = middle }
