@@ -74,13 +74,18 @@ impl Room {
         self.memory.is_some_and(|cap| 2 * bytes + ROW_COST * rows > cap / 2)
     }
 
+    /// Rows of a batch, each of so many bytes.
+    fn batch_rows(&self, row_bytes: usize) -> usize {
+        (self.block() / row_bytes).max(1)
+    }
+
     /// Rows of a step of a merge, each of so many bytes: they are in memory twice, with the words and the scratch of their sort.
     fn step_rows(&self, row_bytes: usize) -> usize {
         (self.cap() / 8 / (row_bytes + STEP_ROW_COST)).clamp(1, MOST_STEP_ROWS)
     }
 
-    /// Runs that are merged at once, at most. Each has a batch, the keys of its rows, and what its reader holds; the allocator keeps as much again, as each thread
-    /// has freed memory of its own.
+    /// Runs that are merged at once, at most. Each needs a batch, the keys of its rows, and the memory of its reader. The process takes twice as much, because
+    /// the allocator keeps freed memory for each thread.
     fn fan_in(&self) -> usize {
         (self.cap() / 2 / (8 * self.block())).clamp(2, 1 << 16)
     }
@@ -131,6 +136,13 @@ struct Run {
     rows: usize,
 }
 
+impl Run {
+    /// The mean bytes of a row, at least 1.
+    fn row_bytes(&self) -> usize {
+        (self.bytes / self.rows.max(1)).max(1)
+    }
+}
+
 struct Sort<'s> {
     name: &'s str,
     room: &'s Room,
@@ -147,9 +159,9 @@ impl Sort<'_> {
             None => self.output(&kept, target, writing, |write| self.gather(&last, write)),
             Some(spill) => {
                 RayonBackend::release_scratch();
-                let batch_rows = self.batch_rows(&last);
+                let row_bytes = last.row_bytes();
                 drop(last);
-                self.merge(spill, batch_rows, rows, (&kept, target, writing))
+                self.merge(spill, row_bytes, rows, (&kept, target, writing))
             }
         }
     }
@@ -226,7 +238,7 @@ impl Sort<'_> {
             (batch, row as usize - if batch == 0 { 0 } else { ends[batch - 1] })
         };
         let gather = |rows: &[u32]| interleave_record_batch(&batches, &rows.iter().map(row).collect::<Vec<_>>());
-        let batch_rows = self.batch_rows(run);
+        let batch_rows = self.room.batch_rows(run.row_bytes());
         for rows in order.values().chunks(GATHERED * batch_rows) {
             let gathered: Vec<RecordBatch> = rows.par_chunks(batch_rows).map(gather).collect::<Result<_, ArrowError>>()?;
             gathered.iter().try_for_each(&mut *write)?;
@@ -234,20 +246,15 @@ impl Sort<'_> {
         Ok(())
     }
 
-    /// Rows of a batch that is written, by the bytes of the rows of a run.
-    fn batch_rows(&self, run: &Run) -> usize {
-        (self.room.block() / (run.bytes / run.rows.max(1)).max(1)).max(1)
-    }
-
     /// Merges the runs of a spill file into the output, in several passes if they are too many for one.
     fn merge(
         &self,
         mut spill: Spill,
-        batch_rows: usize,
+        row_bytes: usize,
         rows: Option<u64>,
         (kept, target, writing): (&Kept, ColumnFormat, &mut Writing),
     ) -> Result<(), Failure> {
-        let step_rows = self.room.step_rows(self.room.block() / batch_rows);
+        let (batch_rows, step_rows) = (self.room.batch_rows(row_bytes), self.room.step_rows(row_bytes));
         let manner = Manner { schema: &self.schema, by: &self.by, batch_rows, step_rows };
         let fan_in = self.room.fan_in();
         let (mut pass, mut passes, mut runs) = (1, 1, spill.len());

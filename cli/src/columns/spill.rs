@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Bytes that are written at a time.
 const WRITTEN_BYTES: usize = 1 << 16;
 
-/// Bytes that are read at a time; but the columns of a batch are read as a whole. Each run has a buffer of so many bytes.
+/// Bytes of the buffer of each run's reader. It serves the heads of batches: a reader reads longer columns past its buffer.
 const READ_BYTES: usize = 1 << 12;
 
 /// Sorted runs in a file without a name.
