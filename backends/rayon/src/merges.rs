@@ -18,8 +18,10 @@ impl RayonBackend {
     /// that a caller can merge the rest later.
     ///
     /// There can be any number of runs, of any lengths. If a run is not sorted, `merged` gets keys of the runs in an unspecified order, none of
-    /// them twice. The scratch that a merge uses does not depend on the number of keys, except for key types without
-    /// [`Sortable::IN_PLACE`].
+    /// them twice.
+    ///
+    /// Each thread works in scratch of half of a core's cache, or of some hundred keys for each run if that is more. Besides, a merge copies the bits of one in
+    /// some thousand keys, and those of all keys if the type has no [`Sortable::IN_PLACE`].
     ///
     /// ```
     /// use polysort_rayon::RayonBackend;

@@ -6,6 +6,7 @@
 mod ends;
 mod halves;
 mod path;
+mod pieces;
 mod runs;
 mod two;
 
