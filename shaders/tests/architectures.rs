@@ -1,6 +1,7 @@
 //! The table of architectures: its sources exist, plans print them, and an unknown device gets small kernels.
 
 use polysort_core::{Options, Spec};
+use polysort_shaders::manifest::Kernel;
 use polysort_shaders::plan::tuning::PassShape;
 use polysort_shaders::plan::{Algorithm, Class, Facts, PassKind, Request, SortPlan, Source, Tuned, Variant, tuning};
 use std::path::Path;
@@ -32,7 +33,7 @@ fn measured_numbers_have_records() {
     let mut measured = vec![];
     for class in ALL {
         let row = class.architecture();
-        for source in [row.passes.source, row.batch_bytes.source, row.count_16.source, row.others] {
+        for source in [row.passes.source, row.batch_bytes.source, row.count_16.source, row.rolls_from_host.source, row.others] {
             let Source::Measured { gpu, record } = source else { continue };
             assert!(records.join(record).exists(), "{class:?}: no record {record}");
             assert!(gpu.to_uppercase().contains(&format!("{class:?}").to_uppercase()), "{class:?}: measured on {gpu}");
@@ -43,6 +44,27 @@ fn measured_numbers_have_records() {
     assert_eq!(measured, [Class::Nvidia]);
 }
 
+/// Only passes, only for keys from the host, and only where this was measured.
+#[test]
+fn keys_from_the_host_have_passes_that_compile_faster() {
+    for class in ALL {
+        for (bits, max) in [(32, 1 << 18), (32, 1 << 26), (64, 1 << 22)] {
+            let plans = [keys(bits, max), keys(bits, max).from_host()].map(|request| plan(request, class));
+            let [resident, host] = plans.each_ref().map(SortPlan::long_commands);
+            assert_eq!(resident.len(), host.len());
+            for (resident, host) in resident.iter().zip(host) {
+                let rolls = class == Class::Nvidia && resident.variant.kernel == Kernel::Onesweep;
+                assert_eq!(
+                    host.variant,
+                    Variant { unrolled: resident.variant.unrolled && !rolls, ..resident.variant },
+                    "{class:?}"
+                );
+                assert!(resident.variant.unrolled || resident.variant.kernel != Kernel::Onesweep);
+            }
+        }
+    }
+}
+
 #[test]
 fn plans_print_where_their_numbers_come_from() {
     let hybrid = Request { algorithm: Some(Algorithm::MsdHybrid), ..keys(32, 1 << 20) };
@@ -50,6 +72,7 @@ fn plans_print_where_their_numbers_come_from() {
     assert!(
         text(keys(32, 1 << 20), Class::Nvidia).contains("passes: measured on NVIDIA H200 (nvidia-h200/2026-11-22-5-shapes.csv)")
     );
+    assert!(text(keys(32, 1 << 20).from_host(), Class::Nvidia).contains("loops that are not unrolled: measured on NVIDIA H200"));
     for class in [Class::Amd, Class::Intel, Class::Software] {
         let text = text(hybrid, class);
         assert!(text.contains("passes: derived from the numbers of an NVIDIA H200"), "{class:?}: {text}");

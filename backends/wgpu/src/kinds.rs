@@ -24,6 +24,8 @@ pub(crate) struct Kind {
     runs: Option<RunOutputs>,
     /// Bytes of an element of a gather; 4 for whole words.
     gather: Option<u32>,
+    /// Whether the loops of passes are not unrolled.
+    rolls: bool,
     /// The algorithm that the caller requested.
     asked: Option<Algorithm>,
     /// The smallest number of keys with the same kernels.
@@ -80,12 +82,13 @@ impl Kinds {
         };
         let least = facts.least_alike(&Request { algorithm: asked, ..request });
         let Request { key_bits, payload, .. } = request;
+        let rolls = facts.rolls(&request);
         let gather = request.gather.map(|gather| gather.element_bytes.min(4));
         let runs = request.runs.map(|runs| RunOutputs {
             unique: runs.unique.is_some(),
             offsets: runs.offsets.is_some(),
             lengths: runs.lengths.is_some(),
         });
-        Ok((request, Kind { key_bits, payload, top, segmented: request.segments.is_some(), runs, gather, asked, least }))
+        Ok((request, Kind { key_bits, payload, top, segmented: request.segments.is_some(), runs, gather, rolls, asked, least }))
     }
 }

@@ -73,6 +73,8 @@ pub struct Architecture {
     /// The number of keys of 16 bits from which on a counting sort is faster than two passes; `None` if only a forced
     /// algorithm counts keys of 16 bits.
     pub count_16: Sourced<Option<u64>>,
+    /// Whether sorts of keys from the host have passes whose loops are not unrolled: they take longer, but compile faster.
+    pub rolls_from_host: Sourced<bool>,
     /// Where the other numbers of [`tuning`](super::tuning) come from. All architectures share them.
     pub others: Source,
 }
@@ -89,8 +91,17 @@ const NVIDIA: Architecture = Architecture {
         value: Some(1 << 24),
         source: Source::Measured { gpu: "NVIDIA H200", record: "nvidia-h200/2026-11-22-3-gpu.csv" },
     },
+    // Measured: on an H200, the first sort of a process, with an empty cache of the driver, takes a third of the time.
+    rolls_from_host: Sourced {
+        value: true,
+        source: Source::Measured { gpu: "NVIDIA H200", record: "nvidia-h200/2026-11-26-2-loops.txt" },
+    },
     others: Source::Measured { gpu: "NVIDIA H200", record: "nvidia-h200" },
 };
+
+/// On an architecture on which it was not measured how much longer a pass takes if its loops are not unrolled, they are unrolled.
+const UNROLLED: Sourced<bool> =
+    Sourced { value: false, source: Source::Guessed { because: "a compiler may put arrays that a loop indexes into memory" } };
 
 /// The numbers of an H200, on devices that nobody has measured. Their kernels fit: a plan reduces each shape to the workgroup
 /// memory and the workgroup size of its device.
@@ -98,6 +109,7 @@ const UNMEASURED: Architecture = Architecture {
     passes: Sourced { value: NVIDIA.passes.value, source: AS_H200 },
     batch_bytes: Sourced { value: NVIDIA.batch_bytes.value, source: AS_H200 },
     count_16: Sourced { value: NVIDIA.count_16.value, source: AS_H200 },
+    rolls_from_host: UNROLLED,
     others: AS_H200,
 };
 
@@ -114,6 +126,7 @@ const APPLE: Architecture = Architecture {
         value: None,
         source: Source::Derived { from: "the 32 KiB of workgroup memory, too little for the counters" },
     },
+    rolls_from_host: UNROLLED,
     others: AS_H200,
 };
 
@@ -125,6 +138,7 @@ const UNKNOWN: Architecture = Architecture {
     },
     batch_bytes: Sourced { value: 4 << 20, source: Source::Guessed { because: "a small batch fits most caches" } },
     count_16: Sourced { value: None, source: Source::Guessed { because: "the counters would take most workgroup memory" } },
+    rolls_from_host: UNROLLED,
     others: AS_H200,
 };
 

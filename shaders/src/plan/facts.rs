@@ -3,6 +3,7 @@
 use super::class::Class;
 use super::command::Command;
 use super::digit::{MAX_KEYS, RADIX};
+use super::request::Request;
 use super::tuned::Tuned;
 use super::tuning::{self, COUNTER_GROUP, UNROLLED_LANES};
 use super::variant::{Ranking, Variant};
@@ -67,6 +68,12 @@ impl Facts {
     /// Returns whether the kernels' loops over a thread's keys are unrolled.
     pub(super) fn unrolls(&self) -> bool {
         self.subgroups.is_some_and(|(least, _)| least >= UNROLLED_LANES)
+    }
+
+    /// Returns whether the device unrolls loops, but not those of the passes of OneSweep and of the hybrid for this request. Such passes compile in less
+    /// time, and run longer.
+    pub fn rolls(&self, request: &Request) -> bool {
+        self.unrolls() && request.from_host && self.class.architecture().rolls_from_host.value
     }
 
     /// Returns whether subgroups of a pass count the keys of a usual digit with ballots ([`Variant::runs`]).

@@ -107,6 +107,7 @@ fn sources(request: &Request, algorithm: Algorithm, facts: &Facts) -> Vec<(&'sta
     sources.extend(has_passes.then_some(("passes", passes)));
     sources.extend(is_batched.then_some(("batches", row.batch_bytes.source)));
     sources.extend(counts.then_some(("counting", row.count_16.source)));
+    sources.extend((has_passes && facts.rolls(request)).then_some(("loops that are not unrolled", row.rolls_from_host.source)));
     sources.push(("other numbers", row.others));
     sources
 }

@@ -175,6 +175,9 @@ pub struct Request {
     /// Whether what is read and what is written lie in one buffer: the keys to select from and the indices of the selected
     /// keys, or two buffers of a search for runs or of a gather. A launch can bind one buffer twice only if both bindings are writable.
     pub aliased: bool,
+    /// Whether the keys come from the host and return to it. Copies then take most of the time, and a pass that compiles in less time, but runs longer, may
+    /// suit the request better ([`Facts::rolls`](super::Facts::rolls)).
+    pub from_host: bool,
     /// The forced algorithm; `None` lets the planner choose. With a forced algorithm, not even a few keys are sorted in one
     /// launch.
     pub algorithm: Option<Algorithm>,
@@ -202,11 +205,18 @@ impl Request {
             keys: Place::default(),
             values: Place::default(),
             aliased: false,
+            from_host: false,
             algorithm: None,
             blocked: Blocked::NONE,
             batch: None,
             small_bucket: None,
         }
+    }
+
+    /// Returns this request for keys that come from the host and return to it.
+    #[must_use]
+    pub fn from_host(self) -> Self {
+        Self { from_host: true, ..self }
     }
 
     /// Returns this request with values of `words` words of 32 bits, 1 to 4.

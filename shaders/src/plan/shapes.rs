@@ -31,7 +31,10 @@ impl Shapes {
         // The passes sort keys of 8 and 16 bits as words of 32 bits.
         let pass = Variant { key_bits: 32 * request.key_words(), ..base };
         let max = facts.alike(request.max);
-        let pass_of = |kernel| sweep(Variant { kernel, look_back: true, radix_bits, ..pass }, max, facts);
+        let pass_of = |kernel| {
+            let shape = sweep(Variant { kernel, look_back: true, radix_bits, ..pass }, max, facts)?;
+            Ok::<_, Error>(shape.map(|shape| Variant { unrolled: shape.unrolled && !facts.rolls(request), ..shape }))
+        };
         let mut onesweep = pass_of(Kernel::Onesweep)?;
         let (mut bucket_sweep, mut bucket_tile) = (None, None);
         if request.algorithm == Some(Algorithm::MsdHybrid) {
