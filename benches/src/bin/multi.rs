@@ -13,8 +13,10 @@
 //! | `alone N` | device `N` alone, by its host calls; the devices of `--beside` come after those of `--devices` |
 //! | `multi equal` | all devices, with equal speeds |
 //! | `multi all` | all devices, each with a share by its speed alone |
-//! | `multi chosen` | the devices that are done first by the speeds that two runs of `multi all` have shown, that of the merge included; maybe one. Devices that work at the same time share the memory of the host, so a device may be slower than alone |
+//! | `multi chosen` | the devices that are done first by the speeds that two runs of `multi all` have shown; maybe one |
 //! | `copy` of the system `memory` | a copy of as many bytes as the input has, by all threads |
+//!
+//! Devices that work at the same time share the memory of the host, so that a device may have a lower speed than alone.
 //!
 //! Rows with the scope `phase` belong to `multi all`: `part N` is the time of device `N` for its part, and `merge` that of the merge on the CPU. At the end, the
 //! program destroys the first GPU in the middle of a sort, and checks the answer.

@@ -1,10 +1,10 @@
 //! Merging any number of sorted runs, on all threads.
 //!
 //! ```text
-//! shares    parts of the output of about the same length, which threads take in turns
-//! stretches parts of a share, so that the samples that say where blocks end do not take much memory
-//! blocks    parts of a stretch that fit in a core's cache
-//! levels    within a block, neighboring parts of runs are merged two by two, until one is left
+//! shares     parts of the output of about the same length, which threads take in turns
+//! stretches  parts of a share: only one stretch at a time has samples in memory (`pieces`)
+//! blocks     parts of a stretch that fit in a core's cache
+//! levels     within a block, neighboring parts of runs are merged two by two, until one is left
 //! ```
 //!
 //! So main memory is read once and written once, and only the cache sees the levels. Merges of two have no branch that depends on a comparison. A loser
