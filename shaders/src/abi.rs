@@ -193,9 +193,9 @@ pub struct Merge {
     pub second_begin: u32,
     /// The key after the last of the second run's part.
     pub second_end: u32,
-    /// The first key of the output's part.
+    /// The first key of the output's part, modulo 2^32.
     pub merged_begin: u32,
-    /// The key after the last of the output's part.
+    /// The key after the last of the output's part, modulo 2^32.
     pub merged_end: u32,
     /// The offset of the first run's keys.
     pub first_keys_word: u32,

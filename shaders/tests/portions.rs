@@ -69,11 +69,20 @@ fn any_number_of_keys_per_thread_is_taken() {
 
 #[test]
 fn a_model_of_the_plan_sorts() {
-    for (key_bits, value_words) in [(8, 0), (32, 0), (32, 1), (64, 3), (128, 4)] {
+    for (key_bits, value_words, page) in [
+        (8, 0, None),
+        (32, 0, None),
+        (32, 1, None),
+        (64, 3, None),
+        (128, 4, None),
+        (8, 0, Some(1 << 13)),
+        (32, 1, Some(1 << 11)),
+        (128, 4, Some(1 << 14)),
+    ] {
         let facts = facts(1 << 16);
         let longest = facts.limits(value_words).longest(key_bits as usize / 8);
         for max in [longest + 1, 2 * longest, 2 * longest + 1, 3 * longest, 4 * longest, 7 * longest + 3] {
-            let request = request(key_bits, value_words, max);
+            let request = Request { page, ..request(key_bits, value_words, max) };
             let plan = PortionPlan::new(request, [None; 2], &facts).unwrap();
             assert!(PortionPlan::is_needed(&request, &facts) && plan.portions.len() > 1);
             let keys: Vec<u64> = (0..max).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56).collect();
@@ -88,31 +97,50 @@ fn a_model_of_the_plan_sorts() {
     }
 }
 
-/// Portions, runs and outputs fit bindings, and lie within their arrays.
+/// Portions, runs and outputs fit bindings, and lie within their arrays, and within pages.
 #[test]
 fn bindings_fit() {
-    for (max_binding, max) in [(1 << 16, 100_000), ((1 << 31) - 4, 1 << 31), (128 << 20, 3 << 30), ((1 << 31) - 4, MAX_MERGED)] {
+    for (max_binding, max, in_pages) in [
+        (1 << 16, 100_000, false),
+        ((1 << 31) - 4, 1 << 31, false),
+        (128 << 20, 3 << 30, false),
+        ((1 << 31) - 4, MAX_MERGED, false),
+        (1 << 16, 100_000, true),
+        ((1 << 31) - 4, (1 << 31) + 1, true),
+        ((1 << 31) - 4, MAX_MERGED, true),
+    ] {
         let facts = facts(max_binding);
-        for (key_bits, value_words) in [(8, 0), (32, 0), (32, 1), (64, 2)] {
-            let place = Place { first: 63 };
-            let request = Request { keys: place, values: place, ..request(key_bits, value_words, max) };
+        for (key_bits, value_words) in [(8, 0), (32, 0), (32, 1), (64, 2), (32, 3)] {
+            let element = (key_bits / 8).max(4 * value_words);
+            let page = in_pages.then(|| facts.page_len(element.into(), max_binding / 2).unwrap());
+            let first = if in_pages { 0 } else { 63 };
+            let place = Place { first };
+            let request = Request { page, keys: place, values: place, ..request(key_bits, value_words, max) };
+            let is_in_a_page = |array, start: u64, bytes: u64, plan: &PortionPlan| {
+                let page = plan.page_bytes(array).unwrap_or(u64::MAX);
+                let is_short = page == u64::MAX || page <= max_binding / 2 && page.is_multiple_of(256);
+                is_short && start / page == (start + bytes.max(1) - 1) / page
+            };
             let plan = PortionPlan::new(request, [None; 2], &facts).unwrap();
             let [key_bytes, value_bytes] = plan.touched_bytes();
             let size = |buffer| match buffer {
-                Buffer::Keys => key_bytes - 4 * 63,
-                Buffer::Values => value_bytes - 4 * 63,
+                Buffer::Keys => key_bytes - 4 * u64::from(first),
+                Buffer::Values => value_bytes - 4 * u64::from(first),
                 own => plan.scratch.iter().find(|(scratch, _)| *scratch == own).map_or(0, |&(_, bytes)| bytes),
             };
             for portion in &plan.portions {
                 let of_sort = portion.plan.scratch.iter().map(|&(buffer, bytes)| (buffer, bytes, 0));
                 let callers =
-                    [Buffer::Keys, Buffer::Values].map(|buffer| (buffer, portion.plan.touched_bytes(buffer).unwrap(), 4 * 63));
+                    [Buffer::Keys, Buffer::Values].map(|buffer| {
+                        (buffer, portion.plan.touched_bytes(buffer).unwrap(), 4 * u64::from(first))
+                    });
                 for (buffer, bytes, first) in
                     of_sort.chain(callers).filter(|(buffer, ..)| value_words > 0 || *buffer != Buffer::Values)
                 {
                     let (array, before) = plan.array(portion, buffer);
                     assert!(bytes <= max_binding && before.is_multiple_of(256), "{buffer:?} of {plan}");
                     assert!(before + bytes - first <= size(array), "{buffer:?} of {plan}");
+                    assert!(is_in_a_page(array, before, bytes, &plan), "{buffer:?} of {plan}");
                 }
             }
             for merge in &plan.merges {
@@ -120,9 +148,10 @@ fn bindings_fit() {
                     for &buffer in merge.plan.tiles.bindings.iter().filter(|&&buffer| buffer != Buffer::Merge) {
                         let (array, before) = merge.array(buffer);
                         let (offset, bytes) = merge.plan.touched(step, buffer).unwrap();
-                        let first = if matches!(array, Buffer::Keys | Buffer::Values) { 4 * 63 } else { 0 };
+                        let first = if matches!(array, Buffer::Keys | Buffer::Values) { 4 * u64::from(first) } else { 0 };
                         assert!(bytes <= max_binding && (before + offset).is_multiple_of(256), "{buffer:?} of {}", merge.plan);
                         assert!(before + offset + bytes - first <= size(array), "{buffer:?} of {}", merge.plan);
+                        assert!(is_in_a_page(array, before + offset, bytes, &plan), "{buffer:?} of {}", merge.plan);
                     }
                 }
             }

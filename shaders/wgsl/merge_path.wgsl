@@ -10,7 +10,7 @@
 //          step begins does not lie in the bound parts, the step merges no key: the next step begins at the same point.
 //          Each thread finds the points of some boundaries by binary search on a diagonal (Green, McColl and Bader, "GPU
 //          Merge Path", 2012).
-// needs    at most 2^32 - 2^16 keys in both runs together
+// needs    at most 2^32 keys in both runs together, and fewer in each
 
 @group(0) @binding(0) var<uniform> first_low: Number;
 @group(0) @binding(1) var<uniform> first_middle: Number;
@@ -41,10 +41,11 @@ fn merge_path(
     let until = min(vec2(merge.first_end, merge.second_end), lengths);
     let made = begin.x + begin.y;
     var end = begin;
-    if (all(begin >= least) && all(begin <= until) && made >= merge.merged_begin && made < merge.merged_end) {
+    if (all(begin >= least) && all(begin <= until) && made - merge.merged_begin < merge.merged_end - merge.merged_begin) {
         end = step_end(begin, until, lengths);
-        if (end.x + end.y > merge.merged_end) {
-            let first = first_before(merge.merged_end, begin, end);
+        let room = merge.merged_end - made;
+        if (end.x + end.y - made > room) {
+            let first = first_before(room, begin, end);
             end = vec2(first, merge.merged_end - first);
         }
     }
@@ -52,11 +53,9 @@ fn merge_path(
         path[point_of(merge.step + 1u)] = end.x;
         path[point_of(merge.step + 1u) + 1u] = end.y;
     }
-    let merged = end.x + end.y;
-    let tiles = (merged - tiles_begin(made) + TILE - 1u) / TILE;
-    for (var boundary = number; boundary <= tiles; boundary += groups.x * groups.y * GROUP) {
-        let diagonal = clamp(tiles_begin(made) + boundary * TILE, made, merged);
-        path[PATH_HEADER + boundary] = first_before(diagonal, begin, end);
+    let length = end.x + end.y - made;
+    for (var tile = number; tile <= tiles_of(made, length); tile += groups.x * groups.y * GROUP) {
+        path[PATH_HEADER + tile] = first_before(keys_before(tile, made, length), begin, end);
     }
 }
 
@@ -73,7 +72,9 @@ fn run_lengths() -> vec2<u32> {
         counts.y = second_count[merge.second_count_index];
     }
     let skip = vec2(merge.first_skip, merge.second_skip);
-    return min(counts - min(counts, skip), vec2(merge.first_max, merge.second_max));
+    let most = vec2(merge.first_max, merge.second_max);
+    // The largest number means this many keys or more.
+    return select(min(counts - min(counts, skip), most), most, counts == vec2(0xffffffffu));
 }
 
 // Returns the point at which a step ends that begins at `begin`: the first one at which a run has more keys, but not in the
@@ -119,14 +120,16 @@ fn step_end(begin: vec2<u32>, until: vec2<u32>, lengths: vec2<u32>) -> vec2<u32>
     return vec2(low, until.y);
 }
 
-// Returns how many keys of the first run are among the first `diagonal` keys of the output. The result lies between two
-// points, also if the runs are not sorted.
-fn first_before(diagonal: u32, begin: vec2<u32>, end: vec2<u32>) -> u32 {
-    var low = max(begin.x, diagonal - min(diagonal, end.y));
-    var high = min(end.x, diagonal - begin.y);
+// Returns how many keys of the first run are in the output before the key that comes `count` keys after `begin`. The result
+// lies between the two points, also if the runs are not sorted.
+fn first_before(count: u32, begin: vec2<u32>, end: vec2<u32>) -> u32 {
+    let seconds = end.y - begin.y;
+    var low = begin.x + count - min(count, seconds);
+    var high = begin.x + min(count, end.x - begin.x);
     while (low < high) {
         let middle = low + (high - low) / 2u;
-        if (is_less(second_at(diagonal - 1u - middle), first_at(middle))) {
+        let second = begin.y + count - 1u - (middle - begin.x);
+        if (is_less(second_at(second), first_at(middle))) {
             high = middle;
         } else {
             low = middle + 1u;

@@ -36,12 +36,13 @@ fn merge_tile(
     }
     let end = vec2(path[point_of(merge.step + 1u)], path[point_of(merge.step + 1u) + 1u]);
     let made = begin.x + begin.y;
-    let merged = end.x + end.y;
+    let keys = end.x + end.y - made;
     // A step that merges nothing has no tile, also if it begins within a word of packed keys.
-    let tiles = select((merged - tiles_begin(made) + TILE - 1u) / TILE, 0u, merged == made);
+    let tiles = select(tiles_of(made, keys), 0u, keys == 0u);
     for (var tile = group_id.y * groups.x + group_id.x; tile < tiles; tile += groups.x * groups.y) {
-        let offset = max(tiles_begin(made) + tile * TILE, made);
-        let length = min(tiles_begin(made) + tile * TILE + TILE, merged) - offset;
+        let before = keys_before(tile, made, keys);
+        let offset = made + before;
+        let length = keys_before(tile + 1u, made, keys) - before;
         // The next keys of each run.
         let next = vec2(path[PATH_HEADER + tile], offset - path[PATH_HEADER + tile]);
         // The keys of the first run. If the runs are not sorted, the points may contradict each other.

@@ -31,8 +31,12 @@ use polysort_core::{Error, Masks, Spec};
 /// The words of the path before those of the tiles: the points at which the current step begins and ends, two words each.
 pub const PATH_HEADER: u32 = 4;
 
-/// The most keys of two runs together: the end of the tile after the last key has 32 bits.
-pub const MAX_MERGED: u64 = (1 << 32) - (1 << 16);
+/// The most keys of two runs together. Kernels count the keys of the output with 32 bits, which may overflow: they use
+/// differences only.
+pub const MAX_MERGED: u64 = 1 << 32;
+
+/// The most keys of a run: indices of keys have 32 bits.
+pub const MAX_RUN: u64 = (1 << 32) - 1;
 
 /// Parts start at multiples of this many elements. So their first bytes have multiples of 256 as offsets, which is the
 /// largest alignment of bindings that a device may require.
@@ -70,6 +74,9 @@ pub struct MergeRequest {
     pub values: Place,
     /// The keys per thread; `None` lets the planner choose. A plan takes fewer if they do not fit workgroup memory.
     pub keys_per_thread: Option<u32>,
+    /// The elements of a page, as in [`Request::page`]. Both runs then lie in the same array, `skip` elements behind its
+    /// start, and the output begins where the first run does, in an array of its own.
+    pub page: Option<u64>,
 }
 
 impl MergeRequest {
@@ -85,6 +92,7 @@ impl MergeRequest {
             keys: Place::default(),
             values: Place::default(),
             keys_per_thread: None,
+            page: None,
         }
     }
 
@@ -96,6 +104,14 @@ impl MergeRequest {
     /// Returns the bytes of a key, and of a value.
     pub(super) fn element_bytes(&self) -> [u64; 2] {
         [u64::from(self.key_bits) / 8, 4 * u64::from(self.payload.words())]
+    }
+
+    /// Returns the parts in which `len` elements are bound, of up to `part` elements each; one empty part for no elements.
+    /// With pages, a part ends where a page of the array does; `before` elements come before the `len` there.
+    fn parts(&self, before: u64, len: u64, part: u64) -> impl Iterator<Item = Range<u64>> {
+        let lead = if self.page.is_some() { before % part } else { 0 };
+        let start = move |i: u64| (i * part).saturating_sub(lead);
+        (0..(lead + len).div_ceil(part).max(1)).map(move |i| start(i)..len.min(start(i + 1)))
     }
 }
 
@@ -145,7 +161,7 @@ impl MergePlan {
     /// # Errors
     /// - [`Error::InvalidRange`] or [`Error::Unsupported`] if the spec does not suit the keys, or the payload is not one of
     ///   values.
-    /// - [`Error::TooLong`] for more than [`MAX_MERGED`] keys.
+    /// - [`Error::TooLong`] for more than [`MAX_MERGED`] keys, or for a run of more than [`MAX_RUN`].
     /// - [`Error::Unsupported`] if the device binds too little memory, or if its workgroups are too small.
     pub fn new(request: MergeRequest, facts: &Facts) -> Result<Self, Error> {
         let sort = Request { payload: request.payload, ..Request::keys(request.key_bits, request.spec, request.max()) };
@@ -154,8 +170,13 @@ impl MergePlan {
         if request.payload == Payload::Indices {
             return Err(Error::Unsupported { what: "a merge of the indices of keys that are not sorted".into() });
         }
-        if request.max() > MAX_MERGED {
-            return Err(Error::TooLong { what: "a merge".into(), asked: request.max(), limit: MAX_MERGED });
+        for (what, asked, limit) in [
+            ("a merge", request.max(), MAX_MERGED),
+            ("a run of a merge", request.first.max.max(request.second.max), MAX_RUN),
+        ] {
+            if asked > limit {
+                return Err(Error::TooLong { what: what.into(), asked, limit });
+            }
         }
         let (masks, window) = sort.widened();
         let shape = Variant {
@@ -180,13 +201,13 @@ impl MergePlan {
                 what: format!("a device with {} bytes of workgroup memory", facts.workgroup_bytes),
             });
         };
-        let part = facts.part_len(request.element_bytes())?;
+        let part = facts.part_len(request.element_bytes(), request.page)?;
         let mut steps = vec![];
-        for first in parts(request.first.max, part) {
-            for second in parts(request.second.max, part) {
+        for first in request.parts(request.first.skip, request.first.max, part) {
+            for second in request.parts(request.second.skip, request.second.max, part) {
                 let range = first.start + second.start..first.end + second.end;
                 let meets = |merged: &Range<u64>| merged.start <= range.end && range.start <= merged.end;
-                let merged = parts(request.max(), part).filter(meets);
+                let merged = request.parts(request.first.skip, request.max(), part).filter(meets);
                 steps.extend(merged.map(|merged| MergeStep { first: first.clone(), second: second.clone(), merged }));
             }
         }
@@ -255,15 +276,23 @@ fn commands(shape: Variant) -> (Command, Command) {
     (path, Command { variant: shape, bindings, numbers: vec![], groups })
 }
 
-/// Returns the parts of an array of `len` elements, of `part` elements each; one empty part for an empty array.
-fn parts(len: u64, part: u64) -> impl Iterator<Item = Range<u64>> {
-    (0..len.div_ceil(part).max(1)).map(move |i| i * part..len.min((i + 1) * part))
-}
 
 impl Facts {
-    /// Returns the most elements of an array that are bound at a time: a multiple of [`PART_UNIT`]. `element_bytes` are the
-    /// bytes of a key and of a value, of which a part has the same number.
-    pub(super) fn part_len(&self, element_bytes: [u64; 2]) -> Result<u64, Error> {
+    /// Returns the elements of a page of an array whose elements have `element_bytes` bytes: a power of two, so that the
+    /// pages of elements of any size start at multiples of the shortest page. A page fits a binding, and a buffer of
+    /// `max_buffer` bytes.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the device binds too little memory, or has too short buffers.
+    pub fn page_len(&self, element_bytes: u64, max_buffer: u64) -> Result<u64, Error> {
+        let max_binding = self.max_binding.min(max_buffer.saturating_add(PART_UNIT));
+        let part = Self { max_binding, ..*self }.part_len([element_bytes, 0], None)?;
+        Ok(1 << part.ilog2())
+    }
+
+    /// Returns the most elements of an array that are bound at a time: a multiple of [`PART_UNIT`], of which each page is a
+    /// multiple. `element_bytes` are the bytes of a key and of a value, of which a part has the same number.
+    pub(super) fn part_len(&self, element_bytes: [u64; 2], page: Option<u64>) -> Result<u64, Error> {
         let bytes = element_bytes[0].max(element_bytes[1]).max(1);
         // A binding may start up to one alignment before the first element.
         let most = self.max_binding.saturating_sub(PART_UNIT) / bytes;
@@ -271,7 +300,7 @@ impl Facts {
         if part == 0 {
             return Err(Error::Unsupported { what: format!("a device whose bindings have at most {} bytes", self.max_binding) });
         }
-        Ok(part)
+        Ok(page.map_or(part, |page| page.min(1 << part.ilog2())))
     }
 }
 
@@ -295,21 +324,40 @@ impl Display for MergePlan {
 mod tests {
     use super::*;
 
-    /// A step's binding starts at a multiple of the alignment, and is no longer than allowed. The steps together cover every
-    /// way that the path can take.
+    /// A step's binding starts at a multiple of the alignment, is no longer than allowed, and lies in one page. The steps
+    /// together cover every way that the path can take.
     #[test]
     fn steps_cover_all_paths() {
-        for (max_binding, lens) in [(1 << 12, [5000, 3000]), (1 << 12, [0, 10_000]), (1300, [257, 900]), (1 << 20, [5000, 3000])]
-        {
+        for (max_binding, lens, in_pages) in [
+            (1 << 12, [5000, 3000], None),
+            (1 << 12, [0, 10_000], None),
+            (1300, [257, 900], None),
+            (1 << 20, [5000, 3000], None),
+            (1 << 20, [5000, 3000], Some((1024, 0))),
+            (1 << 20, [1000, 4000], Some((2048, 768))),
+            (1 << 12, [5120, 3000], Some((1024, 1280))),
+            (1 << 20, [0, 3000], Some((1024, 512))),
+        ] {
             let facts = Facts { max_binding, ..Facts::new(Some((32, 32)), 48 << 10, 1024) };
             for (bits, words) in [(8, 0), (32, 0), (32, 1), (8, 1)] {
                 let payload = if words == 0 { Payload::None } else { Payload::Words(words) };
                 let spec = Spec::new::<u128>(Masks::UNSIGNED, 0, bits).unwrap();
-                let plan = MergePlan::new(MergeRequest { payload, ..MergeRequest::keys(bits, spec, lens) }, &facts).unwrap();
+                let mut request = MergeRequest { payload, ..MergeRequest::keys(bits, spec, lens) };
+                let before = in_pages.map_or(0, |(_, before)| before);
+                (request.page, request.first.skip, request.second.skip) =
+                    (in_pages.map(|(page, _)| page), before, before + lens[0]);
+                let plan = MergePlan::new(request, &facts).unwrap();
                 for step in &plan.steps {
+                    let starts = [request.first.skip, request.second.skip, request.first.skip];
+                    for (range, start) in [&step.first, &step.second, &step.merged].into_iter().zip(starts) {
+                        let [first, last] = [range.start, range.end.max(range.start + 1) - 1].map(|i| start + i);
+                        assert!(request.page.is_none_or(|page| first / page == last / page), "{plan}");
+                    }
                     for buffer in plan.tiles.bindings.iter().filter(|&&buffer| buffer != Buffer::Merge) {
                         let (offset, bytes) = plan.touched(step, *buffer).unwrap();
-                        assert!(offset.is_multiple_of(256) && (bytes <= max_binding || *buffer == Buffer::Path), "{plan}");
+                        // A page starts at the start of a buffer.
+                        let is_aligned = in_pages.is_some() || offset.is_multiple_of(256);
+                        assert!(is_aligned && (bytes <= max_binding || *buffer == Buffer::Path), "{plan}");
                     }
                 }
                 // Each key of the output, in the parts that it can come from, is in a step that comes after the steps of the

@@ -51,7 +51,7 @@ pub use command::{
 pub use digit::{Digit, MAX_DIGITS, MAX_KEYS, RADIX, RADIX_BITS, WIDE_RADIX_BITS};
 pub use facts::Facts;
 pub use gather::MAX_GATHERED_BYTES;
-pub use merge::{MAX_MERGED, MergePlan, MergeRequest, MergeStep, PATH_HEADER, SortedRun};
+pub use merge::{MAX_MERGED, MAX_RUN, MergePlan, MergeRequest, MergeStep, PATH_HEADER, SortedRun};
 pub use portions::{Portion, PortionMerge, PortionPlan};
 pub use request::{Algorithm, FindRuns, Gather, Payload, Place, Request, Segmented, Top};
 pub use search::SearchPlan;

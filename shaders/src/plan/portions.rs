@@ -8,6 +8,8 @@
 //!
 //! Each round merges pairs of runs from one of the two arrays to the other. A run without a partner is copied. After an odd
 //! number of rounds, the keys are copied back.
+//!
+//! The arrays may have pages ([`Request::page`]). Then no portion, and no part of a run that is bound, lies in two pages.
 
 use super::command::Buffer;
 use super::facts::Facts;
@@ -81,10 +83,12 @@ impl PortionPlan {
         let touched = |place: Place, bytes: u64| (4 * u64::from(place.first)).saturating_add(bytes);
         let keys = touched(request.keys, request.max.saturating_mul(u64::from(request.key_bits) / 8));
         let values = touched(request.values, request.max.saturating_mul(4 * u64::from(request.payload.words())));
-        sorts && (request.max > one || keys > facts.max_binding || values > facts.max_binding)
+        let is_in_pages = request.page.is_some_and(|page| request.max > page);
+        sorts && (is_in_pages || request.max > one || keys > facts.max_binding || values > facts.max_binding)
     }
 
     /// Returns the requests of the sorts, with the keys before each. All but the last have the same number of keys.
+    /// The last one's may be much smaller if the arrays have pages.
     ///
     /// # Errors
     /// [`Error::TooLong`] for more than [`MAX_MERGED`] keys, or [`Error::Unsupported`] if the device binds too little memory.
@@ -95,9 +99,16 @@ impl PortionPlan {
         // Short keys have a word each while they are sorted.
         let [key_bytes, value_bytes] = [4 * u64::from(request.key_words()), 4 * u64::from(request.payload.words())];
         let longest = facts.limits(request.payload.words()).longest(request.unit_bytes());
-        let most = facts.part_len([key_bytes, value_bytes])?.min(longest / PORTION_UNIT * PORTION_UNIT).max(PORTION_UNIT);
-        let count = request.max.div_ceil(most).max(1);
-        let each = request.max.div_ceil(count).next_multiple_of(PORTION_UNIT);
+        let part = facts.part_len([key_bytes, value_bytes], request.page)?;
+        let longest = longest / PORTION_UNIT * PORTION_UNIT;
+        let each = if request.page.is_some() {
+            // Both are powers of two, so a page is a multiple of a portion.
+            part.min(1 << longest.max(PORTION_UNIT).ilog2())
+        } else {
+            let count = request.max.div_ceil(part.min(longest).max(PORTION_UNIT)).max(1);
+            request.max.div_ceil(count).next_multiple_of(PORTION_UNIT)
+        };
+        let count = request.max.div_ceil(each).max(1);
         let starts = (0..count).map(|i| i * each).take_while(|&start| start < request.max);
         Ok(starts.map(|start| (start, Request { max: each.min(request.max - start), skip: start, ..*request })).collect())
     }
@@ -149,6 +160,18 @@ impl PortionPlan {
         }
     }
 
+    /// Returns the bytes of a page of the caller's keys and of its values, which are those of a page of the scratch
+    /// [`Buffer::MergedKeys`] and [`Buffer::MergedValues`]; `None` for another buffer, or if the arrays have no pages.
+    pub fn page_bytes(&self, buffer: Buffer) -> Option<u64> {
+        let [keys, values] = element_bytes(&self.request);
+        let bytes = match buffer {
+            Buffer::Keys | Buffer::MergedKeys => keys,
+            Buffer::Values | Buffer::MergedValues => values,
+            _ => return None,
+        };
+        Some(self.request.page? * bytes)
+    }
+
     /// Returns the keys of the sort of `portion` if there are `count` keys in all.
     pub fn portion_count(portion: &Portion, count: u64) -> u64 {
         count.saturating_sub(portion.start).min(portion.plan.request.max)
@@ -176,12 +199,19 @@ fn merge(request: &Request, runs: &[[u64; 2]], from_scratch: bool) -> MergeReque
     let [source, target] = if from_scratch { [[Place::default(); 2], callers] } else { [callers, [Place::default(); 2]] };
     let run = |[skip, max]: [u64; 2]| SortedRun { max, skip, keys: source[0], values: source[1] };
     let [start, len] = runs[0];
+    // A run without a partner that is too long for a run of a merge is two runs.
+    let alone = len.min(MAX_MERGED / 2);
+    let [first, second] = match runs {
+        &[first, second, ..] => [first, second],
+        _ => [[start, alone], [start + alone, len - alone]],
+    };
     MergeRequest {
         payload: request.payload,
-        first: run([start, len]),
-        second: run(runs.get(1).copied().unwrap_or([start + len, 0])),
+        first: run(first),
+        second: run(second),
         keys: target[0],
         values: target[1],
+        page: request.page,
         ..MergeRequest::keys(request.key_bits, request.spec, [0; 2])
     }
 }

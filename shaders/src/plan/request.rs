@@ -172,6 +172,10 @@ pub struct Request {
     pub keys: Place,
     /// The offset of the values, or of the indices, in their binding.
     pub values: Place,
+    /// The elements of a page, a power of two of 256 or more; `None` if keys and values lie in one buffer each. Pages are
+    /// buffers, one after another, with this number of elements each; only the last may have fewer. The scratch of the
+    /// merges has such pages too, and the offsets `keys` and `values` are 0.
+    pub page: Option<u64>,
     /// Whether what is read and what is written lie in one buffer: the keys to select from and the indices of the selected
     /// keys, or two buffers of a search for runs or of a gather. A launch can bind one buffer twice only if both bindings are writable.
     pub aliased: bool,
@@ -204,6 +208,7 @@ impl Request {
             skip: 0,
             keys: Place::default(),
             values: Place::default(),
+            page: None,
             aliased: false,
             from_host: false,
             algorithm: None,

@@ -2,7 +2,7 @@
 //
 // A point is how many keys of each run a part of the output has. The merge path goes from (0, 0) to the lengths of the
 // runs: each step takes the next key of the first or of the second run. A diagonal is the set of all points with the same
-// number of keys in the output.
+// number of keys in the output. Numbers of keys of the output may overflow; only their differences are used.
 
 struct Merge {
     // XOR masks for each word of a key, least significant first. `clear` always applies; `flip` also applies if the
@@ -44,9 +44,16 @@ fn point_of(step: u32) -> u32 {
     return 2u * (step % 2u);
 }
 
-// Returns the number of keys that are merged before the first tile of a step. Tiles start at whole words of packed keys.
-fn tiles_begin(made: u32) -> u32 {
-    return made - made % KEYS_PER_WORD;
+// Returns the number of tiles of a step that merges `length` keys, behind `made` keys of the output. Tiles start at whole
+// words of packed keys.
+fn tiles_of(made: u32, length: u32) -> u32 {
+    return (made % KEYS_PER_WORD + length + TILE - 1u) / TILE;
+}
+
+// Returns how many of the step's keys come before its tile `tile`.
+fn keys_before(tile: u32, made: u32, length: u32) -> u32 {
+    let end = tile * TILE;
+    return min(end - min(end, made % KEYS_PER_WORD), length);
 }
 
 // Returns all bits of a key, changed so that they compare as an unsigned number, word by word.
