@@ -157,7 +157,7 @@ impl WgpuBackend {
         let Some(state) = self.engine.pool.find(find) else { return Ok(0) };
         let mut words = [0_u32; abi::STATE_HISTOGRAM as usize];
         let bytes = bytemuck::cast_slice_mut(&mut words);
-        blocking(Call::download(&self.engine, Waiting::Here, &state, &[], bytes))?;
+        blocking(Call::download(&self.engine, Waiting::Here, &state.into(), &[], bytes))?;
         Ok(words[abi::STATE_RECOUNTS as usize])
     }
 

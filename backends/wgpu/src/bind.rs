@@ -24,6 +24,11 @@ impl<'a> From<&'a Buffer> for Part<'a> {
 }
 
 impl Part<'_> {
+    /// Returns the part that starts `bytes` bytes behind this one.
+    pub(crate) fn behind(self, bytes: u64) -> Self {
+        Self { offset: self.offset.saturating_add(bytes), ..self }
+    }
+
     /// Returns the offset of the first element within its binding. Devices require that a binding starts at a multiple
     /// of an alignment, so the binding may start before the first element.
     ///

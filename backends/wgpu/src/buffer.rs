@@ -1,5 +1,6 @@
 //! `SortBuffer`: keys or values that stay on the device from sort to sort.
 
+use crate::array::Array;
 use crate::backend::WgpuBackend;
 use crate::call::Call;
 use crate::gpu::{Gpu, STORAGE};
@@ -10,6 +11,7 @@ use bytemuck::Pod;
 use core::marker::PhantomData;
 use core::ops::Deref;
 use polysort_core::Error;
+use polysort_shaders::plan::MAX_MERGED;
 use std::sync::Arc;
 use wgpu::{Buffer, BufferAsyncError, BufferUsages, BufferView, MapMode};
 
@@ -51,13 +53,17 @@ fn usage(gpu: &Gpu) -> BufferUsages {
 /// # Ok::<(), polysort_core::Error>(())
 /// ```
 ///
+/// # Long buffers
+/// A device limits the bytes of a wgpu buffer (`Limits::max_buffer_size`; 4 GiB or less on many devices). Elements that do not fit one lie in
+/// several, one after another: see [`pages`](SortBuffer::pages). Sorts and merges of keys and of pairs take such a buffer, up to 2³² keys.
+///
 /// # Futures that are dropped
 /// If you drop the future of an async call, the call changes nothing if it has not submitted its commands yet; else it does everything. In a browser, a
 /// call that has submitted its commands still waits for an error of the device. If you drop its future then, the buffer has the new contents
 /// and the old length: call [`set_len`](SortBuffer::set_len), or fill the buffer again.
 pub struct SortBuffer<T> {
     pub(crate) backend: WgpuBackend,
-    pub(crate) buffer: Buffer,
+    pub(crate) array: Array,
     len: usize,
     capacity: usize,
     pub(crate) readers: Arc<Readers>,
@@ -68,17 +74,20 @@ impl<T: Pod> SortBuffer<T> {
     /// Creates an empty buffer with room for `capacity` elements.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], or [`Error::DeviceLost`] if the device is lost.
+    /// [`Error::OutOfMemory`], also for more than 2³² elements that do not fit one wgpu buffer, or [`Error::DeviceLost`] if the device is lost.
     pub fn with_capacity(backend: &WgpuBackend, capacity: usize) -> Result<Self, Error> {
-        let gpu = backend.gpu();
-        let bytes = (capacity as u64).checked_mul(size_of::<T>() as u64);
+        let (gpu, element) = (backend.gpu(), size_of::<T>() as u64);
         // If the bytes overflow a `u64`, this requests more than any device has: an error.
-        let buffer = gpu.buffer(LABEL, bytes.unwrap_or(u64::MAX), usage(gpu))?;
-        Ok(Self::of(backend, buffer, capacity))
+        let bytes = (capacity as u64).checked_mul(element).unwrap_or(u64::MAX);
+        let has_pages = bytes > gpu.max_buffer() && capacity as u64 <= MAX_MERGED;
+        // A device with too short bindings for pages gets one buffer, whose length is then an error.
+        let page = if has_pages { gpu.facts.page_len(element, gpu.max_buffer()).ok() } else { None };
+        let array = Array::new(gpu, LABEL, bytes, page.map(|page| page * element), usage(gpu))?;
+        Ok(Self::of(backend, array, capacity))
     }
 
-    fn of(backend: &WgpuBackend, buffer: Buffer, capacity: usize) -> Self {
-        Self { backend: backend.clone(), buffer, len: 0, capacity, readers: Arc::default(), element: PhantomData }
+    fn of(backend: &WgpuBackend, array: Array, capacity: usize) -> Self {
+        Self { backend: backend.clone(), array, len: 0, capacity, readers: Arc::default(), element: PhantomData }
     }
 
     /// Creates a buffer with a copy of a slice.
@@ -89,12 +98,12 @@ impl<T: Pod> SortBuffer<T> {
         let gpu = backend.gpu();
         // The host fills the buffer before the device sees it. In a browser, a blocking call cannot wait for a copy.
         let is_filled_here = gpu.is_shared || cfg!(target_arch = "wasm32");
-        if is_filled_here && size_of_val(elements) > 0 {
+        if is_filled_here && (1..=gpu.max_buffer()).contains(&(size_of_val(elements) as u64)) {
             let buffer = gpu.buffer_of(LABEL, bytemuck::cast_slice(elements), usage(gpu))?;
-            return Ok(Self { len: elements.len(), ..Self::of(backend, buffer, elements.len()) });
+            return Ok(Self { len: elements.len(), ..Self::of(backend, buffer.into(), elements.len()) });
         }
         let buffer = Self::with_capacity(backend, elements.len())?;
-        blocking(Call::fill(backend.engine(), Waiting::Here, bytemuck::cast_slice(elements), &buffer.buffer))?;
+        blocking(Call::fill(backend.engine(), Waiting::Here, bytemuck::cast_slice(elements), &buffer.array))?;
         Ok(Self { len: elements.len(), ..buffer })
     }
 
@@ -154,7 +163,8 @@ impl<T: Pod> SortBuffer<T> {
         // `&mut self` is not enough: an `Elements` passed to `mem::forget` still counts as a reader.
         unless_read(&[&self.readers], || ())?;
         let bytes = bytemuck::cast_slice(elements);
-        Call::replace(self.backend.engine(), waiting, bytes, &[(&self.buffer, 0, bytes.len() as u64)]).await?;
+        let places: Vec<_> = self.array.lengths(bytes.len() as u64).map(|(page, length)| (page, 0, length)).collect();
+        Call::replace(self.backend.engine(), waiting, bytes, &places, self.array.page_bytes()).await?;
         self.len = elements.len();
         Ok(())
     }
@@ -180,7 +190,7 @@ impl<T: Pod> SortBuffer<T> {
     async fn download(&self, waiting: Waiting, elements: &mut [T]) -> Result<(), Error> {
         Error::check_lengths("buffer", self.len, "slice", elements.len())?;
         let bytes = bytemuck::cast_slice_mut(elements);
-        Call::download(self.backend.engine(), waiting, &self.buffer, &[&self.readers], bytes).await
+        Call::download(self.backend.engine(), waiting, &self.array, &[&self.readers], bytes).await
     }
 
     /// Returns the elements. While the result exists, calls that would use the buffer on the device may return an error.
@@ -202,18 +212,19 @@ impl<T: Pod> SortBuffer<T> {
 
     async fn elements(&self, waiting: Waiting) -> Result<Elements<'_, T>, Error> {
         let gpu = self.backend.gpu();
-        if !gpu.is_shared || self.len * size_of::<T>() == 0 {
+        let shared = self.array.single().filter(|_| gpu.is_shared && self.len * size_of::<T>() > 0);
+        let Some(buffer) = shared else {
             let mut elements = vec![T::zeroed(); self.len];
             self.download(waiting, &mut elements).await?;
             return Ok(Elements { bytes: Bytes::Copied(elements), buffer: PhantomData });
-        }
-        let reading = Reading::begin(&self.readers, InPlace { gpu: gpu.clone(), buffer: self.buffer.clone() });
+        };
+        let reading = Reading::begin(&self.readers, InPlace { gpu: gpu.clone(), buffer: buffer.clone() });
         polled(gpu, waiting).await?;
         // The mapping fails if the caller has mapped or destroyed the buffer by `raw`: that does not mean a lost device.
         let failed = |why: String| gpu.lost_or(Error::InvalidBuffer { why: format!("the device cannot map it: {why}") });
         reading.ready().await.map_err(failed)?;
         let len = self.len * size_of::<T>();
-        let view = self.buffer.get_mapped_range(0..(len as u64).next_multiple_of(4));
+        let view = buffer.get_mapped_range(0..(len as u64).next_multiple_of(4));
         let view = view.map_err(|error| failed(error.to_string()))?;
         let bytes = match bytemuck::try_cast_slice::<u8, T>(&view[..len]) {
             Ok(_) => Bytes::Shared(Shared { view, len, _reading: reading }),
@@ -234,8 +245,28 @@ impl<T: Pod> SortBuffer<T> {
     }
 
     /// The wgpu buffer of the elements, for kernels of your own. Its usages are `STORAGE`, `COPY_SRC` and `COPY_DST`.
+    ///
+    /// # Panics
+    /// If the elements lie in several wgpu buffers: see [`pages`](SortBuffer::pages).
     pub fn raw(&self) -> &Buffer {
-        &self.buffer
+        self.array.single().expect("the elements lie in several wgpu buffers; `SortBuffer::pages` returns them")
+    }
+
+    /// The wgpu buffers of the elements, in order, with the usages of [`raw`](SortBuffer::raw). There are several if one cannot hold the
+    /// [capacity](SortBuffer::capacity). Each but the last then has [`page_len`](SortBuffer::page_len) elements.
+    pub fn pages(&self) -> &[Buffer] {
+        self.array.pages()
+    }
+
+    /// The number of elements of each of the [`pages`](SortBuffer::pages) but the last. If there is only one, its number of elements: the
+    /// [capacity](SortBuffer::capacity).
+    pub fn page_len(&self) -> usize {
+        self.page().map_or(self.capacity, |page| page as usize)
+    }
+
+    /// The elements of a page; `None` if the elements lie in one buffer.
+    pub(crate) fn page(&self) -> Option<u64> {
+        self.array.page_bytes().map(|bytes| bytes / size_of::<T>() as u64)
     }
 }
 

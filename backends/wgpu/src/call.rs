@@ -1,5 +1,6 @@
 //! `Call`: one call on the device, with its workspace, its permit, its copies and its submissions.
 
+use crate::array::Array;
 use crate::budget::Permit;
 use crate::engine::Engine;
 use crate::joined::Joined;
@@ -117,14 +118,14 @@ impl Call {
         &mut self.held.as_mut().expect("there until the call ends").0.item
     }
 
-    /// Copies `bytes` to a buffer of the workspace. The copy is complete before the commands of the next
+    /// Copies `bytes` to an array of the workspace. The copy is complete before the commands of the next
     /// [`run`](Call::run) start.
     pub(crate) async fn upload(&mut self, bytes: &Joined<'_>, role: Role) -> Result<(), Error> {
-        let buffer = self.workspace().buffer(role).clone();
-        self.upload_to(bytes, &buffer, 0).await
+        let array = self.workspace().array(role).clone();
+        self.upload_to(bytes, &array).await
     }
 
-    async fn upload_to(&mut self, bytes: &Joined<'_>, buffer: &Buffer, start: u64) -> Result<(), Error> {
+    async fn upload_to(&mut self, bytes: &Joined<'_>, array: &Array) -> Result<(), Error> {
         // A long copy is submitted chunk by chunk.
         self.is_running = true;
         let (gpu, waiting) = (self.gpu().clone(), self.waiting);
@@ -133,32 +134,39 @@ impl Call {
         let is_alone = self.held.as_ref().is_some_and(|(_, permit)| permit.is_alone());
         let most = self.most_chunks;
         let up = &mut self.workspace_mut().up;
-        up.copy(&gpu, waiting, bytes, (buffer, start), most).await?;
+        let mut start = 0;
+        for (page, length) in array.lengths(bytes.len() as u64) {
+            let end = start + length as usize;
+            up.copy(&gpu, waiting, &bytes.range(start..end), (page, 0), most).await?;
+            start = end;
+        }
         if is_alone { up.flush(&gpu) } else { Ok(()) }
     }
 
-    /// Copies `bytes` to the start of a new buffer, which no other call uses yet.
+    /// Copies `bytes` to the start of a new array, which no other call uses yet.
     pub(crate) fn fill<'a>(
         engine: &'a Arc<Engine>,
         waiting: Waiting,
         bytes: &'a [u8],
-        buffer: &'a Buffer,
+        array: &'a Array,
     ) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let staging = Staging { up: &[bytes.len()], down: &[] };
             let mut call = Self::begin(engine, waiting, None, &[], staging).await?;
-            call.upload_to(&bytes.into(), buffer, 0).await?;
+            call.upload_to(&bytes.into(), array).await?;
             call.run(|_| Ok(()), &[], &mut []).await
         })
     }
 
     /// Copies `bytes` to parts of buffers. Each entry of `places` is a buffer, a byte offset and a number of bytes. If the
-    /// call fails or its future is dropped, nothing is copied.
+    /// call fails or its future is dropped, nothing is copied. If `bytes` may be longer than a buffer, all places but the last
+    /// have `page_bytes` bytes.
     pub(crate) fn replace<'a>(
         engine: &'a Arc<Engine>,
         waiting: Waiting,
         bytes: &'a [u8],
         places: &'a [(&'a Buffer, u64, u64)],
+        page_bytes: Option<u64>,
     ) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let staging = Staging { up: &[bytes.len()], down: &[] };
@@ -173,13 +181,15 @@ impl Call {
             let whole = [(Role::Keys, bytes.len() as u64)];
             let mut call = Self::begin(engine, waiting, None, &whole, staging).await?;
             let gpu = call.gpu().clone();
-            engine.allocating(waiting, || call.workspace_mut().grow(&gpu, Role::Keys, bytes.len() as u64)).await?;
+            let grow = || call.workspace_mut().grow_array(&gpu, Role::Keys, bytes.len() as u64, page_bytes);
+            engine.allocating(waiting, grow).await?;
             call.upload(&bytes.into(), Role::Keys).await?;
-            let source = call.workspace().buffer(Role::Keys).clone();
+            let source = call.workspace().array(Role::Keys).clone();
             let copies = |encoder: &mut CommandEncoder| {
                 let mut from = 0;
                 for &(buffer, start, len) in places {
-                    encoder.copy_buffer_to_buffer(&source, from, buffer, start, len.next_multiple_of(4));
+                    let part = source.part(from);
+                    encoder.copy_buffer_to_buffer(part.buffer, part.offset, buffer, start, len.next_multiple_of(4));
                     from += len;
                 }
                 Ok(())
@@ -236,27 +246,32 @@ impl Call {
         Ok(())
     }
 
-    /// Copies the start of a buffer of the workspace, which the commands of [`run`](Call::run) have written, to `bytes`: in pieces of `piece`
+    /// Copies the start of an array of the workspace, which the commands of [`run`](Call::run) have written, to `bytes`: in pieces of `piece`
     /// bytes, so that little memory is staged. On an error, a part of `bytes` has changed.
     pub(crate) async fn download_from(&mut self, role: Role, bytes: &mut [u8], piece: usize) -> Result<(), Error> {
         self.has_succeeded = false;
-        let (gpu, waiting, source) = (self.gpu().clone(), self.waiting, self.workspace().buffer(role).clone());
-        self.workspace_mut().down.pieces(&gpu, waiting, &source, bytes.chunks_mut(piece)).await?;
+        let (gpu, waiting, source) = (self.gpu().clone(), self.waiting, self.workspace().array(role).clone());
+        let pieces = source.targets(bytes).flat_map(|(page, bytes)| {
+            (0..).step_by(piece).zip(bytes.chunks_mut(piece)).map(|(start, part)| (page.clone(), start as u64, part))
+        });
+        self.workspace_mut().down.pieces(&gpu, waiting, pieces).await?;
         (self.has_succeeded, self.is_running) = (true, false);
         Ok(())
     }
 
-    /// Copies the start of a buffer to `bytes`. Returns an error if one of `readers` has a reader.
+    /// Copies the start of an array to `bytes`. Returns an error if one of `readers` has a reader.
     pub(crate) fn download<'a>(
         engine: &'a Arc<Engine>,
         waiting: Waiting,
-        buffer: &'a Buffer,
+        array: &'a Array,
         readers: &'a [&'a Readers],
         bytes: &'a mut [u8],
     ) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let mut call = Self::begin(engine, waiting, None, &[], Staging { up: &[], down: &[bytes.len()] }).await?;
-            call.run_unless_read(readers, |_| Ok(()), core::slice::from_ref(buffer), &mut [bytes]).await
+            let (sources, mut targets): (Vec<Buffer>, Vec<&mut [u8]>) =
+                array.targets(bytes).map(|(page, bytes)| (page.clone(), bytes)).unzip();
+            call.run_unless_read(readers, |_| Ok(()), &sources, &mut targets).await
         })
     }
 }

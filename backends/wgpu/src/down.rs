@@ -80,22 +80,19 @@ impl Down {
         Ok(())
     }
 
-    /// Copies the first bytes of `source` to the `targets`, one after another: the host copies one while the device copies the next. On an error,
-    /// some targets have changed.
+    /// Copies parts of buffers to `targets`, one after another: the host copies one while the device copies the next. An entry of `targets` is a
+    /// buffer, the offset of its first byte to copy, and the slice for these bytes. On an error, some slices have changed.
     pub(crate) async fn pieces<'t>(
         &mut self,
         gpu: &Queued,
         waiting: Waiting,
-        source: &Buffer,
-        mut targets: impl Iterator<Item = &'t mut [u8]>,
+        mut targets: impl Iterator<Item = (Buffer, u64, &'t mut [u8])>,
     ) -> Result<(), Error> {
-        let (mut coming, mut end) = (VecDeque::new(), 0);
+        let mut coming = VecDeque::new();
         loop {
-            for part in targets.by_ref().take(PIECES - coming.len()) {
-                let start = end;
-                end += part.len() as u64;
+            for (source, start, part) in targets.by_ref().take(PIECES - coming.len()) {
                 let submit = || {
-                    let pieces = self.prepare(gpu, &[(source.clone(), start, part.len())])?;
+                    let pieces = self.prepare(gpu, &[(source, start, part.len())])?;
                     gpu.guarded(|| {
                         let mut encoder = gpu.encoder();
                         pieces.record(&mut encoder);

@@ -193,9 +193,14 @@ impl Gpu {
         Ok(buffer)
     }
 
+    /// The most bytes of a buffer.
+    pub(crate) fn max_buffer(&self) -> u64 {
+        self.device.limits().max_buffer_size.min(self.faults.max_buffer())
+    }
+
     /// Returns the buffer of `size` bytes that `create` makes.
     fn allocated(&self, size: u64, create: impl FnOnce() -> Buffer) -> Result<Buffer, Error> {
-        let limit = self.device.limits().max_buffer_size.min(self.faults.max_buffer());
+        let limit = self.max_buffer();
         if size > limit {
             return Err(Error::OutOfMemory { asked: size, limit: Some(limit) });
         }

@@ -20,6 +20,25 @@ pub enum Count {
 }
 
 impl Count {
+    /// Returns the count for all of the `keys` keys that a plan was made for.
+    pub(crate) fn all(keys: u64) -> Self {
+        // The largest number means this many keys or more: a plan limits it.
+        Count::Fixed(u32::try_from(keys).unwrap_or(u32::MAX))
+    }
+
+    /// Returns how many of `max` keys this is.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] if it is more than `max`.
+    pub(crate) fn of(self, max: u64, what: &str) -> Result<u64, Error> {
+        match self {
+            Count::OnDevice => Ok(max),
+            Count::Fixed(u32::MAX) if max > u32::MAX.into() => Ok(max),
+            Count::Fixed(keys) if u64::from(keys) <= max => Ok(keys.into()),
+            Count::Fixed(keys) => Err(Error::TooLong { what: what.into(), asked: keys.into(), limit: max }),
+        }
+    }
+
     /// Returns the number; `None` if it lies on the device.
     pub(crate) fn keys(self) -> Option<u32> {
         match self {

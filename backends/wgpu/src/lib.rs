@@ -17,6 +17,7 @@
 
 mod adapter;
 mod adapters;
+mod array;
 mod ask;
 mod backend;
 mod bind;

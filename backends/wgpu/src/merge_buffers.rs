@@ -1,7 +1,7 @@
 //! Merges of [`SortBuffer`]s into other buffers.
 
+use crate::array::Array;
 use crate::backend::WgpuBackend;
-use crate::bind::Part;
 use crate::buffer::SortBuffer;
 use crate::call::Call;
 use crate::engine::{Engine, PASS};
@@ -15,11 +15,11 @@ use bytemuck::Pod;
 use polysort_core::{BoxFuture, Error, MaskKey, Options, Spec};
 use polysort_shaders::plan::{Buffer as Role, MergePlan, MergeRequest};
 use std::sync::Arc;
-use wgpu::{Buffer, CommandEncoder};
+use wgpu::CommandEncoder;
 
-/// The buffers of a merge, by their roles, and the readers of all of them.
+/// The arrays of a merge, by their roles, and the readers of all of them.
 struct Merged<'a> {
-    buffers: Vec<(Role, &'a Buffer)>,
+    arrays: Vec<(Role, &'a Array)>,
     readers: Vec<&'a Readers>,
 }
 
@@ -41,8 +41,8 @@ impl Engine {
             let bind = || {
                 let workspace = call.workspace_mut();
                 plan.scratch.iter().try_for_each(|&(role, bytes)| workspace.grow(&gpu, role, bytes))?;
-                let given = |role| merged.buffers.iter().find(|(of, _)| *of == role).map(|&(_, buffer)| buffer);
-                let part = |role| Part::from(given(role).unwrap_or_else(|| workspace.buffer(role)));
+                let given = |role| merged.arrays.iter().find(|(of, _)| *of == role).map(|&(_, array)| array);
+                let part = |role, byte| given(role).unwrap_or_else(|| workspace.array(role)).part(byte);
                 MergeLaunches::new(&gpu, plan.clone(), [None; 2], &part)
             };
             let launches = self.allocating(waiting, bind).await?;
@@ -144,9 +144,11 @@ impl WgpuBackend {
         if total > 0 {
             let keys = [(Role::FirstKeys, first), (Role::SecondKeys, second), (Role::MergedKeys, merged)];
             let readers = keys.iter().map(|(_, buffer)| &*buffer.readers).collect();
-            let buffers = keys.map(|(role, buffer)| (role, &buffer.buffer)).into();
+            let page = keys.iter().filter_map(|(_, buffer)| buffer.page()).min();
+            let arrays = keys.map(|(role, buffer)| (role, &buffer.array)).into();
             let request = MergeRequest::keys(8 * size_of::<K>() as u32, spec, runs.map(|run| run.len() as u64));
-            self.engine().merge_resident(waiting, request, Merged { buffers, readers }).await?;
+            let request = MergeRequest { page, ..request };
+            self.engine().merge_resident(waiting, request, Merged { arrays, readers }).await?;
         }
         merged.set_len(total)
     }
@@ -175,11 +177,13 @@ impl WgpuBackend {
                 [(Role::FirstValues, values[0]), (Role::SecondValues, values[1]), (Role::MergedValues, &*merged_values)];
             let mut readers: Vec<&Readers> = keys_by_role.iter().map(|(_, buffer)| &*buffer.readers).collect();
             readers.extend(values_by_role.iter().map(|(_, buffer)| &*buffer.readers));
-            let mut buffers: Vec<(Role, &Buffer)> = keys_by_role.map(|(role, buffer)| (role, &buffer.buffer)).into();
-            buffers.extend(values_by_role.map(|(role, buffer)| (role, &buffer.buffer)));
+            let pages = keys_by_role.iter().map(|(_, buffer)| buffer.page());
+            let page = pages.chain(values_by_role.iter().map(|(_, buffer)| buffer.page())).flatten().min();
+            let mut arrays: Vec<(Role, &Array)> = keys_by_role.map(|(role, buffer)| (role, &buffer.array)).into();
+            arrays.extend(values_by_role.map(|(role, buffer)| (role, &buffer.array)));
             let request = MergeRequest::keys(8 * size_of::<K>() as u32, spec, keys.map(|run| run.len() as u64));
-            let request = MergeRequest { payload, ..request };
-            self.engine().merge_resident(waiting, request, Merged { buffers, readers }).await?;
+            let request = MergeRequest { payload, page, ..request };
+            self.engine().merge_resident(waiting, request, Merged { arrays, readers }).await?;
         }
         merged_keys.set_len(total)?;
         merged_values.set_len(total)

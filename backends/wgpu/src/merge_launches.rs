@@ -21,7 +21,7 @@ pub(crate) struct MergeLaunches {
 
 impl MergeLaunches {
     /// Compiles the kernels of a plan and creates the bind groups of its steps. `counted` is the count buffer of each run, and
-    /// the index of its word. `part` returns the caller's buffers and the scratch.
+    /// the index of its word. `part` returns the caller's arrays and the scratch, from a byte of the array on.
     ///
     /// # Errors
     /// [`Error::InvalidBuffer`] if a buffer has fewer bytes than the plan touches, or a failure of the device.
@@ -29,7 +29,7 @@ impl MergeLaunches {
         gpu: &'a Gpu,
         plan: MergePlan,
         counted: [Option<(Part<'a>, u32)>; 2],
-        part: &dyn Fn(Role) -> Part<'a>,
+        part: &dyn Fn(Role, u64) -> Part<'a>,
     ) -> Result<Self, Error> {
         // Without a count buffer, any readable buffer is bound: the kernels do not read it.
         let counts = counted.map(|counted| counted.unwrap_or((Part::from(&gpu.numbers), 0)));
@@ -44,8 +44,8 @@ impl MergeLaunches {
                 Role::Count => count(role, counts[0]),
                 Role::SecondCount => count(role, counts[1]),
                 role => {
-                    let (part, (offset, bytes)) = (part(role), plan.touched(step, role).unwrap_or_default());
-                    Bound::new(gpu, role, Part { offset: part.offset.saturating_add(offset), ..part }, bytes)
+                    let (byte, bytes) = plan.touched(step, role).unwrap_or_default();
+                    Bound::new(gpu, role, part(role, byte), bytes)
                 }
             };
             Ok([Launch::new(gpu, &plan.path, false, bound)?, Launch::new(gpu, &plan.tiles, false, bound)?])
@@ -71,15 +71,10 @@ impl MergeLaunches {
     /// - [`Error::Unsupported`] for [`Count::OnDevice`] if the run has no count buffer.
     pub(crate) fn check(&self, counts: [Count; 2]) -> Result<(), Error> {
         for ((count, run), is_counted) in counts.into_iter().zip(self.runs()).zip(self.is_counted) {
-            match count.keys().map(u64::from) {
-                Some(asked) if asked > run.max => {
-                    return Err(Error::TooLong { what: "a run of this prepared merge".into(), asked, limit: run.max });
-                }
-                None if !is_counted => {
-                    let what = "a count on the device by a merge that was prepared without one; use `MergeAsk::first_counted_by`";
-                    return Err(Error::Unsupported { what: what.into() });
-                }
-                _ => {}
+            count.of(run.max, "a run of this prepared merge")?;
+            if count == Count::OnDevice && !is_counted {
+                let what = "a count on the device by a merge that was prepared without one; use `MergeAsk::first_counted_by`";
+                return Err(Error::Unsupported { what: what.into() });
             }
         }
         Ok(())
@@ -110,8 +105,9 @@ impl MergeLaunches {
     /// Calls `launched` for each launch of a merge of runs of `counts` keys, with the grid.
     fn each(&self, counts: [Count; 2], launched: &mut dyn FnMut(&Launch, (u32, u32))) -> Result<(), Error> {
         let keys = |(count, run): (Count, SortedRun)| match count.keys() {
-            Some(keys) => u64::from(keys).saturating_sub(run.skip).min(run.max),
-            None => run.max,
+            // The largest number means this many keys or more.
+            Some(keys) if keys < u32::MAX => u64::from(keys).saturating_sub(run.skip).min(run.max),
+            _ => run.max,
         };
         let total: u64 = counts.into_iter().zip(self.runs()).map(keys).sum();
         if total == 0 {

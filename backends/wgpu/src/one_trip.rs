@@ -4,7 +4,6 @@
 //! not take as much now, or if the device has less, `long.rs` makes two trips.
 
 use crate::backend::WgpuBackend;
-use crate::bind::Part;
 use crate::call::Call;
 use crate::data::Data;
 use crate::down;
@@ -28,14 +27,15 @@ impl WgpuBackend {
         let (engine, gpu) = (self.engine(), self.gpu());
         let (keys, values) = inputs(data);
         let most = engine.budget.cap().min(engine.one_trip.load(Ordering::Relaxed));
-        let is_too_long = request.max > MAX_MERGED
-            || keys.len().max(values.len()) as u64 > gpu.device.limits().max_buffer_size
-            || 2 * (keys.len() + values.len()) as u64 > most;
+        let is_too_long = request.max > MAX_MERGED || 2 * (keys.len() + values.len()) as u64 > most;
         // With portions of a set length, tests sort in two trips.
         if request.key_bits < 32 || is_too_long || engine.kinds.portion().is_some() {
             return Ok(false);
         }
-        let plan = engine.plan_resident(waiting, request).await?;
+        let needs_pages = keys.len().max(values.len()) as u64 > gpu.max_buffer();
+        let element = u64::from(request.key_bits / 8).max(4 * u64::from(request.payload.words()));
+        let Ok(page) = needs_pages.then(|| gpu.facts.page_len(element, gpu.max_buffer())).transpose() else { return Ok(false) };
+        let plan = engine.plan_resident(waiting, Request { page, ..request }).await?;
         let arrays = [(Role::Keys, keys.len() as u64), (Role::Values, values.len() as u64)];
         let needs: Vec<(Role, u64)> =
             arrays.into_iter().filter(|&(_, bytes)| bytes > 0).chain(plan.scratch().iter().copied()).collect();
@@ -65,8 +65,8 @@ async fn sort(
     let mut call = Call::begin(engine, waiting, None, needs, staging).await?;
     let bind = || {
         let workspace = call.workspace_mut();
-        needs.iter().try_for_each(|&(role, bytes)| workspace.grow(gpu, role, bytes))?;
-        plan.launches(gpu, &|role| Part::from(workspace.buffer(role)))
+        plan.grow(gpu, workspace, needs)?;
+        plan.launches(gpu, &|role, byte| workspace.array(role).part(byte))
     };
     let launches = engine.allocating(waiting, bind).await.inspect_err(|error| {
         if matches!(error, Error::OutOfMemory { .. }) {
@@ -78,7 +78,7 @@ async fn sort(
     for (role, bytes) in [(Role::Keys, keys), (Role::Values, values)].into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
         call.upload(&bytes.into(), role).await?;
     }
-    let sort = (&launches, Count::Fixed(plan.keys() as u32));
+    let sort = (&launches, Count::all(plan.keys()));
     let record = |encoder: &mut CommandEncoder| sort.record_whole(&mut encoder.begin_compute_pass(&PASS));
     call.run(record, &[], &mut []).await?;
     let (sorted_keys, sorted_values) = outputs(data);

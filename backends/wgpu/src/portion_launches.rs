@@ -17,8 +17,8 @@ pub(crate) struct PortionLaunches {
 
 impl PortionLaunches {
     /// Compiles the kernels of a plan and creates its bind groups. `native` states for the first and for the last sort whether
-    /// it uses native kernels. `counted` is the count buffer and the index of its word. `part` returns the caller's buffers and
-    /// the scratch.
+    /// it uses native kernels. `counted` is the count buffer and the index of its word. `part` returns the caller's arrays and
+    /// the scratch, from a byte of the array on.
     ///
     /// # Errors
     /// [`Error::InvalidBuffer`] if a buffer has fewer bytes than the plan touches, or a failure of the device.
@@ -27,24 +27,23 @@ impl PortionLaunches {
         plan: PortionPlan,
         native: [bool; 2],
         counted: Option<(Part<'a>, u32)>,
-        part: &dyn Fn(Role) -> Part<'a>,
+        part: &dyn Fn(Role, u64) -> Part<'a>,
     ) -> Result<Self, Error> {
-        let behind = |part: Part<'a>, bytes: u64| Part { offset: part.offset.saturating_add(bytes), ..part };
         let last = plan.portions.len().saturating_sub(1);
         let mut sorts = vec![];
         for (i, portion) in plan.portions.iter().enumerate() {
             let part = |role| {
                 let (array, before) = plan.array(portion, role);
-                behind(part(array), before)
+                part(array, before)
             };
             let native = native[usize::from(i == last && i > 0)];
             sorts.push(Launches::new(gpu, portion.plan.clone(), native, counted, &part)?);
         }
         let mut merges = vec![];
         for merge in &plan.merges {
-            let part = |role| {
+            let part = |role, byte| {
                 let (array, before) = merge.array(role);
-                behind(part(array), before)
+                part(array, before + byte)
             };
             merges.push(MergeLaunches::new(gpu, merge.plan.clone(), [counted; 2], &part)?);
         }
@@ -67,12 +66,9 @@ impl PortionLaunches {
 
     /// Returns the sorts with their counts, for a sort of `count` keys.
     fn counted_sorts(&self, count: Count) -> Result<impl Iterator<Item = (&Launches, Count)>, Error> {
-        let limit = self.plan.request.max;
-        if let Some(asked) = count.keys().map(u64::from).filter(|&keys| keys > limit) {
-            return Err(Error::TooLong { what: "this prepared sort".into(), asked, limit });
-        }
+        let keys = count.of(self.plan.request.max, "this prepared sort")?;
         let count_of = move |portion| match count {
-            Count::Fixed(keys) => Count::Fixed(PortionPlan::portion_count(portion, keys.into()) as u32),
+            Count::Fixed(_) => Count::Fixed(PortionPlan::portion_count(portion, keys) as u32),
             Count::OnDevice => Count::OnDevice,
         };
         Ok(self.sorts.iter().zip(self.plan.portions.iter().map(count_of)))

@@ -1,6 +1,7 @@
 //! Sorts of [`SortBuffer`]s: in place, or into other buffers.
 
 use crate::backend::WgpuBackend;
+use crate::array::Array;
 use crate::bind::{Part, invalid};
 use crate::buffer::SortBuffer;
 use crate::call::Call;
@@ -13,39 +14,42 @@ use crate::profile::Profiled;
 use crate::readers::{Readers, unless_read};
 use crate::sorter::payload;
 use crate::wait::{Waiting, blocking};
-use crate::workspace::Staging;
+use crate::workspace::{Staging, Workspace};
 use bytemuck::Pod;
 use polysort_core::{BoxFuture, Error, MaskKey, Options, Spec};
 use polysort_shaders::plan::{Buffer as Role, MAX_MERGED, Payload, PortionPlan, Request, SortPlan};
 use std::sync::Arc;
-use wgpu::{Buffer, CommandEncoder};
+use wgpu::CommandEncoder;
 
 /// The buffers of a sort on the device.
 pub(crate) struct Resident<'a> {
-    pub(crate) keys: &'a Buffer,
-    /// The values, or the buffer that receives the indices.
-    pub(crate) values: Option<&'a Buffer>,
+    pub(crate) keys: &'a Array,
+    /// The values, or the array that receives the indices.
+    pub(crate) values: Option<&'a Array>,
+    /// The elements of the shortest page of keys and values.
+    pub(crate) page: Option<u64>,
     /// The copies before the sort: source, target, and number of bytes.
-    pub(crate) copies: Vec<(&'a Buffer, &'a Buffer, u64)>,
-    /// The readers of all of these buffers.
+    pub(crate) copies: Vec<(&'a Array, &'a Array, u64)>,
+    /// The readers of all of these arrays.
     pub(crate) readers: Vec<&'a Readers>,
 }
 
 impl<'a> Resident<'a> {
-    fn new<K>(keys: &'a SortBuffer<K>) -> Self {
-        Self { keys: &keys.buffer, values: None, copies: vec![], readers: vec![&keys.readers] }
+    fn new<K: Pod>(keys: &'a SortBuffer<K>) -> Self {
+        Self { keys: &keys.array, values: None, page: keys.page(), copies: vec![], readers: vec![&keys.readers] }
     }
 
-    fn with_values<V>(mut self, values: &'a SortBuffer<V>) -> Self {
+    fn with_values<V: Pod>(mut self, values: &'a SortBuffer<V>) -> Self {
         self.readers.push(&values.readers);
-        Self { values: Some(&values.buffer), ..self }
+        let page = self.page.into_iter().chain(values.page()).min();
+        Self { values: Some(&values.array), page, ..self }
     }
 
     /// Adds a copy of all elements of `from` to `to`.
     fn copying<T: Pod>(mut self, from: &'a SortBuffer<T>, to: &'a SortBuffer<T>) -> Self {
         self.readers.push(&from.readers);
         let bytes = (from.len() * size_of::<T>()) as u64;
-        self.copies.push((&from.buffer, &to.buffer, bytes.next_multiple_of(4)));
+        self.copies.push((&from.array, &to.array, bytes));
         self
     }
 }
@@ -59,25 +63,26 @@ impl Engine {
         resident: Resident<'a>,
     ) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
-            let count = Count::Fixed(request.max as u32);
+            let count = Count::all(request.max);
             let gpu = self.gpu().clone();
             let plan = self.plan_resident(waiting, request).await?;
             let mut call = Call::begin(self, waiting, None, plan.scratch(), Staging::default()).await?;
             let bind = || {
                 let workspace = call.workspace_mut();
-                plan.scratch().iter().try_for_each(|&(role, bytes)| workspace.grow(&gpu, role, bytes))?;
-                let part = |role| match role {
-                    Role::Keys => Part::from(resident.keys),
-                    Role::Values => Part::from(resident.values.unwrap_or(resident.keys)),
-                    role => Part::from(workspace.buffer(role)),
+                plan.grow(&gpu, workspace, plan.scratch())?;
+                let part = |role, byte| {
+                    let array = match role {
+                        Role::Keys => resident.keys,
+                        Role::Values => resident.values.unwrap_or(resident.keys),
+                        role => workspace.array(role),
+                    };
+                    array.part(byte)
                 };
                 plan.launches(&gpu, &part)
             };
             let launches = self.allocating(waiting, bind).await?;
             let record = |encoder: &mut CommandEncoder| {
-                for &(from, to, bytes) in resident.copies.iter().filter(|(.., bytes)| *bytes > 0) {
-                    encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
-                }
+                resident.copies.iter().for_each(|&(from, to, bytes)| from.copy_to(encoder, to, bytes));
                 (&launches, count).record_whole(&mut encoder.begin_compute_pass(&PASS))
             };
             call.run_unless_read(&resident.readers, record, &[], &mut []).await
@@ -137,10 +142,22 @@ impl Plan {
         }
     }
 
-    /// Compiles the kernels and creates the bind groups. `part` returns the keys, the values and the scratch.
-    pub(crate) fn launches<'a>(&self, gpu: &'a Gpu, part: &dyn Fn(Role) -> Part<'a>) -> Result<AnyLaunches, Error> {
+    /// Provides arrays of a workspace: roles, and the bytes of each.
+    pub(crate) fn grow(&self, gpu: &Gpu, workspace: &mut Workspace, arrays: &[(Role, u64)]) -> Result<(), Error> {
+        let page_bytes = |role| match self {
+            Self::Whole(..) => None,
+            Self::Portions(plan, _) => plan.page_bytes(role),
+        };
+        arrays.iter().try_for_each(|&(role, bytes)| workspace.grow_array(gpu, role, bytes, page_bytes(role)))
+    }
+
+    /// Compiles the kernels and creates the bind groups. `part` returns the keys, the values and the scratch, from a byte of
+    /// the array on.
+    pub(crate) fn launches<'a>(&self, gpu: &'a Gpu, part: &dyn Fn(Role, u64) -> Part<'a>) -> Result<AnyLaunches, Error> {
         Ok(match self {
-            Self::Whole(plan, native) => AnyLaunches::Whole(Box::new(Launches::new(gpu, (**plan).clone(), *native, None, part)?)),
+            Self::Whole(plan, native) => {
+                AnyLaunches::Whole(Box::new(Launches::new(gpu, (**plan).clone(), *native, None, &|role| part(role, 0))?))
+            }
             Self::Portions(plan, native) => {
                 AnyLaunches::Portions(Box::new(PortionLaunches::new(gpu, (**plan).clone(), *native, None, part)?))
             }
@@ -367,7 +384,11 @@ impl WgpuBackend {
         if payload == Payload::Indices || len as u64 > MAX_MERGED {
             limits.check("the GPU", len, size_of::<K>())?;
         }
-        let request = Request { payload, ..Request::keys(8 * size_of::<K>() as u32, Spec::of_masks::<K>(options)?, len as u64) };
+        if payload == Payload::Indices && resident.page.is_some_and(|page| len as u64 > page) {
+            return Err(Error::Unsupported { what: "an argsort of keys or indices that lie in several buffers".into() });
+        }
+        let page = resident.page;
+        let request = Request { payload, page, ..Request::keys(8 * size_of::<K>() as u32, Spec::of_masks::<K>(options)?, len as u64) };
         self.engine().sort_resident(waiting, request, resident).await
     }
 

@@ -421,10 +421,13 @@ impl DeviceSorter {
                     scratch.insert(role, gpu.buffer(&format!("polysort {role:?}"), bytes, STORAGE)?);
                 }
                 let counted = ask.count.map(|(buffer, index)| (Part::from(buffer), index));
-                let part = |role| match role {
-                    Role::Keys => keys,
-                    Role::Values => values.unwrap_or(keys),
-                    role => Part::from(&scratch[&role]),
+                let part = |role, byte| {
+                    let array = match role {
+                        Role::Keys => keys,
+                        Role::Values => values.unwrap_or(keys),
+                        role => Part::from(&scratch[&role]),
+                    };
+                    array.behind(byte)
                 };
                 PortionLaunches::new(gpu, plan, native, counted, &part)
             });

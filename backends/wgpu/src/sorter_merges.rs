@@ -134,7 +134,7 @@ impl DeviceSorter {
                 scratch.insert(role, gpu.buffer(&format!("polysort {role:?}"), bytes, STORAGE)?);
             }
             let counted = ask.counts.map(|count| count.map(|(buffer, index)| (Part::from(buffer), index)));
-            let part = |role| parts.get(&role).copied().unwrap_or_else(|| Part::from(&scratch[&role]));
+            let part = |role, byte| parts.get(&role).copied().unwrap_or_else(|| Part::from(&scratch[&role])).behind(byte);
             MergeLaunches::new(gpu, plan, counted, &part)
         });
         Ok(PreparedMerge::new(gpu.clone(), launches.await?))

@@ -73,7 +73,7 @@ impl Memory {
             places.push((&self.pages[page], first as u64 * stride, there as u64 * stride));
             (slot, count) = (slot + there, count - there);
         }
-        Call::replace(engine, waiting, &rows, &places).await
+        Call::replace(engine, waiting, &rows, &places, None).await
     }
 
     /// Returns the vectors in the format of a page.
@@ -100,7 +100,7 @@ impl Memory {
         fits(gpu, "entries", slots.len(), 4)?;
         let bytes: &[u8] = bytemuck::cast_slice(slots);
         let entries = engine.allocating(waiting, || gpu.buffer("polysort entries", bytes.len() as u64, STORAGE)).await?;
-        Call::fill(engine, waiting, bytes, &entries).await?;
+        Call::fill(engine, waiting, bytes, &entries.clone().into()).await?;
         (self.entries, self.entry_count) = (entries, slots.len());
         Ok(())
     }

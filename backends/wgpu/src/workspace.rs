@@ -1,5 +1,6 @@
 //! `Workspace`: the memory of one call on the device, with the launches that are bound to it.
 
+use crate::array::Array;
 use crate::bind::Part;
 use crate::down::Down;
 use crate::gpu::{Gpu, STORAGE, allocated_bytes};
@@ -34,7 +35,7 @@ struct BoundSort {
 /// The scratch and staging of one call.
 #[derive(Default)]
 pub(crate) struct Workspace {
-    buffers: BTreeMap<Role, Buffer>,
+    arrays: BTreeMap<Role, Array>,
     /// Bound sorts, in the order of their last use.
     launches: Vec<BoundSort>,
     pub(crate) up: Up,
@@ -44,7 +45,7 @@ pub(crate) struct Workspace {
 impl Workspace {
     /// Returns the bytes of all buffers, staging included.
     pub(crate) fn bytes(&self) -> u64 {
-        self.buffers.values().map(Buffer::size).sum::<u64>() + self.up.bytes() + self.down.bytes()
+        self.arrays.values().map(Array::size).sum::<u64>() + self.up.bytes() + self.down.bytes()
     }
 
     /// Returns the bytes of the buffers that this sort is bound to; `None` if it is not bound.
@@ -55,36 +56,47 @@ impl Workspace {
     /// Returns the most bytes that the workspace has after a call. Its buffers then have grown to `needs`, and its staging
     /// has made the copies of `staging`, with `ahead` as in [`Up::copy`].
     pub(crate) fn bytes_with(&self, needs: &[(Role, u64)], staging: Staging<'_>, ahead: bool) -> u64 {
-        let size = |role| self.buffers.get(&role).map_or(0, Buffer::size);
+        let size = |role| self.arrays.get(&role).map_or(0, Array::size);
         let more = needs.iter().map(|&(role, bytes)| allocated_bytes(bytes).saturating_sub(size(role)));
-        let buffers = self.buffers.values().map(Buffer::size).sum::<u64>() + more.sum::<u64>();
+        let buffers = self.arrays.values().map(Array::size).sum::<u64>() + more.sum::<u64>();
         buffers + self.up.bytes_with(staging.up, ahead) + self.down.bytes_with(staging.down)
     }
 
     /// Returns a buffer that [`grow`](Workspace::grow) has created.
     pub(crate) fn buffer(&self, role: Role) -> &Buffer {
-        &self.buffers[&role]
+        self.find(role).expect("a buffer that is not replaced by pages while a call uses it")
     }
 
-    /// Returns a buffer; `None` if it has not been created.
+    /// Returns a buffer; `None` if it has not been created, or has pages.
     pub(crate) fn find(&self, role: Role) -> Option<&Buffer> {
-        self.buffers.get(&role)
+        self.arrays.get(&role).and_then(Array::single)
     }
 
-    /// Replaces a buffer that has fewer than `bytes` bytes. Then it also drops all bound sorts, because they refer to the
-    /// old buffer.
+    /// Returns an array that [`grow_array`](Workspace::grow_array) has created.
+    pub(crate) fn array(&self, role: Role) -> &Array {
+        &self.arrays[&role]
+    }
+
+    /// Replaces a buffer that has fewer than `bytes` bytes, or pages. Then it also drops all bound sorts, because they refer
+    /// to the old buffer.
     pub(crate) fn grow(&mut self, gpu: &Gpu, role: Role, bytes: u64) -> Result<(), Error> {
-        if self.buffers.get(&role).is_some_and(|buffer| buffer.size() >= bytes) {
+        self.grow_array(gpu, role, bytes, None)
+    }
+
+    /// Like [`grow`](Workspace::grow), but the new array has pages of `page_bytes` bytes if it is longer than a page. An old
+    /// array stays if it is a single buffer or has pages of that length.
+    pub(crate) fn grow_array(&mut self, gpu: &Gpu, role: Role, bytes: u64, page_bytes: Option<u64>) -> Result<(), Error> {
+        if self.arrays.get(&role).is_some_and(|array| array.fits(bytes, page_bytes)) {
             return Ok(());
         }
-        // The old buffer is dropped first: there may be no memory for both.
-        self.buffers.remove(&role);
+        // The old array is dropped first: there may be no memory for both.
+        self.arrays.remove(&role);
         self.launches.clear();
         // If the device works in the host's memory, the host fills these buffers directly.
         let is_filled = gpu.is_shared && matches!(role, Role::Keys | Role::Values | Role::Bounds | Role::Begins | Role::Ends);
         let usage = if is_filled { STORAGE | BufferUsages::MAP_WRITE } else { STORAGE };
-        let buffer = gpu.buffer(&format!("polysort {role:?}"), bytes, usage)?;
-        self.buffers.insert(role, buffer);
+        let array = Array::new(gpu, &format!("polysort {role:?}"), bytes, page_bytes, usage)?;
+        self.arrays.insert(role, array);
         Ok(())
     }
 

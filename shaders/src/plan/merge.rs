@@ -74,8 +74,8 @@ pub struct MergeRequest {
     pub values: Place,
     /// The keys per thread; `None` lets the planner choose. A plan takes fewer if they do not fit workgroup memory.
     pub keys_per_thread: Option<u32>,
-    /// The elements of a page, as in [`Request::page`]. Both runs then lie in the same array, `skip` elements behind its
-    /// start, and the output begins where the first run does, in an array of its own.
+    /// The elements of a page, as in [`Request::page`]. A run then starts behind `skip` elements of its array, and the output
+    /// behind as many elements of its own as the first run.
     pub page: Option<u64>,
 }
 
