@@ -117,6 +117,7 @@ impl WgpuBackend {
             let (mut gpu, queue) = Gpu::open(Allowed { backends, adapter, software, subgroups, native }).await?;
             gpu.facts.tuned = config.tuned;
             gpu.facts.max_binding = knobs.max_binding.unwrap_or(u64::MAX).min(gpu.facts.max_binding);
+            gpu.max_buffer = knobs.max_buffer.unwrap_or(u64::MAX).min(gpu.max_buffer);
             gpu.copiers = Copiers::new(config.copy_threads);
             let gpu = Queued { shared: Arc::new(gpu), queue };
             tracing::info!(device = gpu.name(), "opened");

@@ -79,9 +79,9 @@ impl<T: Pod> SortBuffer<T> {
         let (gpu, element) = (backend.gpu(), size_of::<T>() as u64);
         // If the bytes overflow a `u64`, this requests more than any device has: an error.
         let bytes = (capacity as u64).checked_mul(element).unwrap_or(u64::MAX);
-        let has_pages = bytes > gpu.max_buffer() && capacity as u64 <= MAX_MERGED;
+        let has_pages = bytes > gpu.max_buffer && capacity as u64 <= MAX_MERGED;
         // A device with too short bindings for pages gets one buffer, whose length is then an error.
-        let page = if has_pages { gpu.facts.page_len(element, gpu.max_buffer()).ok() } else { None };
+        let page = if has_pages { gpu.facts.page_len(element, gpu.max_buffer).ok() } else { None };
         let array = Array::new(gpu, LABEL, bytes, page.map(|page| page * element), usage(gpu))?;
         Ok(Self::of(backend, array, capacity))
     }
@@ -98,7 +98,7 @@ impl<T: Pod> SortBuffer<T> {
         let gpu = backend.gpu();
         // The host fills the buffer before the device sees it. In a browser, a blocking call cannot wait for a copy.
         let is_filled_here = gpu.is_shared || cfg!(target_arch = "wasm32");
-        if is_filled_here && (1..=gpu.max_buffer()).contains(&(size_of_val(elements) as u64)) {
+        if is_filled_here && (1..=gpu.max_buffer).contains(&(size_of_val(elements) as u64)) {
             let buffer = gpu.buffer_of(LABEL, bytemuck::cast_slice(elements), usage(gpu))?;
             return Ok(Self { len: elements.len(), ..Self::of(backend, buffer.into(), elements.len()) });
         }

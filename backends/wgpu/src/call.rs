@@ -135,7 +135,7 @@ impl Call {
         let most = self.most_chunks;
         let up = &mut self.workspace_mut().up;
         let mut start = 0;
-        for (page, length) in array.lengths(bytes.len() as u64) {
+        for (page, length) in array.lengths(bytes.len() as u64).collect::<Vec<_>>() {
             let end = start + length as usize;
             up.copy(&gpu, waiting, &bytes.range(start..end), (page, 0), most).await?;
             start = end;
@@ -254,7 +254,7 @@ impl Call {
         let pieces = source.targets(bytes).flat_map(|(page, bytes)| {
             (0..).step_by(piece).zip(bytes.chunks_mut(piece)).map(|(start, part)| (page.clone(), start as u64, part))
         });
-        self.workspace_mut().down.pieces(&gpu, waiting, pieces).await?;
+        self.workspace_mut().down.pieces(&gpu, waiting, pieces.collect()).await?;
         (self.has_succeeded, self.is_running) = (true, false);
         Ok(())
     }
@@ -268,9 +268,10 @@ impl Call {
         bytes: &'a mut [u8],
     ) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
-            let mut call = Self::begin(engine, waiting, None, &[], Staging { up: &[], down: &[bytes.len()] }).await?;
             let (sources, mut targets): (Vec<Buffer>, Vec<&mut [u8]>) =
                 array.targets(bytes).map(|(page, bytes)| (page.clone(), bytes)).unzip();
+            let down: Vec<usize> = targets.iter().map(|target| target.len()).collect();
+            let mut call = Self::begin(engine, waiting, None, &[], Staging { up: &[], down: &down }).await?;
             call.run_unless_read(readers, |_| Ok(()), &sources, &mut targets).await
         })
     }

@@ -86,9 +86,9 @@ impl Down {
         &mut self,
         gpu: &Queued,
         waiting: Waiting,
-        mut targets: impl Iterator<Item = (Buffer, u64, &'t mut [u8])>,
+        targets: Vec<(Buffer, u64, &'t mut [u8])>,
     ) -> Result<(), Error> {
-        let mut coming = VecDeque::new();
+        let (mut targets, mut coming) = (targets.into_iter(), VecDeque::new());
         loop {
             for (source, start, part) in targets.by_ref().take(PIECES - coming.len()) {
                 let submit = || {

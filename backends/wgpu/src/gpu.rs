@@ -28,6 +28,8 @@ pub(crate) struct Gpu {
     pub(crate) device: Device,
     pub(crate) info: AdapterInfo,
     pub(crate) facts: Facts,
+    /// The most bytes of an array that lies in one buffer. A longer one has pages.
+    pub(crate) max_buffer: u64,
     /// Whether kernels in the device's own language may be used.
     pub(crate) is_native: bool,
     /// Whether the device works in the memory of the host, and can map buffers that it sorts.
@@ -94,6 +96,7 @@ impl Gpu {
         let is_shared = device.features().contains(Features::MAPPABLE_PRIMARY_BUFFERS) && shares_memory(info.device_type);
         let is_native = takes_native(&info, device.features());
         Ok(Self {
+            max_buffer: device.limits().max_buffer_size,
             device,
             info,
             facts,
@@ -193,14 +196,9 @@ impl Gpu {
         Ok(buffer)
     }
 
-    /// The most bytes of a buffer.
-    pub(crate) fn max_buffer(&self) -> u64 {
-        self.device.limits().max_buffer_size.min(self.faults.max_buffer())
-    }
-
     /// Returns the buffer of `size` bytes that `create` makes.
     fn allocated(&self, size: u64, create: impl FnOnce() -> Buffer) -> Result<Buffer, Error> {
-        let limit = self.max_buffer();
+        let limit = self.device.limits().max_buffer_size.min(self.faults.max_buffer());
         if size > limit {
             return Err(Error::OutOfMemory { asked: size, limit: Some(limit) });
         }

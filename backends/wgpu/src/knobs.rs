@@ -13,6 +13,8 @@ pub struct Knobs {
     pub small_bucket: Option<u32>,
     /// The most bytes of a binding, if fewer than the device allows.
     pub max_binding: Option<u64>,
+    /// The most bytes of an array in one buffer, if fewer than the device allows. A longer array has pages.
+    pub max_buffer: Option<u64>,
     /// The most keys of a portion of a long call; `None` means as many as suit the device. More keys are a long call.
     pub portion: Option<u64>,
 }

@@ -32,9 +32,9 @@ impl WgpuBackend {
         if request.key_bits < 32 || is_too_long || engine.kinds.portion().is_some() {
             return Ok(false);
         }
-        let needs_pages = keys.len().max(values.len()) as u64 > gpu.max_buffer();
+        let needs_pages = keys.len().max(values.len()) as u64 > gpu.max_buffer;
         let element = u64::from(request.key_bits / 8).max(4 * u64::from(request.payload.words()));
-        let Ok(page) = needs_pages.then(|| gpu.facts.page_len(element, gpu.max_buffer())).transpose() else { return Ok(false) };
+        let Ok(page) = needs_pages.then(|| gpu.facts.page_len(element, gpu.max_buffer)).transpose() else { return Ok(false) };
         let plan = engine.plan_resident(waiting, Request { page, ..request }).await?;
         let arrays = [(Role::Keys, keys.len() as u64), (Role::Values, values.len() as u64)];
         let needs: Vec<(Role, u64)> =

@@ -38,7 +38,7 @@ pub fn through_host_memory(backend: &WgpuBackend, bytes: &[u8]) -> Result<Option
     };
     upload.get_mapped_range_mut(..).map_err(|error| gpu.give_up(&error.to_string()))?.slice(..).copy_from_slice(bytes);
     upload.unmap();
-    blocking(Call::download(engine, Waiting::Here, &upload, &[], &mut back))?;
+    blocking(Call::download(engine, Waiting::Here, &upload.into(), &[], &mut back))?;
     Ok(Some(back))
 }
 

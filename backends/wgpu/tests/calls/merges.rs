@@ -127,6 +127,20 @@ pub(crate) fn kinds() -> Result<(), Failed> {
 
 /// Bindings of a few KiB, so that runs and outputs have several parts. Many patterns of both runs: the merge path crosses the
 /// parts in many ways.
+/// Runs and outputs, with values whose pages have fewer elements, at lengths around those of pages.
+pub(crate) fn in_pages() -> Result<(), Failed> {
+    let knobs = Knobs { max_buffer: Some(5 << 10), ..Knobs::default() };
+    let backend = testing::open(support::config(), knobs).map_err(failed)?;
+    let long = SortBuffer::from_slice(&backend, &[0_u32; 2500]).map_err(failed)?;
+    ensure(long.pages().len() == 3 && long.page_len() == 1024, || format!("{long:?}"))?;
+    for (seed, lens) in (0..).zip([[1024, 1024], [3000, 0], [0, 2049], [1500, 4000], [700, 600]]) {
+        check::<u32, u32>(&backend, lens, [32, 2][seed as usize % 2], seed, Options::ascending())?;
+        check::<u32, [u32; 4]>(&backend, lens, 20, seed, Options::descending())?;
+        check::<u8, u32>(&backend, lens.map(|len| 3 * len), 64, seed, Options::ascending())?;
+    }
+    Ok(())
+}
+
 pub(crate) fn in_parts() -> Result<(), Failed> {
     let mut random = support::random(11);
     let limits = [4 << 10, 6 << 10];

@@ -113,6 +113,39 @@ pub(crate) fn recorded() -> Result<(), Failed> {
     Ok(())
 }
 
+/// Arrays that are longer than a buffer lie in several. The shortest page of keys and values limits the portions.
+pub(crate) fn in_pages() -> Result<(), Failed> {
+    let knobs = Knobs { max_binding: Some(BINDING), max_buffer: Some(40 << 10), ..Knobs::default() };
+    let backend = testing::open(support::config(), knobs).map_err(failed)?;
+    for (len, bits) in [(8192, 32), (10_241, 5), (40_000, 32), (70_001, 9)] {
+        check::<u32, u32>(&backend, len, bits, Options::ascending())?;
+    }
+    check::<u32, [u32; 4]>(&backend, 9_001, 4, Options::descending())?;
+    check::<u8, u32>(&backend, 50_001, 64, Options::descending())?;
+    // The keys lie in one buffer, the sorted keys in pages; some pages of that are left over.
+    let input = keys::<u32>(10_000, 9, 32);
+    let from = SortBuffer::from_slice(&backend, &input).map_err(failed)?;
+    let mut sorted = SortBuffer::from_slice(&backend, &keys::<u32>(30_000, 1, 32)).map_err(failed)?;
+    ensure(from.pages().len() == 1 && sorted.pages().len() == 4 && sorted.page_len() == 8192, || format!("{sorted:?}"))?;
+    backend.sort_buffer_into(&from, &mut sorted, Options::ascending()).map_err(failed)?;
+    let mut expected = input.clone();
+    expected.sort_unstable();
+    ensure(*sorted.read().map_err(failed)? == expected, || "keys of one buffer, sorted into pages".into())?;
+    // New contents end within a page.
+    sorted.copy_from_slice(&input[..9000]).map_err(failed)?;
+    let mut back = vec![0; 9000];
+    sorted.copy_to_slice(&mut back).map_err(failed)?;
+    ensure(back == input[..9000], || "contents of pages".into())?;
+    let mut indices = SortBuffer::with_capacity(&backend, 9000).map_err(failed)?;
+    let refused = backend.argsort_buffer(&sorted, &mut indices, Options::ascending());
+    ensure(matches!(refused, Err(Error::Unsupported { .. })), || format!("{refused:?}"))?;
+    // The keys of a long buffer that lie in its first page.
+    sorted.copy_from_slice(&input[..5000]).map_err(failed)?;
+    backend.argsort_buffer(&sorted, &mut indices, Options::ascending()).map_err(failed)?;
+    let order = indices.read().map_err(failed)?;
+    ensure(order.windows(2).all(|pair| input[pair[0] as usize] <= input[pair[1] as usize]), || "an argsort of one page".into())
+}
+
 /// What has no portions is refused as before.
 pub(crate) fn refused() -> Result<(), Failed> {
     let backend = open(support::config())?;

@@ -38,6 +38,7 @@ fn main() {
             trial("faults: portions get smaller if the device has too little memory", faults::smaller_portions),
             trial("dropped: a slice is as before, or sorted", faults::dropped),
             trial("one trip: long keys and pairs are sorted in the memory of the device", one_trip::sorted),
+            trial("one trip: arrays that are longer than a buffer lie in several", one_trip::in_pages),
             trial("one trip: with little memory, there are two", one_trip::little_memory),
             trial("one trip: a submission that fails loses nothing", one_trip::at_each_submission),
             trial("one trip: a device that is lost loses nothing", one_trip::lost),

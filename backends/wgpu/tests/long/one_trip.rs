@@ -44,6 +44,23 @@ pub(crate) fn sorted() -> Result<(), Failed> {
     Ok(())
 }
 
+/// Arrays that are longer than a buffer lie in several.
+pub(crate) fn in_pages() -> Result<(), Failed> {
+    let knobs = Knobs { max_binding: Some(BINDING), max_buffer: Some(40 << 10), ..Knobs::default() };
+    let backend = testing::open(config(), knobs).map_err(failed)?;
+    for len in [(1 << 14) + 1, 5 << 13, 100_000] {
+        let two = makes_two_trips(|| {
+            let case = Case::<u32>::new(len, 5);
+            case.sort(&backend, Options::ascending())?;
+            case.argsort(&backend, Options::descending().bits(3..20))?;
+            case.sort_pairs::<u128>(&backend, Options::descending())?;
+            Case::<u128>::new(len, 7).sort(&backend, Options::ascending())
+        })?;
+        ensure(!two, || format!("{len} keys make two trips"))?;
+    }
+    Ok(())
+}
+
 /// Calls may not take memory for twice the data, or the device has less: the sort makes two trips.
 pub(crate) fn little_memory() -> Result<(), Failed> {
     let input = keys(LEN, 1);
