@@ -1,16 +1,19 @@
 //! Sorts of `u32` slices of the host, each checked, with a phase diagram of one call.
 //!
-//!   host [OP [POWER [CALLS [PORTION]]]]     OP: sort, into or argsort; 2^POWER keys; PORTION: the most keys of a portion, as a power of two
+//!   host [OP [POWER [CALLS [PORTION]]]]     OP: sort, into, argsort or resident; 2^POWER keys; PORTION: the most keys of a portion, as a power
+//!                                           of two
 //!
+//! `resident` sorts keys that are on the device already: its times do not include copies.
 //! The first line has the times of the calls. In the diagram, each column is a part of the time of the last call, and each row a phase:
 //! `.` the phase ran for up to a quarter of the column's time, `:` a half, `+` three quarters, `#` nearly all of it. Phases are the `tracing` spans of
 //! the backend: the host copies to staging memory (copy up) and from it (copy down), submits commands, waits for the device.
 
 mod spans;
 
-use polysort_core::{Backend, Sort};
+use polysort_core::{Backend, Options, Sort};
 use polysort_wgpu::testing::{self, Knobs};
-use polysort_wgpu::{Config, WgpuBackend};
+use polysort_wgpu::wgpu::PollType;
+use polysort_wgpu::{Config, SortBuffer, WgpuBackend};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -52,6 +55,16 @@ fn call(backend: &WgpuBackend, op: &str, keys: &mut [u32], sorted: &mut [u32]) -
         "into" => {
             backend.sort_into(keys, sorted)?;
             (started.elapsed(), is_sorted(sorted) && sum(sorted) == before)
+        }
+        "resident" => {
+            let mut buffer = SortBuffer::from_slice(backend, keys)?;
+            backend.device().poll(PollType::wait_indefinitely())?;
+            let started = Instant::now();
+            backend.sort_buffer(&mut buffer, Options::ascending())?;
+            backend.device().poll(PollType::wait_indefinitely())?;
+            let elapsed = started.elapsed();
+            buffer.copy_to_slice(keys)?;
+            (elapsed, is_sorted(keys) && sum(keys) == before)
         }
         "argsort" => {
             let order = backend.argsort(keys)?;
@@ -107,7 +120,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     spans::collect();
     let backend = testing::open(Config::from_env(), Knobs { portion, ..Knobs::default() })?;
     let len = 1_usize << power;
-    let (mut keys, mut sorted) = (vec![0; len], vec![1; if op == "sort" { 0 } else { len }]);
+    let (mut keys, mut sorted) = (vec![0; len], vec![1; if op == "sort" || op == "resident" { 0 } else { len }]);
     // The first call compiles, and allocates.
     let (_, first) = call(&backend, op, &mut keys, &mut sorted)?;
     let timed = (0..calls).map(|_| call(&backend, op, &mut keys, &mut sorted)).collect::<Result<Vec<_>, _>>()?;

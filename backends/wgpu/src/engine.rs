@@ -4,6 +4,8 @@
 //! any number of calls may be in flight at a time, blocking and async, from any thread.
 
 use crate::budget::{Budget, Permit, Refused};
+use crate::device_memory;
+use crate::gpu::Gpu;
 use crate::kinds::Kinds;
 #[cfg(feature = "vector")]
 use crate::known::Known;
@@ -19,7 +21,7 @@ use polysort_shaders::plan::Vectors;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
-use wgpu::ComputePassDescriptor;
+use wgpu::{ComputePassDescriptor, DeviceType};
 
 pub(crate) const PASS: ComputePassDescriptor<'_> = ComputePassDescriptor { label: Some("polysort"), timestamp_writes: None };
 
@@ -45,8 +47,9 @@ pub(crate) const PASS: ComputePassDescriptor<'_> = ComputePassDescriptor { label
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Memory {
-    /// The most bytes that calls in flight may take together. The default is 16 GiB.
-    pub in_flight: u64,
+    /// The most bytes that calls in flight may take together. `None`, the default, means three quarters of the memory of the device, and at
+    /// least 16 GiB. On a device that works in the memory of the host, or whose memory the API does not tell (it does on Vulkan), it means 16 GiB.
+    pub in_flight: Option<u64>,
     /// The most bytes that are kept for later calls. The default is 4 GiB: the portions of a long call take about 3 GiB.
     pub kept: u64,
     /// The time that a call waits for room while no other call ends. The default is 10 seconds.
@@ -55,8 +58,15 @@ pub struct Memory {
 
 impl Default for Memory {
     fn default() -> Self {
-        Self { in_flight: 16 << 30, kept: 4 << 30, patience: Duration::from_secs(10) }
+        Self { in_flight: None, kept: 4 << 30, patience: Duration::from_secs(10) }
     }
+}
+
+/// Returns the most bytes that calls in flight take together if the caller does not choose.
+fn usual_in_flight(gpu: &Gpu) -> u64 {
+    let is_own = gpu.info.device_type == DeviceType::DiscreteGpu;
+    let own = if is_own { device_memory::bytes(&gpu.device) } else { None };
+    (16 << 30).max(own.unwrap_or(0) / 4 * 3)
 }
 
 /// A device, the memory that is kept on it, and the kinds of sorts that it has tested.
@@ -78,10 +88,10 @@ pub(crate) struct Engine {
 impl Engine {
     pub(crate) fn new(gpu: Queued, kinds: Arc<Kinds>, memory: Memory) -> Self {
         Self {
+            budget: Arc::new(Budget::new(memory.in_flight.unwrap_or_else(|| usual_in_flight(&gpu)))),
             gpu,
             kinds,
             pool: Arc::new(Pool::new(memory.kept)),
-            budget: Arc::new(Budget::new(memory.in_flight)),
             // In a browser, no call may wait.
             patience: if cfg!(target_arch = "wasm32") { Duration::ZERO } else { memory.patience },
             one_trip: Arc::new(AtomicU64::new(u64::MAX)),

@@ -31,6 +31,7 @@ mod compile_all;
 mod copy;
 mod crew;
 mod data;
+mod device_memory;
 mod down;
 mod engine;
 #[cfg_attr(not(feature = "testing"), allow(unreachable_pub, reason = "the feature `testing` exports it"))]

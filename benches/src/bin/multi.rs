@@ -156,8 +156,6 @@ fn gpu(adapter: &str) -> Result<DynBackend> {
     config.adapter = adapter.into();
     // The systems take turns with calls of different lengths: none shall pay for memory that a call before it has freed.
     config.memory.kept = 64 << 30;
-    // Room for 2^32 keys, their scratch and staging memory.
-    config.memory.in_flight = 64 << 30;
     Ok(DynBackend::new(WgpuBackend::open_with(config)?))
 }
 

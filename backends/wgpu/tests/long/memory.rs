@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Opens a device on which only one call at a time gets memory.
 fn narrow(patience: Duration) -> Result<WgpuBackend, Failed> {
     let mut config = config();
-    (config.memory.in_flight, config.memory.patience) = (1, patience);
+    (config.memory.in_flight, config.memory.patience) = (Some(1), patience);
     testing::open(config, Knobs { portion: Some(PORTION as u64), ..Knobs::default() }).map_err(failed)
 }
 

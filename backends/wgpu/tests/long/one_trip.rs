@@ -19,7 +19,7 @@ const LEN: usize = 60_001;
 
 fn open(in_flight: u64) -> Result<WgpuBackend, Failed> {
     let mut config = config();
-    config.memory.in_flight = in_flight;
+    config.memory.in_flight = Some(in_flight);
     testing::open(config, Knobs { max_binding: Some(BINDING), ..Knobs::default() }).map_err(failed)
 }
 

@@ -17,7 +17,7 @@ const LARGE: usize = 1 << 22;
 /// Opens a device on which only one call at a time gets memory.
 fn narrow(patience: Duration) -> Result<WgpuBackend, Failed> {
     let mut config = config();
-    (config.memory.in_flight, config.memory.patience) = (1, patience);
+    (config.memory.in_flight, config.memory.patience) = (Some(1), patience);
     WgpuBackend::open_with(config).map_err(failed)
 }
 
@@ -165,7 +165,7 @@ pub(crate) fn small_beside_large() -> Result<(), Failed> {
     let small = small_bytes(&warm)?;
     // Room for eight small calls, and not for the memory of the large one.
     let mut config = config();
-    (config.memory.in_flight, config.memory.patience) = (8 * small, Duration::from_millis(100));
+    (config.memory.in_flight, config.memory.patience) = (Some(8 * small), Duration::from_millis(100));
     let backend = WgpuBackend::open_with(config).map_err(failed)?;
     small_bytes(&backend)?;
     sorts(&backend, LARGE, 2)?;
