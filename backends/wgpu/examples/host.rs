@@ -1,9 +1,9 @@
 //! Sorts of `u32` slices of the host, each checked, with a phase diagram of one call.
 //!
-//!   host [OP [POWER [CALLS [PORTION]]]]     OP: sort, into, argsort or resident; 2^POWER keys; PORTION: the most keys of a portion, as a power
+//!   host [OP [POWER [CALLS [PORTION]]]]     OP: sort, into, argsort, resident or cpu; 2^POWER keys; PORTION: the most keys of a portion, as a power
 //!                                           of two
 //!
-//! `resident` sorts keys that are on the device already: its times do not include copies.
+//! `resident` sorts keys that are on the device already: its times do not include copies. `cpu` sorts by the CPU backend.
 //! The first line has the times of the calls. In the diagram, each column is a part of the time of the last call, and each row a phase:
 //! `.` the phase ran for up to a quarter of the column's time, `:` a half, `+` three quarters, `#` nearly all of it. Phases are the `tracing` spans of
 //! the backend: the host copies to staging memory (copy up) and from it (copy down), submits commands, waits for the device.
@@ -11,6 +11,7 @@
 mod spans;
 
 use polysort_core::{Backend, Options, Sort};
+use polysort_rayon::RayonBackend;
 use polysort_wgpu::testing::{self, Knobs};
 use polysort_wgpu::wgpu::PollType;
 use polysort_wgpu::{Config, SortBuffer, WgpuBackend};
@@ -55,6 +56,10 @@ fn call(backend: &WgpuBackend, op: &str, keys: &mut [u32], sorted: &mut [u32]) -
         "into" => {
             backend.sort_into(keys, sorted)?;
             (started.elapsed(), is_sorted(sorted) && sum(sorted) == before)
+        }
+        "cpu" => {
+            RayonBackend::default().sort(keys)?;
+            (started.elapsed(), is_sorted(keys) && sum(keys) == before)
         }
         "resident" => {
             let mut buffer = SortBuffer::from_slice(backend, keys)?;
@@ -118,9 +123,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (power, calls) = (number(1, 26)?, number(2, 7)?.max(1));
     let portion = arguments.get(3).map(|power| power.parse::<u32>()).transpose()?.map(|power| 1_u64 << power);
     spans::collect();
-    let backend = testing::open(Config::from_env(), Knobs { portion, ..Knobs::default() })?;
+    let mut config = Config::from_env();
+    if op == "resident" {
+        // The copies before and after a sort shall not take the place of its scratch.
+        config.memory.kept = u64::MAX;
+    }
+    let backend = testing::open(config, Knobs { portion, ..Knobs::default() })?;
     let len = 1_usize << power;
-    let (mut keys, mut sorted) = (vec![0; len], vec![1; if op == "sort" || op == "resident" { 0 } else { len }]);
+    let (mut keys, mut sorted) = (vec![0; len], vec![1; if ["sort", "resident", "cpu"].contains(&op) { 0 } else { len }]);
     // The first call compiles, and allocates.
     let (_, first) = call(&backend, op, &mut keys, &mut sorted)?;
     let timed = (0..calls).map(|_| call(&backend, op, &mut keys, &mut sorted)).collect::<Result<Vec<_>, _>>()?;

@@ -2,6 +2,8 @@
 
 use crate::bind::Part;
 use crate::gpu::Gpu;
+use core::iter::from_fn;
+use core::ops::Range;
 use polysort_core::Error;
 use wgpu::{Buffer, BufferUsages, CommandEncoder};
 
@@ -70,11 +72,15 @@ impl Array {
         Part { buffer: &self.pages[at], offset: byte - at as u64 * page }
     }
 
-    /// Returns the pages that have the first `bytes` bytes, with the number of these bytes in each.
-    pub(crate) fn lengths(&self, bytes: u64) -> impl Iterator<Item = (&Buffer, u64)> {
-        let page = self.page_bytes.unwrap_or(u64::MAX);
-        let length = move |i: u64| bytes.saturating_sub(i.saturating_mul(page)).min(page);
-        self.pages.iter().zip(0..).map(move |(buffer, i)| (buffer, length(i))).filter(|&(_, length)| length > 0)
+    /// Returns the parts of a range of bytes: one in each page that has some of them, with the number of these bytes.
+    pub(crate) fn parts(&self, mut bytes: Range<u64>) -> impl Iterator<Item = (Part<'_>, u64)> {
+        from_fn(move || {
+            let to_end = self.page_bytes.map_or(u64::MAX, |page| page - bytes.start % page);
+            let length = to_end.min(bytes.end.saturating_sub(bytes.start));
+            let part = self.part(bytes.start);
+            bytes.start += length;
+            (length > 0).then_some((part, length))
+        })
     }
 
     /// Returns the pages that have the first `bytes.len()` bytes, with the part of `bytes` for each.
@@ -85,13 +91,13 @@ impl Array {
 
     /// Records a copy of the first `bytes` bytes, rounded up to whole words, to the start of `target`.
     pub(crate) fn copy_to(&self, encoder: &mut CommandEncoder, target: &Self, bytes: u64) {
-        let ends = [self.page_bytes, target.page_bytes];
-        let (mut at, bytes) = (0, bytes.next_multiple_of(4));
-        while at < bytes {
-            let of_page = ends.into_iter().flatten().map(|page| page - at % page).min();
-            let length = of_page.unwrap_or(u64::MAX).min(bytes - at);
-            let (from, to) = (self.part(at), target.part(at));
-            encoder.copy_buffer_to_buffer(from.buffer, from.offset, to.buffer, to.offset, length);
+        let mut at = 0;
+        for (from, length) in self.parts(0..bytes.next_multiple_of(4)) {
+            let mut start = from.offset;
+            for (to, length) in target.parts(at..at + length) {
+                encoder.copy_buffer_to_buffer(from.buffer, start, to.buffer, to.offset, length);
+                start += length;
+            }
             at += length;
         }
     }

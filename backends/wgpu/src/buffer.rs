@@ -163,7 +163,8 @@ impl<T: Pod> SortBuffer<T> {
         // `&mut self` is not enough: an `Elements` passed to `mem::forget` still counts as a reader.
         unless_read(&[&self.readers], || ())?;
         let bytes = bytemuck::cast_slice(elements);
-        let places: Vec<_> = self.array.lengths(bytes.len() as u64).map(|(page, length)| (page, 0, length)).collect();
+        let parts = self.array.parts(0..bytes.len() as u64);
+        let places: Vec<_> = parts.map(|(part, length)| (part.buffer, part.offset, length)).collect();
         Call::replace(self.backend.engine(), waiting, bytes, &places, self.array.page_bytes()).await?;
         self.len = elements.len();
         Ok(())

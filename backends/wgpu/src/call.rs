@@ -118,27 +118,32 @@ impl Call {
         &mut self.held.as_mut().expect("there until the call ends").0.item
     }
 
-    /// Copies `bytes` to an array of the workspace. The copy is complete before the commands of the next
+    /// Copies `bytes` to the start of an array of the workspace. The copy is complete before the commands of the next
     /// [`run`](Call::run) start.
     pub(crate) async fn upload(&mut self, bytes: &Joined<'_>, role: Role) -> Result<(), Error> {
-        let array = self.workspace().array(role).clone();
-        self.upload_to(bytes, &array).await
+        self.upload_behind(bytes, role, 0).await
     }
 
-    async fn upload_to(&mut self, bytes: &Joined<'_>, array: &Array) -> Result<(), Error> {
+    /// Like [`upload`](Call::upload), but leaves the first `start` bytes of the array as they are: a multiple of 4.
+    pub(crate) async fn upload_behind(&mut self, bytes: &Joined<'_>, role: Role, start: u64) -> Result<(), Error> {
+        let array = self.workspace().array(role).clone();
+        self.upload_to(bytes, &array, start).await
+    }
+
+    async fn upload_to(&mut self, bytes: &Joined<'_>, array: &Array, start: u64) -> Result<(), Error> {
         // A long copy is submitted chunk by chunk.
-        self.is_running = true;
+        (self.is_running, self.has_succeeded) = (true, false);
         let (gpu, waiting) = (self.gpu().clone(), self.waiting);
         // A call that is alone submits the copy at once, so that the device copies while this thread records the rest.
         // Many calls at a time keep the device busy anyway, and a further submission would only cost time.
         let is_alone = self.held.as_ref().is_some_and(|(_, permit)| permit.is_alone());
         let most = self.most_chunks;
         let up = &mut self.workspace_mut().up;
-        let mut start = 0;
-        for (page, length) in array.lengths(bytes.len() as u64).collect::<Vec<_>>() {
-            let end = start + length as usize;
-            up.copy(&gpu, waiting, &bytes.range(start..end), (page, 0), most).await?;
-            start = end;
+        let mut from = 0;
+        for (part, length) in array.parts(start..start + bytes.len() as u64).collect::<Vec<_>>() {
+            let end = from + length as usize;
+            up.copy(&gpu, waiting, &bytes.range(from..end), (part.buffer, part.offset), most).await?;
+            from = end;
         }
         if is_alone { up.flush(&gpu) } else { Ok(()) }
     }
@@ -153,7 +158,7 @@ impl Call {
         Box::pin(async move {
             let staging = Staging { up: &[bytes.len()], down: &[] };
             let mut call = Self::begin(engine, waiting, None, &[], staging).await?;
-            call.upload_to(&bytes.into(), array).await?;
+            call.upload_to(&bytes.into(), array, 0).await?;
             call.run(|_| Ok(()), &[], &mut []).await
         })
     }

@@ -10,7 +10,7 @@ use crate::down;
 use crate::engine::{Engine, PASS};
 use crate::launch::Count;
 use crate::long::{inputs, outputs};
-use crate::profile::Profiled;
+use crate::prepared::AnyLaunches;
 use crate::resident::Plan;
 use crate::scratch::Scratch;
 use crate::wait::Waiting;
@@ -74,13 +74,7 @@ async fn sort(
             engine.one_trip.fetch_min(engine.budget.cap() - 1, Ordering::Relaxed);
         }
     })?;
-    let (keys, values) = inputs(data);
-    for (role, bytes) in [(Role::Keys, keys), (Role::Values, values)].into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
-        call.upload(&bytes.into(), role).await?;
-    }
-    let sort = (&launches, Count::all(plan.keys()));
-    let record = |encoder: &mut CommandEncoder| sort.record_whole(&mut encoder.begin_compute_pass(&PASS));
-    call.run(record, &[], &mut []).await?;
+    sort_on_device(&mut call, plan.keys(), &launches, inputs(data)).await?;
     let (sorted_keys, sorted_values) = outputs(data);
     let results = [(Role::Keys, sorted_keys.unwrap_or_default()), (Role::Values, sorted_values)];
     let mut arrived = vec![];
@@ -91,4 +85,32 @@ async fn sort(
     }
     gpu.copiers.copy_all(arrived.iter_mut().map(|(sorted, scratch)| (&mut **sorted, scratch.get())));
     Ok(())
+}
+
+/// Copies keys and values to the device, and sorts them there. The device sorts a portion while the host uploads the next.
+async fn sort_on_device(call: &mut Call, count: u64, launches: &AnyLaunches, inputs: (&[u8], &[u8])) -> Result<(), Error> {
+    let arrays = [(Role::Keys, inputs.0), (Role::Values, inputs.1)];
+    let arrays = || arrays.into_iter().filter(|(_, bytes)| !bytes.is_empty());
+    let all = Count::all(count);
+    let launches = match launches {
+        AnyLaunches::Whole(launches) => {
+            for (role, bytes) in arrays() {
+                call.upload(&bytes.into(), role).await?;
+            }
+            let record = |encoder: &mut CommandEncoder| launches.record(&mut encoder.begin_compute_pass(&PASS), all);
+            return call.run(record, &[], &mut []).await;
+        }
+        AnyLaunches::Portions(launches) => launches,
+    };
+    for (number, portion) in launches.plan().portions.iter().enumerate() {
+        for (role, bytes) in arrays() {
+            let element = bytes.len() / count as usize;
+            let [start, end] = [portion.start, portion.start + portion.plan.request.max].map(|key| key as usize * element);
+            call.upload_behind(&bytes[start..end].into(), role, start as u64).await?;
+        }
+        let record = |encoder: &mut CommandEncoder| launches.record_portion(&mut encoder.begin_compute_pass(&PASS), number);
+        call.run(record, &[], &mut []).await?;
+    }
+    let record = |encoder: &mut CommandEncoder| launches.record_merges(&mut encoder.begin_compute_pass(&PASS), all);
+    call.run(record, &[], &mut []).await
 }

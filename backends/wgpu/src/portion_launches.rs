@@ -74,10 +74,20 @@ impl PortionLaunches {
         Ok(self.sorts.iter().zip(self.plan.portions.iter().map(count_of)))
     }
 
+    /// Records the sort of the portion with this number, for a sort of all keys.
+    pub(crate) fn record_portion(&self, pass: &mut ComputePass<'_>, portion: usize) -> Result<(), Error> {
+        self.sorts[portion].record(pass, Count::Fixed(self.plan.portions[portion].plan.request.max as u32))
+    }
+
+    /// Records the merges of the portions, for a sort of `count` keys.
+    pub(crate) fn record_merges(&self, pass: &mut ComputePass<'_>, count: Count) -> Result<(), Error> {
+        self.merges.iter().try_for_each(|merge| merge.record(pass, [count; 2]))
+    }
+
     /// Records the sort of `count` keys. Creates no wgpu object, and submits nothing.
     pub(crate) fn record(&self, pass: &mut ComputePass<'_>, count: Count) -> Result<(), Error> {
         self.counted_sorts(count)?.try_for_each(|(sort, count)| sort.record(pass, count))?;
-        self.merges.iter().try_for_each(|merge| merge.record(pass, [count; 2]))
+        self.record_merges(pass, count)
     }
 
     /// Records each launch in a pass of its own. `begin` creates the pass; its argument is the name of the kernel.
