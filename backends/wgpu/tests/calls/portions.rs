@@ -122,6 +122,11 @@ pub(crate) fn in_pages() -> Result<(), Failed> {
     }
     check::<u32, [u32; 4]>(&backend, 9_001, 4, Options::descending())?;
     check::<u8, u32>(&backend, 50_001, 64, Options::descending())?;
+    let mut random = support::random(17);
+    for _ in 0..12 {
+        let (len, bits) = ((random() % 60_000) as usize, (random() % 33) as u32);
+        check::<u32, u32>(&backend, len, bits, Options::descending())?;
+    }
     // The keys lie in one buffer, the sorted keys in pages; some pages of that are left over.
     let input = keys::<u32>(10_000, 9, 32);
     let from = SortBuffer::from_slice(&backend, &input).map_err(failed)?;

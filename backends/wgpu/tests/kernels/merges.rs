@@ -6,7 +6,7 @@ use libtest_mimic::Failed;
 use polysort_core::{Options, Spec};
 use polysort_shaders::abi;
 use polysort_shaders::plan::{
-    Buffer, Command, Facts, Kernel, MergePlan, MergeRequest, MergeStep, PATH_HEADER, Payload, Place, SortedRun,
+    Buffer, Command, Facts, Kernel, MAX_MERGED, MergePlan, MergeRequest, MergeStep, PATH_HEADER, Payload, Place, SortedRun,
 };
 use polysort_wgpu::{Config, WgpuBackend};
 
@@ -24,35 +24,48 @@ pub(crate) fn alone(config: Config, kernel: Kernel) -> Result<(), Failed> {
     let mut runner = Runner::new(WgpuBackend::open_with(config).map_err(support::failed)?);
     let facts = *runner.backend.facts();
     let (mut launches, mut changed) = (0, 0);
+    // Runs the commands of a step, and compares what the kernel leaves with what the model does.
+    let mut compare = |case: &Case, seed: u64, number: u32, step: &MergeStep, model: &mut Contents| {
+        let plan = &case.plan;
+        for command in plan.commands() {
+            let before = model.clone();
+            apply(case, number, step, command, model);
+            if command.variant.kernel != kernel {
+                continue;
+            }
+            let [first_count_index, second_count_index] = [1, 2];
+            let uniform = abi::Merge { first_count_index, second_count_index, ..abi::Merge::of(plan, number, step) };
+            let counts = [0, 1].map(|run| (!case.on_device[run]).then_some(case.lens[run] as u32));
+            // In some cases, there are so few workgroups that each takes several tiles.
+            let groups = if seed % 2 == 0 { (2, 1) } else { (3, 5) };
+            let mut found = before.clone();
+            runner.run(bytemuck::bytes_of(&uniform), command, counts, groups, &mut found)?;
+            crate::compare(&found, model).map_err(|what| {
+                let (request, lens) = (plan.request, case.lens);
+                format!("{what}\n    after {command} in step {number}, {step:?}, of {lens:?} keys\n    {request:?}")
+            })?;
+            launches += 1;
+            changed += usize::from(before != *model);
+        }
+        Ok::<(), Failed>(())
+    };
     for (seed, case) in (0..).zip(cases(&facts)) {
         let plan = &case.plan;
         let mut whole = contents(&case, seed);
         let start = whole.clone();
         for (number, step) in (0..).zip(&plan.steps) {
             let mut model = part(plan, step, &whole);
-            for command in plan.commands() {
-                let before = model.clone();
-                apply(&case, number, step, command, &mut model);
-                if command.variant.kernel != kernel {
-                    continue;
-                }
-                let [first_count_index, second_count_index] = [1, 2];
-                let uniform = abi::Merge { first_count_index, second_count_index, ..abi::Merge::of(plan, number, step) };
-                let counts = [0, 1].map(|run| (!case.on_device[run]).then_some(case.lens[run] as u32));
-                // In some cases, there are so few workgroups that each takes several tiles.
-                let groups = if seed % 2 == 0 { (2, 1) } else { (3, 5) };
-                let mut found = before.clone();
-                runner.run(bytemuck::bytes_of(&uniform), command, counts, groups, &mut found)?;
-                crate::compare(&found, &model).map_err(|what| {
-                    let (request, lens) = (plan.request, case.lens);
-                    format!("{what}\n    after {command} in step {number}, {step:?}, of {lens:?} keys\n    {request:?}")
-                })?;
-                launches += 1;
-                changed += usize::from(before != model);
-            }
+            compare(&case, seed, number, step, &mut model)?;
             put_back(plan, step, &model, &mut whole);
         }
         check_model(&case, &start, &whole).map_err(|what| format!("the model is wrong: {what}: {:?}", plan.request))?;
+    }
+    for (seed, (case, step)) in (0..).zip(far_steps(&facts)) {
+        let begin = [&step.first, &step.second].map(|part| part.start as u32);
+        let mut model = far_contents(&case, &step, seed);
+        model.get_mut(&Buffer::Path).expect("inserted there")[2..4].copy_from_slice(&begin);
+        // An odd step begins at the second point of the path.
+        compare(&case, seed, 1, &step, &mut model)?;
     }
     println!("{launches} launches, {changed} of them with work");
     support::ensure(changed >= 20, || format!("only {changed} of {launches} launches had work"))
@@ -100,6 +113,52 @@ fn cases(facts: &Facts) -> Vec<Case> {
         }
     }
     cases
+}
+
+/// The last steps of long runs, whose output ends at `MAX_MERGED` keys, where 32 bits overflow, or `missing` keys before.
+fn far_steps(facts: &Facts) -> Vec<(Case, MergeStep)> {
+    let mut steps = vec![];
+    for (bits, words, missing) in [(32, 1, 0), (8, 0, 0), (8, 0, 3), (64, 0, 1), (32, 0, 0)] {
+        let spec = if bits == 64 { Spec::of::<u64>(Options::ascending()) } else { Spec::of::<u32>(Options::ascending()) };
+        let spec = if bits == 8 { Spec::of::<u8>(Options::ascending()) } else { spec }.expect("all bits of the key");
+        let [first, second] = [(1 << 31) + 12, MAX_MERGED - missing - (1 << 31) - 12];
+        let step = MergeStep {
+            first: first - 3001..first,
+            second: second - 2500..second,
+            merged: MAX_MERGED - 8192..first + second,
+        };
+        let payload = if words == 0 { Payload::None } else { Payload::Words(words) };
+        let lens = [step.first.end, step.second.end];
+        let request = MergeRequest { payload, ..MergeRequest::keys(bits, spec, lens) };
+        let plan = MergePlan::new(request, facts).expect("a merge of keys of a usual size");
+        let case = Case { plan, lens: lens.map(|len| len as usize), on_device: [words == 1; 2], bits: 128 };
+        steps.push((case, step));
+    }
+    steps
+}
+
+/// Returns what a step binds: two sorted runs, and zeros everywhere else.
+fn far_contents(case: &Case, step: &MergeStep, seed: u64) -> Contents {
+    let plan = &case.plan;
+    let mut random = support::random(seed);
+    let roles = [KEYS, VALUES].concat().into_iter().chain([Buffer::MergedKeys, Buffer::MergedValues]);
+    let mut contents: Contents =
+        roles.map(|role| (role, vec![0; bound(plan, step, role).map_or(0, |range| range.len())])).collect();
+    contents.insert(Buffer::Path, vec![0; 64]);
+    contents.insert(Buffer::Count, vec![7, case.lens[0] as u32, 7, 7]);
+    contents.insert(Buffer::SecondCount, vec![7, 7, case.lens[1] as u32, 7]);
+    for (role, part) in KEYS.into_iter().zip([&step.first, &step.second]) {
+        let words = contents.get_mut(&role).expect("inserted above");
+        words.iter_mut().for_each(|word| *word = random() as u32);
+        let bytes = bytemuck::cast_slice_mut::<u32, u8>(words);
+        let mut keys: Vec<Vec<u8>> = bytes.chunks_exact(case.key_bytes()).map(<[u8]>::to_vec).collect();
+        keys[..(part.end - part.start) as usize].sort_by_key(|key| raw(key));
+        bytes.copy_from_slice(&keys.concat());
+    }
+    for role in VALUES {
+        contents.get_mut(&role).expect("inserted above").iter_mut().for_each(|word| *word = random() as u32);
+    }
+    contents
 }
 
 impl Case {
