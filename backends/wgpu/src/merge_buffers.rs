@@ -74,7 +74,7 @@ impl WgpuBackend {
     ///
     /// # Errors
     /// - [`Error::TooLong`] if the capacity of `merged` is less than the number of keys of both runs, or for more than
-    ///   2³² − 2¹⁶ keys.
+    ///   2³² keys.
     /// - [`Error::InvalidBuffer`] if a buffer lies on another device, or is being read.
     /// - [`Error::InvalidRange`] if the key does not have the requested range of bits.
     /// - [`Error::SelfTest`] if the device merges wrongly, or another failure of the device.

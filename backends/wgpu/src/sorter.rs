@@ -200,8 +200,7 @@ impl DeviceSorter {
     ///
     /// # Errors
     /// - [`Error::InvalidBuffer`] if a buffer is too small, lacks a usage, or does not start at a multiple of 4 bytes.
-    /// - [`Error::TooLong`] for more than 2³² − 2¹⁶ keys. Argsorts, selections and sorts of segments take as many keys as fit a
-    ///   binding.
+    /// - [`Error::TooLong`] if an argsort, a selection or a sort of segments has more keys than fit a binding.
     /// - [`Error::InvalidRange`] if the key does not have the requested range of bits.
     /// - [`Error::OutOfMemory`], or another failure of the device.
     /// - [`Error::SelfTest`] if the device sorts wrongly.

@@ -43,7 +43,7 @@ impl DeviceSorter {
     /// # Errors
     /// - [`Error::InvalidBuffer`] if a buffer is too small, lacks a usage, or does not start at a multiple of 4 bytes, or if
     ///   the merge would write a buffer that it also reads.
-    /// - [`Error::TooLong`] for more than 2³² − 2¹⁶ keys.
+    /// - [`Error::TooLong`] for more than 2³² keys.
     /// - [`Error::InvalidRange`] if the key does not have the requested range of bits.
     /// - [`Error::OutOfMemory`], or another failure of the device.
     /// - [`Error::SelfTest`] if the device merges wrongly.

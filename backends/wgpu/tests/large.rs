@@ -5,10 +5,10 @@
 mod support;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use polysort_core::{Backend, Sort, Word};
+use polysort_core::{Backend, Options, Sort, Word};
 use polysort_kit::Pattern;
 use polysort_rayon::RayonBackend;
-use polysort_wgpu::WgpuBackend;
+use polysort_wgpu::{SortBuffer, WgpuBackend};
 use rayon::prelude::*;
 
 /// The number of random lengths for each type of key.
@@ -24,6 +24,7 @@ fn main() {
     let trials: Vec<Trial> = vec![
         trial("2^29 - 1 keys of 32 bits are sorted", || longest::<u32>((1 << 29) - 1)),
         trial("2^28 - 1 keys of 64 bits are sorted", || longest::<u64>((1 << 28) - 1)),
+        trial("2^31 keys of 32 bits that are on the device are sorted", resident),
         trial("200 inputs of keys of 32 bits are sorted", seeds::<u32>),
         trial("200 inputs of keys of 64 bits are sorted", seeds::<u64>),
         trial("200 inputs of keys of 16 bits are sorted", seeds::<u16>),
@@ -49,6 +50,16 @@ fn longest<W: Word + polysort_core::MaskKey>(len: usize) -> Result<(), Failed> {
     gpu.sort(&mut found).map_err(support::failed)?;
     RayonBackend::default().sort(&mut expected).map_err(support::failed)?;
     support::ensure(found == expected, || "the answer is wrong".into())
+}
+
+/// On most devices, the keys lie in several buffers.
+fn resident() -> Result<(), Failed> {
+    let gpu = WgpuBackend::open_with(support::config()).map_err(support::failed)?;
+    let mut keys = keys::<u32>(1 << 31, 1);
+    let mut buffer = SortBuffer::from_slice(&gpu, &keys).map_err(support::failed)?;
+    gpu.sort_buffer(&mut buffer, Options::ascending()).map_err(support::failed)?;
+    RayonBackend::default().sort(&mut keys).map_err(support::failed)?;
+    support::ensure(*buffer.read().map_err(support::failed)? == keys, || "the answer is wrong".into())
 }
 
 /// Sorts keys, pairs and indices. The keys have few bits, so that an unstable sort gives another result.
