@@ -130,10 +130,8 @@ fn bindings_fit() {
             };
             for portion in &plan.portions {
                 let of_sort = portion.plan.scratch.iter().map(|&(buffer, bytes)| (buffer, bytes, 0));
-                let callers =
-                    [Buffer::Keys, Buffer::Values].map(|buffer| {
-                        (buffer, portion.plan.touched_bytes(buffer).unwrap(), 4 * u64::from(first))
-                    });
+                let callers = [Buffer::Keys, Buffer::Values]
+                    .map(|buffer| (buffer, portion.plan.touched_bytes(buffer).unwrap(), 4 * u64::from(first)));
                 for (buffer, bytes, first) in
                     of_sort.chain(callers).filter(|(buffer, ..)| value_words > 0 || *buffer != Buffer::Values)
                 {

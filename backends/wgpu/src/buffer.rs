@@ -78,7 +78,7 @@ impl<T: Pod> SortBuffer<T> {
     pub fn with_capacity(backend: &WgpuBackend, capacity: usize) -> Result<Self, Error> {
         let (gpu, element) = (backend.gpu(), size_of::<T>() as u64);
         // If the bytes overflow a `u64`, this requests more than any device has: an error.
-        let bytes = (capacity as u64).checked_mul(element).unwrap_or(u64::MAX);
+        let bytes = (capacity as u64).saturating_mul(element);
         let has_pages = bytes > gpu.max_buffer && capacity as u64 <= MAX_MERGED;
         // A device with too short bindings for pages gets one buffer, whose length is then an error.
         let page = if has_pages { gpu.facts.page_len(element, gpu.max_buffer).ok() } else { None };

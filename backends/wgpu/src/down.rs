@@ -82,11 +82,11 @@ impl Down {
 
     /// Copies parts of buffers to `targets`, one after another: the host copies one while the device copies the next. An entry of `targets` is a
     /// buffer, the offset of its first byte to copy, and the slice for these bytes. On an error, some slices have changed.
-    pub(crate) async fn pieces<'t>(
+    pub(crate) async fn pieces(
         &mut self,
         gpu: &Queued,
         waiting: Waiting,
-        targets: Vec<(Buffer, u64, &'t mut [u8])>,
+        targets: Vec<(Buffer, u64, &mut [u8])>,
     ) -> Result<(), Error> {
         let (mut targets, mut coming) = (targets.into_iter(), VecDeque::new());
         loop {

@@ -94,7 +94,8 @@ impl Engine {
             for &(role, bytes) in &plan.scratch {
                 buffers.insert(role, gpu.buffer("polysort test", bytes, STORAGE)?);
             }
-            let launches = MergeLaunches::new(&gpu, plan.clone(), [None; 2], &|role, byte| Part::from(&buffers[&role]).behind(byte))?;
+            let launches =
+                MergeLaunches::new(&gpu, plan.clone(), [None; 2], &|role, byte| Part::from(&buffers[&role]).behind(byte))?;
             Ok((launches, buffers))
         };
         let (mut found_keys, mut found_values) = (vec![W::truncate(0); total], vec![0_u32; words * total]);

@@ -1,7 +1,7 @@
 //! Sorts of [`SortBuffer`]s: in place, or into other buffers.
 
-use crate::backend::WgpuBackend;
 use crate::array::Array;
+use crate::backend::WgpuBackend;
 use crate::bind::{Part, invalid};
 use crate::buffer::SortBuffer;
 use crate::call::Call;
@@ -388,7 +388,8 @@ impl WgpuBackend {
             return Err(Error::Unsupported { what: "an argsort of keys or indices that lie in several buffers".into() });
         }
         let page = resident.page;
-        let request = Request { payload, page, ..Request::keys(8 * size_of::<K>() as u32, Spec::of_masks::<K>(options)?, len as u64) };
+        let request =
+            Request { payload, page, ..Request::keys(8 * size_of::<K>() as u32, Spec::of_masks::<K>(options)?, len as u64) };
         self.engine().sort_resident(waiting, request, resident).await
     }
 

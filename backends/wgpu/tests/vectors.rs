@@ -11,7 +11,14 @@ use polysort_wgpu::plan::Blocked;
 use polysort_wgpu::testing::{self, Knobs};
 
 /// A largest binding so small that most stores have several pages.
-const PAGED: Knobs = Knobs { blocked: Blocked::NONE, batch: None, small_bucket: None, max_binding: Some(1 << 16), max_buffer: None, portion: None };
+const PAGED: Knobs = Knobs {
+    blocked: Blocked::NONE,
+    batch: None,
+    small_bucket: None,
+    max_binding: Some(1 << 16),
+    max_buffer: None,
+    portion: None,
+};
 
 fn main() {
     support::run("vectors", |label| {

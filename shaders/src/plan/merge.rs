@@ -170,10 +170,9 @@ impl MergePlan {
         if request.payload == Payload::Indices {
             return Err(Error::Unsupported { what: "a merge of the indices of keys that are not sorted".into() });
         }
-        for (what, asked, limit) in [
-            ("a merge", request.max(), MAX_MERGED),
-            ("a run of a merge", request.first.max.max(request.second.max), MAX_RUN),
-        ] {
+        for (what, asked, limit) in
+            [("a merge", request.max(), MAX_MERGED), ("a run of a merge", request.first.max.max(request.second.max), MAX_RUN)]
+        {
             if asked > limit {
                 return Err(Error::TooLong { what: what.into(), asked, limit });
             }
@@ -275,7 +274,6 @@ fn commands(shape: Variant) -> (Command, Command) {
     let groups = Groups::AtMost { most: MERGE_GROUPS, of: shape.tile, team: 1 };
     (path, Command { variant: shape, bindings, numbers: vec![], groups })
 }
-
 
 impl Facts {
     /// Returns the elements of a page of an array whose elements have `element_bytes` bytes: a power of two, so that the

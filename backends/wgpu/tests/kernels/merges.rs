@@ -37,7 +37,7 @@ pub(crate) fn alone(config: Config, kernel: Kernel) -> Result<(), Failed> {
             let uniform = abi::Merge { first_count_index, second_count_index, ..abi::Merge::of(plan, number, step) };
             let counts = [0, 1].map(|run| (!case.on_device[run]).then_some(case.lens[run] as u32));
             // In some cases, there are so few workgroups that each takes several tiles.
-            let groups = if seed % 2 == 0 { (2, 1) } else { (3, 5) };
+            let groups = if seed.is_multiple_of(2) { (2, 1) } else { (3, 5) };
             let mut found = before.clone();
             runner.run(bytemuck::bytes_of(&uniform), command, counts, groups, &mut found)?;
             crate::compare(&found, model).map_err(|what| {
@@ -122,11 +122,8 @@ fn far_steps(facts: &Facts) -> Vec<(Case, MergeStep)> {
         let spec = if bits == 64 { Spec::of::<u64>(Options::ascending()) } else { Spec::of::<u32>(Options::ascending()) };
         let spec = if bits == 8 { Spec::of::<u8>(Options::ascending()) } else { spec }.expect("all bits of the key");
         let [first, second] = [(1 << 31) + 12, MAX_MERGED - missing - (1 << 31) - 12];
-        let step = MergeStep {
-            first: first - 3001..first,
-            second: second - 2500..second,
-            merged: MAX_MERGED - 8192..first + second,
-        };
+        let step =
+            MergeStep { first: first - 3001..first, second: second - 2500..second, merged: MAX_MERGED - 8192..first + second };
         let payload = if words == 0 { Payload::None } else { Payload::Words(words) };
         let lens = [step.first.end, step.second.end];
         let request = MergeRequest { payload, ..MergeRequest::keys(bits, spec, lens) };
