@@ -105,6 +105,7 @@ fn bindings_fit() {
         ((1 << 31) - 4, 1 << 31, false),
         (128 << 20, 3 << 30, false),
         ((1 << 31) - 4, MAX_MERGED, false),
+        (1 << 34, MAX_MERGED, false),
         (1 << 16, 100_000, true),
         ((1 << 31) - 4, (1 << 31) + 1, true),
         ((1 << 31) - 4, MAX_MERGED, true),
@@ -143,6 +144,8 @@ fn bindings_fit() {
             }
             for merge in &plan.merges {
                 for step in &merge.plan.steps {
+                    // The kernels count the keys of a step, and up to a tile more, with 32 bits.
+                    assert!(step.max() <= u64::from(u32::MAX - merge.plan.tile), "{}", merge.plan);
                     for &buffer in merge.plan.tiles.bindings.iter().filter(|&&buffer| buffer != Buffer::Merge) {
                         let (array, before) = merge.array(buffer);
                         let (offset, bytes) = merge.plan.touched(step, buffer).unwrap();

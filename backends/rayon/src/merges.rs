@@ -20,8 +20,9 @@ impl RayonBackend {
     /// There can be any number of runs, of any lengths. If a run is not sorted, `merged` gets keys of the runs in an unspecified order, none of
     /// them twice.
     ///
-    /// Each thread works in scratch of half of a core's cache, or of some hundred keys for each run if that is more. Besides, a merge copies the bits of one in
-    /// some thousand keys, and those of all keys if the type has no [`Sortable::IN_PLACE`].
+    /// Each thread works in scratch of half of a core's cache, or of some hundred keys for each run if that is more. Besides, a merge copies some
+    /// keys as samples: one in about 2000 if there are few runs, and up to all keys if runs have fewer than 100. It copies the bits of all keys if the type has
+    /// no [`Sortable::IN_PLACE`].
     ///
     /// ```
     /// use polysort_rayon::RayonBackend;

@@ -4,7 +4,7 @@ use wgpu::Device;
 
 /// Returns the bytes of the largest heap of the device's own memory; `None` if the device is not one of Vulkan.
 #[cfg(all(feature = "vulkan", any(target_os = "linux", target_os = "windows")))]
-#[allow(unsafe_code, reason = "wgpu itself does not tell how much memory a device has")]
+#[allow(unsafe_code, reason = "wgpu itself does not report how much memory a device has")]
 pub(crate) fn bytes(device: &Device) -> Option<u64> {
     /// `VK_MEMORY_HEAP_DEVICE_LOCAL_BIT`.
     const DEVICE_LOCAL: u32 = 1;

@@ -91,7 +91,7 @@ const NVIDIA: Architecture = Architecture {
         value: Some(1 << 24),
         source: Source::Measured { gpu: "NVIDIA H200", record: "nvidia-h200/2026-11-22-3-gpu.csv" },
     },
-    // Measured: on an H200, the first sort of a process, with an empty cache of the driver, takes a third of the time.
+    // Measured: on an H200, with an empty cache of the driver, the first sort of 2^22 `u32` takes 0.31 s instead of 1.16 s.
     rolls_from_host: Sourced {
         value: true,
         source: Source::Measured { gpu: "NVIDIA H200", record: "nvidia-h200/2026-11-26-2-loops.txt" },
@@ -99,7 +99,7 @@ const NVIDIA: Architecture = Architecture {
     others: Source::Measured { gpu: "NVIDIA H200", record: "nvidia-h200" },
 };
 
-/// On an architecture on which it was not measured how much longer a pass takes if its loops are not unrolled, they are unrolled.
+/// Passes whose loops are not unrolled were not measured here, so the loops are unrolled.
 const UNROLLED: Sourced<bool> =
     Sourced { value: false, source: Source::Guessed { because: "a compiler may put arrays that a loop indexes into memory" } };
 

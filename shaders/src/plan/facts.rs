@@ -70,8 +70,8 @@ impl Facts {
         self.subgroups.is_some_and(|(least, _)| least >= UNROLLED_LANES)
     }
 
-    /// Returns whether the device unrolls loops, but not those of the passes of OneSweep and of the hybrid for this request. Such passes compile in less
-    /// time, and run longer.
+    /// Returns whether the loops in the passes of this request are not unrolled, although those of the device's other kernels are. Such passes compile in
+    /// less time, and run longer. They are those of OneSweep, of wide digits and of the MSD hybrid.
     pub fn rolls(&self, request: &Request) -> bool {
         self.unrolls() && request.from_host && self.class.architecture().rolls_from_host.value
     }

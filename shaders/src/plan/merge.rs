@@ -42,6 +42,9 @@ pub const MAX_RUN: u64 = (1 << 32) - 1;
 /// largest alignment of bindings that a device may require.
 const PART_UNIT: u64 = 256;
 
+/// The most elements of a part: kernels count the keys of a step, and up to a tile more, with 32 bits.
+const MAX_PART: u64 = (1 << 32) - (1 << 16);
+
 /// A sorted run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SortedRun {
@@ -293,7 +296,7 @@ impl Facts {
     pub(super) fn part_len(&self, element_bytes: [u64; 2], page: Option<u64>) -> Result<u64, Error> {
         let bytes = element_bytes[0].max(element_bytes[1]).max(1);
         // A binding may start up to one alignment before the first element.
-        let most = self.max_binding.saturating_sub(PART_UNIT) / bytes;
+        let most = (self.max_binding.saturating_sub(PART_UNIT) / bytes).min(MAX_PART);
         let part = most - most % PART_UNIT;
         if part == 0 {
             return Err(Error::Unsupported { what: format!("a device whose bindings have at most {} bytes", self.max_binding) });

@@ -233,7 +233,7 @@ pub const BANKS: u32 = 32;
 /// The fewest lanes of a subgroup for which loops over a thread's keys are unrolled: those of GPUs. On a CPU, unrolled loops
 /// would only take longer to compile.
 ///
-/// Measured: on an H200, a pass takes a sixth less time with unrolled loops.
+/// Measured: on an H200, a sort whose passes have loops that are not unrolled takes 1.4 to 1.5 times as long.
 pub const UNROLLED_LANES: u32 = 32;
 
 /// The status words that a look-back reads at a time.

@@ -1,14 +1,14 @@
 //! Where the pieces of a merge end in each run.
 //!
-//! One of `step` records of each run is a sample. The samples are put in the order of the merge, and pieces end at some of them. In each run, a piece then ends
-//! among the `step` records behind the last sample that it has, where a bisection finds the end. An exact cut ([`SortedRuns::cut`]) bisects the whole of each
-//! run many times instead, mostly outside of every cache.
+//! In each run, every `step`-th record is a sample. All samples are sorted in the order of the merge, and each piece ends at one of them. In every other run, the
+//! piece ends fewer than `step` records behind the last sample of that run in the piece; a bisection finds the end. An exact cut ([`SortedRuns::cut`]) bisects
+//! the whole of each run many times instead, mostly outside of every cache.
 //!
 //! (Shi and Schaeffer, "Parallel sorting by regular sampling", JPDC 1992.)
 
 use polysort_core::{SortedRuns, Word};
 
-/// Samples in a piece of few runs, about. More samples make the lengths of pieces more equal.
+/// Samples for the longest piece of up to 16 runs. More samples make the lengths of pieces more equal.
 const SAMPLES: usize = 64;
 
 /// Yields the end of each piece in each run, in the order of the merge.
@@ -123,6 +123,26 @@ mod tests {
                 }
                 assert_eq!(start, to);
             }
+        }
+    }
+
+    /// Each run comes wholly before the next, and has as many records behind its last sample as possible.
+    #[test]
+    fn pieces_of_disjoint_runs_are_not_too_long() {
+        let (most, step) = (6400, 6400 / SAMPLES);
+        for lens in [[41 * step - 1, 22 * step - 1], [step - 1, 64 * step - 1], [63 * step - 1, 61 * step - 1]] {
+            let runs: [Vec<u32>; 2] = [(0..lens[0] as u32).collect(), (1 << 20..(1 << 20) + lens[1] as u32).collect()];
+            let slices: Vec<&[u32]> = runs.iter().map(Vec::as_slice).collect();
+            let sorted = SortedRuns::new(&slices, Spec::of::<u32>(Options::ascending()).unwrap());
+            let (mut start, mut lengths) = (vec![0; 2], vec![]);
+            for end in Pieces::new(sorted, &[0; 2], &lens, most) {
+                lengths.push(records_between(&start, &end));
+                start = end;
+            }
+            assert!(lengths.iter().all(|&len| len <= most), "{lengths:?}");
+            // All pieces but the last have nearly all of the samples that fit.
+            assert!(lengths.iter().rev().skip(1).all(|&len| len >= (SAMPLES - 2 * 2) * step), "{lengths:?}");
+            assert_eq!(start, lens);
         }
     }
 

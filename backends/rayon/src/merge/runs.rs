@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! shares     parts of the output of about the same length, which threads take in turns
-//! stretches  parts of a share: only one stretch at a time has samples in memory (`pieces`)
-//! blocks     parts of a stretch that fit in a core's cache
+//! chunks     parts of a share: each thread has the samples of one chunk at a time in memory, besides those that end chunks (`pieces`)
+//! blocks     parts of a chunk that fit in a core's cache
 //! levels     within a block, neighboring parts of runs are merged two by two, until one is left
 //! ```
 //!
@@ -22,8 +22,8 @@ use crate::window::Window;
 use core::ops::Range;
 use polysort_core::SortedRuns;
 
-/// Blocks of a stretch, about.
-const BLOCKS_OF_A_STRETCH: usize = 32;
+/// Blocks of a chunk, about.
+const BLOCKS_OF_A_CHUNK: usize = 32;
 
 /// Writes the first records of the merge of `runs` to `columns`, as many as it takes. `read(run, range, target)` copies records of one run, with ordered
 /// keys. Returns how many records each run gave.
@@ -46,14 +46,14 @@ pub(crate) fn merge_runs<C: Columns>(
         rest = others;
         tasks.push((part, std::mem::replace(&mut from, to.clone()), to));
     }
-    let block = block.min(share);
+    let block = block.min(share).min(len);
     let room = || Scratch::of::<C::Record>(2 * block);
     threads.for_each(tasks, room, |scratch, (mut rest, start, end)| {
         let (records, spare) = scratch.records(2 * block).split_at_mut(block);
         let mut from = start.clone();
-        for stretch_end in Pieces::new(runs, &start, &end, BLOCKS_OF_A_STRETCH * block) {
-            let stretch_start = from.clone();
-            for to in Pieces::new(runs, &stretch_start, &stretch_end, block) {
+        for chunk_end in Pieces::new(runs, &start, &end, BLOCKS_OF_A_CHUNK * block) {
+            let chunk_start = from.clone();
+            for to in Pieces::new(runs, &chunk_start, &chunk_end, block) {
                 let mut ends = Vec::with_capacity(count);
                 let mut end = 0;
                 for (run, range) in

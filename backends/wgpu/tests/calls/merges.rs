@@ -125,8 +125,6 @@ pub(crate) fn kinds() -> Result<(), Failed> {
     check::<u128, [u32; 2]>(&backend, lens, 64, 10, Options::descending().bits(5..100))
 }
 
-/// Bindings of a few KiB, so that runs and outputs have several parts. Many patterns of both runs: the merge path crosses the
-/// parts in many ways.
 /// Runs and outputs, with values whose pages have fewer elements, at lengths around those of pages.
 pub(crate) fn in_pages() -> Result<(), Failed> {
     let knobs = Knobs { max_buffer: Some(5 << 10), ..Knobs::default() };
@@ -141,6 +139,8 @@ pub(crate) fn in_pages() -> Result<(), Failed> {
     Ok(())
 }
 
+/// Bindings of a few KiB, so that runs and outputs have several parts. Many patterns of both runs: the merge path crosses the
+/// parts in many ways.
 pub(crate) fn in_parts() -> Result<(), Failed> {
     let mut random = support::random(11);
     let limits = [4 << 10, 6 << 10];
