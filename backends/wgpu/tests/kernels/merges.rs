@@ -115,15 +115,21 @@ fn cases(facts: &Facts) -> Vec<Case> {
     cases
 }
 
-/// The last steps of long runs, whose output ends at `MAX_MERGED` keys, where 32 bits overflow, or `missing` keys before.
+/// The last steps of long runs, whose output ends at `MAX_MERGED` keys, where 32 bits overflow, or `missing` keys before. The part of the
+/// output lacks the last `beyond` keys.
 fn far_steps(facts: &Facts) -> Vec<(Case, MergeStep)> {
     let mut steps = vec![];
-    for (bits, words, missing) in [(32, 1, 0), (8, 0, 0), (8, 0, 3), (64, 0, 1), (32, 0, 0)] {
+    for (bits, words, missing, beyond) in
+        [(32, 1, 0, 0), (8, 0, 0, 0), (8, 0, 3, 0), (64, 0, 1, 0), (32, 0, 0, 2048), (8, 0, 0, 1024)]
+    {
         let spec = if bits == 64 { Spec::of::<u64>(Options::ascending()) } else { Spec::of::<u32>(Options::ascending()) };
         let spec = if bits == 8 { Spec::of::<u8>(Options::ascending()) } else { spec }.expect("all bits of the key");
         let [first, second] = [(1 << 31) + 12, MAX_MERGED - missing - (1 << 31) - 12];
-        let step =
-            MergeStep { first: first - 3001..first, second: second - 2500..second, merged: MAX_MERGED - 8192..first + second };
+        let step = MergeStep {
+            first: first - 3001..first,
+            second: second - 2500..second,
+            merged: MAX_MERGED - 8192..first + second - beyond,
+        };
         let payload = if words == 0 { Payload::None } else { Payload::Words(words) };
         let lens = [step.first.end, step.second.end];
         let request = MergeRequest { payload, ..MergeRequest::keys(bits, spec, lens) };
