@@ -14,6 +14,7 @@ chapters! {
     Frame: "frame.md",
     Guarantees: "guarantees.md",
     Keys: "keys.md",
+    LongCalls: "long-calls.md",
     Memory: "memory.md",
     Merge: "merge.md",
     Port: "port.md",
