@@ -144,8 +144,9 @@ fn bindings_fit() {
             }
             for merge in &plan.merges {
                 for step in &merge.plan.steps {
-                    // The kernels count the keys of a step, and up to a tile more, with 32 bits.
-                    assert!(step.max() <= u64::from(u32::MAX - merge.plan.tile), "{}", merge.plan);
+                    // The kernels count the keys of both parts together, and up to a tile more, with 32 bits.
+                    let both = step.first.end - step.first.start + step.second.end - step.second.start;
+                    assert!(both <= u64::from(u32::MAX - merge.plan.tile), "{}", merge.plan);
                     for &buffer in merge.plan.tiles.bindings.iter().filter(|&&buffer| buffer != Buffer::Merge) {
                         let (array, before) = merge.array(buffer);
                         let (offset, bytes) = merge.plan.touched(step, buffer).unwrap();

@@ -65,14 +65,14 @@ impl Array {
         self.size() >= bytes && (self.page_bytes.is_none() || self.page_bytes == page_bytes)
     }
 
-    /// Returns the part of the array from a byte on: a part of the page that has this byte.
+    /// Returns the rest of the page that contains `byte`, from that byte on.
     pub(crate) fn part(&self, byte: u64) -> Part<'_> {
         let Some(page) = self.page_bytes else { return Part { buffer: &self.pages[0], offset: byte } };
         let at = usize::try_from(byte / page).unwrap_or(usize::MAX).min(self.pages.len() - 1);
         Part { buffer: &self.pages[at], offset: byte - at as u64 * page }
     }
 
-    /// Returns the parts of a range of bytes: one in each page that has some of them, with the number of these bytes.
+    /// Splits a range of bytes at the ends of pages. Yields each part, and its number of bytes.
     pub(crate) fn parts(&self, mut bytes: Range<u64>) -> impl Iterator<Item = (Part<'_>, u64)> {
         from_fn(move || {
             let to_end = self.page_bytes.map_or(u64::MAX, |page| page - bytes.start % page);
@@ -83,7 +83,7 @@ impl Array {
         })
     }
 
-    /// Returns the pages that have the first `bytes.len()` bytes, with the part of `bytes` for each.
+    /// Splits `bytes` at the ends of pages, and pairs each piece with its page.
     pub(crate) fn targets<'s>(&self, bytes: &'s mut [u8]) -> impl Iterator<Item = (&Buffer, &'s mut [u8])> {
         let page = self.page_bytes.map_or(usize::MAX, |page| page as usize);
         self.pages.iter().zip(bytes.chunks_mut(page))

@@ -24,7 +24,8 @@ use wgpu::Backends;
 ///
 /// A call takes any number of keys that the host's memory holds. Above what one sort on the device takes (about 2^30 keys, or a binding of
 /// the device), it sorts portions and merges them, and needs memory of the host for a copy of the keys and values. The data make one trip to
-/// the device if it has memory for twice the data (see [`Memory`]) and there are at most 2³² keys; otherwise they make two trips.
+/// the device if the keys have 32 bits or more, the device has memory for twice the data (see [`Memory`]), and there are at most 2³² keys;
+/// otherwise they make two trips.
 ///
 /// If a long call has written a part of its result and the device fails, the host merges the rest and the call succeeds. If the future of
 /// such a call is dropped, the host merges the rest before the drop returns.

@@ -93,7 +93,8 @@ impl<T: Pod> SortBuffer<T> {
     /// Creates a buffer with a copy of a slice.
     ///
     /// # Errors
-    /// The same as those of [`with_capacity`](SortBuffer::with_capacity).
+    /// The same as those of [`with_capacity`](SortBuffer::with_capacity). In a browser, also [`Error::Unsupported`] for a slice that does not fit one
+    /// wgpu buffer: use `with_capacity` and [`copy_from_slice_async`](SortBuffer::copy_from_slice_async) there.
     pub fn from_slice(backend: &WgpuBackend, elements: &[T]) -> Result<Self, Error> {
         let gpu = backend.gpu();
         // The host fills the buffer before the device sees it. In a browser, a blocking call cannot wait for a copy.
@@ -122,7 +123,7 @@ impl<T: Pod> SortBuffer<T> {
         self.capacity
     }
 
-    /// Sets the number of elements. Use it after a kernel of your own has written elements to [`raw`](SortBuffer::raw).
+    /// Sets the number of elements. Use it after a kernel of your own has written elements to its [`pages`](SortBuffer::pages).
     ///
     /// # Errors
     /// [`Error::TooLong`] if `len` is more than the [capacity](SortBuffer::capacity).

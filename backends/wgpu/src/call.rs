@@ -174,6 +174,9 @@ impl Call {
         page_bytes: Option<u64>,
     ) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
+            if bytes.is_empty() {
+                return Ok(());
+            }
             let staging = Staging { up: &[bytes.len()], down: &[] };
             if let (&[(buffer, start, _)], true) = (places, bytes.len() as u64 <= up::CHUNK) {
                 // One submission copies one chunk as a whole, so no buffer is needed in between.
@@ -222,7 +225,7 @@ impl Call {
         sources: &[Buffer],
         targets: &mut [&mut [u8]],
     ) -> Result<(), Error> {
-        self.is_running = true;
+        (self.is_running, self.has_succeeded) = (true, false);
         let (gpu, waiting) = (self.gpu().clone(), self.waiting);
         let Workspace { up, down, .. } = self.workspace_mut();
         let sources: Vec<_> =
@@ -257,7 +260,7 @@ impl Call {
         self.has_succeeded = false;
         let (gpu, waiting, source) = (self.gpu().clone(), self.waiting, self.workspace().array(role).clone());
         let pieces = source.targets(bytes).flat_map(|(page, bytes)| {
-            (0..).step_by(piece).zip(bytes.chunks_mut(piece)).map(|(start, part)| (page.clone(), start as u64, part))
+            (0_u64..).step_by(piece).zip(bytes.chunks_mut(piece)).map(|(start, part)| (page.clone(), start, part))
         });
         self.workspace_mut().down.pieces(&gpu, waiting, pieces.collect()).await?;
         (self.has_succeeded, self.is_running) = (true, false);

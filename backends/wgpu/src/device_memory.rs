@@ -2,14 +2,14 @@
 
 use wgpu::Device;
 
-/// Returns the bytes of the largest heap of the device's own memory; `None` if the device is not one of Vulkan.
+/// Returns the bytes of the largest heap of the device's own memory; `None` if wgpu does not use Vulkan for the device.
 #[cfg(all(feature = "vulkan", any(target_os = "linux", target_os = "windows")))]
 #[allow(unsafe_code, reason = "wgpu itself does not report how much memory a device has")]
 pub(crate) fn bytes(device: &Device) -> Option<u64> {
     /// `VK_MEMORY_HEAP_DEVICE_LOCAL_BIT`.
     const DEVICE_LOCAL: u32 = 1;
 
-    // SAFETY: this function destroys nothing of hal's.
+    // SAFETY: this function neither destroys the device nor keeps a handle after `of_hal` is dropped.
     let of_hal = unsafe { device.as_hal::<wgpu::hal::api::Vulkan>() }?;
     let instance = of_hal.shared_instance().raw_instance();
     // SAFETY: the physical device is one of this instance. `of_hal` keeps both alive.

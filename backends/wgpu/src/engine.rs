@@ -47,8 +47,8 @@ pub(crate) const PASS: ComputePassDescriptor<'_> = ComputePassDescriptor { label
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Memory {
-    /// The most bytes that calls in flight may take together. `None`, the default, means three quarters of the memory of the device, and at
-    /// least 16 GiB. On a device that works in the memory of the host, or whose memory the API does not report (Vulkan does), it means 16 GiB.
+    /// The most bytes that calls in flight may take together. `None`, the default, means three quarters of the largest memory
+    /// heap of a discrete GPU, where Vulkan reports it, and at least 16 GiB; on all other devices it means 16 GiB.
     pub in_flight: Option<u64>,
     /// The most bytes that are kept for later calls. The default is 4 GiB: the portions of a long call take about 3 GiB.
     pub kept: u64,

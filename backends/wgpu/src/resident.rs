@@ -276,8 +276,8 @@ impl WgpuBackend {
     /// are.
     ///
     /// # Errors
-    /// [`Error::TooLong`] if the capacity of `indices` is less than the number of keys, and the errors of
-    /// [`sort_buffer`](WgpuBackend::sort_buffer).
+    /// [`Error::TooLong`] if the capacity of `indices` is less than the number of keys, [`Error::Unsupported`] if the keys or the indices lie
+    /// in several wgpu buffers, and the errors of [`sort_buffer`](WgpuBackend::sort_buffer).
     pub fn argsort_buffer<K: MaskKey>(
         &self,
         keys: &SortBuffer<K>,

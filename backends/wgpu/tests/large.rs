@@ -23,6 +23,7 @@ fn main() {
     let trial = |what: &str, run: fn() -> Result<(), Failed>| support::trial(&label, what, run).with_ignored_flag(!runs);
     let trials: Vec<Trial> = vec![
         trial("2^29 - 1 keys of 32 bits are sorted", || longest::<u32>((1 << 29) - 1)),
+        trial("600 million keys of 32 bits, in buffers of more than 2^31 bytes, are sorted", || longest::<u32>(600_000_000)),
         trial("2^28 - 1 keys of 64 bits are sorted", || longest::<u64>((1 << 28) - 1)),
         trial("2^31 keys of 32 bits that are on the device are sorted", resident),
         trial("200 inputs of keys of 32 bits are sorted", seeds::<u32>),

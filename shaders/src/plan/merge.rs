@@ -42,8 +42,8 @@ pub const MAX_RUN: u64 = (1 << 32) - 1;
 /// largest alignment of bindings that a device may require.
 const PART_UNIT: u64 = 256;
 
-/// The most elements of a part: kernels count the keys of a step, and up to a tile more, with 32 bits.
-const MAX_PART: u64 = (1 << 32) - (1 << 16);
+/// The most elements of a part: kernels count those of a part of each run together, and up to a tile more, with 32 bits.
+const MAX_PART: u64 = (1 << 31) - (1 << 16);
 
 /// A sorted run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
