@@ -1,6 +1,6 @@
 // Starts a sort: stores the number of keys in `state`, and clears the rest of it.
 //
-// in       count_low, count_middle, count_high: the number of keys as three digits of ten bits. If the highest is
+// in       count_low, count_middle, count_high: the number of keys as three digits of eleven bits. If the highest is
 //          COUNT_ON_DEVICE, the number is count[sort.count_index], but at most sort.max; count; sort
 // out      state: STATE_WORDS words; word STATE_COUNT is the number of keys, all others are 0
 // launch   one threadgroup

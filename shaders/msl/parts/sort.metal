@@ -135,7 +135,7 @@ inline uint digit_of(Key key, const thread Digit& digit) {
     return ((key_word(key, digit.word) ^ digit.clear ^ (digit.flip & sign)) >> digit.shift) & digit.mask;
 }
 
-// Returns the number of keys, or of segments, of this call. The host records it as three digits of ten bits. If the
+// Returns the number of keys, or of segments, of this call. The host records it as three digits of eleven bits. If the
 // highest of them is COUNT_ON_DEVICE, the number is in the caller's buffer `count`; it is then limited to what the
 // sort's buffers hold.
 inline uint called_count(uint low, uint middle, uint high, const device uint* count, constant Sort& sort) {
