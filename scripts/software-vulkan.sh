@@ -57,4 +57,7 @@ run() {
     exec "$@"
 }
 
-"$@"
+case ${1-} in
+install | run) "$@" ;;
+*) echo "usage: scripts/software-vulkan.sh install | run DEVICE COMMAND" >&2 && exit 2 ;;
+esac

@@ -66,6 +66,10 @@ if [ "${1-}" = --quick ]; then
     shift
 fi
 [ -n "$quick" ] || export POLYSORT_THOROUGH=1
+case ${1-} in
+--run) ;;
+-*) echo "usage: scripts/test-gpu.sh [--quick] [DEVICE…]" >&2 && exit 2 ;;
+esac
 if [ "${1-}" = --run ]; then
     run_program "$2" "$3"
     exit

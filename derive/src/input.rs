@@ -22,7 +22,7 @@ impl<'a> Container<'a> {
             Err(option.error(if option.path.is_ident("desc") {
                 "`desc` belongs to a field. To reverse the whole key, wrap it in `core::cmp::Reverse` or sort with `Options::descending()`"
             } else {
-                "no option of a type: there is `crate = path`"
+                "a type has one option: `crate = path`"
             }))
         })?;
         Ok(Self { input, krate: krate.unwrap_or_else(|| parse_quote!(::polysort)) })
@@ -43,7 +43,7 @@ pub(crate) fn is_descending(field: &Field) -> Result<bool> {
             "a sort rebuilds each key from its bits, and would lose a field that the bits leave out. \
              Do not derive `Sortable` here: sort the values with `sort_by_key` and a key of the other fields"
         } else {
-            "no option of a field: there is `desc`"
+            "a field has one option: `desc`"
         }))
     })?;
     Ok(is_descending)

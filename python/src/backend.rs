@@ -23,7 +23,8 @@ static FORKED: Mutex<Option<(u32, RayonBackend)>> = Mutex::new(None);
 /// Returns the backend that has this name.
 pub(crate) fn chosen(py: Python<'_>, name: &str) -> PyResult<Chosen> {
     if !NAMES.contains(&name) {
-        return Err(PyValueError::new_err(format!("no backend {name:?}: this build has {}", NAMES.join(", "))));
+        let hint = if name == "gpu" { "; build the package with --features gpu" } else { "" };
+        return Err(PyValueError::new_err(format!("no backend {name:?}: this build has {}{hint}", NAMES.join(", "))));
     }
     // A device may take long to open.
     let opened = py.detach(|| match (name, is_forked()) {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[non_exhaustive]
 pub enum Error {
     /// The backend cannot be opened on this machine.
-    #[error("{backend} is unavailable: {why}; choose another backend or `Fallback`")]
+    #[error("{backend} is unavailable: {why}; choose another backend")]
     Unavailable {
         /// The backend's name.
         backend: String,

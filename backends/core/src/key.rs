@@ -182,6 +182,11 @@ pub(crate) fn is_identical<K: Sortable>(key: K, other: K) -> bool {
 /// }
 /// let _ = Spec::of_masks::<Large>(Options::ascending());
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no `MaskKey`",
+    label = "is not a number in memory",
+    note = "a GPU's buffer takes keys that are numbers, or types of your own that implement `MaskKey`; slices of every `Sortable` key can be sorted"
+)]
 pub trait MaskKey: Sortable + Pod {
     /// The masks of ascending order.
     const MASKS: Masks;

@@ -180,7 +180,7 @@ impl Sort<'_> {
             let (bytes, rows) = (bytes_of(&batch), batch.num_rows());
             if self.room.is_full(bytes, rows) {
                 bail!(
-                    "{} has a record batch of {bytes} bytes, which is too large for the cap: add a larger --memory, or write smaller \
+                    "{} has a record batch of {bytes} bytes, which is too large for the cap: give a larger --memory, or write smaller \
                     batches",
                     self.name
                 );

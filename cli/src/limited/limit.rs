@@ -114,7 +114,7 @@ pub(super) fn explain(error: ExternalError, name: &str, writing: &Writing) -> Er
         ExternalError::Input(error) => Error::new(error).context(format!("cannot read {name}")),
         ExternalError::Output(error) => writing.failed(error),
         ExternalError::Sort(error) => Error::new(error).context(format!("cannot sort {name}")),
-        ExternalError::MemoryTooSmall { .. } => Error::msg(format!("cannot sort {name}: {error}: add a larger --memory")),
+        ExternalError::MemoryTooSmall { .. } => Error::msg(format!("cannot sort {name}: {error}: give a larger --memory")),
         error => Error::msg(format!("cannot sort {name}: {error}")),
     }
 }

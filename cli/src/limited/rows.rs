@@ -18,7 +18,7 @@ pub(super) fn sort(source: Source, input: &InputArgs, limit: &Limit, output: Out
     let (source, dtype) = match args.dtype {
         Some(dtype) => (source, dtype),
         None if source.bytes.is_none() => {
-            bail!("{name} can be read only once, so it does not show the type of its keys before: add --dtype")
+            bail!("{name} can be read only once, so the type of its keys cannot be found before they are read: add --dtype")
         }
         None => {
             let dtype = RowStream::open(source, &args, longest)?.choose(&mut Choice::new(&args))?;

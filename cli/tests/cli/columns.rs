@@ -310,7 +310,7 @@ fn wrong_files_and_arguments_are_refused() {
         ("sort no.arrow --by id -o b.arrow", "cannot read no.arrow"),
         ("sort half.parquet --by id -o b.parquet", "cannot read half.parquet"),
         ("sort none.parquet --by id -o b.parquet", "cannot read none.parquet"),
-        ("sort a.parquet --by id -o b.parquet --memory 10K", "is too large for the cap: add a larger --memory"),
+        ("sort a.parquet --by id -o b.parquet --memory 10K", "is too large for the cap: give a larger --memory"),
         ("sort a.parquet --by id -o b.parquet --memory 1M --temp nowhere", "cannot create spill files in nowhere"),
     ] {
         let ran = place.run(args);

@@ -95,7 +95,7 @@ fn tables_are_sorted_as_in_memory() {
     assert_eq!(ran.code, 2);
     assert_eq!(
         ran.stderr,
-        "polysort: stdin can be read only once, so it does not show the type of its keys before: add --dtype\n"
+        "polysort: stdin can be read only once, so the type of its keys cannot be found before they are read: add --dtype\n"
     );
     let ran = place.pipe(&format!("sort --format csv --column 1 --dtype f64 {MEMORY}"), &table());
     assert!(ran.code == 0 && ran.stdout == place.run("sort t.csv --column 1").stdout);

@@ -148,6 +148,6 @@ fn errors_say_what_to_do() {
     let error = Error::OutOfMemory { asked: 100, limit: Some(50) };
     assert_eq!(error.to_string(), "out of memory: 100 bytes were asked for, 50 are available; sort fewer keys at a time");
     let unavailable = Error::Unavailable { backend: "the card".into(), why: "it is not plugged in".into(), source: None };
-    assert_eq!(unavailable.to_string(), "the card is unavailable: it is not plugged in; choose another backend or `Fallback`");
+    assert_eq!(unavailable.to_string(), "the card is unavailable: it is not plugged in; choose another backend");
     assert!(!unavailable.is_misuse());
 }
