@@ -280,7 +280,11 @@ mod tests {
     #[test]
     fn a_name_that_is_no_backend_here_is_refused_with_the_reason() {
         let why = |name| AnyBackend::by_name(name).map(|backend| backend.name()).unwrap_err().to_string();
-        assert!(why("abacus").contains("abacus is unavailable: this build has no backend of this name, but "), "{}", why("abacus"));
+        assert!(
+            why("abacus").contains("abacus is unavailable: this build has no backend of this name, but "),
+            "{}",
+            why("abacus")
+        );
         if !cfg!(target_vendor = "apple") {
             assert!(why("metal").contains("metal is unavailable: Metal is on Apple's systems only"), "{}", why("metal"));
         }

@@ -247,3 +247,31 @@ impl<'a> Rest<'a> {
         if self.is_descending { bytes(b).cmp(bytes(a)) } else { bytes(a).cmp(bytes(b)) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::StringArray;
+
+    /// The example of this file's header.
+    #[test]
+    fn codes_have_the_bytes_after_those_that_all_strings_share() {
+        let column = StringArray::from(vec!["apple", "ant"]);
+        let heads = Heads::new(&column, Rows::First(2));
+        let code = |bytes: [u64; 4]| bytes.iter().fold(0, |code, byte| code << 5 | byte);
+        assert_eq!([heads.of(0), heads.of(1)], [code([16, 16, 12, 5]), code([14, 20, 0, 0])]);
+        assert_eq!((heads.most(), heads.end(), heads.has_rest()), (code([31; 4]), 5, false));
+    }
+
+    #[test]
+    fn the_rest_follows_the_code() {
+        let column = StringArray::from(vec!["the same: 12345678, and more", "the same: 12345678, and less", "the same: 0"]);
+        let heads = Heads::new(&column, Rows::First(3));
+        assert!(heads.of(0) == heads.of(1) && heads.of(2) < heads.of(0) && heads.has_rest());
+        let end = "the same: 12345678".len();
+        assert_eq!(heads.end(), end);
+        let rest = Rest::new(&column, None, end, 44, false);
+        assert_eq!((rest.continues(&[0, 1]), rest.shared(&[0, 1], end)), (true, ", and ".len()));
+        assert_eq!((rest.shared(&[0, 1], end + 6), rest.shared(&[1], end)), (0, ", and less".len()));
+    }
+}

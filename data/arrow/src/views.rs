@@ -231,6 +231,17 @@ mod tests {
         }
     }
 
+    /// Eight strings of 100 bytes: two of them fill a buffer of 200 bytes.
+    #[test]
+    fn a_buffer_of_copies_is_filled_to_its_last_byte() {
+        let arrays = strings_of(8, |index| Some(format!("{index:0>100}")));
+        for (max_buffer, lens) in [(200, vec![200; 4]), (299, vec![200; 4]), (100, vec![100; 8]), (800, vec![800])] {
+            let array = gathered(&arrays, &[0, 1, 2, 3, 4, 5, 6, 7], max_buffer);
+            let copies = array.as_string_view().data_buffers();
+            assert_eq!(copies.iter().map(Buffer::len).collect::<Vec<_>>(), lens, "buffers of up to {max_buffer} bytes");
+        }
+    }
+
     /// Rows that share strings share the old buffers, and so do strings that no new buffer can hold.
     #[test]
     fn shared_strings_stay_shared() {

@@ -7,9 +7,10 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SortOptions};
 use polysort_arrow::{
     NumberedRows, SortBy, SortColumn, lexsort_to_indices, rank, sort, sort_batch, sort_batches, sort_limit, sort_to_indices,
 };
-use polysort_core::{Backend, Error, Limits, Spec, Word};
+use polysort_core::{AnyOperation, Backend, Error, Limits, Operation, Spec, Word, with_word};
 use polysort_kit::StdBackend;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A device that fails.
 #[derive(Clone)]
@@ -75,6 +76,56 @@ fn a_failure_of_the_backend_is_an_external_error() {
     for failure in failures {
         let Err(ArrowError::ExternalError(source)) = failure else { panic!("{failure:?}") };
         assert!(matches!(source.downcast_ref(), Some(Error::Unsupported { .. })), "{source}");
+    }
+}
+
+/// Counts the keys that it selects from, and those that it sorts.
+#[derive(Clone, Default)]
+struct Counting {
+    selected: Arc<AtomicUsize>,
+    sorted: Arc<AtomicUsize>,
+}
+
+impl Backend for Counting {
+    fn open() -> Result<Self, Error> {
+        Ok(Self::default())
+    }
+
+    fn name(&self) -> String {
+        "counting".into()
+    }
+
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
+        StdBackend.sort_bits(keys, spec)
+    }
+
+    fn sort_pairs_bits<W: Word, V: polysort_core::Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
+        StdBackend.sort_pairs_bits(keys, values, spec)
+    }
+
+    fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        let (is_selection, len) = with_word!(&operation, operation => {
+            (matches!(operation, Operation::TopK { .. }), operation.keys().len())
+        });
+        (if is_selection { &self.selected } else { &self.sorted }).fetch_add(len, Ordering::Relaxed);
+        StdBackend.run(operation, spec)
+    }
+}
+
+#[test]
+fn a_small_limit_selects_before_it_sorts() {
+    let (numbers, texts) = (Int64Array::from_iter_values((0..1000).rev()), StringArray::from(vec!["same"; 1000]));
+    let columns = [column(numbers), column(texts)];
+    for (limit, selected, sorted) in [(Some(3), 1000, 3), (Some(900), 0, 1000), (None, 0, 1000)] {
+        let backend = Counting::default();
+        let rows = lexsort_to_indices(&backend, &columns, limit).unwrap();
+        assert!(rows.values().iter().copied().eq((0..1000).rev().take(limit.unwrap_or(1000))));
+        let counts = [&backend.selected, &backend.sorted].map(|count| count.load(Ordering::Relaxed));
+        assert_eq!(counts, [selected, sorted], "limit {limit:?}");
     }
 }
 

@@ -288,7 +288,8 @@ fn a_shared_dictionary_needs_its_keys_once() {
     assert!(words.as_string_view().iter().enumerate().all(|(row, word)| word == Some(&*format!("word {}", 4999 - row))));
 }
 
-/// Keys of 8 bits, with as many values as they can number in one array, and others or none in the next; also within structs and lists.
+/// Keys of 8 bits, which number 128 values, also within structs and lists. The numbers of the values of each array begin after those of the arrays before it, and
+/// the first one must be a key even if an array has no values.
 #[test]
 fn dictionaries_in_other_arrays_that_overflow_are_an_error() {
     let dictionary = |len: usize, word: &str| -> ArrayRef {
@@ -305,12 +306,18 @@ fn dictionaries_in_other_arrays_that_overflow_are_an_error() {
         Arc::new(ListArray::new(field, OffsetBuffer::from_repeated_length(1, array.len()), array, None))
     };
     for wrap in [&(|array| array) as &dyn Fn(ArrayRef) -> ArrayRef, &structs, &lists] {
-        for second in [128, 1, 0] {
-            let batches = [dictionary(128, "a"), dictionary(second, "b")]
+        for (first, second, fits) in
+            [(128, 128, false), (128, 1, false), (128, 0, false), (100, 100, false), (100, 28, true), (1, 127, true)]
+        {
+            let batches = [dictionary(first, "a"), dictionary(second, "b")]
                 .map(|array| RecordBatch::try_from_iter_with_nullable([("word", wrap(array), true)]).unwrap());
             let rows = NumberedRows::new(batches[0].schema(), batches.into()).unwrap();
             let taken = rows.take(&(0..256).collect::<Vec<u32>>());
-            assert!(matches!(taken, Err(ArrowError::DictionaryKeyOverflowError)), "{second}: {taken:?}");
+            match taken {
+                Ok(taken) => assert!(fits && taken.num_rows() == 256, "{first} and {second} values"),
+                Err(ArrowError::DictionaryKeyOverflowError) => assert!(!fits, "{first} and {second} values"),
+                Err(error) => panic!("{first} and {second} values: {error}"),
+            }
             assert_eq!(rows.take(&[127, 5]).unwrap().num_rows(), 2);
         }
     }
