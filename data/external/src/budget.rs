@@ -53,9 +53,8 @@ impl Budget {
 /// Bytes of buffers for rows of any length, and numbers of rows.
 ///
 /// ```text
-/// runs     3 runs, each of text, and of keys and spans (an eighth more, for one of them, in the sort)
-///          text   3 * (cap / 8 + the longest row) ≤ 9/16 of the cap
-///          rows   3/8 of the cap
+/// runs     text   of 3 runs: 3 * (cap / 8 + the longest row) ≤ 9/16 of the cap
+///          rows   keys and spans of 3 runs, and what the sort of one uses: 3/8 of the cap
 /// merge    as for records of constant size, but each buffer may have one more row
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,20 +75,19 @@ pub(crate) struct RowBudget {
 }
 
 impl RowBudget {
-    /// Divides `cap` bytes among rows with keys of `key` bytes.
-    pub(crate) fn of(cap: usize, key: usize) -> Result<Self, ExternalError> {
-        if cap < LEAST_BYTES {
-            return Err(ExternalError::MemoryTooSmall { cap, record: key, least: LEAST_BYTES });
+    /// Divides `cap` bytes among rows whose keys and spans have `row` bytes each, of which a sort needs `sort` more bytes each.
+    pub(crate) fn of(cap: usize, row: usize, sort: usize) -> Result<Self, ExternalError> {
+        let row_bytes = 3 * row + sort;
+        let least = LEAST_BYTES.max(LEAST_RECORDS * row_bytes.div_ceil(3) * 8);
+        if cap < least {
+            return Err(ExternalError::MemoryTooSmall { cap, record: row, least });
         }
-        // A row has a key and a span of 8 bytes, and the sort has scratch of as many bytes, an index, and an eighth of both.
-        let entry = key + 8;
-        let scratch = (entry + 8) * 9 / 8;
         let block = (cap / (2 * RUNS + OTHER_BLOCKS)).min(LARGEST_BLOCK);
         Ok(Self {
             cap,
             // Offsets in the text of a run have 32 bits.
             run_text: (cap / 8).min(1 << 31),
-            run_rows: cap / 8 * 3 / (3 * entry + scratch),
+            run_rows: cap / 8 * 3 / row_bytes,
             longest: Self::longest(cap),
             longest_merged: Self::longest_merged(cap),
             block,
@@ -111,5 +109,63 @@ impl RowBudget {
     pub(crate) fn fan_in(&self, longest: usize) -> usize {
         let other = OTHER_BLOCKS * self.block + 4 * longest;
         (self.cap.saturating_sub(other) / (2 * (self.block + longest))).max(2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CAPS: [usize; 5] = [1 << 20, 1_234_567, 16 << 20, 1 << 28, 3 << 30];
+
+    /// The smallest cap that `budget` takes.
+    fn least<T: core::fmt::Debug>(budget: impl Fn(usize) -> Result<T, ExternalError>) -> usize {
+        let Err(ExternalError::MemoryTooSmall { cap: 1, least, .. }) = budget(1) else { panic!("a cap of one byte") };
+        assert!(budget(least - 1).is_err());
+        least
+    }
+
+    /// Checks that `parts` bytes fit in a cap, and use `percent` percent of it.
+    fn check(case: &str, parts: usize, cap: usize, percent: usize) {
+        assert!(parts <= cap && parts >= cap / 100 * percent, "{case}: {parts} of {cap} bytes");
+    }
+
+    #[test]
+    fn records_use_the_cap_and_no_more() {
+        for (record, sort) in [(1, 2), (3, 5), (4, 5), (8, 9), (16, 40), (100, 250), (4096, 10_000), (70_000, 160_000)] {
+            let least = least(|cap| Budget::of(cap, record, sort));
+            let records = Budget::of(least, record, sort).unwrap().run;
+            assert!(records == 1024 || least == 1 << 20 && records > 1024, "{least} bytes hold {records} of {record} bytes");
+            for cap in CAPS.into_iter().chain([least]).filter(|&cap| cap >= least) {
+                let Budget { run, block, output, fan_in } = Budget::of(cap, record, sort).unwrap();
+                let case = format!("records of {record} bytes, {run} in a run, {fan_in} runs of blocks of {block}");
+                let sorted_run = run * (record + sort);
+                check(&case, 2 * run * record + sorted_run, cap, 99);
+                let (inputs, outputs, merge) = (fan_in * 2 * block, 2 * output, 2 * output);
+                check(&case, (inputs + outputs + merge) * record, cap, 95);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_use_the_cap_and_no_more() {
+        for (row, sort) in [(9, 20), (12, 27), (16, 27), (24, 92), (500, 1200)] {
+            let least = least(|cap| RowBudget::of(cap, row, sort));
+            let rows = RowBudget::of(least, row, sort).unwrap().run_rows;
+            assert!(rows >= 1024 && (rows < 1030 || least == 1 << 20), "{least} bytes hold {rows} rows of {row} bytes");
+            for cap in CAPS.into_iter().chain([least]).filter(|&cap| cap >= least) {
+                let budget = RowBudget::of(cap, row, sort).unwrap();
+                let RowBudget { run_text, run_rows, longest, longest_merged, block, output, .. } = budget;
+                // The last row of a run may be the longest one.
+                let (text, sorted_rows) = (3 * (run_text + longest), run_rows * (row + sort));
+                check(&format!("{budget:?}"), text + 2 * run_rows * row + sorted_rows, cap, 93);
+                for row in [0, 100, longest_merged, longest] {
+                    let fan_in = budget.fan_in(row);
+                    let (inputs, outputs) = (fan_in * 2 * (block + row), 2 * (output + row));
+                    let merge = outputs;
+                    check(&format!("{budget:?}, {fan_in} runs of rows of {row} bytes"), inputs + outputs + merge, cap, 85);
+                }
+            }
+        }
     }
 }

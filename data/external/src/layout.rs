@@ -73,11 +73,7 @@ impl<K> sealed::Sealed for Keys<K> {}
 impl<K: Sortable + Pod + Send + Sync> Layout for Keys<K> {
     type Record = K;
 
-    // Scratch of one key and an eighth; without a view in place, words, their scratch, and keys rebuilt from words.
-    const SORT_BYTES: usize = {
-        let word = size_of::<K::Bits>();
-        if K::IN_PLACE.is_some() { word + word.div_ceil(8) } else { 3 * word + size_of::<K>() + 4 }
-    };
+    const SORT_BYTES: usize = key_sort_bytes::<K>();
 
     fn sort(&self, backend: &impl Backend, records: &mut [K], options: Options) -> Result<(), Error> {
         backend.sort_with(records, options)
@@ -132,13 +128,7 @@ impl<R, K, F> sealed::Sealed for ByKey<R, K, F> {}
 impl<R: Pod + Send + Sync, K: Sortable + Send + Sync, F: Fn(&R) -> K + Sync> Layout for ByKey<R, K, F> {
     type Record = R;
 
-    // Keys, words and a copy of the records for keys without a view in place, and scratch of a word and a record, or an index, and an eighth.
-    const SORT_BYTES: usize = {
-        let (record, word) = (size_of::<R>(), size_of::<K::Bits>());
-        let mapped = if K::IN_PLACE.is_some() { 0 } else { 2 * word + size_of::<K>() + record };
-        let scratch = word + record + 8;
-        size_of::<K>() + mapped + scratch + scratch.div_ceil(8)
-    };
+    const SORT_BYTES: usize = size_of::<K>() + pair_sort_bytes::<K, R>();
 
     fn sort(&self, backend: &impl Backend, records: &mut [R], options: Options) -> Result<(), Error> {
         backend.sort_pairs_with(&mut self.keys(records), records, options)
@@ -160,6 +150,34 @@ impl<R: Pod + Send + Sync, K: Sortable + Send + Sync, F: Fn(&R) -> K + Sync> Lay
     }
 }
 
+/// Bytes of the index of a record.
+const INDEX_BYTES: usize = size_of::<u32>();
+
+/// Bytes of scratch for a record of `bytes` bytes, at most: a buffer is up to an eighth longer than the records.
+const fn scratch(bytes: usize) -> usize {
+    bytes + bytes.div_ceil(8)
+}
+
+/// Bytes that a sort of keys uses for each key, beside the key itself, at most.
+const fn key_sort_bytes<K: Sortable>() -> usize {
+    let word = size_of::<K::Bits>();
+    if K::IN_PLACE.is_some() {
+        return scratch(word);
+    }
+    // A list of words, scratch of them, and sorted keys; and indices, if the keys cannot be rebuilt from their words.
+    let index = if K::IS_REBUILT { 0 } else { INDEX_BYTES };
+    word + index + scratch(word + index) + size_of::<K>()
+}
+
+/// Bytes that a sort of pairs uses for each pair, beside the key and the value themselves, at most.
+pub(crate) const fn pair_sort_bytes<K: Sortable, V>() -> usize {
+    let (word, value) = (size_of::<K::Bits>(), size_of::<V>());
+    // Keys without a view in place: a list of words, a copy of the values, and sorted keys.
+    let mapped = if K::IN_PLACE.is_some() { 0 } else { word + value + size_of::<K>() };
+    // Scratch of words and values; or a list of indices, scratch of words and indices, and sorted values.
+    mapped + scratch(word + value + 2 * INDEX_BYTES)
+}
+
 /// The order of the ordered bits of keys, whether or not a sort of the keys maps their memory.
 pub(crate) fn ordered<K: Sortable>(options: Options) -> Result<Spec, Error> {
     let window = Spec::of::<K>(options)?;
@@ -168,4 +186,70 @@ pub(crate) fn ordered<K: Sortable>(options: Options) -> Result<Spec, Error> {
         Order::Descending => Masks::UNSIGNED.reversed(K::WIDTH),
     };
     Spec::new::<K::Bits>(masks, window.begin, window.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes of a record in a buffer of scratch.
+    fn in_scratch(bytes: usize) -> f64 {
+        bytes as f64 * 1.125
+    }
+
+    /// Checks `bytes` for each record: no less than the sort allocates at once, and not much more.
+    fn check(case: &str, bytes: usize, allocated: f64) {
+        assert!(
+            bytes as f64 >= allocated && bytes as f64 <= 1.25 * allocated + 1.0,
+            "{case}: {bytes} bytes, {allocated} allocated"
+        );
+    }
+
+    /// Adds up what `polysort_core` and the backend allocate, in each way that they sort.
+    fn check_sorts<K: Sortable, V>() {
+        let (word, key, value) = (size_of::<K::Bits>(), size_of::<K>(), size_of::<V>());
+        let case = format!("{} with {}", core::any::type_name::<K>(), core::any::type_name::<V>());
+        let of_indices = in_scratch(word + 4);
+        let pairs = in_scratch(word + value).max((4 + value) as f64 + of_indices);
+        if K::IN_PLACE.is_some() {
+            check(&case, key_sort_bytes::<K>(), in_scratch(word));
+            check(&case, pair_sort_bytes::<K, V>(), pairs);
+            return;
+        }
+        // Words are sorted, and keys are rebuilt from them; or indices are sorted, and keys are gathered by them.
+        let rebuilt = (word + key) as f64 + in_scratch(word);
+        let gathered = (4 + word.max(key)) as f64 + of_indices;
+        check(&case, key_sort_bytes::<K>(), if K::IS_REBUILT { rebuilt } else { gathered });
+        check(&case, pair_sort_bytes::<K, V>(), (word + value + key) as f64 + pairs);
+    }
+
+    /// A key that its bits do not hold.
+    #[derive(Clone, Copy)]
+    struct Named([u16; 16]);
+
+    impl Sortable for Named {
+        type Bits = u16;
+
+        fn to_bits(self) -> u16 {
+            self.0[0]
+        }
+
+        fn from_bits(bits: u16) -> Self {
+            Self([bits; 16])
+        }
+    }
+
+    #[test]
+    fn a_sort_has_the_bytes_that_it_allocates() {
+        check_sorts::<u8, u32>();
+        check_sorts::<u16, [u8; 100]>();
+        check_sorts::<f32, [u64; 8]>();
+        check_sorts::<u64, u64>();
+        check_sorts::<i128, [u64; 2]>();
+        check_sorts::<bool, u32>();
+        check_sorts::<(u16, bool), [u8; 30]>();
+        check_sorts::<(u32, u8), u64>();
+        check_sorts::<(u32, i64), [u64; 4]>();
+        check_sorts::<Named, u32>();
+    }
 }

@@ -46,14 +46,14 @@ pub(crate) fn merge_inputs<K: Kind, F: Files>(
     }
     let groups = inputs.div_ceil(at_once);
     let passes = 1 + passes(groups, fan_in);
+    let group_len = inputs.div_ceil(groups);
     let (mut spill, mut records) = (Spill::create(job.files, job.compress)?, 0);
-    for group in 0..groups {
-        let group = inputs * group / groups..inputs * (group + 1) / groups;
+    for start in (0..inputs).step_by(group_len) {
         spill.begin_run();
         merge(
             job,
             kind,
-            group,
+            start..inputs.min(start + group_len),
             &mut next,
             |merged| spill.append(kind, merged),
             |job, count| {

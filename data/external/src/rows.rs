@@ -9,6 +9,7 @@
 use crate::ExternalError;
 use crate::budget::RowBudget;
 use crate::kind::{Kind, Part};
+use crate::layout::pair_sort_bytes;
 use bytemuck::{Pod, Zeroable};
 use polysort_core::{Backend, Error, Options, Sort, Sortable, Spec};
 use polysort_rayon::RayonBackend;
@@ -87,6 +88,20 @@ impl<K: Pod> RowsInMemory<K> {
 /// Bytes of memory for a row of a block, beside its text: its key and its span, in the block as it is stored and in memory, and its position.
 const fn row_cost<K>() -> usize {
     2 * (size_of::<K>() + size_of::<Span>()) + size_of::<Position>()
+}
+
+/// Divides `cap` bytes among rows with keys of the type `K`.
+pub(crate) fn table_budget<K: Sortable>(cap: usize) -> Result<RowBudget, ExternalError> {
+    RowBudget::of(cap, size_of::<K>() + size_of::<Span>(), pair_sort_bytes::<K, Span>())
+}
+
+/// About as many of the first merged rows of `parts` as `room` bytes hold, and one at least.
+fn rows_within<K: Pod>(room: usize, parts: &[Part<'_, RowsInMemory<K>>]) -> usize {
+    let cost = |(rows, range): &Part<'_, RowsInMemory<K>>| {
+        if rows.keys.is_empty() { 0 } else { rows.cost().div_ceil(rows.keys.len()) * range.len() }
+    };
+    let (ready, bytes) = (parts.iter().map(|(_, range)| range.len()).sum::<usize>(), parts.iter().map(cost).sum::<usize>());
+    (room as u128 * ready as u128).div_ceil(bytes.max(1) as u128).clamp(1, ready as u128) as usize
 }
 
 /// Reads rows until there are as many as `is_full` wants. Returns whether the input has ended.
@@ -169,13 +184,8 @@ impl<K: Sortable + Pod + Send + Sync> Kind for Table<'_, K> {
     }
 
     fn merge(&self, parts: &[Part<'_, RowsInMemory<K>>], merged: &mut RowsInMemory<K>) -> Result<Vec<usize>, Error> {
-        // About as many rows as there is room for. If they turn out to be longer, the rest of them is merged again.
-        let cost = |(rows, range): &Part<'_, RowsInMemory<K>>| {
-            if rows.keys.is_empty() { 0 } else { rows.cost().div_ceil(rows.keys.len()) * range.len() }
-        };
-        let (ready, bytes) = (parts.iter().map(|(_, range)| range.len()).sum::<usize>(), parts.iter().map(cost).sum::<usize>());
-        let room = self.budget.output.saturating_sub(merged.cost()).max(1);
-        let len = (room as u128 * ready as u128).div_ceil(bytes.max(1) as u128).clamp(1, ready as u128) as usize;
+        // If these rows turn out to be longer, the rest of them is merged again.
+        let len = rows_within(self.budget.output.saturating_sub(merged.cost()), parts);
         let pairs: Vec<(&[K], &[Position])> =
             parts.iter().map(|(rows, range)| (&rows.keys[range.clone()], &rows.positions[range.clone()])).collect();
         let (mut keys, mut positions) = (vec![K::zeroed(); len], vec![Position::default(); len]);
@@ -250,5 +260,87 @@ impl<K: Sortable + Pod + Send + Sync> Kind for Table<'_, K> {
             return output.write_all(&rows.text);
         }
         (0..rows.keys.len()).try_for_each(|at| output.write_all(rows.row(at)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::ordered;
+
+    const CAP: usize = 1 << 20;
+
+    fn table(merger: &RayonBackend) -> Table<'_, u32> {
+        let options = Options::ascending();
+        let (spec, budget) = (ordered::<u32>(options).unwrap(), table_budget::<u32>(CAP).unwrap());
+        Table { merger, options, spec, budget, longest: AtomicUsize::new(0), key: core::marker::PhantomData }
+    }
+
+    /// A run of rows of `len` bytes.
+    fn run_of(table: &Table<'_, u32>, len: usize) -> RowsInMemory<u32> {
+        let mut rows = RowsInMemory::default();
+        let mut next = |text: &mut Vec<u8>| {
+            text.resize(text.len() + len, b'x');
+            Ok(Some(7))
+        };
+        assert!(!table.fill_run(&mut rows, 0, &mut next).unwrap());
+        rows
+    }
+
+    #[test]
+    fn a_run_has_the_memory_of_the_budget() {
+        let merger = RayonBackend::default();
+        let table = table(&merger);
+        for len in [0, 1, 40, 1000, table.budget.longest] {
+            let RowsInMemory { text, keys, spans, .. } = run_of(&table, len);
+            assert!(text.capacity() <= table.budget.run_text + table.budget.longest, "{} bytes of text", text.capacity());
+            assert!(keys.capacity().max(spans.capacity()) <= table.budget.run_rows, "{} keys", keys.capacity());
+            assert!(text.len() >= table.budget.run_text || keys.len() == table.budget.run_rows, "{} rows of {len}", keys.len());
+        }
+    }
+
+    #[test]
+    fn a_block_has_the_memory_of_the_budget() {
+        let merger = RayonBackend::default();
+        let table = table(&merger);
+        for len in [0, 1, 40, 1000] {
+            let (run, mut rows, mut blocks) = (run_of(&table, len), RowsInMemory::default(), vec![]);
+            let append = &mut |block: &[u8]| {
+                blocks.push(block.to_vec());
+                Ok(())
+            };
+            table.store(&run, append).unwrap();
+            let last = blocks.len() - 1;
+            for (index, block) in blocks.iter().enumerate() {
+                let read = &mut |bytes: &mut [u8]| {
+                    bytes.copy_from_slice(block);
+                    Ok(())
+                };
+                table.load(block.len(), read, &mut rows).unwrap();
+                table.place(0, &mut rows);
+                let RowsInMemory { text, keys, spans, positions, .. } = &rows;
+                let bytes = text.len() + size_of_val(&keys[..]) + size_of_val(&spans[..]) + size_of_val(&positions[..]);
+                let one_row = len + 32;
+                assert!(bytes <= table.budget.block + one_row, "{bytes} bytes of {} rows of {len}", keys.len());
+                assert!(bytes >= table.budget.block / 4 * 3 || index == last, "{bytes} bytes of {} rows of {len}", keys.len());
+            }
+        }
+    }
+
+    /// A row has a key of 4 bytes and a span of 8, both in the block and in memory, and a position of 8: 32 bytes.
+    #[test]
+    fn a_merge_takes_the_rows_that_it_has_room_for() {
+        let rows = |count: usize, len: usize| RowsInMemory {
+            text: vec![b'x'; count * len],
+            keys: vec![7; count],
+            spans: (0..count).map(|row| Span { begin: (row * len) as u32, len: len as u32 }).collect(),
+            ..RowsInMemory::default()
+        };
+        let (long, short, none) = (rows(100, 68), rows(100, 0), rows(0, 0));
+        let parts = [(&long, 0..100), (&none, 0..0), (&short, 75..100)];
+        let bytes = 100 * (68 + 32) + 25 * 32;
+        for (room, expected) in [(0, 1), (1, 1), (bytes / 5, 25), (bytes / 5 + 1, 26), (bytes, 125), (usize::MAX, 125)] {
+            assert_eq!(rows_within(room, &parts), expected, "{room} of {bytes} bytes");
+        }
     }
 }

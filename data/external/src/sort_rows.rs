@@ -8,7 +8,7 @@ use crate::job::Job;
 use crate::kind::Kind;
 use crate::layout::ordered;
 use crate::merge::merge_inputs;
-use crate::rows::{RowsInMemory, Table};
+use crate::rows::{RowsInMemory, Table, table_budget};
 use crate::sorter::{Sorter, Summary, sort_kind};
 use bytemuck::Pod;
 use core::fmt;
@@ -141,7 +141,7 @@ impl<K: Sortable + Pod + Send + Sync, B: Backend> Sorter<'_, Rows<K>, B> {
 
     /// The order of the rows, and what a sort needs beside.
     fn table<'s, F: Files>(&'s mut self, files: &'s F) -> Result<(Table<'s, K>, &'s B, Job<'s, 's, F>), ExternalError> {
-        let (budget, spec) = (RowBudget::of(self.memory, size_of::<K>())?, ordered::<K>(self.options)?);
+        let (budget, spec) = (table_budget::<K>(self.memory)?, ordered::<K>(self.options)?);
         let (options, longest) = (self.options, AtomicUsize::new(0));
         let table = Table { merger: &self.merger, options, spec, budget, longest, key: PhantomData };
         Ok((table, &self.backend, Job { files, compress: self.compress, progress: &mut *self.progress }))

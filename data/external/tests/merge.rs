@@ -53,6 +53,8 @@ fn any_number_of_inputs_is_merged_stably() {
                 let readers = inputs.iter().map(|input| bytemuck::cast_slice::<_, u8>(input));
                 let summary = sorter.merge(readers, &mut output).unwrap();
                 assert_eq!((summary.records, summary.passes), (expected.len() as u64, passes), "{count} × {len}: {summary:?}");
+                // The last pass writes the output, each other one writes spill files.
+                assert_eq!(summary.spilled_bytes, ((passes - 1) * size_of_val(&expected[..])) as u64, "{summary:?}");
                 assert!(bytemuck::pod_collect_to_vec::<u8, [u64; 2]>(&output) == expected, "{count} × {len}, {values} values");
                 assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
             }

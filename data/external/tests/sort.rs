@@ -4,6 +4,7 @@ use polysort_core::Options;
 use polysort_external::{ByKey, ExternalError, Keys, Layout, Phase, Sorter, Summary};
 use polysort_rayon::RayonBackend;
 use proptest::prelude::*;
+use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -21,10 +22,23 @@ fn random(len: usize) -> Vec<u64> {
 }
 
 fn sorted<L: Layout>(layout: L, records: &[L::Record], options: Options, folder: &Path) -> (Vec<L::Record>, Summary) {
-    let mut output = vec![];
-    let mut sorter = Sorter::new(layout, RayonBackend::default()).memory(MIB).options(options).folder(folder);
+    let (mut output, mut phases) = (vec![], vec![]);
+    let mut sorter =
+        Sorter::new(layout, RayonBackend::default()).memory(MIB).options(options).folder(folder).on_progress(|progress| {
+            phases.push(progress.phase);
+            ControlFlow::Continue(())
+        });
     let summary = sorter.sort(bytemuck::cast_slice(records), &mut output).unwrap();
+    drop(sorter);
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
+    // Each pass reads all records from spill files, to which the step before it wrote them.
+    assert_eq!(summary.spilled_bytes, (summary.passes * size_of_val(records)) as u64, "{summary:?}");
+    phases.dedup();
+    assert_eq!(phases[0], Phase::Runs);
+    assert_eq!(phases.len(), 1 + summary.passes, "{phases:?}");
+    for (index, phase) in phases[1..].iter().enumerate() {
+        assert!(matches!(phase, Phase::Merge { pass, passes, .. } if (*pass, *passes) == (index, summary.passes)), "{phases:?}");
+    }
     (bytemuck::pod_collect_to_vec(&output), summary)
 }
 
@@ -75,6 +89,27 @@ proptest! {
     }
 }
 
+/// An input whose every other read is interrupted, which is no error.
+struct Interrupted<'a> {
+    input: &'a [u8],
+    is_next: bool,
+}
+
+impl Read for Interrupted<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.is_next = !self.is_next;
+        if self.is_next { self.input.read(bytes) } else { Err(io::ErrorKind::Interrupted.into()) }
+    }
+}
+
+#[test]
+fn an_interrupted_read_is_repeated() {
+    let keys: Vec<u64> = (0..1000).rev().collect();
+    let (input, mut output) = (Interrupted { input: bytemuck::cast_slice(&keys), is_next: true }, vec![]);
+    Sorter::new(Keys::<u64>::new(), RayonBackend::default()).sort(input, &mut output).unwrap();
+    assert!(bytemuck::pod_collect_to_vec::<u8, u64>(&output).into_iter().eq(0..1000));
+}
+
 #[test]
 fn a_file_is_replaced_when_its_sort_is_complete() {
     let folder = tempfile::tempdir().unwrap();
@@ -106,7 +141,7 @@ fn cancel_and_panic() {
                     assert!(!panics || reports < 3, "on purpose");
                     if reports == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                 });
-            let result = catch_unwind(AssertUnwindSafe(|| sorter.sort(bytemuck::cast_slice(&keys), std::io::sink())));
+            let result = catch_unwind(AssertUnwindSafe(|| sorter.sort(bytemuck::cast_slice(&keys), io::sink())));
             assert_eq!(result.is_err(), panics);
             assert!(result.is_err() || matches!(result, Ok(Err(ExternalError::Cancelled))));
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
