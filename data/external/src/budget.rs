@@ -130,6 +130,11 @@ mod tests {
         assert!(parts <= cap && parts >= cap / 100 * percent, "{case}: {parts} of {cap} bytes");
     }
 
+    /// Bytes of a block: a merge of 128 runs has 256 of them, and 16 for outputs and for itself; a larger block than 1 MiB is no faster.
+    fn block_bytes(cap: usize) -> usize {
+        (cap / 272).min(1 << 20)
+    }
+
     #[test]
     fn records_use_the_cap_and_no_more() {
         for (record, sort) in [(1, 2), (3, 5), (4, 5), (8, 9), (16, 40), (100, 250), (4096, 10_000), (70_000, 160_000)] {
@@ -139,6 +144,8 @@ mod tests {
             for cap in CAPS.into_iter().chain([least]).filter(|&cap| cap >= least) {
                 let Budget { run, block, output, fan_in } = Budget::of(cap, record, sort).unwrap();
                 let case = format!("records of {record} bytes, {run} in a run, {fan_in} runs of blocks of {block}");
+                assert!(block * record <= block_bytes(cap) && (block + 1) * record > block_bytes(cap), "{case}");
+                assert!(fan_in >= 128 && output == 4 * block, "{case}");
                 let sorted_run = run * (record + sort);
                 check(&case, 2 * run * record + sorted_run, cap, 99);
                 let (inputs, outputs, merge) = (fan_in * 2 * block, 2 * output, 2 * output);
@@ -156,6 +163,7 @@ mod tests {
             for cap in CAPS.into_iter().chain([least]).filter(|&cap| cap >= least) {
                 let budget = RowBudget::of(cap, row, sort).unwrap();
                 let RowBudget { run_text, run_rows, longest, longest_merged, block, output, .. } = budget;
+                assert_eq!((block, output, longest_merged), (block_bytes(cap), 4 * block, cap / 272));
                 // The last row of a run may be the longest one.
                 let (text, sorted_rows) = (3 * (run_text + longest), run_rows * (row + sort));
                 check(&format!("{budget:?}"), text + 2 * run_rows * row + sorted_rows, cap, 93);
