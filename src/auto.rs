@@ -61,8 +61,8 @@ const WORTH: f64 = 2.0e5;
 const OPENING: u64 = 300_000_000;
 
 impl Auto {
-    /// Returns the backend that is best for a sort of `len` keys of `key_bytes` bytes with payloads of `payload_bytes` bytes (0 for none). Opens the GPU if
-    /// it could be that backend and was not opened yet.
+    /// Returns the backend that is expected to be fastest for a sort of a host slice: `len` keys of `key_bytes` bytes with payloads of `payload_bytes` bytes
+    /// (0 for none). If that may be the GPU, the first such call opens the GPU, and waits until it is open. If no GPU opens, this is the CPU backend.
     pub fn choose(&self, len: usize, key_bytes: usize, payload_bytes: usize) -> AnyBackend {
         let on_cpu = self.shared.costs.of(len, key_bytes, payload_bytes);
         let gpu = if on_cpu < WORTH { None } else { self.gpu().ok().flatten() };

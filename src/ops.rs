@@ -18,7 +18,7 @@ use bytemuck::Pod;
 /// ```
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::sort`]; `keys` then stays as it was.
+/// The errors of opening `B`, and of [`Sort::sort`]. After an error, `keys` is as it was.
 pub fn sort<K: Sortable, B: Backend>(keys: &mut [K]) -> Result<(), Error> {
     B::global()?.sort(keys)
 }
@@ -36,7 +36,7 @@ pub fn sort<K: Sortable, B: Backend>(keys: &mut [K]) -> Result<(), Error> {
 /// ```
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::sort_with`]; `keys` then stays as it was.
+/// The errors of opening `B`, and of [`Sort::sort_with`]. After an error, `keys` is as it was.
 pub fn sort_with<K: Sortable, B: Backend>(keys: &mut [K], options: Options) -> Result<(), Error> {
     B::global()?.sort_with(keys, options)
 }
@@ -54,7 +54,7 @@ pub fn sort_with<K: Sortable, B: Backend>(keys: &mut [K], options: Options) -> R
 /// ```
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::sort_into`]; `sorted` then stays as it was.
+/// The errors of opening `B`, and of [`Sort::sort_into`]. After an error, `sorted` is as it was.
 pub fn sort_into<K: Sortable, B: Backend>(keys: &[K], sorted: &mut [K]) -> Result<(), Error> {
     B::global()?.sort_into(keys, sorted)
 }
@@ -62,7 +62,7 @@ pub fn sort_into<K: Sortable, B: Backend>(keys: &[K], sorted: &mut [K]) -> Resul
 /// Sorts `keys`, which stay as they are, into `sorted` on backend `B` by `options`.
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::sort_into_with`]; `sorted` then stays as it was.
+/// The errors of opening `B`, and of [`Sort::sort_into_with`]. After an error, `sorted` is as it was.
 pub fn sort_into_with<K: Sortable, B: Backend>(keys: &[K], sorted: &mut [K], options: Options) -> Result<(), Error> {
     B::global()?.sort_into_with(keys, sorted, options)
 }
@@ -107,7 +107,7 @@ pub fn sort_pairs_with<K: Sortable, V: Pod, B: Backend>(keys: &mut [K], values: 
 /// ```
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::sort_pairs_into`]; both outputs then stay as they were.
+/// The errors of opening `B`, and of [`Sort::sort_pairs_into`]. After an error, both outputs are as they were.
 pub fn sort_pairs_into<K: Sortable, V: Pod, B: Backend>(
     keys: &[K],
     values: &[V],
@@ -121,7 +121,7 @@ pub fn sort_pairs_into<K: Sortable, V: Pod, B: Backend>(
 /// they are.
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::sort_pairs_into_with`]; both outputs then stay as they were.
+/// The errors of opening `B`, and of [`Sort::sort_pairs_into_with`]. After an error, both outputs are as they were.
 pub fn sort_pairs_into_with<K: Sortable, V: Pod, B: Backend>(
     keys: &[K],
     values: &[V],
@@ -145,7 +145,7 @@ pub fn sort_pairs_into_with<K: Sortable, V: Pod, B: Backend>(
 /// ```
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::sort_by_key`]; `items` then stays as it was.
+/// The errors of opening `B`, and of [`Sort::sort_by_key`]. After an error, `items` is as it was.
 pub fn sort_by_key<T, K: Sortable, B: Backend>(items: &mut [T], key: impl FnMut(&T) -> K) -> Result<(), Error> {
     B::global()?.sort_by_key(items, key)
 }
@@ -153,7 +153,7 @@ pub fn sort_by_key<T, K: Sortable, B: Backend>(items: &mut [T], key: impl FnMut(
 /// Sorts any items on backend `B` by a key and `options`.
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::sort_by_key_with`]; `items` then stays as it was.
+/// The errors of opening `B`, and of [`Sort::sort_by_key_with`]. After an error, `items` is as it was.
 pub fn sort_by_key_with<T, K: Sortable, B: Backend>(
     items: &mut [T],
     key: impl FnMut(&T) -> K,
@@ -200,7 +200,7 @@ pub fn argsort_with<K: Sortable, B: Backend>(keys: &[K], options: Options) -> Re
 /// ```
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::sort_wide`]; `keys` then stays as it was.
+/// The errors of opening `B`, and of [`Sort::sort_wide`]. After an error, `keys` is as it was.
 pub fn sort_wide<K: WideKey, B: Backend>(keys: &mut [K]) -> Result<(), Error> {
     B::global()?.sort_wide(keys)
 }
@@ -208,7 +208,7 @@ pub fn sort_wide<K: WideKey, B: Backend>(keys: &mut [K]) -> Result<(), Error> {
 /// Sorts keys of any number of bits on backend `B` by `options`.
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::sort_wide_with`]; `keys` then stays as it was.
+/// The errors of opening `B`, and of [`Sort::sort_wide_with`]. After an error, `keys` is as it was.
 pub fn sort_wide_with<K: WideKey, B: Backend>(keys: &mut [K], options: Options) -> Result<(), Error> {
     B::global()?.sort_wide_with(keys, options)
 }
@@ -242,15 +242,15 @@ pub fn argsort_wide_with<K: WideKey, B: Backend>(keys: &[K], options: Options) -
 /// ```
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::sort_segments`]; `keys` then stays as it was.
+/// The errors of opening `B`, and of [`Sort::sort_segments`]. After an error, `keys` is as it was.
 pub fn sort_segments<'a, K: Sortable, B: Backend>(keys: &mut [K], segments: impl Into<Segments<'a>>) -> Result<(), Error> {
     B::global()?.sort_segments(keys, segments)
 }
 
-/// Sorts each segment of `keys` by itself and by `options` on backend `B`.
+/// Sorts each segment of `keys` separately, in the order of `options` on backend `B`.
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::sort_segments_with`]; `keys` then stays as it was.
+/// The errors of opening `B`, and of [`Sort::sort_segments_with`]. After an error, `keys` is as it was.
 pub fn sort_segments_with<'a, K: Sortable, B: Backend>(
     keys: &mut [K],
     segments: impl Into<Segments<'a>>,
@@ -271,7 +271,7 @@ pub fn sort_pairs_segments<'a, K: Sortable, V: Pod, B: Backend>(
     B::global()?.sort_pairs_segments(keys, values, segments)
 }
 
-/// Sorts each segment of `keys` by itself and by `options` on backend `B` and moves each value with its key.
+/// Sorts each segment of `keys` separately, in the order of `options` on backend `B` and moves each value with its key.
 ///
 /// # Errors
 /// The errors of opening `B`, and of [`Sort::sort_pairs_segments_with`]; on an error, both slices stay as they were.
@@ -292,7 +292,7 @@ pub fn argsort_segments<'a, K: Sortable, B: Backend>(keys: &[K], segments: impl 
     B::global()?.argsort_segments(keys, segments)
 }
 
-/// Returns the permutation that sorts each segment of `keys` by itself and by `options`, made on backend `B`.
+/// Returns the permutation that sorts each segment of `keys` separately, in the order of `options`, made on backend `B`.
 ///
 /// # Errors
 /// The errors of opening `B`, and of [`Sort::argsort_segments_with`].
@@ -398,15 +398,15 @@ pub fn top_k_segments_with<'a, K: Sortable, B: Backend>(
 /// ```
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::partial_sort`]; `keys` then stays as it was.
+/// The errors of opening `B`, and of [`Sort::partial_sort`]. After an error, `keys` is as it was.
 pub fn partial_sort<K: Sortable, B: Backend>(keys: &mut [K], k: usize) -> Result<(), Error> {
     B::global()?.partial_sort(keys, k)
 }
 
-/// Sorts the first `k` keys of the stable order by `options` to the start of `keys`, on backend `B`. The other keys follow in any order.
+/// Puts the `k` keys that come first in the stable order of `options` at the start of `keys`, sorted, on backend `B`. The other keys follow in any order.
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::partial_sort_with`]; `keys` then stays as it was.
+/// The errors of opening `B`, and of [`Sort::partial_sort_with`]. After an error, `keys` is as it was.
 pub fn partial_sort_with<K: Sortable, B: Backend>(keys: &mut [K], k: usize, options: Options) -> Result<(), Error> {
     B::global()?.partial_sort_with(keys, k, options)
 }
@@ -414,7 +414,7 @@ pub fn partial_sort_with<K: Sortable, B: Backend>(keys: &mut [K], k: usize, opti
 /// Sorts the first `k` keys of each segment to its start, ascending, on backend `B`. The other keys of the segment follow in any order.
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::partial_sort_segments`]; `keys` then stays as it was.
+/// The errors of opening `B`, and of [`Sort::partial_sort_segments`]. After an error, `keys` is as it was.
 pub fn partial_sort_segments<'a, K: Sortable, B: Backend>(
     keys: &mut [K],
     k: usize,
@@ -423,11 +423,11 @@ pub fn partial_sort_segments<'a, K: Sortable, B: Backend>(
     B::global()?.partial_sort_segments(keys, k, segments)
 }
 
-/// Sorts the first `k` keys of the stable order of each segment by `options` to its start, on backend `B`. The other keys of the segment follow in
+/// Puts the `k` keys that come first in the stable order of `options` at the start of each segment, sorted, on backend `B`. The other keys of the segment follow in
 /// any order.
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::partial_sort_segments_with`]; `keys` then stays as it was.
+/// The errors of opening `B`, and of [`Sort::partial_sort_segments_with`]. After an error, `keys` is as it was.
 pub fn partial_sort_segments_with<'a, K: Sortable, B: Backend>(
     keys: &mut [K],
     k: usize,
@@ -450,7 +450,7 @@ pub fn partial_sort_segments_with<'a, K: Sortable, B: Backend>(
 /// ```
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::select_nth`]; `keys` then stays as it was.
+/// The errors of opening `B`, and of [`Sort::select_nth`]. After an error, `keys` is as it was.
 pub fn select_nth<K: Sortable, B: Backend>(keys: &mut [K], n: usize) -> Result<(), Error> {
     B::global()?.select_nth(keys, n)
 }
@@ -459,7 +459,7 @@ pub fn select_nth<K: Sortable, B: Backend>(keys: &mut [K], n: usize) -> Result<(
 /// sorts before it.
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::select_nth_with`]; `keys` then stays as it was.
+/// The errors of opening `B`, and of [`Sort::select_nth_with`]. After an error, `keys` is as it was.
 pub fn select_nth_with<K: Sortable, B: Backend>(keys: &mut [K], n: usize, options: Options) -> Result<(), Error> {
     B::global()?.select_nth_with(keys, n, options)
 }
@@ -468,7 +468,7 @@ pub fn select_nth_with<K: Sortable, B: Backend>(keys: &mut [K], n: usize, option
 /// such key; its keys may change their order.
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::select_nth_segments`]; `keys` then stays as it was.
+/// The errors of opening `B`, and of [`Sort::select_nth_segments`]. After an error, `keys` is as it was.
 pub fn select_nth_segments<'a, K: Sortable, B: Backend>(
     keys: &mut [K],
     n: usize,
@@ -480,7 +480,7 @@ pub fn select_nth_segments<'a, K: Sortable, B: Backend>(
 /// Does in each segment what [`select_nth_with`] does, on backend `B`; else as [`select_nth_segments`].
 ///
 /// # Errors
-/// The errors of opening `B`, and of [`Sort::select_nth_segments_with`]; `keys` then stays as it was.
+/// The errors of opening `B`, and of [`Sort::select_nth_segments_with`]. After an error, `keys` is as it was.
 pub fn select_nth_segments_with<'a, K: Sortable, B: Backend>(
     keys: &mut [K],
     n: usize,

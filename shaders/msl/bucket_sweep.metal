@@ -1,4 +1,5 @@
-// Sorts each bucket of a batch by one of the lower digits, stably. It reads and writes each key once.
+// Sorts each bucket of a batch by one of the lower digits, stably. It writes each key once, and reads it once, or again
+// where a waiting threadgroup counts the tile of the key.
 //
 // in       slot: the number of the pass (the hybrid's partition is pass 0); batch: the number of the batch; sort;
 //          state: the schedule; table: tiles and counts; keys_from, values_from: the keys and values, which nothing

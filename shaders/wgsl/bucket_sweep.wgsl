@@ -1,5 +1,5 @@
-// Sorts each bucket of a batch by one of the lower digits. It reads and writes each key once. With LISTS, the buckets
-// are long segments.
+// Sorts each bucket of a batch by one of the lower digits, stably. It writes each key once, and reads it once, or again
+// where a waiting workgroup counts the tile of the key. With LISTS, the buckets are long segments.
 //
 // in       slot: the number of the pass (the hybrid's partition is pass 0); batch: the number of the batch; sort;
 //          state: the schedule; table: tiles and counts; keys_from, values_from: the keys and values, which nothing

@@ -1,9 +1,10 @@
-// Writes the bounds of the segments to select from. Bounds beyond the last key count as its end.
+// Writes the bounds of the segments to select from. A bound that is larger than the largest number of keys
+// counts as this number, and an end that is smaller than its first key counts as the first key.
 //
 // in       count_low, count_middle, count_high, count: the number of segments, as for begin; begins_first, ends_first:
 //          the first words of the segments' bounds; sort; state: the largest number of keys; begins, ends: for each
 //          segment, its first key and the end of its keys
-// out      bounds: for each segment, its first key and the end of its keys, which is not smaller
+// out      bounds: for each segment, its first key and the end of its keys
 // launch   any number of workgroups, which share the segments
 
 @group(0) @binding(0) var<uniform> count_low: Number;

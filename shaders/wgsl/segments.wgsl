@@ -7,7 +7,7 @@
 //          long segments; STATE_OVERFLOWS becomes 1 if one of these counts exceeds a word
 // out      lists: the lists of all classes, each in any order (see parts/lists.wgsl)
 // launch   any number of workgroups, which share the segments
-// does     Bounds beyond the last key count as its end.
+// does     A bound that is larger than sort.max counts as sort.max.
 
 @group(0) @binding(0) var<uniform> count_low: Number;
 @group(0) @binding(1) var<uniform> count_middle: Number;

@@ -1,5 +1,5 @@
-// Replaces, for each value of the digit, each tile's count of keys with that value by where these keys start in the
-// output.
+// For each tile and each value of the digit, `status` has the number of the tile's keys with that value. This kernel
+// replaces the number by the position in the output of the first of these keys.
 //
 // in       slot: the number of the pass; state: the number of keys, the schedule and the scanned histogram
 // in, out  status: for each of RADIX values of the digit a word for each tile

@@ -11,7 +11,7 @@
 //          most significant digit on, the workgroup counts the keys that equal the threshold so far, and finds its next
 //          digit. It stops when all of these keys are selected. It then collects the selected positions in their order,
 //          and sorts them by their keys.
-// needs    sort.k of at most TILE; segments within the keys
+// needs    sort.k of 1 to TILE; segments within the keys
 
 @group(0) @binding(0) var<uniform> count_low: Number;
 @group(0) @binding(1) var<uniform> count_middle: Number;

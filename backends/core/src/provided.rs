@@ -79,8 +79,8 @@ impl<W: Word> Operation<'_, W> {
     }
 }
 
-/// Sorts pairs by an argsort and a gather of keys and values: for values of a size that a backend does not move itself. Backends that implement
-/// [`run`](Backend::run) call it from there.
+/// Sorts pairs stably, by an argsort of the keys and a gather of keys and values on the CPU. This is for values of a size that the backend's own sort
+/// does not move. A backend with a [`run`](Backend::run) of its own calls this function there.
 ///
 /// # Errors
 /// Those of the argsort.

@@ -197,7 +197,7 @@ pub trait Sort: Backend {
         self.sort_segments_with(keys, segments, Options::ascending())
     }
 
-    /// Sorts each segment of `keys` by itself and by `options`.
+    /// Sorts each segment of `keys` separately, in the order of `options`.
     ///
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort_segments`](Sort::sort_segments).
@@ -223,7 +223,7 @@ pub trait Sort: Backend {
         self.sort_pairs_segments_with(keys, values, segments, Options::ascending())
     }
 
-    /// Sorts each segment of `keys` by itself and by `options`, and moves each value with its key.
+    /// Sorts each segment of `keys` separately, in the order of `options`, and moves each value with its key.
     ///
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort_pairs_segments`](Sort::sort_pairs_segments).
@@ -246,7 +246,7 @@ pub trait Sort: Backend {
         self.argsort_segments_with(keys, segments, Options::ascending())
     }
 
-    /// Returns the permutation that sorts each segment of `keys` by itself and by `options`.
+    /// Returns the permutation that sorts each segment of `keys` separately, in the order of `options`.
     ///
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`argsort_segments`](Sort::argsort_segments).
@@ -347,7 +347,7 @@ pub trait Sort: Backend {
         self.partial_sort_with(keys, k, Options::ascending())
     }
 
-    /// Sorts the first `k` keys of the stable order by `options` to the start of `keys`; else as [`partial_sort`](Sort::partial_sort).
+    /// Puts the `k` keys that come first in the stable order of `options` at the start of `keys`, sorted; else as [`partial_sort`](Sort::partial_sort).
     ///
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort`](Sort::sort).
@@ -369,7 +369,7 @@ pub trait Sort: Backend {
         self.partial_sort_segments_with(keys, k, segments, Options::ascending())
     }
 
-    /// Sorts the first `k` keys of the stable order of each segment by `options` to its start; else as
+    /// Puts the `k` keys that come first in the stable order of `options` at the start of each segment, sorted; else as
     /// [`partial_sort_segments`](Sort::partial_sort_segments).
     ///
     /// # Errors

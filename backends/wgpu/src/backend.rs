@@ -146,8 +146,8 @@ impl WgpuBackend {
         Ok(())
     }
 
-    /// Returns how many tiles workgroups have counted on behalf of slower ones. This is for the last sort of more than
-    /// one tile.
+    /// Returns a number of the last sort of more than one tile: how often a workgroup counted the keys of a tile itself, because
+    /// the workgroup that had taken the tile was not done with it. Waits for the device.
     ///
     /// # Errors
     /// [`Error::DeviceLost`] if the device is lost, or another failure of the device.

@@ -75,7 +75,8 @@ pub fn lexsort_to_indices_on_threads<B: Backend>(
     Ok(first_rows(backend, &key.finish(), None, limit).map_err(external)?.into())
 }
 
-/// Returns `columns` with their rows in the stable order of all of them, or the first `limit` rows. This is [`arrow_ord::sort::lexsort`].
+/// Sorts the rows by the first column, then by the second, and so on, stably, and returns the sorted columns; with `Some(limit)`, only the first `limit`
+/// rows. It takes the place of [`arrow_ord::sort::lexsort`].
 ///
 /// # Errors
 /// As [`lexsort_to_indices`]; those of [`take`](arrow_select::take::take) if a sorted column cannot be made.

@@ -57,12 +57,12 @@ pub struct IvfIndex<B: VectorSearch> {
 }
 
 impl<B: VectorSearch> IvfIndex<B> {
-    /// Makes an empty index whose lists are trained with `vectors`, row by row. The vectors are not added.
+    /// Makes an index without vectors. The centers of its lists are computed from `vectors`, which lie one after another and are not added to the index.
     ///
     /// # Errors
-    /// - [`IvfError::TooFewVectors`] for fewer vectors than lists, or no lists.
+    /// - [`IvfError::TooFewVectors`] for fewer vectors than lists, or if `options` asks for no lists.
     /// - [`IvfError::Dimension`] if `vectors` ends within a vector.
-    /// - [`IvfError::NotFinite`].
+    /// - [`IvfError::NotFinite`] if `vectors` has a NaN or an infinity.
     /// - [`IvfError::Backend`] for a dimension that no store can have, or a failure of the device.
     pub fn train(backend: B, options: IvfOptions, vectors: &[f32]) -> Result<Self, IvfError> {
         let IvfOptions { dimension, lists, .. } = options;
