@@ -78,9 +78,11 @@ pub const fn sorted_indices<const N: usize>(discriminants: [i128; N]) -> [usize;
     let mut len = 0;
     while len < N {
         let mut at = len;
-        while at > 0 && discriminants[indices[at - 1]] > discriminants[len] {
-            indices[at] = indices[at - 1];
-            at -= 1;
+        while let Some(before) = at.checked_sub(1)
+            && discriminants[indices[before]] > discriminants[len]
+        {
+            indices[at] = indices[before];
+            at = before;
         }
         indices[at] = len;
         len += 1;

@@ -122,7 +122,7 @@ pub(crate) async fn sort_into<K: Sortable>(
     }
     let spec = Spec::of::<K>(options)?;
     if let Some(view) = K::IN_PLACE {
-        let (keys, sorted) = ((view.words)(keys), (view.words_mut)(sorted));
+        let (keys, sorted) = (view.words(keys), view.words_mut(sorted));
         return by.run(Operation::SortInto { keys, sorted }.into(), spec).await;
     }
     let mut words = checked_words(keys)?;
@@ -164,9 +164,9 @@ pub(crate) async fn sort_pairs_into<K: Sortable, V: Pod>(
     let spec = Spec::of::<K>(options)?;
     if let Some(view) = K::IN_PLACE {
         let operation = Operation::SortPairsInto {
-            keys: (view.words)(keys),
+            keys: view.words(keys),
             values: Values::of(values),
-            sorted_keys: (view.words_mut)(sorted_keys),
+            sorted_keys: view.words_mut(sorted_keys),
             sorted_values: ValuesMut::of(sorted_values),
         };
         return by.run(operation.into(), spec).await;

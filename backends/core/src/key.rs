@@ -3,6 +3,7 @@
 use crate::masks::low_bits;
 use crate::{Masks, Word};
 use bytemuck::Pod;
+use core::fmt;
 
 /// A key, which a sort maps to unsigned bits and rebuilds from them: what the bits omit may be lost.
 ///
@@ -204,8 +205,8 @@ pub(crate) const fn assert_is_its_word<K: MaskKey>() {
 /// The view of a slice of keys as a slice of raw words: made by [`InPlace::of`], used by [`Sort`](crate::Sort).
 pub struct InPlace<K: Sortable> {
     pub(crate) masks: Masks,
-    pub(crate) words: fn(&[K]) -> &[K::Bits],
-    pub(crate) words_mut: fn(&mut [K]) -> &mut [K::Bits],
+    words: fn(&[K]) -> &[K::Bits],
+    words_mut: fn(&mut [K]) -> &mut [K::Bits],
 }
 
 impl<K: MaskKey> InPlace<K> {
@@ -229,8 +230,8 @@ impl<K: Sortable> InPlace<K> {
     }
 }
 
-impl<K: Sortable> core::fmt::Debug for InPlace<K> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl<K: Sortable> fmt::Debug for InPlace<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InPlace").field("masks", &self.masks).finish_non_exhaustive()
     }
 }

@@ -40,6 +40,7 @@ impl<'a, W: Word> SortedRuns<'a, W> {
     /// If `from` has another length than there are runs, or an index is behind the end of its run.
     pub fn cut(&self, from: &[usize], count: usize) -> Vec<usize> {
         assert_eq!(from.len(), self.keys.len(), "one index for each run");
+        assert!(from.iter().zip(self.keys).all(|(&from, keys)| from <= keys.len()), "no index is behind the end of its run");
         let mut low = from.to_vec();
         let mut high: Vec<usize> =
             self.keys.iter().zip(from).map(|(keys, &from)| keys.len().min(from.saturating_add(count))).collect();
@@ -54,23 +55,20 @@ impl<'a, W: Word> SortedRuns<'a, W> {
         let (mut first, mut last) = first.zip(last).unwrap_or((W::zero(), W::zero()));
         while first < last {
             let middle = first + ((last - first) >> 1);
-            let ends = self.ends(&low, &high, |rank| rank <= middle);
+            let ends = self.ends(&low, &high, middle);
             if taken(&ends) >= count {
                 (high, last) = (ends, middle);
             } else {
                 (low, first) = (ends, middle + W::one());
             }
         }
-        let mut to = self.ends(&low, &high, |rank| rank < first);
-        // Of records that are equal, those of earlier runs come first.
-        let mut missing = count as isize - taken(&to) as isize;
+        // All records before `low` are taken, and the rest of `count` from those before `high`. These are equal, so those of earlier runs come first.
+        let mut missing = count - taken(&low);
+        let mut to = low;
         for (to, high) in to.iter_mut().zip(high) {
-            let more = missing.clamp(0, (high - *to) as isize);
-            *to += more as usize;
+            let more = missing.min(high - *to);
+            *to += more;
             missing -= more;
-        }
-        if missing != 0 {
-            settle_unsorted(&mut to, from, self.keys, missing);
         }
         to
     }
@@ -102,21 +100,12 @@ impl<'a, W: Word> SortedRuns<'a, W> {
         self.spec.rank(raw)
     }
 
-    /// The end in each run, within `low..high`, of the records whose rank is `before`.
-    fn ends(&self, low: &[usize], high: &[usize], before: impl Fn(W) -> bool) -> Vec<usize> {
+    /// The end in each run, within `low..high`, of the records whose rank is at most `last`.
+    fn ends(&self, low: &[usize], high: &[usize], last: W) -> Vec<usize> {
         let end = |((keys, &low), &high): ((&&[W], &usize), &usize)| {
-            low + keys[low..high].partition_point(|&raw| before(self.rank(raw)))
+            low + keys[low..high].partition_point(|&raw| self.rank(raw) <= last)
         };
         self.keys.iter().zip(low).zip(high).map(end).collect()
-    }
-}
-
-/// Moves ends until the count is right, which it always is for sorted runs.
-fn settle_unsorted<W>(to: &mut [usize], from: &[usize], keys: &[&[W]], mut missing: isize) {
-    for ((to, from), keys) in to.iter_mut().zip(from).zip(keys) {
-        let more = missing.clamp(*from as isize - *to as isize, (keys.len() - *to) as isize);
-        *to = to.saturating_add_signed(more);
-        missing -= more;
     }
 }
 
@@ -127,7 +116,7 @@ mod tests {
 
     #[test]
     fn cuts_are_exact_and_take_earlier_runs_first() {
-        let runs: [&[u32]; 5] = [&[1, 3, 3, 9], &[], &[0, 3, 3, 3], &[7], &[0x8000_0003, 0x8000_0004]];
+        let runs: [&[u32]; 5] = [&[1, 3, 3, 8], &[], &[0, 3, 3, 3], &[7], &[0x8000_0003, 0x8000_0004]];
         let runs = SortedRuns::new(&runs, Spec { masks: Masks::UNSIGNED, begin: 0, end: 31 });
         let mut order: Vec<(u32, usize)> = vec![];
         for (run, keys) in runs.keys.iter().enumerate() {
@@ -147,12 +136,12 @@ mod tests {
 
     #[test]
     fn merges_are_stable_and_begin_and_end_anywhere() {
-        let runs: [&[u16]; 4] = [&[0x901, 0x303, 0x302, 0x100], &[], &[0x300, 0x3ff, 0x301], &[0xf00, 0x300]];
+        let keys: [&[u16]; 4] = [&[0x901, 0x303, 0x302, 0x100], &[], &[0x300, 0x3ff, 0x301], &[0xf00, 0x300]];
         // Descending by the upper half: most keys are equal.
         let spec = Spec { masks: Masks::UNSIGNED.reversed(16), begin: 8, end: 16 };
-        let runs = SortedRuns::new(&runs, spec);
+        let runs = SortedRuns::new(&keys, spec);
         let mut order: Vec<(u16, usize, usize)> = vec![];
-        for (run, keys) in runs.keys().iter().enumerate() {
+        for (run, keys) in keys.iter().enumerate() {
             order.extend(keys.iter().enumerate().map(|(at, &key)| (spec.rank(key), run, at)));
         }
         order.sort();
@@ -177,5 +166,11 @@ mod tests {
             from = to;
         }
         assert_eq!(from, [4, 3, 5]);
+    }
+
+    #[test]
+    #[should_panic(expected = "no index is behind the end of its run")]
+    fn a_cut_from_behind_the_end_of_a_run_panics() {
+        SortedRuns::new(&[&[1_u8, 2][..], &[3, 4]], Spec::unsigned::<u8>()).cut(&[3, 0], 1);
     }
 }

@@ -14,7 +14,7 @@
 //! done by two operations that every backend has.
 
 use crate::flow::{self, By};
-use crate::parts::fits;
+use crate::parts::{fits, push};
 use crate::{Backend, Error, Options, Segments, Sortable, Window, Word, permutation};
 
 /// A key of any number of bits: what [`Sort::sort_wide`](crate::Sort::sort_wide) and [`Sort::argsort_wide`](crate::Sort::argsort_wide) take.
@@ -183,9 +183,9 @@ pub(crate) async fn argsort<K: WideKey>(by: By<'_, impl Backend>, keys: &[K], op
     let window = options.window.unwrap_or(Window { begin: 0, end: None }).in_width(K::TOTAL_BITS)?;
     permutation::check_len(keys.len())?;
     if let Some(index) = keys.iter().position(|key| !key.parts_fit()) {
-        let (high, low) = (keys[index].bits_from(0), keys[index].bits_from(u64::BITS));
+        let [high, low] = [0, u64::BITS].map(|first| u128::from(keys[index].bits_from(first)));
         let why = "a key inside this one has bits beyond its own WIDTH; shown are the first 128 bits".into();
-        return Err(Error::InvalidKey { index, bits: u128::from(high) << u64::BITS | u128::from(low), why });
+        return Err(Error::InvalidKey { index, bits: push(high, u64::BITS, low), why });
     }
     let mut pieces = Piece::all(K::TOTAL_BITS, window);
     let Some(piece) = pieces.next() else { return permutation::identity(keys.len()) };
@@ -231,17 +231,13 @@ impl Groups {
     fn parted(&self, words: &[u64]) -> Self {
         let (mut starts, mut offsets) = (vec![], vec![0]);
         for (&start, range) in self.starts.iter().zip(self.offsets.windows(2)) {
-            let (begin, end) = (range[0], range[1]);
-            let mut first = begin;
-            for next in begin + 1..=end {
-                if next < end && words[next] == words[first] {
-                    continue;
+            let mut first = start;
+            for equal in words[range[0]..range[1]].chunk_by(|one, next| one == next) {
+                if equal.len() > 1 {
+                    starts.push(first);
+                    offsets.push(offsets[offsets.len() - 1] + equal.len());
                 }
-                if next - first > 1 {
-                    starts.push(start + first - begin);
-                    offsets.push(offsets[offsets.len() - 1] + next - first);
-                }
-                first = next;
+                first += equal.len();
             }
         }
         Self { starts, offsets }

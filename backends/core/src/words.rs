@@ -31,7 +31,7 @@ impl<'a, K: Sortable> Words<'a, K> {
     /// bits ([`Sortable::IS_REBUILT`]): the caller moves such keys by a permutation.
     pub(crate) fn of(keys: &'a mut [K]) -> Result<Self, Error> {
         match K::IN_PLACE {
-            Some(view) => Ok(Self::InPlace((view.words_mut)(keys))),
+            Some(view) => Ok(Self::InPlace(view.words_mut(keys))),
             None => checked_words(keys).map(|words| Self::Mapped(keys, words)),
         }
     }
@@ -96,7 +96,7 @@ impl<'a, K: Sortable, V: Pod> Pairs<'a, K, V> {
 /// [`Error::InvalidKey`] for bits beyond the `WIDTH` of the key, or of a key inside a tuple.
 pub fn shared_words<K: Sortable>(keys: &[K]) -> Result<Cow<'_, [K::Bits]>, Error> {
     match K::IN_PLACE {
-        Some(view) => Ok(Cow::Borrowed((view.words)(keys))),
+        Some(view) => Ok(Cow::Borrowed(view.words(keys))),
         None => mapped(keys, |_, _| true).map(Cow::Owned),
     }
 }

@@ -11,6 +11,10 @@ fn a_spec_names_what_is_wrong_with_it() {
     assert!(matches!(Spec::new::<u16>(Masks::UNSIGNED, 3, 17), Err(Error::InvalidRange { begin: 3, end: 17, width: 16, .. })));
     assert!(matches!(Spec::new::<u16>(Masks::UNSIGNED, 9, 8), Err(Error::InvalidRange { begin: 9, end: 8, width: 16, .. })));
     assert!(matches!(Spec::new::<u16>(Masks::float(32), 0, 16), Err(Error::Unsupported { .. })));
+    let wide = Spec::unsigned::<u16>();
+    assert!(wide.check_pairs::<u16>(3, 3).is_ok());
+    assert!(matches!(wide.check_pairs::<u16>(3, 2), Err(Error::LengthMismatch { left_len: 3, right_len: 2, .. })));
+    assert!(matches!(wide.check_pairs::<u8>(3, 3), Err(Error::InvalidRange { end: 16, width: 8, .. })));
     let error = Spec::of::<bool>(Options::ascending().bits(0..2)).unwrap_err();
     assert_eq!(error.to_string(), "the bit range 0..2 is not a range of a key of 1 bits");
     assert!(error.is_misuse());
@@ -66,6 +70,23 @@ fn segments_name_the_first_that_is_wrong() {
     assert!(Segments::Offsets(&[2, 2, 10]).check(10).is_ok());
     assert!(Segments::Offsets(&[]).check(0).is_ok());
     assert!(Segments::Ranges { begins: &[1, 5], ends: &[3, 5] }.check(10).is_ok());
+}
+
+#[test]
+fn segments_are_empty_if_there_are_none() {
+    assert!(Segments::Offsets(&[]).is_empty() && Segments::Offsets(&[0]).is_empty());
+    assert!(Segments::Ranges { begins: &[], ends: &[] }.is_empty());
+    // One segment without keys.
+    assert!(!Segments::Offsets(&[0, 0]).is_empty());
+}
+
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn a_permutation_has_at_most_as_many_elements_as_there_are_indices() {
+    let most = permutation::MAX_LEN as usize;
+    assert!(permutation::check_len(most).is_ok());
+    let outcome = permutation::check_len(most + 1);
+    assert!(matches!(outcome, Err(Error::TooLong { asked: 0x1_0000_0001, limit: 0x1_0000_0000, .. })), "{outcome:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Keys of every kind through every operation: nothing of a key is lost, and a key that breaks the contract is refused.
 
 use crate::support::Std;
-use polysort_core::{Error, InPlace, MaskKey, Masks, Options, Sort, Sortable, Spec, permutation};
+use polysort_core::{Error, InPlace, MaskKey, Masks, NoneLast, Options, Sort, Sortable, Spec, permutation};
 use std::cmp::Reverse;
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -133,6 +133,8 @@ fn a_lossy_key_that_says_what_is_identical_is_refused() {
     refused(&[Reverse(lossy(3, 0)), Reverse(lossy(2, 0)), Reverse(lossy(2, 7))], 2);
     refused(&[(true, lossy(3, 0), 1_u8), (true, lossy(2, 7), 1)], 1);
     refused(&[(lossy(3, 1),)], 0);
+    refused(&[Some(lossy(3, 0)), None, Some(lossy(2, 7))], 2);
+    refused(&[NoneLast(Some(lossy(3, 0))), NoneLast(None), NoneLast(Some(lossy(2, 7)))], 2);
     // What returns indices does not rebuild keys.
     assert_eq!(BACKEND.argsort(&[lossy(3, 1), lossy(2, 2)]).ok(), Some(vec![1, 0]));
 }
@@ -195,8 +197,11 @@ fn a_key_inside_a_tuple_that_is_wider_than_it_says_is_refused() {
     }
     // A key of your own that is made of such a tuple has the bits of the first key as they are.
     assert_eq!((1_u8, Narrow(99)).to_bits() >> Narrow::WIDTH, 1);
-    let message = BACKEND.sort(&mut [(1_u8, Narrow(99))]).unwrap_err().to_string();
-    assert!(message.contains("key 0") && message.contains("inside this one"), "{message}");
+    // The bits of the second tuple fill the width of the tuple, and not more.
+    for (first, inside) in [(1_u8, 99), (255, 31)] {
+        let message = BACKEND.sort(&mut [(first, Narrow(inside))]).unwrap_err().to_string();
+        assert!(message.contains("key 0") && message.contains("inside this one"), "{message}");
+    }
 }
 
 #[test]
@@ -306,6 +311,7 @@ fn a_key_wider_than_it_says_is_refused_and_nothing_moves() {
     refused(&[Wide(7), Wide(0x1000), Wide(1)], 1);
     let error = BACKEND.argsort(&[Wide(7), Wide(0x1000)]).unwrap_err();
     assert!(matches!(error, Error::InvalidKey { index: 1, bits: 0x1000, .. }), "{error}");
+    assert!(error.to_string().contains("wider than the 12 bits"), "{error}");
 }
 
 #[test]

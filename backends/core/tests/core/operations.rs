@@ -60,10 +60,28 @@ fn what_no_backend_can_rely_on_is_refused() {
     invalid(Operation::PartialSort { keys: &mut keys.clone(), positions: 0..1, segments });
     let runs = Operation::Runs { keys: &keys, offsets: &mut vec![] };
     assert!(runs.check(spec).is_ok() && matches!(runs.check(long), Err(Error::InvalidRange { end: 9, .. })));
+    let any = AnyOperation::from(runs);
+    assert!(any.check(spec).is_ok() && matches!(any.check(long), Err(Error::InvalidRange { end: 9, .. })));
     // The provided operations check before they write.
     let outcome = BACKEND.run(Operation::Argsort { keys: &keys, segments, indices: &mut indices }.into(), spec);
     assert!(matches!(outcome, Err(Error::InvalidOffsets { .. })));
     assert_eq!(indices, [0; 3]);
+}
+
+#[test]
+fn operations_name_the_bytes_that_move_with_each_key() {
+    let (keys, mut sorted, mut indices, mut offsets) = ([3_u8, 1], [0_u8; 2], [0_u32; 2], vec![]);
+    let (values, mut moved, segments) = ([[7_u8; 3]; 2], [[0_u8; 3]; 2], None);
+    let bytes = |operation: Operation<'_, u8>| operation.payload_bytes();
+    assert_eq!(bytes(Operation::Sort { keys: &mut sorted, segments }), 0);
+    assert_eq!(bytes(Operation::SortInto { keys: &keys, sorted: &mut sorted }), 0);
+    assert_eq!(bytes(Operation::PartialSort { keys: &mut sorted, positions: 0..1, segments }), 0);
+    assert_eq!(bytes(Operation::Runs { keys: &keys, offsets: &mut offsets }), 0);
+    assert_eq!(bytes(Operation::SortPairs { keys: &mut sorted, values: ValuesMut::of(&mut moved), segments }), 3);
+    let (values, sorted_values) = (Values::of(&values), ValuesMut::of(&mut moved));
+    assert_eq!(bytes(Operation::SortPairsInto { keys: &keys, values, sorted_keys: &mut sorted, sorted_values }), 3);
+    assert_eq!(bytes(Operation::Argsort { keys: &keys, segments, indices: &mut indices }), 4);
+    assert_eq!(bytes(Operation::TopK { keys: &keys, k: 2, segments, indices: &mut indices }), 4);
 }
 
 /// Values of every size, those with a case of their own among them.
@@ -104,6 +122,15 @@ fn values_have_a_length() {
 }
 
 #[test]
+fn values_are_the_bytes_of_their_slice() {
+    let mut values = [0x0403_u16.to_be(), 0x0201_u16.to_be()];
+    assert_eq!(Values::of(&values).bytes(), [4, 3, 2, 1]);
+    ValuesMut::of(&mut values).bytes_mut().reverse();
+    assert_eq!(values.map(u16::from_be), [0x0102, 0x0304]);
+    assert!(Values::of(&[(); 3]).bytes().is_empty() && ValuesMut::of(&mut [(); 3]).bytes_mut().is_empty());
+}
+
+#[test]
 #[should_panic(expected = "cannot view values of 4 bytes as arrays of 8 bytes")]
 fn values_are_arrays_of_their_own_size_only() {
     ValuesMut::of(&mut [1_u32, 2]).arrays::<8>();
@@ -131,6 +158,7 @@ fn a_backend_behind_one_type_answers_as_itself() -> Result<(), Error> {
     assert_eq!(backend.name(), "std");
     assert_eq!(format!("{backend:?}"), "DynBackend(\"std\")");
     assert!(!Backend::is_lost(&backend) && Backend::is_lost(&DynBackend::new(LostOnce(0))));
+    assert_eq!(DynBackend::new(LostOnce(0)).limits().max_len, 9);
     assert!(backend.downcast_ref::<Std<0>>().is_some());
     assert!(backend.downcast_ref::<Std<1>>().is_none());
     // Another kind of backend around it, and that one behind the type again.
@@ -154,7 +182,9 @@ impl Backend for LostOnce {
     }
 
     fn limits(&self) -> Limits {
-        Limits::default()
+        let mut limits = Limits::default();
+        limits.max_len = 9;
+        limits
     }
 
     fn is_lost(&self) -> bool {

@@ -5,8 +5,8 @@ use core::cmp::{Ordering, Reverse};
 use core::fmt::Debug;
 use polysort_core::laws::{check, check_wide};
 use polysort_core::{
-    AnyOperation, Backend, Error, Fallback, Limits, NoneLast, Options, Sort, Sortable, Spec, Wide, WideKey, sorts_by_run,
-    with_word,
+    AnyOperation, Backend, Error, Fallback, Limits, NoneLast, Operation, Options, Sort, Sortable, Spec, Wide, WideKey,
+    sorts_by_run, with_word,
 };
 use std::sync::{Arc, Mutex};
 
@@ -121,10 +121,13 @@ fn a_window_of_bits_counts_from_the_least_significant() {
     ));
 }
 
-/// A backend that notes how many keys each call has, and fails in one of its calls.
+/// The numbers of keys and of segments of an argsort.
+type Call = (usize, Option<usize>);
+
+/// A backend that notes its argsorts, and fails in one of them.
 #[derive(Clone, Debug, Default)]
 struct Noting {
-    calls: Arc<Mutex<Vec<usize>>>,
+    calls: Arc<Mutex<Vec<Call>>>,
     fails_in_call: Option<usize>,
 }
 
@@ -145,7 +148,10 @@ impl Backend for Noting {
 
     fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
         let mut calls = self.calls.lock().unwrap();
-        calls.push(with_word!(&operation, operation => operation.keys().len()));
+        calls.push(with_word!(&operation, operation => match operation {
+            Operation::Argsort { keys, segments, .. } => (keys.len(), segments.map(|segments| segments.len())),
+            other => panic!("{other:?}"),
+        }));
         if self.fails_in_call == Some(calls.len()) {
             return Err(Error::DeviceLost { backend: self.name(), why: "a test".into(), source: None });
         }
@@ -162,7 +168,12 @@ fn only_keys_that_are_equal_so_far_are_sorted_again() {
     }
     let backend = Noting::default();
     backend.argsort_wide(&keys).unwrap();
-    assert_eq!(*backend.calls.lock().unwrap(), [100, 5, 3]);
+    // One group of equal keys is no segment, so that a backend sorts it with all that it has.
+    assert_eq!(*backend.calls.lock().unwrap(), [(100, None), (5, None), (3, None)]);
+    keys[20] = keys[21];
+    let backend = Noting::default();
+    backend.argsort_wide(&keys).unwrap();
+    assert_eq!(*backend.calls.lock().unwrap(), [(100, None), (7, Some(2)), (5, Some(2)), (2, None)]);
 }
 
 #[test]
@@ -200,7 +211,9 @@ fn bits_beyond_a_width_are_refused() {
     let mut keys = [[Narrow(3); 40]; 3];
     Plain.sort_wide(&mut keys).unwrap();
     keys[1][39] = Narrow(16);
-    assert!(matches!(Plain.argsort_wide(&keys), Err(Error::InvalidKey { index: 1, .. })));
+    // The error shows the first of the 160 bits.
+    const THREES: u128 = u128::MAX / 5;
+    assert!(matches!(Plain.argsort_wide(&keys), Err(Error::InvalidKey { index: 1, bits: THREES, .. })));
     assert_eq!(check_wide(&keys, Ord::cmp).unwrap_err().law, "bits fit in WIDTH");
     let tuples = keys.map(|key| Wide((1_u8, key)));
     assert!(matches!(Plain.argsort_wide(&tuples), Err(Error::InvalidKey { index: 1, .. })));
@@ -234,4 +247,22 @@ fn a_wide_key_of_ones_own_is_checked() {
     let wrong: Vec<Point<false>> = points.iter().map(|point| Point { x: point.x, y: point.y }).collect();
     let violation = check_wide(&wrong, |a, b| compare((a.y, a.x), (b.y, b.x))).unwrap_err();
     assert_eq!(violation.law, "bits_from gives the bits from any bit on, and 0 from TOTAL_BITS on");
+}
+
+#[test]
+fn a_bit_behind_the_last_one_of_a_wide_key_is_found() {
+    /// Sixteen bits, of which it names only ten.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    struct Ten(u16);
+    impl WideKey for Ten {
+        const TOTAL_BITS: u32 = 10;
+        fn bits_from(self, first: u32) -> u64 {
+            u64::from(self.0) << 48 << first
+        }
+    }
+    assert_eq!(check_wide(&[Ten(0), Ten(0xffc0)], Ord::cmp), Ok(()));
+    let law = "bits_from gives the bits from any bit on, and 0 from TOTAL_BITS on";
+    for bits in [1 << 5, 1] {
+        assert_eq!(check_wide(&[Ten(bits)], Ord::cmp).unwrap_err().law, law);
+    }
 }
