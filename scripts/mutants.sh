@@ -21,7 +21,8 @@ for crate in "${crates[@]}"; do
     out=target/mutants/$crate status=0 tests=() level=0
     # In the other tests of this crate, naga reads every kernel, which takes too long to be done for each mistake. So mistakes survive here that those tests find.
     [ "$crate" != polysort-shaders ] || tests=(-- --lib --test architectures --test cache --test gpu_limits --test plans --test portions --test tuned)
-    # A mistake is compiled once and runs once, so the compiler's time counts. But the tests of this crate need 375 s without optimization, 110 s with level 1.
+    # A mistake is compiled once and runs once, so the compiler's time counts. But without optimization, the tests of this crate take longer than
+    # the compiler.
     [ "$crate" != polysort-rayon ] || level=1
     mkdir -p "$out"
     # 2: mistakes survived. 3: a test did not end, which counts as found.

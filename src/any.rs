@@ -103,7 +103,7 @@ impl AnyBackend {
             _ => {
                 let why = match name {
                     "metal" if !cfg!(target_vendor = "apple") => "Metal is on Apple's systems only".into(),
-                    _ => format!("this build has no backend of this name, but {}", Self::NAMES.join(", ")),
+                    _ => format!("this build has no backend of this name; it has {}", Self::NAMES.join(", ")),
                 };
                 Err(Error::Unavailable { backend: name.into(), why, source: None })
             }
@@ -281,7 +281,7 @@ mod tests {
     fn a_name_that_is_no_backend_here_is_refused_with_the_reason() {
         let why = |name| AnyBackend::by_name(name).map(|backend| backend.name()).unwrap_err().to_string();
         assert!(
-            why("abacus").contains("abacus is unavailable: this build has no backend of this name, but "),
+            why("abacus").contains("abacus is unavailable: this build has no backend of this name; it has "),
             "{}",
             why("abacus")
         );

@@ -247,7 +247,7 @@ pub fn sort_segments<'a, K: Sortable, B: Backend>(keys: &mut [K], segments: impl
     B::global()?.sort_segments(keys, segments)
 }
 
-/// Sorts each segment of `keys` separately, in the order of `options` on backend `B`.
+/// Sorts each segment of `keys` separately, in the order of `options`, on backend `B`.
 ///
 /// # Errors
 /// The errors of opening `B`, and of [`Sort::sort_segments_with`]. After an error, `keys` is as it was.
@@ -271,7 +271,7 @@ pub fn sort_pairs_segments<'a, K: Sortable, V: Pod, B: Backend>(
     B::global()?.sort_pairs_segments(keys, values, segments)
 }
 
-/// Sorts each segment of `keys` separately, in the order of `options` on backend `B` and moves each value with its key.
+/// Sorts each segment of `keys` separately, in the order of `options`, on backend `B`, and moves each value with its key.
 ///
 /// # Errors
 /// The errors of opening `B`, and of [`Sort::sort_pairs_segments_with`]; on an error, both slices stay as they were.
@@ -403,7 +403,8 @@ pub fn partial_sort<K: Sortable, B: Backend>(keys: &mut [K], k: usize) -> Result
     B::global()?.partial_sort(keys, k)
 }
 
-/// Puts the `k` keys that come first in the stable order of `options` at the start of `keys`, sorted, on backend `B`. The other keys follow in any order.
+/// Puts the `k` keys that come first in the stable order of `options` at the start of `keys`, sorted, on backend `B`. The other keys follow in any
+/// order.
 ///
 /// # Errors
 /// The errors of opening `B`, and of [`Sort::partial_sort_with`]. After an error, `keys` is as it was.
@@ -423,8 +424,8 @@ pub fn partial_sort_segments<'a, K: Sortable, B: Backend>(
     B::global()?.partial_sort_segments(keys, k, segments)
 }
 
-/// Puts the `k` keys that come first in the stable order of `options` at the start of each segment, sorted, on backend `B`. The other keys of the segment follow in
-/// any order.
+/// In each segment, puts the `k` keys that come first in the stable order of `options` at the start of the segment, sorted, on backend `B`. The other
+/// keys of the segment follow in any order.
 ///
 /// # Errors
 /// The errors of opening `B`, and of [`Sort::partial_sort_segments_with`]. After an error, `keys` is as it was.

@@ -369,7 +369,7 @@ pub trait Sort: Backend {
         self.partial_sort_segments_with(keys, k, segments, Options::ascending())
     }
 
-    /// Puts the `k` keys that come first in the stable order of `options` at the start of each segment, sorted; else as
+    /// In each segment, puts the `k` keys that come first in the stable order of `options` at the start of the segment, sorted; else as
     /// [`partial_sort_segments`](Sort::partial_sort_segments).
     ///
     /// # Errors

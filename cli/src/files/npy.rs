@@ -14,11 +14,11 @@ use std::io::{self, Read, Write};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// The most bytes of a header: as many as NumPy reads unless it is told to trust the file. The header of an array of keys has about a hundred.
+/// The most bytes of a header, by default the most for NumPy, too. The header of an array of keys has about a hundred.
 const MAX_HEADER: u32 = 10_000;
 
-/// The most brackets inside one another in a header. An array of keys has two. With each further one, the parser can take three times as long: with
-/// five, 0.6 s for 10,000 bytes.
+/// The most brackets inside one another in a header. An array of keys has two. With each further one, the parser can take three times
+/// as long.
 const MAX_DEPTH: usize = 5;
 
 /// The most characters of a header that a message quotes.

@@ -26,9 +26,11 @@ fn place() -> Place {
     let header = npy::header("<f4", "(2,)", false);
     place.write("absurd.npy", npy::versioned(2, u32::MAX, &header, &[0; 8]));
     place.write("fourth.npy", npy::versioned(4, header.len() as u32, &header, &[0; 8]));
-    // The parser would take minutes for 16 brackets.
-    let deep = npy::header("<f4", &"{".repeat(16), false);
+    let deep = npy::header("<f4", &format!("{}1{}", "(".repeat(3_000), ",)".repeat(3_000)), false);
     place.write("deep.npy", npy::versioned(1, deep.len() as u32, &deep, &[]));
+    // The parser would take minutes for 16 brackets.
+    let unclosed = "{".repeat(16);
+    place.write("unclosed.npy", npy::versioned(1, unclosed.len() as u32, &unclosed, &[]));
     let nested = format!("{{{{{{{{{}", "{1},".repeat(2_400));
     place.write("nested.npy", npy::versioned(1, nested.len() as u32, &nested, &[]));
     place.write("product.npy", npy::file("<f8", "(18446744073709551615, 18446744073709551615)", false, &[0; 8]));
@@ -108,6 +110,7 @@ fn arrays() {
     refuse("sort absurd.npy -o out.npy", &["absurd.npy", "declares 4294967295 bytes", "at most 10000"]);
     refuse("sort fourth.npy -o out.npy", &["fourth.npy", "version 4.0", "np.save"]);
     refuse("sort deep.npy -o out.npy", &["deep.npy", "header is damaged", "5 brackets"]);
+    refuse("sort unclosed.npy -o out.npy", &["unclosed.npy", "header is damaged", "5 brackets"]);
     refuse("sort nested.npy -o out.npy", &["nested.npy", "header is damaged", "no dictionary"]);
     let product = "2 dimensions, (18446744073709551615, 18446744073709551615)";
     refuse("sort product.npy -o out.npy", &["product.npy", product, "a.ravel()"]);
