@@ -20,6 +20,7 @@ use crate::scatter::{Counters, MAX_DIGITS, count, place, to_starts};
 use crate::scratch::Scratch;
 use crate::source::{Key, Source};
 use crate::threads::Threads;
+use crate::trace::{Step, took};
 use crate::tuning::{BUCKETS_OF_FEW, BUCKETS_OF_FEW_TICKETS, PASS_BITS, SPLIT_PASS_BITS, tuning};
 use crate::window::Window;
 
@@ -109,6 +110,7 @@ fn partition<S: Source + ?Sized>(
     ends: &mut Counters,
 ) -> Option<Digit<Key<S>>> {
     let digit = Digit::choose(source, window, bits, even, Threads::ONE)?;
+    took(Step::Cached { len: source.len(), digits: digit.count() });
     match digit.class() {
         Class::Bits(class) => partition_by(source, target, class, digit.count(), ends),
         Class::Clamped(class) => partition_by(source, target, class, digit.count(), ends),

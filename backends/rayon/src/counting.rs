@@ -5,6 +5,7 @@
 
 use crate::dictionary::Dictionary;
 use crate::threads::Threads;
+use crate::trace::{Step, took};
 use crate::tuning::{COUNTED_SAMPLES, DICTIONARY, FIRST_SAMPLES, scan_ns};
 use core::ops::Range;
 use polysort_core::{Masks, Word};
@@ -29,6 +30,7 @@ const PART: usize = 4096;
 
 /// Sorts keys of 8 or 16 bits by all their bits.
 pub(crate) fn sort<W: Word>(keys: &mut [W], masks: Masks, threads: Threads) {
+    took(Step::Counted(keys.len()));
     let threads = threads.at_most(nanoseconds::<W>(keys.len()));
     let shares = in_chunks(keys, threads, |range| Some(counted(&keys[range]))).expect("counting always works");
     let shares = &shares[..];
@@ -64,6 +66,7 @@ pub(crate) fn sort_few<W: Word>(keys: &mut [W], masks: Masks, threads: Threads) 
     let Some(dictionary) = few_values(keys) else { return false };
     let threads = threads.at_most(scan_ns(size_of_val(keys)));
     let Some(chunks) = in_chunks(keys, threads, |range| Counting(&dictionary).counted(&keys[range])) else { return false };
+    took(Step::Dictionary(keys.len()));
     let (counts, others): (Vec<_>, Vec<_>) = chunks.into_iter().unzip();
     let counts = counts.into_iter().reduce(add).unwrap_or_default();
     let known = dictionary.slots().iter().zip(counts).filter(|&(_, count)| count > 0);

@@ -5,6 +5,7 @@ use crate::quicksort;
 use crate::simd::{Map, NetworkWord, Set};
 use crate::threads::Threads;
 use crate::tickets;
+use crate::trace::{Step, took};
 use crate::tuning::{FEW_ROWS, few_keys, few_tickets};
 use crate::window::Window;
 use bytemuck::{Pod, Zeroable};
@@ -121,6 +122,7 @@ fn sorts_words<W: Word>(network: Network) -> bool {
 
 /// Sorts the ordered words `from`, or if there are none the raw ones in `keys`, into `keys`.
 fn sort_words<W: Word>(set: Set, from: Option<&[W]>, keys: &mut [W], masks: Masks) {
+    took(Step::Network(keys.len()));
     match W::BITS {
         8 => sort_bytes(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(keys), masks),
         16 => sort_network::<u16>(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(keys), masks),

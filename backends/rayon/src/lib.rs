@@ -48,6 +48,7 @@ mod stream;
 mod threads;
 mod tickets;
 mod top_k;
+mod trace;
 mod tuning;
 #[cfg(feature = "vector")]
 mod vector;

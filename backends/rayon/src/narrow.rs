@@ -12,6 +12,7 @@ use crate::columns::Columns;
 use crate::few::{Network, SortFew};
 use crate::scatter::{count, place, to_starts};
 use crate::source::{Key, Source};
+use crate::trace::{Step, took};
 use crate::window::Window;
 use bytemuck::Zeroable;
 
@@ -77,6 +78,7 @@ fn digits(window: Window) -> (Option<Bits>, Bits) {
 
 /// How many records have a smaller digit than each digit.
 fn counted<S: Source + ?Sized>(source: &S, low: Option<Bits>, high: Bits) -> [Counters; 2] {
+    took(Step::Narrow { len: source.len(), passes: 1 + usize::from(low.is_some()) });
     let mut counters: [Counters; 2] = [[0; 1 << DIGIT_BITS]; 2];
     let [lows, highs] = &mut counters;
     source.read_keys(0..source.len(), |keys: &[Key<S>]| {

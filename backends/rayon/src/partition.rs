@@ -16,6 +16,7 @@ use crate::frequent::Frequent;
 use crate::scatter::{Counters, MAX_DIGITS, Places, block, count, scatter_chunk, stream_chunk};
 use crate::source::{Key, Source};
 use crate::threads::Threads;
+use crate::trace::{Step, took};
 use crate::tuning::{BUCKETS_A_THREAD, COUNTED_BITS, COUNTED_RECORDS, MAX_BUCKETS, SHARE_BYTES, STREAM_BLOCKS, tuning};
 use crate::window::Window;
 use core::ops::Range;
@@ -71,11 +72,13 @@ pub(crate) fn partition<S: Source + ?Sized>(
     let limits = Limits::of::<S::Record>(source.len(), chunks.len(), threads);
     let layout = Layout::of(&digit, &counts, limits);
     let places = layout.places(&counts, target);
+    let (stream, buckets) = (limits.stream, layout.buckets.len());
+    took(Step::Partition { len: source.len(), chunks: chunks.len(), buckets, stream });
     let tasks = chunks.into_iter().zip(places).collect();
     match layout.class {
-        BucketClass::Bits(class) => scatter_chunks(source, tasks, threads, class, limits.stream),
-        BucketClass::Table(digit, ref table) => scatter_chunks(source, tasks, threads, Looked { digit, table }, limits.stream),
-        BucketClass::Values(class) => scatter_chunks(source, tasks, threads, class, limits.stream),
+        BucketClass::Bits(class) => scatter_chunks(source, tasks, threads, class, stream),
+        BucketClass::Table(digit, ref table) => scatter_chunks(source, tasks, threads, Looked { digit, table }, stream),
+        BucketClass::Values(class) => scatter_chunks(source, tasks, threads, class, stream),
     }
     Some(layout.buckets)
 }

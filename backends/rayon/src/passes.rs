@@ -15,6 +15,7 @@ use crate::record::Record;
 use crate::scatter::{count, place, to_starts};
 use crate::source::Source;
 use crate::threads::Threads;
+use crate::trace::{Step, took};
 use crate::window::Window;
 use num_traits::Zero;
 
@@ -76,6 +77,7 @@ pub(crate) fn sort_into<S: Source + ?Sized>(
         source.read(0..source.len(), |records| place(records, digits[0], lows, room));
         place(room, digits[1], highs, sorted);
     }
+    took(Step::Passes(source.len()));
     sort_ties::<S::Record>(sorted, top.ones(), window.below(top));
     true
 }

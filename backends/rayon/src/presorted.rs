@@ -5,6 +5,7 @@ use crate::few::Network;
 use crate::merge;
 use crate::source::{Key, Source};
 use crate::threads::Threads;
+use crate::trace::{Step, took};
 use crate::tuning::{TASK, scan_ns};
 use crate::window::Window;
 use core::ops::Range;
@@ -147,7 +148,9 @@ fn has_ties<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>, threads:
 /// Reverses records in descending order. Equal ones keep their own order, unless no one can tell.
 fn reverse<C: Columns>(columns: &mut C, ones: Key<C>, whole: bool, threads: Threads) {
     let len = columns.len();
-    if !whole && has_ties(columns, 0..len, ones, threads) {
+    let ties = !whole && has_ties(columns, 0..len, ones, threads);
+    took(Step::Reversed { ties });
+    if ties {
         reverse_ties(columns, ones, threads);
     }
     columns.reverse(0..len, threads);

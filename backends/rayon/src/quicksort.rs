@@ -18,6 +18,7 @@
 use crate::sample;
 use crate::simd::{Map, Set, SplitWord};
 use crate::threads::Threads;
+use crate::trace::{Step, took};
 use crate::tuning::{FEW_ROWS, quicksort_keys, scan_ns};
 use bytemuck::cast_slice_mut as cast;
 use polysort_core::{Masks, Word};
@@ -83,6 +84,7 @@ impl<W: SplitWord> Quicksort<W> {
     fn sort(self, words: &mut [W], keys: Option<&mut [W]>, samples: &[W], splits: u32) {
         let len = words.len();
         if len <= ROWS * self.set.lanes(W::BITS) {
+            took(Step::Network(len));
             return match keys {
                 Some(keys) => W::sort(self.set, Some(words), keys, Map::identity(), self.leave),
                 None => W::sort(self.set, None, words, Map::identity(), self.leave),
@@ -96,8 +98,7 @@ impl<W: SplitWord> Quicksort<W> {
         };
         let Some(pivot) = pivot(words, samples) else { return self.write(words, keys) };
         let middle = W::split(self.set, words, pivot, Map::identity());
-        #[cfg(test)]
-        tests::count_split(len);
+        took(Step::Split(len));
         let (low, high) = words.split_at_mut(middle);
         let (low_keys, high_keys) = keys.map(|keys| keys.split_at_mut(middle)).unzip();
         let (low_samples, high_samples) = samples.split_at(samples.partition_point(|&sample| sample < pivot));
@@ -139,7 +140,12 @@ fn pivot<W: Word>(words: &[W], samples: &[W]) -> Option<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::Cell;
+    use crate::trace::steps_of;
+
+    /// How many words the splits looked at.
+    fn split_words(steps: &[Step]) -> usize {
+        steps.iter().map(|step| if let Step::Split(len) = step { *len } else { 0 }).sum()
+    }
 
     fn check(what: &str, words: &[u32], splits: u32) {
         let mut expected = words.to_vec();
@@ -170,17 +176,6 @@ mod tests {
                 check("each bit", &of(|word| 1 << (word % 32)), splits);
             }
         }
-    }
-
-    thread_local! {
-        /// Splits of this thread, and the words that they looked at.
-        static SPLIT: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
-    }
-
-    /// Counts a split of `len` words.
-    pub(super) fn count_split(len: usize) {
-        let (splits, words) = SPLIT.get();
-        SPLIT.set((splits + 1, words + len));
     }
 
     /// Words of which each sample takes the least: a split at such a sample leaves nearly all words in one part.
@@ -225,11 +220,11 @@ mod tests {
         let mut expected = words.clone();
         expected.sort_unstable();
         let run = |splits: u32| {
-            SPLIT.set((0, 0));
             let mut own = words.clone();
-            Quicksort { set: Set::Portable, leave: Map::identity(), threads: Threads::ONE }.sort(&mut own, None, &[], splits);
+            let sort = Quicksort { set: Set::Portable, leave: Map::identity(), threads: Threads::ONE };
+            let steps = steps_of(|| sort.sort(&mut own, None, &[], splits));
             assert!(own == expected);
-            SPLIT.get().1 / len
+            split_words(&steps) / len
         };
         let limit = 2 * len.ilog2();
         assert!(run(limit) <= (limit + u32::BITS) as usize, "{} splits of all words", run(limit));

@@ -18,6 +18,7 @@ use crate::sample;
 use crate::simd::{Map, Set, SplitWord};
 use crate::sort::sort_keys;
 use crate::threads::{Threads, Work};
+use crate::trace::{Step, took};
 use crate::tuning::{SELECT_KEYS, TASK, scan_ns, sort_ns};
 use bytemuck::cast_slice_mut as cast;
 use core::ops::Range;
@@ -58,6 +59,7 @@ pub(crate) fn partial_sort<W: Word>(keys: &mut [W], positions: Range<usize>, spe
 /// other.
 fn partial_sort_wide<W: Word>(keys: &mut [W], positions: Range<usize>, spec: Spec) {
     let ordered = |key: &W| spec.masks.apply(*key);
+    took(Step::Selected(keys.len()));
     let (start, end) = (positions.start, positions.end.min(keys.len()));
     let (_, _, behind) = keys.select_nth_unstable_by_key(start, ordered);
     let Some(last) = (end - start).checked_sub(2) else { return };
@@ -129,6 +131,7 @@ impl<W: SplitWord> Selection<W> {
 
     /// Moves the keys whose ordered bits are below `pivot` in front of the others, and returns their number.
     fn split(self, keys: &mut [W], pivot: W) -> usize {
+        took(Step::Split(keys.len()));
         let threads = self.threads.at_most(scan_ns(size_of_val(keys)));
         let split = |keys: &mut [W]| W::split(self.set, keys, pivot, self.enter);
         if threads.is_one() {

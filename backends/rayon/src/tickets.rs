@@ -13,6 +13,7 @@ use crate::digit::varying;
 use crate::record::Record;
 use crate::simd::{Map, NetworkWord, Set};
 use crate::threads::Threads;
+use crate::trace::{Step, took};
 use crate::window::Window;
 use num_traits::Zero;
 use polysort_core::Word;
@@ -61,6 +62,7 @@ fn position_bits(len: usize) -> u32 {
 fn sort<R: Record, T: NetworkWord>(set: Set, tickets: &mut [T], records: &[R], window: Window) {
     let (low, ones) = (window.low.min(R::Key::BITS - 1) as usize, window.ones::<R::Key>());
     let bits = position_bits(records.len()) as usize;
+    took(Step::Tickets { len: records.len(), bits: T::BITS });
     for (at, (ticket, record)) in tickets.iter_mut().zip(records).enumerate() {
         *ticket = T::truncate(((record.key() & ones) >> low).widen()) << bits | T::truncate(at as u128);
     }

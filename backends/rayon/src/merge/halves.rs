@@ -8,12 +8,14 @@ use crate::columns::Columns;
 use crate::scratch::Scratch;
 use crate::source::{Key, Source};
 use crate::threads::Threads;
+use crate::trace::{Step, took};
 use crate::tuning::{TASK, scan_ns};
 
 /// Merges the records before and after `middle` stably, each in ascending order of the bits in `ones`, or in the opposite one where
 /// `descends` says so.
 pub(crate) fn merge_halves<C: Columns>(columns: C, middle: usize, descends: [bool; 2], ones: Key<C>, threads: Threads) {
     let len = columns.len();
+    took(Step::Merged(len));
     let mut scratch = Scratch::of::<C::Record>(len);
     let records = scratch.records(len);
     let threads = threads.at_most(2 * scan_ns(size_of_val(records)));

@@ -1,0 +1,65 @@
+//! Which steps a sort takes, for tests: most choices between algorithms change only the time that a sort takes, so its result does not show them.
+//!
+//! Code calls [`took`] where it takes a step. Outside of this crate's tests, that does nothing.
+
+/// A step of a sort, a selection or a merge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(test), expect(dead_code, reason = "only tests read it"))]
+pub(crate) enum Step {
+    /// Records were in the opposite order and were reversed. `ties`: before that, each run of equal records was.
+    Reversed { ties: bool },
+    /// Two sorted halves of so many records were merged.
+    Merged(usize),
+    /// A network sorted so many words.
+    Network(usize),
+    /// A network sorted `len` tickets of `bits` bits.
+    Tickets { len: usize, bits: u32 },
+    /// So many passes by all bits of a narrow window moved `len` records.
+    Narrow { len: usize, passes: usize },
+    /// Two passes or more by the top bits of the window moved so many records.
+    Passes(usize),
+    /// One thread moved `len` records by one of `digits` digits.
+    Cached { len: usize, digits: usize },
+    /// `chunks` tasks moved `len` records to `buckets` buckets; `stream`: past the cache.
+    Partition { len: usize, chunks: usize, buckets: usize, stream: bool },
+    /// A dictionary counted so many keys.
+    Dictionary(usize),
+    /// All values of 8 or 16 bits were counted among so many keys.
+    Counted(usize),
+    /// Words were split at a pivot, so many of them.
+    Split(usize),
+    /// std's selection went through so many keys.
+    Selected(usize),
+}
+
+/// Notes a step that the calling thread takes.
+#[inline(always)]
+pub(crate) fn took(step: Step) {
+    #[cfg(test)]
+    tests::keep(step);
+    let _ = step;
+}
+
+#[cfg(test)]
+pub(crate) use tests::steps_of;
+
+#[cfg(test)]
+mod tests {
+    use super::Step;
+    use std::cell::RefCell;
+
+    thread_local! {
+        static STEPS: RefCell<Vec<Step>> = const { RefCell::new(vec![]) };
+    }
+
+    pub(super) fn keep(step: Step) {
+        STEPS.with_borrow_mut(|steps| steps.push(step));
+    }
+
+    /// The steps that the calling thread takes in `work`, in their order.
+    pub(crate) fn steps_of(work: impl FnOnce()) -> Vec<Step> {
+        STEPS.take();
+        work();
+        STEPS.take()
+    }
+}
