@@ -265,3 +265,118 @@ fn write<W: Word>(keys: &mut [W], len: usize, key: W) {
         None => keys[..len].fill(key),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{Step, steps_of};
+
+    fn spread(i: usize) -> usize {
+        i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20
+    }
+
+    fn sorts_few(keys: &[u64], masks: Masks, threads: Threads) -> bool {
+        let (mut sorted, mut expected) = (keys.to_vec(), keys.to_vec());
+        expected.sort_unstable_by_key(|&key| masks.apply(key));
+        let mut is_counted = false;
+        let steps = steps_of(|| is_counted = sort_few(&mut sorted, masks, threads));
+        assert_eq!(steps, if is_counted { vec![Step::Dictionary(keys.len())] } else { vec![] });
+        assert!(sorted == if is_counted { expected } else { keys.to_vec() });
+        is_counted
+    }
+
+    /// A dictionary counts up to 256 values and a few keys that it has not; more are left as they were.
+    #[test]
+    fn keys_are_counted_if_they_have_few_values() {
+        let len = 40_000;
+        let threads = [Threads::ONE, Threads::worth(crate::threads::Work::Scan(u64::MAX), || 3)];
+        for (masks, threads) in [Masks::UNSIGNED, Masks::float(64)].into_iter().flat_map(|masks| threads.map(|of| (masks, of))) {
+            for values in [1, 2, 4, 5, 60, DICTIONARY, DICTIONARY + 1] {
+                // Most keys are equal, so that the first look sees few values.
+                let value = |i: usize| if i % 5 > 1 { 0 } else { spread(i) % values };
+                let keys = Vec::from_iter((0..len).map(|i| (value(i) as u64).wrapping_mul(0x0123_4567_89ab_cdef)));
+                assert_eq!(sorts_few(&keys, masks, threads), values <= DICTIONARY, "{values} values");
+            }
+            // Few others, which no sample finds, and many. A dictionary of up to four values compares, others look up.
+            for values in [3, 100] {
+                for (others, is_few) in [(10, true), (600, true), (700, false)] {
+                    let mut keys =
+                        Vec::from_iter((0..len).map(|i| ((spread(i) % values) as u64).wrapping_mul(0x0123_4567_89ab_cdef)));
+                    // Odd places: samples are taken at even ones.
+                    let step = (len / others) & !1;
+                    (0..others).for_each(|other| keys[other * step + 1] = !(other as u64) >> 1);
+                    assert_eq!(sorts_few(&keys, masks, threads), is_few, "{values} values and {others} others");
+                }
+            }
+        }
+    }
+
+    /// The first look is at 128 keys: more than 96 different ones among them show that it is not worth a second one.
+    #[test]
+    fn a_look_at_a_few_keys_is_enough_for_most() {
+        let keys = |different: usize| Vec::from_iter((0..1 << 15).map(|i| (i / 256 % different) as u32));
+        assert_eq!(distinct(&keys(96), FIRST_SAMPLES).len(), 96);
+        assert!(few_values(&keys(96)).is_some_and(|dictionary| dictionary.values().len() == 96));
+        assert!(few_values(&keys(97)).is_none());
+        // Fewer keys than samples.
+        assert_eq!(distinct(&[3_u32, 1, 3], FIRST_SAMPLES), [1, 3]);
+    }
+
+    #[test]
+    fn very_few_values_are_compared_with() {
+        let dictionary = Dictionary::of(vec![7_u32, 9]).expect("two values");
+        let (counting, slots) = (Counting(&dictionary), dictionary.slots().len());
+        let mut counts = vec![0; WAYS * slots];
+        assert!(counting.count_by_comparing(&[7, 9, 9, 7, 9], &mut counts));
+        assert_eq!([7, 9].map(|value| counts[dictionary.slot(value)]), [2, 3]);
+        assert!(!counting.count_by_comparing(&[7, 8, 9], &mut counts));
+        assert_eq!(counts.iter().sum::<usize>(), 5, "another key ends the comparison, and nothing is counted");
+        // Keys that are looked up are counted by four counters in turn.
+        let (mut counts, mut others) = (vec![0; WAYS * slots], vec![]);
+        counting.count_by_slot(&[7, 7, 7, 7, 7, 8], &mut counts, &mut others);
+        assert_eq!([0, 1, 2, 3].map(|way| counts[way * slots + dictionary.slot(7)]), [2, 1, 1, 1]);
+        assert_eq!(others, [8]);
+    }
+
+    #[test]
+    fn counters_of_neighboring_blocks_differ_in_their_low_address_bits() {
+        let slots = Vec::from_iter((0..1 << 16).map(slot));
+        assert!(slots.iter().enumerate().all(|(raw, &own)| slot(own) == raw), "its own inverse");
+        assert!((1..256).all(|block| slots[block << 8] & 0xff == block));
+    }
+
+    /// Counters of bytes carry at 256.
+    #[test]
+    fn each_key_is_counted_once() {
+        let keys = Vec::from_iter((0..100_003_usize).map(|i| if i % 3 == 0 { 513 } else { spread(i) as u16 % 1000 }));
+        let counts = counted(&keys);
+        let bytes = Vec::from_iter(keys.iter().map(|&key| key as u8));
+        let of_bytes = counted(&bytes);
+        for value in 0..1000_u16 {
+            let expected = keys.iter().filter(|&&key| key == value).count();
+            assert_eq!(counts[slot(value.into())] as usize, expected, "{value}");
+        }
+        assert!(
+            (0..256).all(|value| of_bytes[value] as usize == bytes.iter().filter(|&&byte| usize::from(byte) == value).count())
+        );
+    }
+
+    #[test]
+    fn shares_hold_all_keys_in_order() {
+        let keys = Vec::from_iter(0..1000_u16);
+        for count in [1, 2, 7] {
+            let threads = Threads::worth(crate::threads::Work::Scan(u64::MAX), || count);
+            let shares = in_chunks(&keys, threads, |range| Some(keys[range].to_vec())).expect("all give a share");
+            assert_eq!(shares.len(), count);
+            assert!(shares.iter().all(|share| share.len().abs_diff(1000 / count) <= 1));
+            assert!(shares.concat() == keys);
+            assert!(in_chunks(&keys, threads, |range| (range.end < 1000).then_some(())).is_none());
+        }
+    }
+
+    /// A byte is counted at 0.3 ns and a key of 16 bits at 0.8.
+    #[test]
+    fn estimates_are_those_measured() {
+        assert_eq!((nanoseconds::<u8>(1000), nanoseconds::<u16>(1000)), (300, 800));
+    }
+}

@@ -68,3 +68,205 @@ pub(crate) fn sort_unordered<C: SortFew>(mut columns: C, window: Window, network
     let mut scratch = Scratch::of::<C::Record>(len);
     msd::sort(network, columns, scratch.records(len), window, threads, true);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::{Indices, Pairs};
+    use crate::few::SortFew;
+    use crate::trace::{Step, steps_of};
+    use crate::tuning::{few_keys, few_tickets, quicksort_keys, tuning};
+    use polysort_core::Masks;
+
+    fn spread(i: usize) -> u64 {
+        (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (i as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 29
+    }
+
+    fn of<W: Word>(len: usize, key: impl Fn(usize) -> u64) -> Vec<W> {
+        (0..len).map(|i| W::truncate(u128::from(key(i)) * 0x1_0000_0000_0000_0001)).collect()
+    }
+
+    /// The steps of a sort by all bits, which sorts.
+    fn keys_steps<W: Word>(keys: Vec<W>, spec: Spec) -> Vec<Step> {
+        let (mut sorted, mut expected) = (keys.clone(), keys);
+        expected.sort_by_key(|&key| spec.rank(key));
+        let steps = steps_of(|| sort_keys(&mut sorted, spec, Threads::ONE));
+        assert!(sorted.iter().zip(&expected).all(|(&a, &b)| a == b));
+        steps
+    }
+
+    fn pairs_steps<W: Word>(keys: Vec<W>, spec: Spec) -> Vec<Step> {
+        let (mut sorted, mut values) = (keys.clone(), Vec::from_iter(0..keys.len() as u32));
+        let mut order = values.clone();
+        order.sort_by_key(|&at| spec.rank(keys[at as usize]));
+        let columns = Pairs { keys: &mut sorted, values: &mut values, masks: spec.masks };
+        let steps = steps_of(|| sort(columns, Window::of(spec), false, Threads::ONE));
+        assert!(values == order && sorted.iter().zip(&order).all(|(&key, &at)| key == keys[at as usize]));
+        let mut indices = Vec::from_iter(0..keys.len() as u32);
+        let of_indices = steps_of(|| {
+            sort(Indices::new(&keys, 0, &mut indices, spec.masks), Window::of(spec), false, Threads::ONE);
+        });
+        assert!(indices == order);
+        assert_eq!(of_indices, steps, "an argsort takes the steps of a sort of pairs");
+        steps
+    }
+
+    fn is_network(step: &Step) -> bool {
+        matches!(step, Step::Network(_))
+    }
+
+    #[test]
+    fn no_records_or_one_take_no_step() {
+        for len in [0, 1] {
+            assert_eq!(keys_steps::<u32>(of(len, spread), Spec::unsigned::<u32>()), []);
+            assert_eq!(pairs_steps::<u32>(of(len, spread), Spec::unsigned::<u32>()), []);
+        }
+    }
+
+    #[test]
+    fn a_network_sorts_few_keys() {
+        fn check<W: Word>() {
+            let few = few_keys(Set::widest(), W::BITS);
+            for len in [2, few / 2, few] {
+                assert_eq!(
+                    keys_steps::<W>(of(len, spread), Spec::unsigned::<W>()),
+                    [Step::Network(len)],
+                    "{len} of {} bits",
+                    W::BITS
+                );
+            }
+            let steps = keys_steps::<W>(of(few + 1, spread), Spec::unsigned::<W>());
+            assert!(!steps.contains(&Step::Network(few + 1)) && !steps.is_empty());
+        }
+        check::<u8>();
+        check::<u16>();
+        check::<u32>();
+        check::<u64>();
+    }
+
+    /// Keys of 128 bits, and those that are sorted by some of their bits, which a sort must keep in order.
+    #[test]
+    fn tickets_sort_few_records() {
+        let few = few_tickets(Set::widest());
+        let by_some = Spec::new::<u32>(Masks::UNSIGNED, 0, 31).expect("31 bits");
+        for len in [20, few] {
+            let tickets = [Step::Tickets { len, bits: 64 }];
+            assert_eq!(keys_steps::<u32>(of(len, spread), by_some), tickets);
+            assert_eq!(keys_steps::<u128>(of(len, spread), Spec::unsigned::<u128>()), tickets);
+            assert_eq!(pairs_steps::<u32>(of(len, spread), Spec::unsigned::<u32>()), tickets);
+            assert_eq!(pairs_steps::<u64>(of(len, spread), Spec::unsigned::<u64>()), tickets);
+        }
+        // Rank and position fit in 32 bits, if need be without the bits in which no two ranks differ.
+        let narrow = Spec::new::<u32>(Masks::UNSIGNED, 3, 23).expect("20 bits");
+        assert_eq!(pairs_steps::<u32>(of(few, spread), narrow), [Step::Tickets { len: few, bits: 32 }]);
+        assert_eq!(
+            pairs_steps::<u32>(of(few, |i| spread(i) & 0xfff), Spec::unsigned::<u32>()),
+            [Step::Tickets { len: few, bits: 32 }]
+        );
+        // Wide ranks that agree in the bits that fit are told apart by tickets of the rest.
+        let steps = pairs_steps::<u128>(of(few, |i| if i % 2 == 0 { 1 } else { spread(i) >> 63 }), Spec::unsigned::<u128>());
+        assert!(steps.len() > 1 && steps.iter().all(|step| matches!(step, Step::Tickets { bits: 64, .. })), "{steps:?}");
+    }
+
+    #[test]
+    fn passes_sort_by_few_bits() {
+        let few = few_tickets(Set::widest());
+        // Clearing 256 counters pays from 64 records on, and twice as many from 512.
+        for (len, passes, bits) in
+            [(63, 0, 8), (64, 1, 8), (64, 0, 9), (511, 0, 16), (512, 2, 16), (5000, 1, 7), (5000, 2, 16), (5000, 0, 17)]
+        {
+            let spec = Spec::new::<u32>(Masks::UNSIGNED, 4, 4 + bits).expect("bits of a key");
+            let steps = pairs_steps::<u32>(of(len, spread), spec);
+            let is_narrow = steps == [Step::Narrow { len, passes }];
+            assert_eq!(is_narrow, passes > 0, "{len} pairs by {bits} bits took {steps:?}");
+            if len <= few && !is_narrow {
+                assert!(matches!(steps[..], [Step::Tickets { .. }]));
+            }
+        }
+        assert_eq!(pairs_steps::<u8>(of(300, spread), Spec::unsigned::<u8>()), [Step::Narrow { len: 300, passes: 1 }]);
+    }
+
+    #[test]
+    fn records_in_order_are_left_and_in_the_opposite_order_reversed() {
+        for len in [few_keys(Set::widest(), 32) + 1, 100_000] {
+            let spec = Spec::unsigned::<u32>();
+            assert_eq!(keys_steps::<u32>(of(len, |i| i as u64 / 2), spec), []);
+            assert_eq!(keys_steps::<u32>(of(len, |i| (len - i) as u64 / 2), spec), [Step::Reversed { ties: false }]);
+            assert_eq!(pairs_steps::<u32>(of(len, |i| i as u64 / 2), spec), []);
+            assert_eq!(pairs_steps::<u32>(of(len, |i| (len - i) as u64 / 2), spec), [Step::Reversed { ties: true }]);
+            assert_eq!(pairs_steps::<u32>(of(len, |i| (len - i) as u64), spec), [Step::Reversed { ties: false }]);
+        }
+    }
+
+    /// Two runs of pairs are merged; two of keys alone only if they are longer than what quicksort sorts faster.
+    #[test]
+    fn two_runs_are_merged() {
+        let two = |len: usize| move |i: usize| if i < len / 2 { 2 * i as u64 } else { 2 * (i - len / 2) as u64 + 1 };
+        let spec = Spec::unsigned::<u32>();
+        for (len, is_merged) in [(MERGED_KEYS, false), (MERGED_KEYS + 1, true)] {
+            assert_eq!(keys_steps::<u32>(of(len, two(len)), spec) == [Step::Merged(len)], is_merged);
+        }
+        assert_eq!(pairs_steps::<u32>(of(3000, two(3000)), spec), [Step::Merged(3000)]);
+    }
+
+    #[test]
+    fn few_values_and_narrow_keys_are_counted() {
+        let len = COUNT_FEW;
+        assert_eq!(keys_steps::<u32>(of(len, |i| spread(i) % 100), Spec::unsigned::<u32>()), [Step::Dictionary(len)]);
+        assert_eq!(keys_steps::<u16>(of(len, |i| spread(i) % 100), Spec::unsigned::<u16>()), [Step::Dictionary(len)]);
+        let shorter = keys_steps::<u32>(of(len - 1, |i| spread(i) % 100), Spec::unsigned::<u32>());
+        assert!(!shorter.contains(&Step::Dictionary(len - 1)));
+        let by_some = Spec::new::<u32>(Masks::UNSIGNED, 0, 31).expect("31 bits");
+        assert!(!keys_steps::<u32>(of(len, |i| spread(i) % 100), by_some).contains(&Step::Dictionary(len)));
+        // Bytes at any length, keys of 16 bits if they are many.
+        assert_eq!(keys_steps::<u8>(of(1000, spread), Spec::unsigned::<u8>()), [Step::Counted(1000)]);
+        assert_eq!(keys_steps::<u8>(of(len, |i| spread(i) % 100), Spec::unsigned::<u8>()), [Step::Counted(len)]);
+        assert_eq!(keys_steps::<u16>(of(COUNT_16, spread), Spec::unsigned::<u16>()), [Step::Counted(COUNT_16)]);
+        let shorter = keys_steps::<u16>(of(COUNT_16 - 1, spread), Spec::unsigned::<u16>());
+        assert!(!shorter.contains(&Step::Counted(COUNT_16 - 1)));
+        // For several threads, more.
+        let two = Threads::worth(crate::threads::Work::Sort(u64::MAX), || 2);
+        let mut keys: Vec<u16> = of(COUNT_16, spread);
+        assert!(!steps_of(|| sort_keys(&mut keys, Spec::unsigned::<u16>(), two)).contains(&Step::Counted(COUNT_16)));
+        let mut keys: Vec<u16> = of(2 * COUNT_16, spread);
+        assert!(steps_of(|| sort_keys(&mut keys, Spec::unsigned::<u16>(), two)).contains(&Step::Counted(2 * COUNT_16)));
+    }
+
+    /// Words of 32 and 64 bits up to the length at which quicksort is faster, if there are registers that split them; never on several threads.
+    #[test]
+    fn quicksort_sorts_keys_where_it_is_faster() {
+        fn check<W: Word>() {
+            let (few, most) = (few_keys(Set::widest(), W::BITS), quicksort_keys(Set::widest(), W::BITS).min(1 << 20));
+            if most > few {
+                let steps = keys_steps::<W>(of(most, spread), Spec::unsigned::<W>());
+                assert_eq!(steps[0], Step::Split(most));
+                assert!(steps.iter().all(|step| matches!(step, Step::Split(_) | Step::Network(_))), "{steps:?}");
+                let two = Threads::worth(crate::threads::Work::Sort(u64::MAX), || 2);
+                let mut keys: Vec<W> = of(most, spread);
+                let on_two = steps_of(|| sort_keys(&mut keys, Spec::unsigned::<W>(), two));
+                assert!(matches!(on_two[..], [Step::Partition { .. }, ..]), "{on_two:?}");
+            }
+            let len = most.max(few) + 1;
+            assert_ne!(keys_steps::<W>(of(len, spread), Spec::unsigned::<W>())[0], Step::Split(len));
+        }
+        check::<u32>();
+        check::<u64>();
+    }
+
+    /// Even keys that fit in the cache are moved once, then networks sort each bucket.
+    #[test]
+    fn a_partition_and_networks_sort_what_fits_in_the_cache() {
+        // Quicksort takes no keys of 16 bits, and no tickets sort them.
+        let len = tuning().cached_bytes / 2;
+        assert!(len > few_keys(Set::widest(), 16));
+        let len = len.min(COUNT_16 - 1);
+        let steps = keys_steps::<u16>(of(len, spread), Spec::unsigned::<u16>());
+        assert!(matches!(steps[0], Step::Cached { len: own, .. } if own == len), "{:?}", steps[0]);
+        assert!(steps[1..].iter().all(is_network));
+        // More than fits are first moved to buckets, by way of memory.
+        let len = tuning().cached_bytes / 16 + 1;
+        let steps = keys_steps::<u128>(of(len, spread), Spec::unsigned::<u128>());
+        assert!(Keys::<u128>::has_tickets(Network { set: Set::widest(), whole: true }));
+        assert!(!matches!(steps[0], Step::Network(_)));
+    }
+}

@@ -184,6 +184,67 @@ mod tests {
         }
     }
 
+    /// No other number of threads is much better by the model, and more than one is better than one.
+    #[test]
+    fn the_number_of_threads_is_the_best_one_by_the_model() {
+        for kind in [Work::Sort, Work::Scan, Work::Selection] {
+            for available in [1_usize, 2, 3, 8, 16, 64] {
+                for nanoseconds in (100..400).map(|step| 1.05_f64.powi(step) as u64) {
+                    let (_, costs) = kind(nanoseconds).costs();
+                    let work = nanoseconds as f64 * costs.more_work.0 as f64 / costs.more_work.1 as f64;
+                    let several = |threads: usize| {
+                        let (enter, each) = (costs.enter_ns as f64, costs.thread_ns as f64);
+                        enter + each * threads as f64 + work / threads as f64
+                    };
+                    let best = (2..=available).map(several).fold(f64::INFINITY, f64::min);
+                    let threads = Threads::worth(kind(nanoseconds), || available).count();
+                    if threads > 1 {
+                        assert!(several(threads) < nanoseconds as f64 * 1.001, "{threads} threads for {:?}", kind(nanoseconds));
+                        assert!(several(threads) < best * 1.02, "{threads} of {available} threads for {:?}", kind(nanoseconds));
+                    } else {
+                        assert!(best > nanoseconds as f64 * 0.97, "one of {available} threads for {:?}", kind(nanoseconds));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_gets_threads_that_have_enough_to_do() {
+        let threads = Threads(4);
+        let counts = [0, 1, 2, 3, 4, 5].map(|steps| threads.at_most(steps * STEP_NS).count());
+        assert_eq!(counts, [1, 1, 2, 3, 4, 4]);
+        assert_eq!(threads.at_most(2 * STEP_NS - 1), Threads::ONE);
+    }
+
+    /// Each task runs once, on no more threads than there are tasks or threads, each with a state of its own.
+    #[test]
+    fn each_task_runs_once() {
+        for (threads, tasks) in [(1, 5), (3, 1), (3, 0), (3, 2), (3, 100)] {
+            let (states, done) = (Mutex::new(0), Mutex::new(vec![0; tasks]));
+            let state = || *states.lock().unwrap() += 1;
+            Threads(threads).for_each((0..tasks).collect(), state, |(), task: usize| done.lock().unwrap()[task] += 1);
+            assert_eq!(*done.lock().unwrap(), vec![1; tasks]);
+            assert_eq!(*states.lock().unwrap(), threads.min(tasks).max(1), "{tasks} tasks of {threads} threads");
+            assert!(Threads(threads).map(tasks, |at| 2 * at).into_iter().eq((0..tasks).map(|at| 2 * at)));
+        }
+    }
+
+    /// Work that one thread does never meets a pool: it runs on the thread that asks.
+    #[test]
+    fn one_thread_is_the_calling_thread() {
+        let caller = std::thread::current().id();
+        let is_here = || std::thread::current().id() == caller;
+        assert!(Threads::ONE.map(9, |_| is_here()).into_iter().all(|here| here));
+        assert!(Threads(3).map(1, |_| is_here()).into_iter().all(|here| here));
+        Threads::ONE.for_each(vec![(); 9], || (), |(), ()| assert!(is_here()));
+        Threads(3).for_each(vec![()], || (), |(), ()| assert!(is_here()));
+        assert_eq!(Threads::ONE.join(is_here, is_here), (true, true));
+        // This thread is of no pool, so several threads are others.
+        assert!(Threads(3).map(9, |_| is_here()).into_iter().all(|here| !here));
+        assert_eq!(Threads(3).join(is_here, is_here), (false, false));
+    }
+
     /// A scan has one round of tasks, a sort has several.
     #[test]
     fn scans_get_more_threads_than_sorts_of_the_same_time() {

@@ -73,10 +73,11 @@ pub(crate) fn few_tickets(set: Set) -> usize {
 /// and 1.5 × at 2^22; on AMD's Zen 4 1.3 × at 2^12, equal at 2^14, and 0.8 × at 2^16. Words of 64 bits are faster at 2^10 on both; from
 /// 2^12 on they are slower, or no more than 1.03 × as fast.
 pub(crate) fn quicksort_keys(set: Set, bits: u32) -> usize {
-    if !set.has_splits() {
-        return 0;
-    }
-    let machine = Machine::this();
+    if set.has_splits() { quicksort_keys_of(Machine::this(), bits) } else { 0 }
+}
+
+/// The same of a machine whose registers split words.
+fn quicksort_keys_of(machine: Machine, bits: u32) -> usize {
     match bits {
         32 if machine.is_intel => machine.l3 / 4 / size_of::<u32>(),
         32 => 1 << 13,
@@ -230,4 +231,75 @@ pub(crate) mod vector {
 
     /// Bytes that come from memory together, at least.
     pub(crate) const CACHE_LINE: usize = 64;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Pair;
+
+    #[test]
+    fn parts_of_a_sort_fit_in_the_caches_that_they_are_made_for() {
+        for (l2, l3) in [(256 << 10, 8 << 20), (1 << 20, 32 << 20), (2 << 20, 260 << 20)] {
+            let tuning = Tuning::of(Machine { l2, l3, is_intel: false });
+            assert_eq!(tuning.cached_bytes, l2);
+            assert_eq!(tuning.cached_stable_bytes, 4 * tuning.cached_bytes);
+            // With as much scratch, half of the cache.
+            assert_eq!(2 * tuning.bucket_bytes, l2 / 2);
+            assert_eq!(tuning.buffer_bytes, l2 / 8);
+            assert_eq!(tuning.stream_bytes, l3 / 8);
+        }
+        let near = |l2| Tuning::of(Machine { l2, l3: 32 << 20, is_intel: false }).near_bytes;
+        assert_eq!([256 << 10, 1 << 20, 2 << 20].map(near), [2 << 20, 8 << 20, 8 << 20]);
+    }
+
+    #[test]
+    fn networks_take_rows_of_registers() {
+        for set in Set::all() {
+            for bits in [16, 32, 64] {
+                assert_eq!(few_keys(set, bits), 64 * set.lanes(bits), "{} of {bits} bits", set.name());
+            }
+            // Bytes are sorted as words of 16 bits, in an array of 256.
+            assert_eq!(few_keys(set, 8), (64 * set.lanes(16)).min(256));
+            assert_eq!(few_tickets(set), 64 * set.lanes(64));
+            assert_eq!(quicksort_keys(set, 32) > 0, set.has_splits());
+        }
+    }
+
+    /// Words of 32 bits on Intel's processors gain up to a quarter of the last cache, on others less; narrow and very wide words gain nothing.
+    #[test]
+    fn quicksort_takes_the_lengths_at_which_it_was_faster() {
+        let machine = |is_intel| Machine { l2: 2 << 20, l3: 64 << 20, is_intel };
+        assert_eq!([8, 16, 32, 64, 128].map(|bits| quicksort_keys_of(machine(true), bits)), [0, 0, 1 << 22, 1 << 10, 0]);
+        assert_eq!([8, 16, 32, 64, 128].map(|bits| quicksort_keys_of(machine(false), bits)), [0, 0, 1 << 13, 1 << 10, 0]);
+    }
+
+    /// Each estimate is between what the slower and the faster of two machines took for a record.
+    #[test]
+    fn estimates_of_sorts_lie_between_those_of_two_machines() {
+        let len = 1 << 16;
+        let each = |nanoseconds: u64| nanoseconds as f64 / len as f64;
+        assert_eq!(each(sort_ns::<u32>(len)), 4.0);
+        assert_eq!(each(sort_ns::<u64>(len)), 7.0);
+        assert_eq!(each(sort_ns::<Pair<u32, u32>>(len)), 10.0);
+        // One pass is a quarter of the work of four, and two are half of it.
+        let by_bits = |bits| each(sort_bits_ns::<Pair<u32, u32>>(len, bits));
+        assert_eq!([0, 8, 9, 16, 17, 32].map(by_bits), [2.5, 2.5, 5.0, 5.0, 10.0, 10.0]);
+    }
+
+    #[test]
+    fn estimates_of_scans_and_merges_grow_with_bytes_and_levels() {
+        // 10 GB a second.
+        assert_eq!(scan_ns(1_000_000), 100_000);
+        // A move, and a comparison for each level of merges of two.
+        assert_eq!([1, 2, 3, 4, 5, 16, 17].map(|runs| merge_ns(1000, runs)), [1000, 2000, 3000, 3000, 4000, 5000, 6000]);
+    }
+
+    #[test]
+    fn a_block_of_a_merge_fits_in_the_cache_but_for_many_runs() {
+        let in_cache = tuning().cached_bytes / 4 / size_of::<u64>();
+        assert_eq!(merge_block::<u64>(2), in_cache);
+        let many = 2 * in_cache / 128;
+        assert_eq!(merge_block::<u64>(many), 128 * many);
+    }
 }
