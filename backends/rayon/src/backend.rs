@@ -158,3 +158,42 @@ impl Backend for RayonBackend {
         with_word!(operation, operation => self.run_on_words(operation, spec))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polysort_core::Sort;
+
+    /// The threads of some work, and whether the calling thread does it.
+    fn place(backend: &RayonBackend, work: Work) -> (usize, bool) {
+        let caller = std::thread::current().id();
+        let mut place = None;
+        backend.on_threads(work, |threads| place = Some((threads.count(), std::thread::current().id() == caller)));
+        place.expect("work that is done")
+    }
+
+    #[test]
+    fn short_work_stays_on_the_calling_thread_and_long_work_goes_to_the_pool() {
+        let (short, long) = (Work::Sort(1000), Work::Sort(u64::MAX));
+        let three = RayonBackend::with_threads(3).unwrap();
+        assert_eq!((place(&three, short), place(&three, long)), ((1, true), (3, false)));
+        let one = RayonBackend::with_threads(1).unwrap();
+        assert_eq!((place(&one, short), place(&one, long)), ((1, true), (1, true)));
+        assert!(!three.is_in_current_pool() && !one.is_in_current_pool());
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let current = RayonBackend::default();
+        assert!(current.is_in_current_pool());
+        // Of the pool's own threads, the caller is one.
+        assert_eq!(pool.install(|| (place(&current, short), place(&current, long))), ((1, true), (2, true)));
+    }
+
+    /// A selection of an eighth of the keys or more sorts them all.
+    #[test]
+    fn most_keys_are_sorted_rather_than_selected() {
+        use crate::trace::{Step, steps_of};
+        let backend = RayonBackend::with_threads(1).unwrap();
+        let keys = Vec::from_iter((0..8000_u32).map(|i| i.wrapping_mul(0x9e37_79b9)));
+        let sorts_all = |k: usize| steps_of(|| drop(backend.top_k(&keys, k).unwrap())).contains(&Step::Passes(keys.len()));
+        assert!(sorts_all(1000) && !sorts_all(999));
+    }
+}

@@ -392,3 +392,28 @@ impl<W: Word> Columns for Indices<'_, W> {
         reverse(&mut self.indices[range], threads);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_equal_keys_are_written_if_a_digit_is_all_of_the_key_and_keys_are_many() {
+        let (whole, part) = (Bits { shift: 0, mask: 255 }, Bits { shift: 1, mask: 127 });
+        assert!(writes_runs::<u8, 256>(whole, 1024) && !writes_runs::<u8, 256>(whole, 1023));
+        assert!(!writes_runs::<u8, 256>(part, 1024) && !writes_runs::<u16, 256>(whole, 1024));
+        let mut keys = [0_u8; 6];
+        write_runs(&mut keys, Masks::signed(8), &[0, 2, 2, 6]);
+        assert_eq!(keys.map(u8::cast_signed), [-127, -127, -125, -125, -125, -125]);
+    }
+
+    #[test]
+    fn several_threads_reverse_a_slice_of_any_length() {
+        let threads = Threads::worth(crate::threads::Work::Scan(u64::MAX), || 3);
+        for len in [0, 1, 2, 3, 4 * TASK, 4 * TASK + 1, 5 * TASK - 1, 200_000] {
+            let mut slice = Vec::from_iter(0..len as u64);
+            reverse(&mut slice, threads);
+            assert!(slice.into_iter().eq((0..len as u64).rev()), "{len}");
+        }
+    }
+}

@@ -59,3 +59,34 @@ impl<W: Word> Dictionary<W> {
         ((low ^ high ^ high >> 32).wrapping_mul(self.multiplier) >> self.shift) as usize
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_value_has_a_slot_of_its_own_and_no_other_word_is_found() {
+        for count in [1_usize, 2, 11, 12, 100, 256] {
+            // Wide words that differ in their upper half only, in their lower half only, and in both.
+            for shift in [0, 40, 100] {
+                let values = Vec::from_iter((0..count as u128).map(|i| (i * i * 0x9e37 + i) << shift));
+                let dictionary = Dictionary::of(values.clone()).expect("few values");
+                assert_eq!(dictionary.values(), values);
+                assert!(values.iter().all(|&value| dictionary.slots()[dictionary.slot(value)] == value));
+                let mut slots = Vec::from_iter(values.iter().map(|&value| dictionary.slot(value)));
+                slots.sort_unstable();
+                slots.dedup();
+                assert_eq!(slots.len(), count, "values share a slot");
+                // About an eighth of the square of the number of values, so that few multipliers are tried.
+                let len = dictionary.slots().len();
+                assert!(
+                    len == 16 && count <= 11 || len >= count * count / 8 && len < count * count / 4 + 1,
+                    "{len} slots, {count} values"
+                );
+                for other in (0..1000).map(|i| i << shift).filter(|other| !values.contains(other)) {
+                    assert_ne!(dictionary.slots()[dictionary.slot(other)], other);
+                }
+            }
+        }
+    }
+}

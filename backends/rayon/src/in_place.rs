@@ -27,3 +27,30 @@ pub(crate) fn sort<W: Word>(keys: &mut [W], masks: Masks, threads: Threads) {
         _ => quicksort::sort(network.set, columns.keys, None, masks, threads),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{Step, steps_of};
+
+    fn steps<W: Word>(len: usize) -> Vec<Step> {
+        let key = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i << 7;
+        let mut keys = Vec::from_iter((0..len as u64).map(|i| W::truncate(u128::from(key(i)) << 64 | u128::from(key(i)))));
+        let steps = steps_of(|| sort(&mut keys, Masks::UNSIGNED, Threads::ONE));
+        assert!(keys.is_sorted());
+        steps
+    }
+
+    #[test]
+    fn few_keys_go_through_a_network_narrow_ones_are_counted_and_others_are_split() {
+        let few = crate::tuning::few_keys(Set::widest(), 32);
+        assert_eq!(steps::<u32>(few), [Step::Network(few)]);
+        assert_eq!(steps::<u32>(few + 1)[0], Step::Split(few + 1));
+        assert_eq!(steps::<u64>(10_000)[0], Step::Split(10_000));
+        assert_eq!(steps::<u8>(10_000), [Step::Counted(10_000)]);
+        assert_eq!(steps::<u16>(10_000), [Step::Counted(10_000)]);
+        // A network of quicksort itself takes a few wide words.
+        assert_eq!(steps::<u128>(10), [Step::Network(10)]);
+        assert_eq!(steps::<u128>(10_000)[0], Step::Split(10_000));
+    }
+}

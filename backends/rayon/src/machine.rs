@@ -82,6 +82,13 @@ mod tests {
         assert_eq!(Machine::of([(2, 0), (3, 4 << 10)]), USUAL);
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_maker_is_the_one_that_the_system_names() {
+        let text = std::fs::read_to_string("/proc/cpuinfo").expect("a text about the processor");
+        assert_eq!(Machine::this().is_intel, text.contains("GenuineIntel"));
+    }
+
     #[test]
     fn this_machine_has_caches() {
         let this = Machine::this();

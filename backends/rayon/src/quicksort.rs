@@ -178,6 +178,52 @@ mod tests {
         }
     }
 
+    /// Splits are nearly halves, and a part of up to 32 rows of registers goes to a network.
+    #[test]
+    fn parts_are_split_evenly_until_a_network_takes_them() {
+        let len = 1 << 15;
+        let mut words = Vec::from_iter((0..len as u32).map(|i| i.wrapping_mul(0x9e37_79b9) ^ i >> 3));
+        let set = Set::widest();
+        let sort = Quicksort { set, leave: Map::identity(), threads: Threads::ONE };
+        let steps = steps_of(|| sort.sort(&mut words, None, &[], 30));
+        let few = 32 * set.lanes(32);
+        let is_right = |step: &Step| match *step {
+            Step::Split(len) => len > few,
+            Step::Network(len) => len <= few,
+            _ => false,
+        };
+        assert!(steps.iter().all(is_right), "{steps:?}");
+        // Halves of even words take one look a level; samples that are a little off take less than a level more.
+        let levels = (len / few).ilog2() as usize;
+        assert!(split_words(&steps) <= len * (levels + 1), "{} looks at each word, {levels} levels", split_words(&steps) / len);
+    }
+
+    /// Some word is below a pivot, and some is not.
+    #[test]
+    fn a_pivot_is_from_the_middle_of_the_samples_or_of_the_range() {
+        let words = [3_u32, 9, 5, 12];
+        assert_eq!(pivot(&words, &[3, 5, 9, 12]), Some(9));
+        assert_eq!(pivot(&words, &[3, 3, 3, 9, 12]), Some(9), "the middle sample is the least one, so the next");
+        assert_eq!(pivot(&words, &[]), Some(8), "above the middle of 3 and 12");
+        assert_eq!(pivot(&words, &[5, 5, 5]), Some(5), "most words, parted from those below");
+        assert_eq!(pivot(&words, &[3, 3, 3]), Some(4), "the least word, parted from those above");
+        assert_eq!(pivot(&[7_u32, 7], &[7, 7]), None);
+        assert_eq!(pivot(&[0, u32::MAX], &[]), Some(1 << 31));
+    }
+
+    /// Parts of less than two tasks are not handed to other threads.
+    #[test]
+    fn both_parts_of_many_words_are_sorted_side_by_side() {
+        let threads = Threads::worth(crate::threads::Work::Scan(u64::MAX), || 3);
+        let splits_here = |len: usize| {
+            let mut words = Vec::from_iter((0..len as u32).map(|i| i.wrapping_mul(0x9e37_79b9) ^ i >> 3));
+            let sort = Quicksort { set: Set::widest(), leave: Map::identity(), threads };
+            steps_of(|| sort.sort(&mut words, None, &[], 30)).len()
+        };
+        assert!(splits_here(2 * TASK - 1) > 1);
+        assert_eq!(splits_here(2 * TASK), 1, "this thread is of no pool, so all others do the parts");
+    }
+
     /// Words of which each sample takes the least: a split at such a sample leaves nearly all words in one part.
     fn adversary(len: usize) -> Vec<u32> {
         // The split decides where a word is when a later sample looks for it. So the sort is run here, and a word that no sample has looked at so

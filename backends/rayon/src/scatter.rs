@@ -170,3 +170,35 @@ impl<R: Record> Writer<'_, R> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Pair;
+
+    #[test]
+    fn a_block_is_the_least_power_of_two_of_records_that_fills_whole_parts_of_256_bytes() {
+        assert_eq!((block::<u8>(), block::<u16>(), block::<u32>(), block::<u128>()), (256, 128, 64, 16));
+        assert_eq!((block::<Pair<u32, [u8; 8]>>(), block::<Pair<u8, u32>>()), (64, 256));
+        assert_eq!((block::<[u8; 256]>(), block::<[u8; 1024]>()), (1, 1));
+    }
+
+    #[test]
+    fn starts_are_sums_of_the_counts_before() {
+        let mut counters = [3, 0, 5, 1];
+        to_starts(&mut counters);
+        assert_eq!(counters, [0, 3, 3, 8]);
+    }
+
+    #[test]
+    fn each_key_of_any_number_is_counted() {
+        for len in 0..40_u32 {
+            let keys = Vec::from_iter((0..len).map(|i| i * i));
+            let mut counts = [0; 8];
+            count(&keys, crate::classify::Bits { shift: 1, mask: 7 }, &mut counts);
+            let expected =
+                std::array::from_fn(|digit| keys.iter().filter(|&&key| (key >> 1 & 7) as usize == digit).count() as u32);
+            assert_eq!(counts, expected);
+        }
+    }
+}

@@ -10,6 +10,10 @@ pub(crate) enum Step {
     Reversed { ties: bool },
     /// Two sorted halves of so many records were merged.
     Merged(usize),
+    /// A merge of runs has so many parts of its output, which threads take in turns.
+    Shares(usize),
+    /// A thread merged the runs of so many records in its cache.
+    Block(usize),
     /// A network sorted so many words.
     Network(usize),
     /// A network sorted `len` tickets of `bits` bits.

@@ -17,6 +17,7 @@ use crate::record::Record;
 use crate::scratch::Scratch;
 use crate::source::Key;
 use crate::threads::Threads;
+use crate::trace::{Step, took};
 use crate::tuning::{MERGE_SHARES, merge_block};
 use crate::window::Window;
 use core::ops::Range;
@@ -46,6 +47,7 @@ pub(crate) fn merge_runs<C: Columns>(
         rest = others;
         tasks.push((part, std::mem::replace(&mut from, to.clone()), to));
     }
+    took(Step::Shares(tasks.len()));
     let block = block.min(share).min(len);
     let room = || Scratch::of::<C::Record>(2 * block);
     threads.for_each(tasks, room, |scratch, (mut rest, start, end)| {
@@ -64,6 +66,7 @@ pub(crate) fn merge_runs<C: Columns>(
                     read(run, range, &mut records[start..end]);
                     ends.push(end);
                 }
+                took(Step::Block(end));
                 let (mut part, others) = rest.split_at(end);
                 rest = others;
                 part.write(merge_levels(&mut records[..end], &mut spare[..end], ends, ones));
@@ -89,4 +92,49 @@ fn merge_levels<'a, R: Record>(mut records: &'a mut [R], mut spare: &'a mut [R],
         (records, spare) = (spare, records);
     }
     records
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::Keys;
+    use crate::threads::Work;
+    use crate::trace::steps_of;
+    use polysort_core::{Masks, Spec};
+
+    /// The lengths of shares and blocks, which no result shows.
+    #[test]
+    fn blocks_fill_the_cache_and_shares_keep_threads_busy() {
+        for (count, len) in [(2, 100_000), (16, 200_000), (700, 300), (3, 40)] {
+            let runs = Vec::from_iter((0..count).map(|run: u32| Vec::from_iter((0..len).map(|i: u32| i * count + run))));
+            let runs = Vec::from_iter(runs.iter().map(Vec::as_slice));
+            let total = (count * len) as usize;
+            let merge = |threads: Threads| {
+                let mut merged = vec![0; total];
+                let columns = Keys { keys: &mut merged, masks: Masks::UNSIGNED };
+                let read = |run: usize, range: Range<usize>, target: &mut [u32]| target.copy_from_slice(&runs[run][range]);
+                let steps = steps_of(|| {
+                    merge_runs(SortedRuns::new(&runs, Spec::unsigned::<u32>()), read, columns, threads);
+                });
+                assert!(merged.into_iter().eq(0..total as u32), "{count} runs of {len}");
+                steps
+            };
+            let most = merge_block::<u32>(count as usize);
+            let steps = merge(Threads::ONE);
+            assert_eq!(steps[0], Step::Shares(1));
+            let blocks =
+                Vec::from_iter(steps.iter().filter_map(|step| if let Step::Block(len) = step { Some(*len) } else { None }));
+            assert_eq!(blocks.iter().sum::<usize>(), total);
+            assert!(blocks.iter().all(|&block| block <= most), "blocks of {blocks:?} records, not {most}");
+            // A piece may be a quarter shorter, and the last one of each chunk is what is left.
+            let few = (2 * total / most).max(1) + 1;
+            assert!(blocks.len() <= few, "{} blocks of {most} records", blocks.len());
+
+            let shares = merge(Threads::worth(Work::Scan(u64::MAX), || 3));
+            let [Step::Shares(shares)] = shares[..] else { panic!("{shares:?}") };
+            let longest = total.div_ceil(3 * MERGE_SHARES).max(most.min(total.div_ceil(3)));
+            assert!(shares >= total.div_ceil(longest), "{shares} shares");
+            assert!(shares <= 2 * total.div_ceil(longest) + 1, "{shares} shares of up to {longest} records");
+        }
+    }
 }
