@@ -175,3 +175,223 @@ fn finish<C: SortFew>(
     }
     columns.write(records);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::{Keys, Pairs};
+    use crate::record::{Pair, Record};
+    use crate::simd::Set;
+    use crate::trace::steps_of;
+    use bytemuck::Pod;
+    use polysort_core::Masks;
+
+    const WORDS: Network = Network { set: Set::Portable, whole: true };
+    const STABLE: Network = Network { set: Set::Portable, whole: false };
+    const WHOLE: Window = Window { low: 0, high: 32 };
+
+    type Pairs32 = Pairs<'static, u32, u32>;
+
+    fn spread(i: usize) -> u32 {
+        let i = i as u32;
+        i.wrapping_mul(0x9e37_79b9) ^ i.wrapping_mul(0x85eb_ca6b) >> 7
+    }
+
+    fn keys(len: usize, key: impl Fn(usize) -> u32) -> Vec<u32> {
+        (0..len).map(key).collect()
+    }
+
+    /// The steps of a sort of keys alone, which are the same from records.
+    fn steps_of_keys(network: Network, keys: &[u32], even: bool) -> Vec<Step> {
+        let (mut own, mut scratch, mut expected) = (keys.to_vec(), vec![0; keys.len()], keys.to_vec());
+        expected.sort_unstable();
+        let columns = Keys { keys: &mut own, masks: Masks::UNSIGNED };
+        let steps = steps_of(|| sort(network, columns, &mut scratch, WHOLE, even));
+        assert!(own == expected);
+        let (mut own, mut records) = (vec![0; keys.len()], keys.to_vec());
+        let columns = Keys { keys: &mut own, masks: Masks::UNSIGNED };
+        let steps_of_records = steps_of(|| sort_into(network, &mut records, columns, &mut scratch, WHOLE, even));
+        assert!(own == expected);
+        if keys.len() > Keys::<u32>::few(network) {
+            assert_eq!(steps, steps_of_records);
+        }
+        steps
+    }
+
+    /// The steps of a stable sort of pairs, which are the same from records.
+    fn steps_of_pairs(keys: &[u32], window: Window, even: bool) -> Vec<Step> {
+        let mut order = Vec::from_iter(0..keys.len() as u32);
+        order.sort_by_key(|&at| keys[at as usize] & window.ones::<u32>());
+        let (mut own, mut values) = (keys.to_vec(), Vec::from_iter(0..keys.len() as u32));
+        let mut records: Vec<_> = keys.iter().zip(0..).map(|(&key, value)| Pair { key, value }).collect();
+        let mut scratch = records.clone();
+        let columns = Pairs { keys: &mut own, values: &mut values, masks: Masks::UNSIGNED };
+        let steps = steps_of(|| sort(STABLE, columns, &mut scratch, window, even));
+        assert!(values == order);
+        values.fill(0);
+        let columns = Pairs { keys: &mut own, values: &mut values, masks: Masks::UNSIGNED };
+        let steps_of_records = steps_of(|| sort_into(STABLE, &mut records, columns, &mut scratch, window, even));
+        assert!(values == order && own.iter().zip(&order).all(|(&key, &at)| key == keys[at as usize]));
+        if keys.len() > Pairs32::few(STABLE) {
+            assert_eq!(steps, steps_of_records);
+        }
+        steps
+    }
+
+    /// Length and digits of each partition.
+    fn partitions(steps: &[Step]) -> Vec<(usize, usize)> {
+        let cached = |step: &Step| if let Step::Cached { len, digits } = *step { Some((len, digits)) } else { None };
+        steps.iter().filter_map(cached).collect()
+    }
+
+    #[test]
+    fn even_keys_take_one_partition_and_a_network_for_each_bucket() {
+        let steps = steps_of_keys(WORDS, &keys(4096, spread), true);
+        // Buckets of an eighth of what a network sorts.
+        assert_eq!(partitions(&steps), [(4096, 4096 * 8 / Keys::<u32>::few(WORDS))]);
+        let network = |step: &Step| if let Step::Network(len) = *step { len } else { 0 };
+        assert_eq!(steps[1..].iter().map(network).sum::<usize>(), 4096);
+        assert_eq!(steps.len() - 1, 4096 * 8 / Keys::<u32>::few(WORDS));
+    }
+
+    #[test]
+    fn a_few_keys_take_one_network() {
+        for set in Set::all() {
+            let network = Network { set, ..WORDS };
+            let few = Keys::<u32>::few(network);
+            assert_eq!(steps_of_keys(network, &keys(few, spread), true), [Step::Network(few)]);
+            assert_eq!(partitions(&steps_of_keys(network, &keys(few + 1, spread), true))[0].0, few + 1);
+        }
+    }
+
+    #[test]
+    fn a_bucket_that_is_of_one_digit_or_of_one_key_is_only_written() {
+        let steps = steps_of_keys(WORDS, &keys(4096, |i| spread(i) >> 24 << 3), true);
+        assert_eq!(steps, [Step::Cached { len: 4096, digits: 256 }]);
+        // Many digits, most of which a key has alone.
+        let steps = steps_of_keys(WORDS, &keys(300, spread), false);
+        assert_eq!(partitions(&steps), [(300, 256)]);
+        assert!(steps[1..].iter().all(|step| matches!(step, Step::Network(2..))), "{steps:?}");
+        assert!(steps_of_keys(WORDS, &[9; 4096], true).is_empty());
+    }
+
+    #[test]
+    fn a_crowded_bucket_is_partitioned_and_trusted_to_be_even_if_it_has_half_of_the_keys_at_most() {
+        let small =
+            |share: usize| keys(4096, |i| if i % 4 < share { spread(i / 4 * 4 + i % 4) >> 12 } else { spread(i) | 1 << 31 });
+        // As many digits as uneven keys get, and as even ones get.
+        assert_eq!(partitions(&steps_of_keys(WORDS, &small(3), false)), [(4096, 1024), (3072, 1024)]);
+        assert_eq!(partitions(&steps_of_keys(WORDS, &small(2), false)), [(4096, 1024), (2048, 64)]);
+        assert_eq!(partitions(&steps_of_keys(WORDS, &small(1), false)), [(4096, 1024), (1024, 32)]);
+    }
+
+    #[test]
+    fn a_crowded_bucket_is_sorted_by_quicksort_where_that_is_faster() {
+        for set in Set::all() {
+            let network = Network { set, ..WORDS };
+            let len = 3 * Keys::<u32>::few(network);
+            let steps =
+                steps_of_keys(network, &keys(len, |i| if i % 3 == 0 { spread(i) | 1 << 31 } else { spread(i) >> 12 }), false);
+            let is_split = steps.iter().any(|step| matches!(step, Step::Split(_)));
+            assert_eq!(is_split, Keys::<u32>::suits_quicksort(network, len / 3 * 2));
+            assert_eq!(partitions(&steps).len(), if is_split { 1 } else { 2 });
+        }
+    }
+
+    #[test]
+    fn even_pairs_take_passes_up_to_a_length() {
+        for len in [4096, passes::MAX] {
+            let steps = steps_of_pairs(&keys(len, spread), WHOLE, true);
+            assert!(matches!(steps[..], [Step::Passes { .. }]), "{steps:?}");
+        }
+        assert_eq!(partitions(&steps_of_pairs(&keys(passes::MAX + 1, spread), WHOLE, true)), [(passes::MAX + 1, 1024)]);
+        assert_eq!(partitions(&steps_of_pairs(&keys(4096, spread), WHOLE, false)), [(4096, 1024)]);
+    }
+
+    #[test]
+    fn lopsided_pairs_take_a_partition() {
+        // Small numbers but for a few.
+        let steps = steps_of_pairs(&keys(4096, |i| if i % 50 == 1 { spread(i) } else { spread(i) >> 14 }), WHOLE, true);
+        assert_eq!(partitions(&steps)[0].0, 4096);
+        assert!(!steps.iter().any(|step| matches!(step, Step::Passes { .. })), "{steps:?}");
+        // One partition by values is the whole sort.
+        let steps = steps_of_pairs(&keys(4096, |i| spread(i) % 5 * 0x1234_5678), WHOLE, true);
+        assert_eq!(steps, [Step::Cached { len: 4096, digits: 11 }]);
+    }
+
+    #[test]
+    fn pairs_with_few_bits_take_narrow_passes() {
+        let steps = |high| steps_of_pairs(&keys(4096, spread), Window { low: 0, high }, true);
+        assert_eq!(steps(8), [Step::Narrow { len: 4096, passes: 1 }]);
+        assert_eq!(steps(16), [Step::Narrow { len: 4096, passes: 2 }]);
+    }
+
+    #[test]
+    fn keys_and_their_scratch_fit_in_the_cache() {
+        let most = tuning().cached_bytes / size_of::<u32>();
+        assert!(suits::<Keys<'_, u32>>(WORDS, WHOLE, most) && !suits::<Keys<'_, u32>>(WORDS, WHOLE, most + 1));
+    }
+
+    /// Records of several sizes: what a cache holds of each is more than one pass leaves to tickets, or less.
+    #[test]
+    fn stable_sorts_are_as_long_as_one_pass_leaves_few_records_in_a_bucket() {
+        fn check<V: Pod + Send + Sync>() {
+            let window = Window { low: 0, high: 64 };
+            let size = size_of::<Pair<u64, V>>();
+            let suits = |len: usize| suits::<Pairs<'static, u64, V>>(STABLE, window, len);
+            // Half of the tickets that a network sorts, in each of 1024 buckets.
+            let one_pass = 64 << 10;
+            let most = (tuning().cached_stable_bytes / size).min(one_pass).max(tuning().cached_bytes / size);
+            assert!(suits(most) && !suits(most + 1), "{most} records of {size} bytes");
+        }
+        check::<u32>();
+        check::<u64>();
+        check::<[u64; 7]>();
+        check::<[u64; 31]>();
+        check::<[u64; 127]>();
+    }
+
+    #[test]
+    fn stable_sorts_by_one_narrow_pass_are_of_any_length() {
+        let suits = |high| suits::<Pairs32>(STABLE, Window { low: 0, high }, 1 << 30);
+        assert!(suits(8) && !suits(9));
+    }
+
+    #[test]
+    fn buckets_are_a_share_of_what_a_network_sorts() {
+        let bits = |bits: DigitBits| (bits.few, bits.many);
+        // Of pairs a quarter, 32, and of keys an eighth, 32 and 16.
+        assert_eq!(bits(pass_bits::<Pairs32>(STABLE, 2048)), (6, 10));
+        assert_eq!(bits(pass_bits::<Pairs32>(STABLE, 2049)), (7, 10));
+        assert_eq!(bits(pass_bits::<Keys<'_, u32>>(WORDS, 2048)), (6, 10));
+        assert_eq!(bits(pass_bits::<Keys<'_, u64>>(WORDS, 2048)), (7, 10));
+        // Of uneven records two.
+        assert_eq!(bits(pass_bits::<Pairs32>(STABLE, 256)), (3, 7));
+        // Not more than counters of the L1.
+        assert_eq!(bits(pass_bits::<Pairs32>(STABLE, 1 << 24)), (PASS_BITS, PASS_BITS));
+        for set in Set::all().into_iter().filter(|set| set.has_splits()) {
+            let bits = bits(pass_bits::<Keys<'_, u32>>(Network { set, ..WORDS }, 1 << 24));
+            assert_eq!(bits, (SPLIT_PASS_BITS, SPLIT_PASS_BITS));
+        }
+    }
+
+    #[test]
+    fn the_longest_bucket_counts_if_it_is_too_long_for_a_network() {
+        // Of 3, 0, 7, 8 and 2 records.
+        let ends = [3, 3, 10, 18, 20];
+        assert_eq!([0, 2, 6, 7, 8, 20].map(|few| longest_over(few, &ends)), [8, 8, 8, 8, 0, 0]);
+        assert_eq!([3, 4].map(|few| longest_over(few, &[4, 5])), [4, 0]);
+    }
+
+    #[test]
+    fn a_partition_is_stable_and_gives_the_ends_of_its_digits() {
+        let records: Vec<Pair<u32, u32>> = (0..1000).map(|i| Pair { key: (i * 7 % 4) << 3, value: i }).collect();
+        let (mut target, mut ends) = (records.clone(), [0; MAX_DIGITS]);
+        let bits = DigitBits { few: 1, many: 2 };
+        let digit = partition(&records[..], &mut target, WHOLE, bits, true, &mut ends).expect("four keys");
+        assert_eq!((digit.count(), &ends[..4]), (4, &[250, 500, 750, 1000][..]));
+        let mut expected = records;
+        expected.sort_by_key(|record| record.key());
+        assert!(target.iter().zip(&expected).all(|(a, b)| { a.value } == { b.value }));
+    }
+}

@@ -154,14 +154,14 @@ pub(crate) struct RangeDigit<W> {
 
 impl<W: Word> RangeDigit<W> {
     /// The topmost `bits` bits of `block`; keys differ in no bit of their window above it.
-    fn plain(block: Window, bits: u32) -> Self {
+    pub(crate) fn plain(block: Window, bits: u32) -> Self {
         let top = block.top(bits);
         let count = top.digits();
         Self { window: block, base: W::zero(), shift: top.low, count, first_inner: 0, end_inner: count }
     }
 
     /// The topmost `bits` bits below bit `high`, of ranks that agree with `first` above it; one digit more for others.
-    fn clamped(window: Window, first: W, high: u32, bits: u32) -> Self {
+    pub(crate) fn clamped(window: Window, first: W, high: u32, bits: u32) -> Self {
         let high = high.max(window.low);
         let bits = bits.min(high - window.low);
         let shift = high - bits;
@@ -282,4 +282,351 @@ pub(crate) fn varying<S: Source + ?Sized>(source: &S, threads: Threads) -> Key<S
         varying
     });
     varying.into_iter().fold(Key::<S>::zero(), |all, varying| all | varying)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classify::Classify;
+    use crate::threads::Work;
+    use crate::tuning::STEP_NS;
+    use std::sync::Mutex;
+
+    const WHOLE: Window = Window { low: 0, high: 32 };
+    const BITS: DigitBits = DigitBits { few: 6, many: 9 };
+
+    fn spread(i: usize) -> u32 {
+        let i = i as u32;
+        i.wrapping_mul(0x9e37_79b9) ^ i.wrapping_mul(0x85eb_ca6b) >> 7
+    }
+
+    /// Keys that remember which of them were read.
+    struct Watched {
+        keys: Vec<u32>,
+        reads: Mutex<Vec<Range<usize>>>,
+    }
+
+    impl Watched {
+        fn new(keys: Vec<u32>) -> Self {
+            Self { keys, reads: Mutex::default() }
+        }
+
+        /// How many keys were read since the last call.
+        fn read_count(&self) -> usize {
+            self.take_reads().iter().map(ExactSizeIterator::len).sum()
+        }
+
+        /// The ranges that were read since the last call, in their order.
+        fn take_reads(&self) -> Vec<Range<usize>> {
+            let mut reads = std::mem::take(&mut *self.reads.lock().unwrap());
+            reads.sort_unstable_by_key(|range| (range.start, range.end));
+            reads
+        }
+    }
+
+    impl Source for Watched {
+        type Record = u32;
+
+        fn len(&self) -> usize {
+            self.keys.len()
+        }
+
+        fn read(&self, range: Range<usize>, mut read: impl FnMut(&[u32])) {
+            self.reads.lock().unwrap().push(range.clone());
+            read(&self.keys[range]);
+        }
+
+        fn read_keys(&self, range: Range<usize>, read: impl FnMut(&[u32])) {
+            self.read(range, read);
+        }
+    }
+
+    fn choose(keys: &[u32], window: Window, even: bool) -> Option<Digit<u32>> {
+        Digit::choose(keys, window, BITS, even, Threads::ONE)
+    }
+
+    /// The digit of these keys, which is one of bits.
+    fn range_of(keys: &[u32], window: Window, even: bool) -> RangeDigit<u32> {
+        match choose(keys, window, even) {
+            Some(Digit::Range(digit)) => digit,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Keys of `count` values, so many in a row of each that samples have all of them.
+    fn keys_of(count: usize, value: impl Fn(usize) -> u32) -> Vec<u32> {
+        (0..1 << 12).map(|i| value((i * count) >> 12)).collect()
+    }
+
+    /// Keys all different, whose top five bits have `count` values, the least and the greatest among them.
+    fn keys_of_tops(count: usize) -> Vec<u32> {
+        let top = |at: usize| if at == count - 1 { 31 } else { at as u32 };
+        (0..1 << 12).map(|i| top((i * count) >> 12) << 27 | spread(i) >> 5).collect()
+    }
+
+    fn sample_of(rank: impl Fn(usize) -> u32) -> Sample<u32> {
+        Sample { ranks: core::array::from_fn(rank) }
+    }
+
+    #[test]
+    fn a_plain_digit_is_the_top_bits_of_its_block() {
+        let block = Window { low: 3, high: 20 };
+        let digit = RangeDigit::<u32>::plain(block, 5);
+        assert_eq!((digit.count, digit.inner()), (32, 0..32));
+        let bits = digit.as_bits().expect("plain bits");
+        assert_eq!((bits.shift, bits.mask), (15, 31));
+        assert_eq!(digit.left(7..8), Window { low: 3, high: 15 });
+        assert_eq!(digit.left(31..32), Window { low: 3, high: 15 });
+        assert_eq!(digit.left(8..12), Window { low: 3, high: 17 });
+        assert_eq!(digit.left(0..32), block);
+        // Fewer bits than may be.
+        let all = RangeDigit::<u32>::plain(Window { low: 8, high: 12 }, 5);
+        assert_eq!(all.count, 16);
+        assert!(all.left(3..4).is_empty());
+    }
+
+    /// The digits of a clamped digit by its definition, of ranks at both sides of each bound.
+    #[test]
+    fn a_clamped_digit_has_one_digit_for_all_that_is_below_and_one_for_all_above() {
+        // (first, high, bits, low end of the window; the base, the shift, the first inner digit, and the inner digits)
+        let cases = [
+            (0x1234_5678_u32, 12, 4, 0, 0x1234_5000_u32, 8, 1, 16),
+            (0x0000_0678, 12, 4, 0, 0, 8, 0, 16),
+            (0x0000_1000, 12, 1, 0, 0x1000, 11, 1, 2),
+            (0xffff_ffff, 12, 4, 0, 0xffff_f000, 8, 1, 16),
+            (0x1234_5678, 12, 9, 6, 0x1234_5000, 6, 1, 64),
+            (0x0000_0010, 2, 5, 4, 0x10, 4, 1, 1),
+        ];
+        for (first, high, bits, low, start, shift, below, inner) in cases {
+            let window = Window { low, high: 32 };
+            let digit = RangeDigit::clamped(window, first, high, bits);
+            assert_eq!(digit.inner(), below..below + inner, "{digit:?}");
+            assert_eq!(digit.count, below + inner + 1, "{digit:?}");
+            assert!(digit.as_bits().is_none());
+            let class = |rank: u32| digit.as_clamped().class(rank & window.ones::<u32>());
+            for at in 0..inner {
+                let least = start + ((at as u32) << shift);
+                assert_eq!((class(least), class(least + ((1 << shift) - 1))), (below + at, below + at), "{digit:?}");
+                assert_eq!(digit.left(below + at..below + at + 1), Window { low, high: shift });
+            }
+            assert_eq!(digit.left(below..below + inner), Window { low, high: shift + inner.ilog2() });
+            if below == 1 {
+                assert_eq!((class(0), class(start - 1)), (0, 0), "{digit:?}");
+                assert_eq!(digit.left(0..1), window);
+            }
+            if let Some(end) = start.checked_add((inner as u32) << shift) {
+                assert_eq!((class(end), class(u32::MAX)), (below + inner, below + inner), "{digit:?}");
+            }
+            assert_eq!(digit.left(below + inner..below + inner + 1), window);
+        }
+    }
+
+    #[test]
+    fn bits_that_differ_among_samples_end_at_the_topmost() {
+        assert_eq!(sample_of(|_| 0x50).varying_high(), 0);
+        // The topmost bit differs in an even number of samples.
+        assert_eq!(sample_of(|i| [0x50, 0x51, 0x40, 0x51][i % 4]).varying_high(), 5);
+        assert_eq!(sample_of(|i| if i == 63 { 0x8000_0000 } else { 7 }).varying_high(), 32);
+    }
+
+    #[test]
+    fn tops_are_the_different_digits_of_five_bits() {
+        let sample = sample_of(|i| (i as u32 % 7) << 27 | spread(i) >> 5);
+        assert_eq!(sample.tops(WHOLE), 7);
+        assert_eq!(sample_of(|i| (i as u32 % 7) << 10).tops(Window { low: 10, high: 15 }), 7);
+        // With fewer bits, all that can be are taken to be there.
+        assert_eq!(sample_of(|i| (i as u32 % 7) << 11).tops(Window { low: 11, high: 15 }), 32);
+    }
+
+    #[test]
+    fn samples_repeat_if_more_than_a_quarter_equals_another() {
+        assert!(!sample_of(spread).has_repeats());
+        // So many are equal that there are 16 pairs, and 17.
+        assert!(!sample_of(|i| spread(i.min(47))).has_repeats());
+        assert!(sample_of(|i| spread(i.min(46))).has_repeats());
+    }
+
+    /// Four samples at either end may be anything.
+    #[test]
+    fn the_range_without_ends_has_all_samples_but_four_at_either_end() {
+        let ends = |i: usize, least: u32, greatest: u32| match i {
+            0..4 => 3 + i as u32,
+            4 => least,
+            59 => greatest,
+            60.. => 0x7000_0000 + i as u32,
+            _ => least + i as u32 % 16,
+        };
+        // Not in order.
+        let sample = |least, greatest| sample_of(|i| ends(i * 37 % 64, least, greatest));
+        assert_eq!(sample(0x100, 0x1ff).without_ends(WHOLE), Some((0x100, 8)));
+        // Two bits fewer are worth it, one is not.
+        assert_eq!(sample(0x100, 0x1ff).without_ends(Window { low: 0, high: 10 }), Some((0x100, 8)));
+        assert_eq!(sample(0x100, 0x1ff).without_ends(Window { low: 0, high: 9 }), None);
+        assert_eq!(sample(0x100, 0x200).without_ends(Window { low: 0, high: 11 }), None);
+        // Bits below the block are not to be sorted by.
+        assert_eq!(sample(0x100, 0x1ff).without_ends(Window { low: 12, high: 14 }), Some((0x100, 8)));
+        assert_eq!(sample(0x100, 0x1ff).without_ends(Window { low: 12, high: 13 }), None);
+    }
+
+    #[test]
+    fn samples_are_keys_of_the_source_without_other_bits() {
+        let keys: Vec<u32> = (0..1 << 12).map(spread).collect();
+        let sample = Sample::of(&keys[..], 0xff00);
+        let expected: Vec<u32> = sample::places(keys.len(), SAMPLES).map(|place| keys[place] & 0xff00).collect();
+        assert_eq!(sample.ranks[..], expected);
+    }
+
+    #[test]
+    fn keys_that_do_not_differ_have_no_digit() {
+        for even in [true, false] {
+            assert!(choose(&[5; 1000], WHOLE, even).is_none());
+            assert!(choose(&(0..1000).collect::<Vec<u32>>(), Window { low: 10, high: 32 }, even).is_none());
+        }
+    }
+
+    #[test]
+    fn all_keys_are_read_only_if_samples_share_the_topmost_bits() {
+        let read = |key: fn(usize) -> u32, even| {
+            let source = Watched::new((0..1 << 12).map(key).collect());
+            Digit::choose(&source, WHOLE, BITS, even, Threads::ONE).expect("different keys");
+            source.read_count()
+        };
+        for even in [true, false] {
+            assert_eq!(read(spread, even), SAMPLES);
+            assert!(read(|i| spread(i) >> 1, even) > 1 << 12);
+        }
+    }
+
+    #[test]
+    fn a_bit_that_no_sample_shows_is_in_the_digit() {
+        let mut keys: Vec<u32> = (0..1 << 12).map(|i| spread(i) >> 12).collect();
+        let unseen = (0..keys.len()).find(|&at| sample::places(1 << 12, SAMPLES).all(|place| place != at));
+        keys[unseen.expect("few samples")] = 1 << 31;
+        let digit = range_of(&keys, WHOLE, false);
+        assert_eq!(digit, RangeDigit::plain(WHOLE, BITS.many));
+    }
+
+    #[test]
+    fn a_digit_that_tells_all_keys_apart_has_all_bits_that_vary() {
+        for even in [true, false] {
+            let keys: Vec<u32> = (0..1 << 12).map(|i| spread(i) >> 23 << 4).collect();
+            let digit = range_of(&keys, WHOLE, even);
+            assert_eq!(digit.count, 1 << 9);
+            assert!(digit.left(0..1).is_empty());
+        }
+    }
+
+    #[test]
+    fn even_keys_get_few_bits_and_others_many() {
+        // One bit more than `many`.
+        let keys: Vec<u32> = (0..1 << 12).map(|i| spread(i) >> 22).collect();
+        assert_eq!(range_of(&keys, WHOLE, true), RangeDigit::plain(Window { low: 0, high: 10 }, BITS.few));
+        assert_eq!(range_of(&keys, WHOLE, false), RangeDigit::plain(Window { low: 0, high: 10 }, BITS.many));
+        // Keys are even if their samples have 12 of 32 tops.
+        assert_eq!(range_of(&keys_of_tops(12), WHOLE, true), RangeDigit::plain(WHOLE, BITS.few));
+        assert_eq!(range_of(&keys_of_tops(11), WHOLE, true), RangeDigit::plain(WHOLE, BITS.many));
+    }
+
+    #[test]
+    fn nearly_equal_tops_are_left_out_of_the_digit() {
+        // Small numbers with low bits that do not vary, but for one in 64 that is large.
+        let key = |i: usize| if i % 64 == 63 { spread(i) >> 2 | 1 << 30 } else { spread(i) >> 16 } & !7;
+        let keys: Vec<u32> = (0..1 << 12).map(key).collect();
+        let digit = range_of(&keys, WHOLE, true);
+        assert_eq!(digit, RangeDigit::clamped(Window { low: 3, high: 32 }, 0, 16, BITS.few));
+        assert_eq!(digit.left(5..6), Window { low: 3, high: 10 });
+        // Keys that are not trusted to be even are split at the topmost bit.
+        assert_eq!(range_of(&keys, WHOLE, false), RangeDigit::plain(Window { low: 3, high: 31 }, BITS.many));
+    }
+
+    #[test]
+    fn frequent_values_are_digits_unless_their_tops_tell_them_apart() {
+        for count in [2, 11, 12, 21] {
+            let keys = keys_of(count, |at| if at == 0 { u32::MAX } else { (at as u32) << 27 });
+            let digit = choose(&keys, WHOLE, true).expect("different keys");
+            let Digit::Values(frequent, _) = &digit else { panic!("{count} values: {digit:?}") };
+            assert_eq!(digit.count(), frequent.count());
+            assert_eq!(digit.count(), 2 * count + 1);
+            // Keys of a value are sorted, those between two are not.
+            assert!(digit.left(1).is_empty());
+            assert_eq!(digit.left(2), WHOLE);
+            assert!(matches!(choose(&keys, WHOLE, false), Some(Digit::Range(_))));
+        }
+        let keys = keys_of(22, |at| if at == 0 { u32::MAX } else { (at as u32) << 27 });
+        assert_eq!(range_of(&keys, WHOLE, true), RangeDigit::plain(Window { low: 0, high: 32 }, BITS.few));
+    }
+
+    #[test]
+    fn values_count_without_the_bits_outside_of_the_window() {
+        let keys: Vec<u32> = keys_of(9, |at| at as u32 * 0x10_0100).into_iter().zip(0..).map(|(key, i)| key | i & 0xff).collect();
+        let window = Window { low: 8, high: 28 };
+        let digit = Digit::choose(&keys[..], window, DigitBits { few: 1, many: 2 }, true, Threads::ONE).expect("different keys");
+        assert_eq!(digit.count(), 19);
+        assert_eq!(digit.left(0), window);
+        assert_eq!(digit.left(1), Window { low: 8, high: 8 });
+    }
+
+    #[test]
+    fn one_key_in_sixteen_is_sampled_for_frequent_values() {
+        let sampled = |len: usize| {
+            let source = Watched::new((0..len).map(|i| i as u32 & 1).collect());
+            frequent(&source, u32::MAX).expect("two values");
+            source.read_count()
+        };
+        assert_eq!(sampled(1 << 12), 1 << 8);
+        assert_eq!(sampled(1608), 100);
+        // Not fewer than of any source, and a limited number.
+        assert_eq!(sampled(100), SAMPLES);
+        assert_eq!(sampled(1 << 16), FREQUENT_SAMPLES);
+    }
+
+    #[test]
+    fn keys_of_few_tops_or_of_few_values_are_lopsided() {
+        let is_lopsided = |keys: &[u32], window| is_lopsided(keys, window);
+        assert!(is_lopsided(&keys_of_tops(4), WHOLE));
+        assert!(!is_lopsided(&keys_of_tops(5), WHOLE));
+        assert!(!is_lopsided(&keys_of_tops(21), WHOLE));
+        assert!(is_lopsided(&keys_of(21, |at| if at == 0 { u32::MAX } else { (at as u32) << 27 }), WHOLE));
+        assert!(!is_lopsided(&keys_of(22, |at| if at == 0 { u32::MAX } else { (at as u32) << 27 }), WHOLE));
+        // Numbers that are all small are not: their own top bits count.
+        let small: Vec<u32> = (0..1 << 12).map(|i| spread(i) >> 16).collect();
+        assert!(!is_lopsided(&small, WHOLE));
+        // Nor are keys that differ in no bit of the window.
+        assert!(!is_lopsided(&small, Window { low: 16, high: 32 }));
+    }
+
+    /// So many keys that four threads pay for a scan of them.
+    fn len_of_four_threads() -> usize {
+        (1..).map(|thousands| 4000 * thousands).find(|len| scan_ns(len * size_of::<u32>()) >= 4 * STEP_NS).expect("an end")
+    }
+
+    #[test]
+    fn bits_vary_if_any_two_keys_differ_in_them() {
+        let len = len_of_four_threads();
+        for count in [1, 4] {
+            let threads = Threads::worth(Work::Scan(u64::MAX), || count);
+            let mut keys = vec![0x81_u32; len];
+            for share in 0..4 {
+                // The first and the last key of each thread's share.
+                keys[share * len / 4] ^= 1 << share << 8;
+                keys[(share + 1) * len / 4 - 1] ^= 1 << share << 16;
+            }
+            // Two that differ from others in the same bit.
+            (keys[1], keys[2]) = (1, 1);
+            assert_eq!(varying(&keys[..], threads), 0x000f_0f80);
+        }
+    }
+
+    #[test]
+    fn each_thread_looks_for_varying_bits_in_as_many_keys_as_pay() {
+        let shares = |len: usize| {
+            let source = Watched::new((0..len).map(spread).collect());
+            varying(&source, Threads::worth(Work::Scan(u64::MAX), || 4));
+            // All but the first key, which is read beforehand.
+            source.take_reads()[1..].to_vec()
+        };
+        let len = len_of_four_threads();
+        assert_eq!(shares(len), [0..len / 4, len / 4..len / 2, len / 2..len / 4 * 3, len / 4 * 3..len]);
+        assert_eq!(shares(len / 4), vec![0..len / 4; 1]);
+    }
 }

@@ -111,6 +111,49 @@ mod tests {
         }
     }
 
+    /// Ranks in ascending order, of each value so many.
+    fn ranks(counts: impl IntoIterator<Item = usize>) -> Vec<u32> {
+        counts.into_iter().zip(1..).flat_map(|(count, value)| std::iter::repeat_n(value * 0x0101_0101, count)).collect()
+    }
+
+    /// How many values of these ranks are frequent.
+    fn values(ranks: &[u32]) -> Option<usize> {
+        Frequent::of(ranks, u32::MAX).map(|frequent| frequent.dictionary.values().len())
+    }
+
+    #[test]
+    fn frequent_values_cover_seven_eighths_of_the_samples() {
+        assert_eq!(values(&ranks([56, 1, 1, 1, 1, 1, 1, 1, 1])), Some(1));
+        assert_eq!(values(&ranks([55, 1, 1, 1, 1, 1, 1, 1, 1, 1])), None);
+        assert_eq!(values(&ranks([1, 28, 1, 1, 1, 28, 1, 1, 1, 1])), Some(2));
+        assert_eq!(values(&ranks([64])), Some(1));
+    }
+
+    #[test]
+    fn a_value_that_is_less_than_one_sample_in_512_is_rare() {
+        // Two are the least.
+        assert_eq!(values(&ranks([2; 32])), Some(32));
+        assert_eq!(values(&ranks([1; 64])), None);
+        // Of 2048 samples, four: 300 samples of rare values are too many.
+        assert_eq!(values(&ranks([1748].into_iter().chain([4; 75]))), Some(76));
+        assert_eq!(values(&ranks([1748].into_iter().chain([3; 100]))), None);
+    }
+
+    #[test]
+    fn values_are_a_limited_number() {
+        assert_eq!(values(&ranks([5; MOST_VALUES])), Some(MOST_VALUES));
+        assert_eq!(values(&ranks([5; MOST_VALUES + 1])), None);
+    }
+
+    #[test]
+    fn keys_between_two_values_have_the_digit_between_theirs() {
+        let ranks = [10, 10, 20, 20, 30, 30_u32];
+        let frequent = Frequent::of(&ranks, u32::MAX).expect("three values");
+        let digits = [0, 9, 10, 11, 19, 20, 21, 30, 31, u32::MAX].map(|key| (&frequent).class(key));
+        assert_eq!(digits, [0, 0, 1, 2, 2, 3, 4, 5, 6, 6]);
+        assert_eq!((0..7).filter(|&digit| Frequent::<u32>::is_value(digit)).collect::<Vec<_>>(), [1, 3, 5]);
+    }
+
     #[test]
     fn many_values_are_not_frequent() {
         let different: Vec<u32> = (0..1024).collect();

@@ -94,8 +94,77 @@ fn counted<S: Source + ?Sized>(source: &S, low: Option<Bits>, high: Bits) -> [Co
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::Pairs;
+    use crate::columns::{Keys, Pairs};
+    use crate::simd::Set;
+    use crate::trace::steps_of;
     use polysort_core::Masks;
+
+    const STABLE: Network = Network { set: Set::Portable, whole: false };
+
+    fn bits(width: u32) -> Window {
+        Window { low: 7, high: 7 + width }
+    }
+
+    #[test]
+    fn one_pass_or_two_suit_by_the_bits_and_the_length() {
+        let suits = |width, len| suits::<Pairs<'_, u64, u32>>(STABLE, bits(width), len);
+        // One pass is worth it for fewer records than two are.
+        for width in [1, 8] {
+            assert!(!suits(width, 63) && suits(width, 64) && suits(width, 600));
+        }
+        for width in [9, 16] {
+            assert!(!suits(width, 64) && !suits(width, 511) && suits(width, 512));
+        }
+        assert!(!suits(17, 512) && !suits(17, 1 << 20));
+        // Nothing to sort by, and more records than counters count.
+        assert!(!suits(0, 600));
+        assert!(suits(8, u32::MAX as usize) && !suits(8, u32::MAX as usize + 1));
+        // Networks sort words faster.
+        assert!(!super::suits::<Keys<'_, u8>>(Network { whole: true, ..STABLE }, Window { low: 0, high: 8 }, 600));
+        assert!(super::suits::<Keys<'_, u8>>(STABLE, Window { low: 0, high: 7 }, 600));
+    }
+
+    #[test]
+    fn one_pass_is_enough_for_the_bits_of_one_digit() {
+        let is_one_pass = |width, len| is_one_pass::<Pairs<'_, u64, u32>>(STABLE, bits(width), len);
+        assert!(is_one_pass(8, 64) && is_one_pass(1, 1 << 20));
+        assert!(!is_one_pass(9, 1 << 20) && !is_one_pass(8, 63));
+    }
+
+    #[test]
+    fn digits_are_all_bits_of_the_window_and_about_as_wide() {
+        for width in 1..=16 {
+            let (low, high) = digits(bits(width));
+            let high_width = high.count().ilog2();
+            match low {
+                None => assert!(width <= 8 && high.shift == 7 && high_width == width),
+                Some(low) => {
+                    let low_width = low.count().ilog2();
+                    assert!(width > 8 && low.shift == 7 && high.shift == 7 + low_width && low_width + high_width == width);
+                    assert!(low_width - high_width <= 1, "{low_width} and {high_width} bits");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn passes_are_as_many_as_digits() {
+        let passes = |width| {
+            let (mut keys, mut values) = (vec![5_u64; 600], vec![0_u32; 600]);
+            let mut columns = Pairs { keys: &mut keys, values: &mut values, masks: Masks::UNSIGNED };
+            let mut scratch = vec![crate::record::Pair { key: 0, value: 0 }; 600];
+            steps_of(|| sort(&mut columns, &mut scratch, bits(width)))
+        };
+        assert_eq!(passes(8), [Step::Narrow { len: 600, passes: 1 }]);
+        assert_eq!(passes(9), [Step::Narrow { len: 600, passes: 2 }]);
+    }
+
+    #[test]
+    fn a_few_records_are_sorted_without_scratch() {
+        let (mut keys, mut values): (Vec<u64>, Vec<u32>) = ((0..100).rev().collect(), (0..100).collect());
+        sort_few(&mut Pairs { keys: &mut keys, values: &mut values, masks: Masks::UNSIGNED }, Window { low: 0, high: 8 });
+        assert!(keys.iter().copied().eq(0..100) && values.iter().copied().eq((0..100).rev()));
+    }
 
     #[test]
     fn stable_by_any_narrow_window() {

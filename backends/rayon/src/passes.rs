@@ -77,7 +77,7 @@ pub(crate) fn sort_into<S: Source + ?Sized>(
         source.read(0..source.len(), |records| place(records, digits[0], lows, room));
         place(room, digits[1], highs, sorted);
     }
-    took(Step::Passes(source.len()));
+    took(Step::Passes { len: source.len(), bits: top.width() });
     sort_ties::<S::Record>(sorted, top.ones(), window.below(top));
     true
 }
@@ -164,6 +164,7 @@ fn insertion_sort<R: Record>(records: &mut [R], ones: R::Key) {
 mod tests {
     use super::*;
     use crate::record::Pair;
+    use crate::trace::steps_of;
 
     /// Keys with many ties in their top bits, short runs and long ones, and windows of any part of the key.
     #[test]
@@ -198,6 +199,122 @@ mod tests {
             let (mut room, mut sorted) = (records.clone(), records.clone());
             assert!(sort_into(&records[..], Window { low: 0, high: 64 }, &mut room, &mut sorted));
             assert!(sorted.iter().zip(&expected).all(|(a, b)| { a.value } == { b.value }), "keys of {shift} bits");
+        }
+    }
+
+    /// Bits of the passes that sort keys by all their bits; `None` if the keys are left to others, and what passes would write as it was.
+    fn bits_of_passes(keys: impl Iterator<Item = u64>) -> Option<u32> {
+        let keys: Vec<u64> = keys.collect();
+        let (mut room, mut sorted) = (vec![1; keys.len()], vec![1; keys.len()]);
+        let mut expected = keys.clone();
+        expected.sort_unstable();
+        let mut is_sorted = false;
+        let steps = steps_of(|| is_sorted = sort_into(&keys[..], Window { low: 0, high: 64 }, &mut room, &mut sorted));
+        assert!(sorted == if is_sorted { expected } else { vec![1; keys.len()] } && (is_sorted || room == sorted));
+        match steps[..] {
+            [Step::Passes { len, bits }] if is_sorted && len == keys.len() => Some(bits),
+            [] if !is_sorted => None,
+            _ => panic!("{steps:?}"),
+        }
+    }
+
+    fn spread(i: u64) -> u64 {
+        i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 29
+    }
+
+    #[test]
+    fn passes_sort_by_five_bits_more_than_the_logarithm_of_the_length() {
+        let bits = |len: usize| bits_of_passes((0..len as u64).map(spread));
+        assert_eq!(bits(300), Some(9 + 5));
+        assert_eq!(bits(512), Some(9 + 5));
+        assert_eq!(bits(513), Some(10 + 5));
+        // The longest slice that two digits suffice for.
+        assert_eq!(bits(MAX), Some(2 * DIGIT_BITS));
+        assert_eq!(MAX.ilog2() + SLACK_BITS, 2 * DIGIT_BITS);
+    }
+
+    #[test]
+    fn bits_of_one_digit_are_left_to_others() {
+        let bits = |width: u32| bits_of_passes((0..2048).map(|i| spread(i) >> (64 - width) << 9));
+        assert_eq!(bits(10), None);
+        assert_eq!(bits(11), Some(11));
+    }
+
+    #[test]
+    fn uneven_keys_are_sorted_by_as_many_more_bits_as_their_tops_lose() {
+        // Of 4096 keys, passes take 17 bits, the high digit 8 of them. So many values of that digit are equally frequent.
+        let bits = |tops: u64| bits_of_passes((0..4096).map(|i| (i % tops) << (64 - tops.ilog2()) | spread(i) >> 8));
+        assert_eq!(bits(256), Some(17));
+        assert_eq!(bits(64), Some(17));
+        assert_eq!(bits(32), Some(18));
+        assert_eq!(bits(16), Some(19));
+        assert_eq!(bits(8), Some(20));
+        // More is lost than more bits make up for.
+        assert_eq!(bits(4), None);
+        // Passes by all bits lose nothing.
+        assert_eq!(bits_of_passes((0..4096).map(|i| (i % 2) << 16 | spread(i) >> 56)), Some(17));
+    }
+
+    #[test]
+    fn a_digit_loses_the_bits_that_its_counts_do_not_tell() {
+        let counts = |values: usize, each: u32| [vec![each; values], vec![0; 1024 - values]].concat();
+        let cases = [(1024, 4, 0), (256, 16, 0), (128, 32, 1), (32, 128, 3), (1, 4096, 8)];
+        for (values, each, expected) in cases {
+            assert_eq!(lost_bits(&counts(values, each), 4096), expected, "{values} values");
+        }
+        // So few records tell no more than the logarithm of their number.
+        assert_eq!(lost_bits(&counts(64, 1), 64), 0);
+        assert_eq!(lost_bits(&counts(1, 64), 64), 4);
+        // Half of the records have one value: as few pairs of records differ as with four.
+        assert_eq!(lost_bits(&[[2048; 1].as_slice(), &[2; 1023]].concat(), 4094), 10 - 1 - 2);
+    }
+
+    #[test]
+    fn the_first_tie_is_found_wherever_it_is() {
+        let is_tie = |a: &u32, b: &u32| a == b;
+        for len in [0_u32, 1, 2, 31, 32, 33, 34, 64, 65, 66, 100] {
+            let records: Vec<u32> = (0..len).collect();
+            assert_eq!(first_tie(&records, &is_tie), None, "{len} records");
+            for tie in 1..records.len() {
+                let mut records = records.clone();
+                records[tie] = records[tie - 1];
+                assert_eq!(first_tie(&records, &is_tie), Some(tie - 1), "{len} records");
+                // An even number of ties in the same block.
+                if let Some(last) = records.get_mut(tie + 1) {
+                    *last = tie as u32 - 1;
+                    assert_eq!(first_tie(&records, &is_tie), Some(tie - 1), "{len} records");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn insertions_are_stable_and_see_some_bits() {
+        for len in [0, 1, 2, 3, 10, 24] {
+            for modulus in [1, 2, 5, 100] {
+                let records: Vec<Pair<u64, u32>> =
+                    (0..len).map(|i| Pair { key: (spread(i) % modulus) << 4 | i & 0xf, value: i as u32 }).collect();
+                let (mut sorted, mut expected) = (records.clone(), records);
+                insertion_sort(&mut sorted, !0xf);
+                expected.sort_by_key(|record| record.key() & !0xf);
+                assert!(sorted.iter().zip(&expected).all(|(a, b)| { a.value } == { b.value }), "{len} records");
+            }
+        }
+    }
+
+    /// Runs of all lengths around those of insertions, with keys below in descending order, in ascending, and equal.
+    #[test]
+    fn each_run_of_ties_is_sorted_by_the_bits_below() {
+        let below = Window { low: 4, high: 12 };
+        for order in 0..3 {
+            let lens = [1, 2, 1, 1, INSERTION, INSERTION + 1, 1, 40, 3, 40];
+            let key = |top: u64, i: u64| top << 12 | [100 - i, i, 7][order] << 4 | i & 0xf;
+            let keys = lens.iter().zip(0..).flat_map(|(&len, top)| (0..len as u64).map(move |i| key(top, i)));
+            let records: Vec<Pair<u64, u32>> = keys.zip(0..).map(|(key, value)| Pair { key, value }).collect();
+            let (mut sorted, mut expected) = (records.clone(), records);
+            sort_ties(&mut sorted, Window { low: 12, high: 64 }.ones(), below);
+            expected.sort_by_key(|record| record.key() >> 4);
+            assert!(sorted.iter().zip(&expected).all(|(a, b)| { a.value } == { b.value }), "order {order}");
         }
     }
 

@@ -4,7 +4,6 @@
 
 /// A step of a sort, a selection or a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(test), expect(dead_code, reason = "only tests read it"))]
 pub(crate) enum Step {
     /// Records were in the opposite order and were reversed. `ties`: before that, each run of equal records was.
     Reversed { ties: bool },
@@ -20,8 +19,8 @@ pub(crate) enum Step {
     Tickets { len: usize, bits: u32 },
     /// So many passes by all bits of a narrow window moved `len` records.
     Narrow { len: usize, passes: usize },
-    /// Two passes or more by the top bits of the window moved so many records.
-    Passes(usize),
+    /// Two passes or more by the top `bits` bits in which keys differ moved `len` records.
+    Passes { len: usize, bits: u32 },
     /// One thread moved `len` records by one of `digits` digits.
     Cached { len: usize, digits: usize },
     /// `chunks` tasks moved `len` records to `buckets` buckets; `stream`: past the cache.
