@@ -194,7 +194,7 @@ impl<W: Word> RangeDigit<W> {
         if digits.start < self.first_inner || digits.end > self.end_inner {
             return self.window;
         }
-        Window { high: (self.shift + digits.len().ilog2()).max(self.window.low), ..self.window }
+        Window { high: self.shift + digits.len().ilog2(), ..self.window }
     }
 }
 

@@ -75,3 +75,52 @@ fn write<W: Word>(keys: &[W], range: Range<usize>, mut offsets: &mut [usize], di
         offsets = others;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::threads::Work;
+    use polysort_core::Masks;
+
+    /// The offsets by their definition.
+    fn expected<W: Word>(keys: &[W], differ: impl Fn(W, W) -> bool) -> Vec<usize> {
+        let starts = (0..keys.len()).filter(|&at| at > 0 && differ(keys[at - 1], keys[at]));
+        Vec::from_iter([0].into_iter().filter(|_| !keys.is_empty()).chain(starts).chain([keys.len()]))
+    }
+
+    #[test]
+    fn runs_begin_where_a_key_differs_from_the_one_before() {
+        let lengths = (0..10).chain([BLOCK - 1, BLOCK, BLOCK + 1, BLOCK + 2, 2 * BLOCK + 1, 1000]);
+        for len in lengths {
+            for run in [1, 2, 3, 31, 32, 33, 63, 64, 65, 66, 2000] {
+                let keys = Vec::from_iter((0..len as u32).map(|i| ((i / run) << 8) | (i % 7)));
+                let all = offsets(&keys, Spec::unsigned::<u32>(), Threads::ONE);
+                assert_eq!(all, expected(&keys, |one, other| one != other), "{len} keys");
+                let window = Spec::new::<u32>(Masks::UNSIGNED, 8, 32).unwrap();
+                let runs = offsets(&keys, window, Threads::ONE);
+                assert_eq!(runs, expected(&keys, |one, other| one >> 8 != other >> 8), "{len} keys in runs of {run}");
+            }
+        }
+    }
+
+    #[test]
+    fn shares_of_threads_have_the_runs_of_one() {
+        let threads = Threads::worth(Work::Scan(u64::MAX), || 3);
+        for len in [90_000, 90_001, 90_002_u64] {
+            for run in [1, 2, 64, 1000, 29_999, 30_000, 30_001, 100_000] {
+                let keys = Vec::from_iter((0..len).map(|i| i / run));
+                assert_eq!(offsets(&keys, Spec::unsigned::<u64>(), threads), expected(&keys, |one, other| one != other));
+            }
+        }
+    }
+
+    #[test]
+    fn keys_of_few_bytes_are_compared_as_fast_as_those_of_five() {
+        assert_eq!(nanoseconds::<u8>(10_000), nanoseconds::<u32>(10_000));
+        // The time to read the keys, and ten bytes less for each.
+        for len in [10_000, 50_000] {
+            assert_eq!(nanoseconds::<u64>(len), 2 * scan_ns(8 * len));
+            assert_eq!(nanoseconds::<u32>(len), scan_ns(10 * len));
+        }
+    }
+}

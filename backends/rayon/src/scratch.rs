@@ -165,3 +165,20 @@ pub(crate) fn kept_bytes() -> usize {
 fn lock() -> MutexGuard<'static, Vec<Kept>> {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn buffers_have_up_to_an_eighth_more_than_needed_and_few_lengths() {
+        for lines in 1..5000 {
+            assert!((lines..=lines + lines / 8).contains(&roomy(lines)), "{} for {lines}", roomy(lines));
+        }
+        for least in [1 << 10, 1 << 20] {
+            let lengths: BTreeSet<usize> = (least + 1..=2 * least).map(roomy).collect();
+            assert_eq!(lengths.len(), 8, "from {least} to its double");
+        }
+    }
+}

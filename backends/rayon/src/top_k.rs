@@ -15,8 +15,10 @@
 
 use crate::columns::Indices;
 use crate::record::Pair;
+use crate::segments::cut;
 use crate::sort::sort;
 use crate::threads::{Threads, Work};
+use crate::trace::{Step, took};
 use crate::tuning::{SELECT_AHEAD, SELECT_FRACTION, SELECT_LEAST, SELECT_ROOM, SELECT_SAMPLES, TASK, scan_ns, sort_ns};
 use crate::window::Window;
 use core::ops::Range;
@@ -77,14 +79,8 @@ impl<W: Word> Tasks<'_, W> {
         if end - begin <= TASK {
             return self.run_all(range, found);
         }
-        // Cut where half of the keys lie on each side, but leave both a segment.
-        let middle = begin + (end - begin) / 2;
-        let (mut low, mut high) = (range.start + 1, range.end - 1);
-        while low < high {
-            let at = (low + high) / 2;
-            if self.segments.range(at).start < middle { low = at + 1 } else { high = at }
-        }
-        let (left, right) = (range.start..low, low..range.end);
+        let cut = cut(self.segments, range.clone(), begin + (end - begin) / 2);
+        let (left, right) = (range.start..cut, cut..range.end);
         let (first, second) = found.split_at_mut(left.clone().map(|segment| self.found_in(segment)).sum());
         self.threads.join(|| self.split(left, first), || self.split(right, second));
     }
@@ -95,6 +91,7 @@ impl<W: Word> Tasks<'_, W> {
     }
 
     fn run_all(self, range: Range<usize>, found: &mut [u32]) {
+        took(Step::Segments(range.len()));
         let mut rest = found;
         let mut order = vec![];
         for segment in range {
@@ -333,6 +330,7 @@ fn interval<W: Word>(spec: Spec, bar: W) -> Option<(W, W)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::steps_of;
     use polysort_core::Masks;
 
     /// Every bar of every window, by the masks that keys have and by some that they do not.
@@ -382,5 +380,265 @@ mod tests {
                 assert!(best.iter().map(|&(_, index)| index).eq(expected[..k].iter().copied()), "the first {k} of order {order}");
             }
         }
+    }
+
+    const U32: fn() -> Spec = Spec::unsigned::<u32>;
+
+    fn spread(i: u32) -> u32 {
+        i.wrapping_mul(0x9e37_79b9) ^ i.wrapping_mul(0x85eb_ca6b) >> 7
+    }
+
+    fn three() -> Threads {
+        Threads::worth(Work::Scan(u64::MAX), || 3)
+    }
+
+    /// The indices of the first `k` of `keys` at `range`, by a sort.
+    fn sorted_indices(keys: &[u32], range: Range<usize>, k: usize, spec: Spec) -> Vec<u32> {
+        let mut order = Vec::from_iter(range.start as u32..range.end as u32);
+        order.sort_by_key(|&index| spec.rank(keys[index as usize]));
+        order.truncate(k);
+        order
+    }
+
+    #[test]
+    fn shares_of_threads_are_selected_from_as_one_slice() {
+        for len in [190_000, 190_001, 190_002] {
+            let keys = Vec::from_iter((0..len as u32).map(|i| spread(i) % 100_000));
+            for k in [1, 3000] {
+                let expected = sorted_indices(&keys, 0..len, k, U32());
+                for threads in [Threads::ONE, three()] {
+                    assert_eq!(top_k(&keys, k, U32(), threads), expected, "{k} of {len}, {threads:?}");
+                }
+            }
+            // The best at the ends of the shares.
+            let mut keys = vec![9_u32; len];
+            let share = len.div_ceil(3);
+            let ends = [0, share - 1, share, 2 * share - 1, 2 * share, len - 1];
+            ends.into_iter().for_each(|end| keys[end] = 5);
+            assert!(top_k(&keys, 6, U32(), three()).into_iter().eq(ends.map(|end| end as u32)), "the ends of {len} keys");
+        }
+    }
+
+    /// The first `k` of each of some segments, checked, and the steps that several threads take.
+    fn segment_steps(lengths: &[usize], k: usize) -> Vec<Step> {
+        let offsets = Vec::from_iter([3].into_iter().chain(lengths.iter().scan(3, |end, len| {
+            *end += len;
+            Some(*end)
+        })));
+        let segments = Segments::from(&offsets);
+        let keys = Vec::from_iter((0..offsets[lengths.len()] as u32).map(|i| spread(i) % 1000));
+        let expected = Vec::from_iter(segments.ranges().flat_map(|range| sorted_indices(&keys, range, k, U32())));
+        let mut found = vec![0; expected.len()];
+        // A pool of one thread, which takes all steps.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+        let steps = pool.install(|| steps_of(|| top_k_segments(&keys, k, segments, U32(), &mut found, three())));
+        assert_eq!(found, expected, "{k} of {lengths:?}");
+        steps
+    }
+
+    #[test]
+    fn threads_take_segments_in_tasks_of_about_equal_length() {
+        assert_eq!(segment_steps(&[TASK / 4; 4], 20), [Step::Segments(4)]);
+        assert_eq!(segment_steps(&[TASK / 4, TASK / 4, TASK / 4, TASK / 4 + 1], 20), [Step::Segments(2); 2]);
+        assert_eq!(segment_steps(&[3 * TASK], 20), [Step::Segments(1)]);
+        assert_eq!(segment_steps(&[TASK / 8; 32], 20), [Step::Segments(8); 4]);
+        assert_eq!(segment_steps(&[3 * TASK, 1000, 1000, 1000], 20), [1, 3].map(Step::Segments));
+        assert_eq!(segment_steps(&[1000, 1000, 1000, 3 * TASK], 20), [3, 1].map(Step::Segments));
+        assert_eq!(segment_steps(&[500, 0, 3 * TASK, 500, 0], 20), [2, 1, 2].map(Step::Segments));
+    }
+
+    #[test]
+    fn a_selection_of_most_of_a_segment_sorts_it() {
+        let sorts = |len, k| segment_steps(&[len], k).iter().any(|step| !matches!(step, Step::Segments(_)));
+        for len in [200, 207] {
+            let least = 200 / SELECT_FRACTION;
+            assert!(!sorts(len, least - 1) && sorts(len, least) && sorts(len, len) && sorts(len, 1000));
+        }
+        assert!(!sorts(200, 0));
+    }
+
+    #[test]
+    fn a_segment_gives_k_keys_or_all() {
+        let offsets = [0, 4, 4, 9, 19];
+        let tasks = Tasks { keys: &[0_u32; 19], k: 5, segments: (&offsets).into(), spec: U32(), threads: Threads::ONE };
+        assert_eq!([0, 1, 2, 3].map(|segment| tasks.found_in(segment)), [4, 0, 5, 5]);
+    }
+
+    /// Kept `ranks`, whose indices count up from 0, of a selection of the best `k`, and its bar.
+    fn kept(k: usize, ranks: &[u32], bar: Option<u32>) -> Best<u32> {
+        let mut best = Best::none(k, ranks.len());
+        best.ranks[..ranks.len()].copy_from_slice(ranks);
+        best.indices.iter_mut().zip(0..).for_each(|(index, at)| *index = at);
+        Best { len: ranks.len(), bar, ..best }
+    }
+
+    fn entries(best: &Best<u32>) -> Vec<(u32, u32)> {
+        best.ranks[..best.len].iter().copied().zip(best.indices.iter().copied()).collect()
+    }
+
+    #[test]
+    fn a_prune_keeps_the_best_and_of_equal_ones_the_first() {
+        let ties = [5, 3, 3, 1, 3];
+        let cases = [
+            (2, &ties[..], &[1, 3][..], Some(2)),
+            (3, &ties, &[1, 2, 3], Some(2)),
+            (4, &ties, &[1, 2, 3, 4], Some(2)),
+            (1, &[7, 7, 7], &[0], Some(6)),
+            (2, &[1, 0, 0, 0], &[1, 2], None),
+            // None is dropped, so later ones may be as bad.
+            (5, &ties, &[0, 1, 2, 3, 4], Some(9)),
+            (6, &ties, &[0, 1, 2, 3, 4], Some(9)),
+        ];
+        for (k, ranks, indices, bar) in cases {
+            let mut best = kept(k, ranks, Some(9));
+            best.prune();
+            assert!(
+                entries(&best).into_iter().eq(indices.iter().map(|&index| (ranks[index as usize], index))),
+                "{k} of {ranks:?}"
+            );
+            assert_eq!(best.bar, bar, "{k} of {ranks:?}");
+        }
+    }
+
+    #[test]
+    fn a_bar_is_never_raised() {
+        for (bar, end, expected) in
+            [(Some(9), 10, Some(9)), (Some(9), 9, Some(8)), (Some(9), 20, Some(9)), (Some(9), 0, None), (None, 5, None)]
+        {
+            let mut best = Best { bar, ..Best::<u32>::none(1, 1) };
+            best.lower(end);
+            assert_eq!(best.bar, expected, "{bar:?} by {end}");
+        }
+    }
+
+    #[test]
+    fn room_is_left_for_a_block_whatever_passes() {
+        for (k, len) in [(1, 0), (1, 5), (10, 100), (1, 1 << 20), (5000, 1 << 20), (usize::MAX, 1000)] {
+            let mut best = Best::<u32>::none(k, len);
+            // What the room of a few keys keeps without a prune: all of them, or the best and as many again.
+            assert!(best.ranks.len() >= len.min(k.saturating_mul(2)) + BLOCK);
+            assert_eq!(best.ranks.len(), best.indices.len());
+            best.len = best.ranks.len() - BLOCK;
+            assert!(!best.is_full());
+            best.len += 1;
+            assert!(best.is_full());
+        }
+    }
+
+    #[test]
+    fn a_scan_stops_behind_the_block_that_fills_the_room() {
+        let keys = Vec::from_iter(0..10_000_u32);
+        let mut best = Best::<u32>::none(1, keys.len());
+        let least = best.ranks.len() - BLOCK + 1;
+        let read = best.scan(&keys, 500, U32(), |_| true);
+        assert_eq!((read, best.len), (least.next_multiple_of(BLOCK), read));
+        assert!(entries(&best).into_iter().eq((0..read as u32).map(|i| (i, i + 500))));
+        // Of the keys of a block or its parts, none, one, two, or three pass.
+        let passing = [0, 7, 64, 65, 130, 140, 199, 256, 257, 258, 320, 383, 448, 9_999];
+        let mut best = Best::<u32>::none(1, keys.len());
+        assert_eq!(best.scan(&keys, 500, U32(), |raw| passing.contains(&raw)), keys.len());
+        assert!(entries(&best).into_iter().eq(passing.map(|i| (i, i + 500))));
+    }
+
+    #[test]
+    fn a_selection_from_part_of_the_keys_gives_their_indices_among_all() {
+        for order in [spread, |i| u32::MAX - i, |i| i % 7] {
+            let keys = Vec::from_iter((0..50_000).map(order));
+            // Ranks in a window are no interval of raw keys.
+            for spec in [U32(), Spec::new::<u32>(Masks::UNSIGNED, 1, 28).unwrap()] {
+                for range in [0..50_000, 1000..50_000, 777..40_001, 49_990..50_000] {
+                    let best = Best::of(&keys, range.clone(), 9, spec).sorted();
+                    assert!(best.into_iter().map(|(_, index)| index).eq(sorted_indices(&keys, range, 9, spec)));
+                }
+            }
+        }
+    }
+
+    /// The bar after a guess from `coming` keys, with room for the best `k`.
+    fn guessed(k: usize, coming: &[u32], bar: Option<u32>) -> Option<u32> {
+        let [one, other] = [U32(), Spec::new::<u32>(Masks::UNSIGNED, 0, 31).unwrap()].map(|spec| {
+            let mut best = Best { bar, ..Best::<u32>::none(k, coming.len()) };
+            best.guess(coming, spec);
+            best.bar
+        });
+        // Where the top bit is not set, it makes no difference.
+        assert!(one == other || coming.iter().any(|&key| key >> 31 == 1));
+        one
+    }
+
+    #[test]
+    fn a_guess_passes_the_best_and_few_more() {
+        let orders: [fn(u32) -> u32; 4] = [spread, |i| u32::MAX - (i << 8), |i| i << 8, |i| (1 << 31) - 1 - (i << 8)];
+        for order in orders {
+            let coming = Vec::from_iter((0..3 * SELECT_AHEAD as u32).map(order));
+            for k in [1000, 5000, SELECT_AHEAD / 6 - 100] {
+                let bar = guessed(k, &coming, Some(u32::MAX)).expect("a bar");
+                let passing = coming[..SELECT_AHEAD].iter().filter(|&&rank| rank <= bar).count();
+                assert!((k..3 * k).contains(&passing), "{passing} for {k}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_guess_is_made_for_a_large_share_of_the_keys_or_from_few() {
+        let coming = Vec::from_iter((0..SELECT_AHEAD as u32).map(spread));
+        // A quarter of the samples is one and a half times a sixth of the keys.
+        assert_eq!(guessed(SELECT_AHEAD / 6 + 100, &coming, Some(u32::MAX)), Some(u32::MAX));
+        assert_eq!(guessed(usize::MAX, &coming, Some(u32::MAX)), Some(u32::MAX));
+        assert_eq!(guessed(1, &coming[..SELECT_SAMPLES - 1], Some(u32::MAX)), Some(u32::MAX));
+        assert!(guessed(1, &coming[..SELECT_SAMPLES], Some(u32::MAX)) < Some(u32::MAX / 16));
+        assert_eq!(guessed(1, &[], Some(7)), Some(7));
+    }
+
+    #[test]
+    fn a_guess_is_a_bar_only_if_k_keys_are_below_it_and_below_the_last_bar() {
+        // A twelfth of the keys is 5, fewer than the guess is made for, the others are 10: so the guess is 10.
+        let coming = Vec::from_iter((0..SELECT_AHEAD as u32).map(|i| if spread(i).is_multiple_of(12) { 5 } else { 10 }));
+        let below = coming.iter().filter(|&&rank| rank == 5).count();
+        assert_eq!(guessed(below, &coming, Some(50)), Some(9));
+        assert_eq!(guessed(below, &coming, Some(10)), Some(9));
+        assert_eq!(guessed(below, &coming, Some(9)), Some(9));
+        assert_eq!(guessed(below, &coming, Some(7)), Some(7));
+        assert_eq!(guessed(below + 1, &coming, Some(50)), Some(50));
+        assert_eq!(guessed(below, &coming, None), None);
+        assert_eq!(guessed(1, &[0; 5000], Some(50)), Some(50));
+    }
+
+    #[test]
+    fn counts_are_right_past_the_narrowest_counter() {
+        for len in [0, 1, 254, 255, 256, 257, 510, 511, 1000] {
+            let keys = Vec::from_iter(0..len as u32);
+            assert_eq!(count(&keys, |_| true), len);
+            assert_eq!(count(&keys, |raw| raw % 3 == 0), len.div_ceil(3));
+            assert_eq!(count(&keys, |_| false), 0);
+        }
+    }
+
+    #[test]
+    fn the_best_of_two_are_joined_with_ties_to_the_first() {
+        let (first, mut second) = (kept(3, &[4, 9, 2], Some(9)), kept(3, &[4, 1, 4, 9], Some(9)));
+        second.indices.iter_mut().for_each(|index| *index += 10);
+        assert_eq!(first.join(second).sorted(), [(1, 11), (2, 2), (4, 0)]);
+    }
+
+    #[cfg(feature = "vector")]
+    #[test]
+    fn offered_ranks_are_kept_if_they_pass() {
+        let mut best = Best::<u32> { bar: Some(5), ..Best::none(2, 1000) };
+        best.offer(10, [6, 7].into_iter());
+        assert_eq!(entries(&best), []);
+        best.offer(20, [5, 6, 4].into_iter());
+        best.offer(30, [1, 1].into_iter());
+        assert_eq!(entries(&best), [(5, 20), (4, 22), (1, 30), (1, 31)]);
+        best.bar = None;
+        best.offer(40, [0].into_iter());
+        assert_eq!(best.len, 4);
+        // A prune makes room for the next block.
+        let mut best = Best::<u32>::none(2, 10_000);
+        for start in (0..10_000).step_by(BLOCK) {
+            best.offer(start, (0..BLOCK as u32).map(|i| 20_000 - start as u32 - i));
+            assert!(!best.is_full());
+        }
+        assert!(best.bar < Some(20_000));
     }
 }

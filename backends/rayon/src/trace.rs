@@ -2,11 +2,15 @@
 //!
 //! Code calls [`took`] where it takes a step. Outside of this crate's tests, that does nothing.
 
-/// A step of a sort, a selection or a merge.
+/// A step of a sort, a selection, a merge or a vector search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Records were in the opposite order and were reversed. `ties`: before that, each run of equal records was.
     Reversed { ties: bool },
+    /// `threads` threads looked for equal neighbors among `len` records in descending order.
+    Ties { len: usize, threads: usize },
+    /// One task took so many segments.
+    Segments(usize),
     /// Two sorted halves of so many records were merged.
     Merged(usize),
     /// A merge of runs has so many parts of its output, which threads take in turns.
@@ -31,6 +35,17 @@ pub(crate) enum Step {
     Counted(usize),
     /// Words were split at a pivot, so many of them.
     Split(usize),
+    /// A partial sort split so many keys.
+    Parted(usize),
+    /// One number of each cache line of so many vectors was read.
+    #[cfg(feature = "vector")]
+    Touched(usize),
+    /// One task kept the best of so many candidates.
+    #[cfg(feature = "vector")]
+    Candidates(usize),
+    /// A cosine was computed in double precision.
+    #[cfg(feature = "vector")]
+    Double,
     /// std's selection went through so many keys.
     Selected(usize),
 }

@@ -15,6 +15,7 @@
 use crate::backend::RayonBackend;
 use crate::threads::{Threads, Work};
 use crate::top_k::Best;
+use crate::trace::{Step, took};
 use crate::tuning::scan_ns;
 use crate::tuning::vector::{CACHE_LINE, TASK_BYTES, TOUCHED, TOUCHED_BYTES};
 use crate::wide::{Wide, widest};
@@ -244,8 +245,7 @@ impl<T: Kept> Task<'_, T> {
             if most == 0 {
                 return bad.store(self.count_bad(), Ordering::Relaxed);
             }
-            let few = self.candidates_a_task() / (self.search.candidate_indices.len() / queries).max(1);
-            let rows = if threads.is_one() { queries } else { few.max(1) };
+            let rows = if threads.is_one() { queries } else { self.queries_a_task(queries) };
             let tasks = distances.chunks_mut(most * rows).zip(slots.chunks_mut(most * rows)).enumerate().collect();
             threads.for_each(
                 tasks,
@@ -282,6 +282,7 @@ impl<T: Kept> Task<'_, T> {
     }
 
     fn best_of(&self, query: usize, candidates: Range<usize>, k: usize) -> (Best<u32>, u64) {
+        took(Step::Candidates(candidates.len()));
         let (mut best, mut bad) = (Best::none(k, candidates.len()), 0);
         let (mut distances, mut slots) = ([0.0; OFFERED], [0; OFFERED]);
         for start in candidates.clone().step_by(OFFERED) {
@@ -309,6 +310,11 @@ impl<T: Kept> Task<'_, T> {
 
     fn candidates_a_task(&self) -> usize {
         (TASK_BYTES / self.store.shape.vector_bytes()).max(1)
+    }
+
+    /// How many of the queries are one task, if all have about as many candidates.
+    fn queries_a_task(&self, queries: usize) -> usize {
+        (self.candidates_a_task() / (self.search.candidate_indices.len() / queries).max(1)).max(1)
     }
 }
 
@@ -401,6 +407,7 @@ impl<'a> Query<'a> {
 #[cold]
 #[inline(never)]
 fn cosine_in_double<T: Kept>(query: &[f32], vector: &[T], buffer: &mut [f32; BLOCK]) -> f32 {
+    took(Step::Double);
     let (mut product, mut query_squares, mut vector_squares) = (0.0, 0.0, 0.0);
     blocks(query, vector, buffer, |query, vector| {
         for (&a, &b) in query.iter().zip(vector) {
@@ -429,7 +436,8 @@ impl<T: Kept> Wide for Measured<'_, T> {
         let together = (TOUCHED_BYTES / (dimension * size_of::<T>())).clamp(1, TOUCHED);
         for (slots, distances) in self.slots.chunks(together).zip(self.distances.chunks_mut(together)) {
             if !slots.is_sorted_by(|&before, &after| before.wrapping_add(1) == after) {
-                touch(self.vectors, dimension, slots);
+                took(Step::Touched(slots.len()));
+                core::hint::black_box(touched(self.vectors, dimension, slots));
             }
             for (&slot, distance) in slots.iter().zip(distances) {
                 *distance = match vector(self.vectors, dimension, slot) {
@@ -448,13 +456,12 @@ fn vector<T>(vectors: &[T], dimension: usize, slot: u32) -> Option<&[T]> {
     vectors.get(start..start.checked_add(dimension)?)
 }
 
-/// Reads one number of each cache line of some vectors. No read waits for another one.
-fn touch<T: Kept>(vectors: &[T], dimension: usize, slots: &[u32]) {
-    let touched = slots
+/// Reads one number of each cache line of some vectors, and returns all their bits in one word. No read waits for another one.
+fn touched<T: Kept>(vectors: &[T], dimension: usize, slots: &[u32]) -> u32 {
+    slots
         .iter()
         .filter_map(|&slot| vector(vectors, dimension, slot))
-        .fold(0, |bits, vector| vector.chunks(CACHE_LINE / size_of::<T>()).fold(bits, |bits, line| bits ^ line[0].bits()));
-    core::hint::black_box(touched);
+        .fold(0, |bits, vector| vector.chunks(CACHE_LINE / size_of::<T>()).fold(bits, |bits, line| bits ^ line[0].bits()))
 }
 
 /// The sum of `term` over all pairs of numbers.
@@ -539,6 +546,7 @@ fn total(lanes: &[f32; LANES]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::steps_of;
 
     #[test]
     fn halves_are_widened_exactly() {
@@ -550,5 +558,165 @@ mod tests {
                 assert_eq!(wide.to_bits(), half.to_f32().to_bits(), "{half:?} became {wide}");
             }
         }
+    }
+
+    fn number(index: usize) -> f32 {
+        (index as u32).wrapping_mul(2_654_435_761) as f32 / u32::MAX as f32 - 0.5
+    }
+
+    fn numbers(range: Range<usize>) -> Vec<f32> {
+        range.map(number).collect()
+    }
+
+    /// The distance by its definition, in double precision.
+    fn expected(metric: Metric, query: &[f32], vector: &[f32]) -> f64 {
+        let sum = |term: fn(f64, f64) -> f64| -> f64 { query.iter().zip(vector).map(|(&a, &b)| term(a.into(), b.into())).sum() };
+        match metric {
+            Metric::L2 => sum(|a, b| (a - b).powi(2)),
+            Metric::InnerProduct => -sum(|a, b| a * b),
+            _ => 1.0 - sum(|a, b| a * b) / (sum(|a, _| a * a).sqrt() * sum(|_, b| b * b).sqrt()),
+        }
+    }
+
+    #[test]
+    fn distances_are_those_of_the_definition_whatever_the_dimension() {
+        for dimension in (1..70).chain([255, 256, 257, 272, 273, 511, 512, 531]) {
+            let (query, vector) = (numbers(0..dimension), numbers(dimension..2 * dimension));
+            let halves = Vec::from_iter(vector.iter().map(|&number| f16::from_f32(number)));
+            let widened = Vec::from_iter(halves.iter().map(|half| half.to_f32()));
+            for metric in [Metric::L2, Metric::InnerProduct, Metric::Cosine] {
+                let (whole, mut buffer) = (Query::new(metric, &query), [0.0; BLOCK]);
+                for (found, vector) in
+                    [(whole.distance(&vector, &mut buffer), &vector), (whole.distance(&halves, &mut buffer), &widened)]
+                {
+                    let error = (f64::from(found) - expected(metric, &query, vector)).abs();
+                    assert!(error < 1e-5 * dimension as f64, "{found} by {metric:?} of {dimension} numbers");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_nan_has_no_sign() {
+        let infinite = [f32::MAX; 40];
+        for (metric, query) in [(Metric::L2, f32::NAN), (Metric::L2, -f32::NAN), (Metric::InnerProduct, f32::NAN)] {
+            let distance = Query::new(metric, &[query; 40]).distance(&infinite, &mut [0.0; BLOCK]);
+            assert_eq!(distance.to_bits(), f32::NAN.to_bits());
+        }
+    }
+
+    #[test]
+    fn a_cosine_is_computed_in_double_precision_only_if_single_does_not_hold_its_squares() {
+        let of = |query: f32, vector: f32| {
+            let (query, vector) = ([query, 0.0], [vector, vector]);
+            let mut distance = 0.0;
+            let steps = steps_of(|| distance = Query::new(Metric::Cosine, &query).distance(&vector, &mut [0.0; BLOCK]));
+            assert!((distance - expected(Metric::Cosine, &query, &vector) as f32).abs() < 1e-6, "{distance}");
+            steps == [Step::Double]
+        };
+        let (small, large) = (2.0_f32.powi(-29), 2.0_f32.powi(62));
+        for plain in [small, 0.1, 1.0, 10.0, large] {
+            assert!(!of(plain, 1.0) && !of(1.0, plain) && !of(plain, -1.0), "{plain}");
+        }
+        for other in [1e-30, small / 8.0, 8.0 * large] {
+            assert!(of(other, 1.0) && of(1.0, other) && of(other, -other), "{other}");
+        }
+        let zero = Query::new(Metric::Cosine, &[0.0; 3]).distance(&[1.0_f32, 2.0, 3.0], &mut [0.0; BLOCK]);
+        assert_eq!(zero, 1.0);
+    }
+
+    #[test]
+    fn terms_of_a_cosine_in_double_precision_are_those_of_the_definition() {
+        for dimension in [1, 2, 7, 300] {
+            let (query, vector) = (numbers(5..5 + dimension), numbers(400..400 + dimension));
+            let found = cosine_in_double(&query, &vector, &mut [0.0; BLOCK]);
+            assert!((f64::from(found) - expected(Metric::Cosine, &query, &vector)).abs() < 1e-6, "{found}");
+        }
+    }
+
+    #[test]
+    fn vectors_in_scattered_slots_are_touched_some_at_a_time() {
+        fn touches<T: Kept>(vectors: &[T], dimension: usize, slots: &[u32]) -> Vec<Step> {
+            let (query, mut distances) = (vec![1.0; dimension], vec![0.0; slots.len()]);
+            let query = Query::new(Metric::L2, &query);
+            steps_of(|| Measured { query, vectors, slots, distances: &mut distances }.run())
+        }
+        let adjacent = Vec::from_iter(0..100);
+        let scattered = Vec::from_iter((0..100).rev());
+        assert_eq!(touches(&[0.0_f32; 1600], 16, &adjacent), []);
+        assert_eq!(touches(&[0.0_f32; 1600], 16, &scattered), [TOUCHED, TOUCHED, TOUCHED, 100 % TOUCHED].map(Step::Touched));
+        let wide = TOUCHED_BYTES / size_of::<f32>() / 5;
+        assert_eq!(touches(&vec![0.0_f32; 10 * wide], wide, &scattered[90..]), [Step::Touched(5); 2]);
+        assert_eq!(touches(&vec![f16::ZERO; 10 * wide], wide, &scattered[90..]), [Step::Touched(10)]);
+        let wide = 2 * TOUCHED_BYTES;
+        assert_eq!(touches(&vec![0.0_f32; 2 * wide], wide, &[1, 0]), []);
+    }
+
+    #[test]
+    fn one_number_of_each_cache_line_is_touched() {
+        let numbers = numbers(0..200);
+        let bits = |touched: &[usize]| touched.iter().fold(0, |bits, &at| bits ^ numbers[at].to_bits());
+        assert_eq!(touched(&numbers, 40, &[0, 3, NO_SLOT, 9]), bits(&[0, 16, 32, 120, 136, 152]));
+        let halves = Vec::from_iter(numbers.iter().map(|&number| f16::from_f32(number)));
+        let bits = |touched: &[usize]| touched.iter().fold(0, |bits, &at| bits ^ u32::from(halves[at].to_bits()));
+        assert_eq!(touched(&halves, 40, &[0, 3]), bits(&[0, 32, 120, 152]));
+    }
+
+    /// Calls `work` with a search of a query and so many candidates, whose distances all differ.
+    fn with_search(dimension: usize, queries: usize, candidates: usize, work: impl FnOnce(Task<'_, f32>)) {
+        let shape = Shape::new(dimension, 100);
+        let numbers = numbers(0..100 * dimension);
+        let store = RayonStore { shape, vectors: Vectors::F32(vec![]), entries: Vec::from_iter(0..100) };
+        let (query, offsets) = (vec![0.5; dimension * queries], [0, candidates as u32]);
+        let candidates = Vec::from_iter((0..candidates as u32).map(|at| at % 101));
+        let search = Search::new(&query, &candidates, &offsets);
+        work(Task { store: &store, vectors: &numbers, search: &search });
+    }
+
+    #[test]
+    fn a_task_reads_vectors_of_some_bytes() {
+        for (dimension, candidates) in [(16, TASK_BYTES / 64), (TASK_BYTES / 8, 2), (TASK_BYTES / 4, 1), (TASK_BYTES, 1)] {
+            with_search(dimension, 1, 0, |task| {
+                assert_eq!(task.candidates_a_task(), candidates);
+                assert_eq!(task.bytes(10), 40 * dimension);
+                assert_eq!(task.bytes(usize::MAX / 2), usize::MAX);
+            });
+        }
+        // Queries of 100 candidates each, of none, and of more than a task's.
+        let task = TASK_BYTES / (4 * 256);
+        with_search(256, 1, 5 * task, |search| {
+            assert_eq!(search.queries_a_task(50), 10);
+            assert_eq!(search.queries_a_task(5), 1);
+            assert_eq!(search.queries_a_task(2), 1);
+            assert_eq!(search.queries_a_task(10 * task), task);
+        });
+    }
+
+    #[test]
+    fn candidates_of_more_than_two_tasks_are_halved() {
+        let task = TASK_BYTES / (4 * 256);
+        with_search(256, 1, 9 * task, |search| {
+            for (candidates, tasks) in [
+                (0..task, vec![task]),
+                (5..5 + 2 * task, vec![2 * task]),
+                (5..6 + 2 * task, vec![task, task + 1]),
+                (task..5 * task, vec![2 * task; 2]),
+                (task..9 * task, vec![2 * task; 4]),
+            ] {
+                let mut found = None;
+                let steps = steps_of(|| found = Some(search.best(0, candidates.clone(), 3, Threads::ONE)));
+                let steps = Vec::from_iter(steps.into_iter().filter(|step| matches!(step, Step::Candidates(_))));
+                assert_eq!(steps, Vec::from_iter(tasks.into_iter().map(Step::Candidates)), "{candidates:?}");
+                let (best, bad) = found.expect("the best");
+                assert_eq!(bad, candidates.clone().filter(|at| at % 101 == 100).count() as u64);
+                let mut distances = Vec::from_iter(candidates.clone().map(|at| {
+                    let vector = search.vectors.get(at % 101 * 256..).and_then(|vectors| vectors.get(..256));
+                    let distance = vector.map(|vector| expected(Metric::L2, &[0.5; 256], vector));
+                    (distance.unwrap_or(f64::INFINITY), at as u32)
+                }));
+                distances.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+                assert!(best.sorted().into_iter().map(|(_, at)| at).eq(distances[..3].iter().map(|&(_, at)| at)));
+            }
+        });
     }
 }
