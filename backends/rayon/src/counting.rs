@@ -272,7 +272,8 @@ mod tests {
     use crate::trace::{Step, steps_of};
 
     fn spread(i: usize) -> usize {
-        i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20
+        let mixed = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed ^ mixed >> 31).wrapping_mul(0x94d0_49bb_1331_11eb) >> 20
     }
 
     fn sorts_few(keys: &[u64], masks: Masks, threads: Threads) -> bool {
@@ -288,7 +289,8 @@ mod tests {
     /// A dictionary counts up to 256 values and a few keys that it has not; more are left as they were.
     #[test]
     fn keys_are_counted_if_they_have_few_values() {
-        let len = 40_000;
+        // Enough for three threads to have a share each.
+        let len = 100_000;
         let threads = [Threads::ONE, Threads::worth(crate::threads::Work::Scan(u64::MAX), || 3)];
         for (masks, threads) in [Masks::UNSIGNED, Masks::float(64)].into_iter().flat_map(|masks| threads.map(|of| (masks, of))) {
             for values in [1, 2, 4, 5, 60, DICTIONARY, DICTIONARY + 1] {
@@ -299,7 +301,7 @@ mod tests {
             }
             // Few others, which no sample finds, and many. A dictionary of up to four values compares, others look up.
             for values in [3, 100] {
-                for (others, is_few) in [(10, true), (600, true), (700, false)] {
+                for (others, is_few) in [(10, true), (1500, true), (1700, false)] {
                     let mut keys =
                         Vec::from_iter((0..len).map(|i| ((spread(i) % values) as u64).wrapping_mul(0x0123_4567_89ab_cdef)));
                     // Odd places: samples are taken at even ones.

@@ -42,3 +42,15 @@ impl<W: Word, V: Pod + Send + Sync> Record for Pair<W, V> {
         self.key
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_records_of_nothing_but_a_key_that_is_compared_whole() {
+        assert!(are_words::<u32>(u32::MAX) && are_words::<u128>(u128::MAX));
+        assert!(!are_words::<u32>(u32::MAX >> 1));
+        assert!(!are_words::<Pair<u32, u32>>(u32::MAX) && !are_words::<Pair<u32, [u8; 0]>>(u32::MAX));
+    }
+}

@@ -28,9 +28,10 @@ pub(super) struct Pieces<'a, W> {
 }
 
 impl<'a, W: Word> Pieces<'a, W> {
-    /// The pieces of the records between `from` and `to`; a piece has `most` records or fewer. `most` is at least 4 for each run.
+    /// The pieces of the records between `from` and `to`; a piece has `most` records or fewer. `most` is at least 4 for each run, if there is more than one piece.
     pub(super) fn new(runs: SortedRuns<'a, W>, from: &'a [usize], to: &'a [usize], most: usize) -> Self {
         let count = runs.keys().len();
+        debug_assert!(most >= 4 * count || records_between(from, to) <= most, "pieces of {most} records of {count} runs");
         let step = (most / SAMPLES.max(4 * count)).max(1);
         let mut samples = vec![];
         if records_between(from, to) > most {

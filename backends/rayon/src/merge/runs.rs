@@ -105,7 +105,7 @@ mod tests {
     /// The lengths of shares and blocks, which no result shows.
     #[test]
     fn blocks_fill_the_cache_and_shares_keep_threads_busy() {
-        for (count, len) in [(2, 100_000), (16, 200_000), (700, 300), (3, 40)] {
+        for (count, len) in [(2, 100_000), (16, 200_000), (700, 300), (3, 40), (700, 3)] {
             let runs = Vec::from_iter((0..count).map(|run: u32| Vec::from_iter((0..len).map(|i: u32| i * count + run))));
             let runs = Vec::from_iter(runs.iter().map(Vec::as_slice));
             let total = (count * len) as usize;
@@ -131,7 +131,7 @@ mod tests {
             assert!(blocks.len() <= few, "{} blocks of {most} records", blocks.len());
 
             let shares = merge(Threads::worth(Work::Scan(u64::MAX), || 3));
-            let [Step::Shares(shares)] = shares[..] else { panic!("{shares:?}") };
+            let Step::Shares(shares) = shares[0] else { panic!("{shares:?}") };
             let longest = total.div_ceil(3 * MERGE_SHARES).max(most.min(total.div_ceil(3)));
             assert!(shares >= total.div_ceil(longest), "{shares} shares");
             assert!(shares <= 2 * total.div_ceil(longest) + 1, "{shares} shares of up to {longest} records");
