@@ -132,7 +132,7 @@ mod tests {
 
             let shares = merge(Threads::worth(Work::Scan(u64::MAX), || 3));
             let Step::Shares(shares) = shares[0] else { panic!("{shares:?}") };
-            let longest = total.div_ceil(3 * MERGE_SHARES).max(most.min(total.div_ceil(3)));
+            let longest = total.div_ceil(3 * MERGE_SHARES).max(most.min(total.div_ceil(3))).max(4 * count as usize);
             assert!(shares >= total.div_ceil(longest), "{shares} shares");
             assert!(shares <= 2 * total.div_ceil(longest) + 1, "{shares} shares of up to {longest} records");
         }
