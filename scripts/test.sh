@@ -5,7 +5,7 @@
 #   scripts/test.sh --cpu     what needs no GPU and no wgpu
 #   scripts/test.sh --full    also every GPU test on every software GPU, every planted mistake in kernels, all tests with naga's translations to Metal,
 #                             licenses and known vulnerabilities, the type check for macOS, the address sanitizer, a small stack, WebGPU in a browser,
-#                             the page of examples/web, the Python wheel, polysort-datafusion with Ballista, programs of other people with our sort in the place of theirs, the guide as a book, and each fuzz target for a minute
+#                             the page of examples/web, the Python wheel, polysort-datafusion with Ballista, programs over crates of other people, the guide as a book, and each fuzz target for a minute
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1-}
@@ -116,7 +116,7 @@ if [ "$mode" = --full ]; then
     scripts/guide.sh
     step "DataFusion"
     scripts/test-data.sh --ballista
-    step "programs of other people"
+    step "programs over crates of other people"
     scripts/test-clients.sh
     scripts/test-gpu-clients.sh
     step "fuzz targets"
@@ -136,6 +136,6 @@ printf 'on GPUs:\n%s\n' "$(sed -n '/^adapters:/,$p' "$gpu")"
 printf 'backends that opened on this machine:\n'
 target/debug/polysort devices
 printf 'not run:\n'
-[ "$mode" = --full ] || printf '  what --full adds: nineteen of twenty planted mistakes in kernels, most of the conformance suite on Metal kernels, single kernels as naga translates them to Metal, the longer GPU tests, licenses and known vulnerabilities (scripts/deny.sh), the type check for macOS (scripts/check-mac.sh), unsafe code under the address sanitizer (scripts/test-sanitized.sh), the CPU backend on a small stack, WebGPU in a browser (scripts/test-web.sh), the page of examples/web (scripts/web-page.sh --test), the Python wheel (scripts/test-python.sh), polysort-datafusion and Ballista (scripts/test-data.sh --ballista), programs of other people (scripts/test-clients.sh, scripts/test-gpu-clients.sh), the guide as a book (scripts/guide.sh), the fuzz targets (scripts/fuzz.sh)\n'
+[ "$mode" = --full ] || printf '  what --full adds: nineteen of twenty planted mistakes in kernels, most of the conformance suite on Metal kernels, single kernels as naga translates them to Metal, the longer GPU tests, licenses and known vulnerabilities (scripts/deny.sh), the type check for macOS (scripts/check-mac.sh), unsafe code under the address sanitizer (scripts/test-sanitized.sh), the CPU backend on a small stack, WebGPU in a browser (scripts/test-web.sh), the page of examples/web (scripts/web-page.sh --test), the Python wheel (scripts/test-python.sh), polysort-datafusion and Ballista (scripts/test-data.sh --ballista), programs over crates of other people (scripts/test-clients.sh, scripts/test-gpu-clients.sh), the guide as a book (scripts/guide.sh), the fuzz targets (scripts/fuzz.sh)\n'
 printf '  real GPUs: scripts/test-gpu.sh tests software Vulkan; MetalBackend on a Mac: scripts/test-metal.sh; Windows; mistakes planted in Rust code: scripts/mutants.sh\n'
 printf '\nall of it passed in %s s\n' "$SECONDS"

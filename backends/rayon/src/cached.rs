@@ -182,6 +182,7 @@ mod tests {
     use crate::columns::{Keys, Pairs};
     use crate::record::{Pair, Record};
     use crate::simd::Set;
+    use crate::testing::spread;
     use crate::trace::steps_of;
     use bytemuck::Pod;
     use polysort_core::Masks;
@@ -191,11 +192,6 @@ mod tests {
     const WHOLE: Window = Window { low: 0, high: 32 };
 
     type Pairs32 = Pairs<'static, u32, u32>;
-
-    fn spread(i: usize) -> u32 {
-        let i = i as u32;
-        i.wrapping_mul(0x9e37_79b9) ^ i.wrapping_mul(0x85eb_ca6b) >> 7
-    }
 
     fn keys(len: usize, key: impl Fn(usize) -> u32) -> Vec<u32> {
         (0..len).map(key).collect()

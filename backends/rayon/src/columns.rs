@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn several_threads_reverse_a_slice_of_any_length() {
-        let threads = Threads::worth(crate::threads::Work::Scan(u64::MAX), || 3);
+        let threads = Threads::several(3);
         for len in [0, 1, 2, 3, 4 * TASK, 4 * TASK + 1, 5 * TASK - 1, 200_000] {
             let mut slice = Vec::from_iter(0..len as u64);
             reverse(&mut slice, threads);

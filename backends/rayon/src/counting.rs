@@ -291,7 +291,7 @@ mod tests {
     fn keys_are_counted_if_they_have_few_values() {
         // Enough for three threads to have a share each.
         let len = 100_000;
-        let threads = [Threads::ONE, Threads::worth(crate::threads::Work::Scan(u64::MAX), || 3)];
+        let threads = [Threads::ONE, Threads::several(3)];
         for (masks, threads) in [Masks::UNSIGNED, Masks::float(64)].into_iter().flat_map(|masks| threads.map(|of| (masks, of))) {
             for values in [1, 2, 4, 5, 60, DICTIONARY, DICTIONARY + 1] {
                 // Most keys are equal, so that the first look sees few values.
@@ -367,7 +367,7 @@ mod tests {
     fn shares_hold_all_keys_in_order() {
         let keys = Vec::from_iter(0..1000_u16);
         for count in [1, 2, 7] {
-            let threads = Threads::worth(crate::threads::Work::Scan(u64::MAX), || count);
+            let threads = Threads::several(count);
             let shares = in_chunks(&keys, threads, |range| Some(keys[range].to_vec())).expect("all give a share");
             assert_eq!(shares.len(), count);
             assert!(shares.iter().all(|share| share.len().abs_diff(1000 / count) <= 1));

@@ -288,17 +288,12 @@ pub(crate) fn varying<S: Source + ?Sized>(source: &S, threads: Threads) -> Key<S
 mod tests {
     use super::*;
     use crate::classify::Classify;
-    use crate::threads::Work;
+    use crate::testing::spread;
     use crate::tuning::STEP_NS;
     use std::sync::Mutex;
 
     const WHOLE: Window = Window { low: 0, high: 32 };
     const BITS: DigitBits = DigitBits { few: 6, many: 9 };
-
-    fn spread(i: usize) -> u32 {
-        let i = i as u32;
-        i.wrapping_mul(0x9e37_79b9) ^ i.wrapping_mul(0x85eb_ca6b) >> 7
-    }
 
     /// Keys that remember which of them were read.
     struct Watched {
@@ -604,7 +599,7 @@ mod tests {
     fn bits_vary_if_any_two_keys_differ_in_them() {
         let len = len_of_four_threads();
         for count in [1, 4] {
-            let threads = Threads::worth(Work::Scan(u64::MAX), || count);
+            let threads = Threads::several(count);
             let mut keys = vec![0x81_u32; len];
             for share in 0..4 {
                 // The first and the last key of each thread's share.
@@ -621,7 +616,7 @@ mod tests {
     fn each_thread_looks_for_varying_bits_in_as_many_keys_as_pay() {
         let shares = |len: usize| {
             let source = Watched::new((0..len).map(spread).collect());
-            varying(&source, Threads::worth(Work::Scan(u64::MAX), || 4));
+            varying(&source, Threads::several(4));
             // All but the first key, which is read beforehand.
             source.take_reads()[1..].to_vec()
         };

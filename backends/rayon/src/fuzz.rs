@@ -12,7 +12,7 @@ use crate::in_place;
 use crate::presorted::settle;
 use crate::simd::Set;
 use crate::sort::sort_unordered;
-use crate::threads::{Threads, Work};
+use crate::threads::Threads;
 use crate::window::Window;
 use polysort_core::{Masks, Word};
 use std::env::var;
@@ -80,7 +80,7 @@ fn case<W: Word>(random: &mut Random, set: Set) {
     let keys = random.keys::<W>(len);
     let masks = [Masks::UNSIGNED, Masks::signed(W::BITS), Masks::float(W::BITS)][random.below(3) as usize];
     let masks = if random.below(2) == 0 { masks } else { masks.reversed(W::BITS) };
-    let threads = if random.below(4) == 0 { Threads::worth(Work::Sort(u64::MAX), || 3) } else { Threads::ONE };
+    let threads = if random.below(4) == 0 { Threads::several(3) } else { Threads::ONE };
     let (a, b) = (random.below(u64::from(W::BITS) + 1) as u32, random.below(u64::from(W::BITS) + 1) as u32);
     let windows = [Window { low: 0, high: W::BITS }, Window { low: a.min(b), high: a.max(b) }];
     for window in windows {

@@ -7,7 +7,7 @@
 //! `few` (short slices: `simd`, sorting networks, and `tickets`, stable ones), `quicksort` and `in_place` (keys alone), `cached`, `narrow` and `passes` (what fits in a cache), `msd` and
 //! `partition` (what is larger), `sample`, `digit`, `classify`, `frequent`, `dictionary`, `scatter` and `stream` (what partitions are made of), `merges` and `merge` (sorted runs), and the special cases `presorted`, `counting`,
 //! `segments`, `select`, `top_k`, `runs`; and, with the feature `vector`, `vector`, the search of vectors, with `wide`. `threads` is the one place that starts work on other threads;
-//! numbers are in `tuning`, and `machine` says what they depend on.
+//! numbers are in `tuning`, and `machine` says what they depend on; `trace` records for tests which steps a call takes.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
@@ -45,6 +45,8 @@ mod simd;
 mod sort;
 mod source;
 mod stream;
+#[cfg(test)]
+mod testing;
 mod threads;
 mod tickets;
 mod top_k;

@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(Machine::of([(2, 0), (3, 4 << 10)]), USUAL);
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     #[test]
     fn the_maker_is_the_one_that_the_system_names() {
         let text = std::fs::read_to_string("/proc/cpuinfo").expect("a text about the processor");

@@ -153,6 +153,7 @@ mod tests {
     use crate::record::Pair;
     use crate::simd::Set;
     use crate::source::Source;
+    use crate::testing::spread;
     use crate::trace::{Step, steps_of};
     use polysort_core::Masks;
 
@@ -163,12 +164,7 @@ mod tests {
     type Task<'a> = super::Task<'a, Keys<'a, u32>>;
 
     fn threads(count: usize) -> Threads {
-        Threads::worth(Work::Scan(u64::MAX), || count)
-    }
-
-    fn spread(i: usize) -> u32 {
-        let i = i as u32;
-        i.wrapping_mul(0x9e37_79b9) ^ i.wrapping_mul(0x85eb_ca6b) >> 7
+        Threads::several(count)
     }
 
     fn task<'a>(network: Network, keys: &'a mut [u32], records: &'a mut [u32], window: Window) -> Task<'a> {
@@ -300,8 +296,9 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_of_any_length_is_sorted_by_all_threads() {
-        for len in [2, 300, 40_000] {
+    fn a_bucket_goes_back_to_the_caller_and_is_sorted_from_there() {
+        assert_eq!(threads(3).that_pay(Work::Sort(sort_ns::<u32>(200_000))), threads(3));
+        for len in [2, 300, 200_000] {
             for keys in [Vec::from_iter((0..len).map(spread)), vec![3; len], Vec::from_iter((0..len).map(|i| i as u32 % 2 * 64))]
             {
                 let (mut own, mut records, mut expected) = (vec![0; len], keys.clone(), keys);

@@ -247,18 +247,13 @@ fn halve(sums: &[usize], digits: Range<usize>, len: usize, parts: &mut Vec<Range
 mod tests {
     use super::*;
     use crate::record::{Pair, Record};
-    use crate::threads::Work;
+    use crate::testing::spread;
     use crate::trace::steps_of;
 
     const WHOLE: Window = Window { low: 0, high: 32 };
 
     fn threads(count: usize) -> Threads {
-        Threads::worth(Work::Scan(u64::MAX), || count)
-    }
-
-    fn spread(i: usize) -> u32 {
-        let i = i as u32;
-        i.wrapping_mul(0x9e37_79b9) ^ i.wrapping_mul(0x85eb_ca6b) >> 7
+        Threads::several(count)
     }
 
     /// The window of records that agree in bits `high..`.

@@ -164,12 +164,12 @@ fn insertion_sort<R: Record>(records: &mut [R], ones: R::Key) {
 mod tests {
     use super::*;
     use crate::record::Pair;
+    use crate::testing::spread_wide as spread;
     use crate::trace::steps_of;
 
     /// Keys with many ties in their top bits, short runs and long ones, and windows of any part of the key.
     #[test]
     fn stable_by_any_window() {
-        let spread = |i: u32| u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         for len in [300_usize, 1000, 4096, MAX] {
             for repeats in [1, 2, 30] {
                 for window in [Window { low: 0, high: 64 }, Window { low: 20, high: 60 }, Window { low: 0, high: 13 }] {
@@ -216,10 +216,6 @@ mod tests {
             [] if !is_sorted => None,
             _ => panic!("{steps:?}"),
         }
-    }
-
-    fn spread(i: u64) -> u64 {
-        i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 29
     }
 
     #[test]

@@ -213,7 +213,6 @@ mod tests {
     use super::*;
     use crate::columns::{Keys, Pairs};
     use crate::simd::Set;
-    use crate::threads::Work;
     use crate::trace::steps_of;
     use crate::tuning::STEP_NS;
     use polysort_core::Masks;
@@ -225,7 +224,7 @@ mod tests {
     const ALL: u32 = u32::MAX;
 
     fn three() -> Threads {
-        Threads::worth(Work::Scan(u64::MAX), || 3)
+        Threads::several(3)
     }
 
     fn columns(keys: &mut [u32]) -> Keys<'_, u32> {

@@ -79,7 +79,6 @@ fn write<W: Word>(keys: &[W], range: Range<usize>, mut offsets: &mut [usize], di
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::threads::Work;
     use polysort_core::Masks;
 
     /// The offsets by their definition.
@@ -105,7 +104,7 @@ mod tests {
 
     #[test]
     fn shares_of_threads_have_the_runs_of_one() {
-        let threads = Threads::worth(Work::Scan(u64::MAX), || 3);
+        let threads = Threads::several(3);
         for len in [90_000, 90_001, 90_002_u64] {
             for run in [1, 2, 64, 1000, 29_999, 30_000, 30_001, 100_000] {
                 let keys = Vec::from_iter((0..len).map(|i| i / run));

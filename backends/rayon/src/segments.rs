@@ -96,7 +96,7 @@ mod tests {
     fn steps_of_threads(work: impl FnOnce(Threads) + Send) -> Vec<Step> {
         // A pool of one thread, which takes all of them.
         let pool = ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
-        pool.install(|| steps_of(|| work(Threads::worth(Work::Scan(u64::MAX), || 3))))
+        pool.install(|| steps_of(|| work(Threads::several(3))))
     }
 
     #[test]

@@ -204,6 +204,7 @@ fn swap<W: Word>(left: Vec<&mut [W]>, right: Vec<&mut [W]>, threads: Threads) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::spread;
     use crate::trace::steps_of;
     use polysort_core::Masks;
 
@@ -244,10 +245,6 @@ mod tests {
         }
     }
 
-    fn spread(i: u32) -> u32 {
-        i.wrapping_mul(0x9e37_79b9) ^ i.wrapping_mul(0x85eb_ca6b) >> 7
-    }
-
     #[test]
     fn keys_of_one_value_and_of_few() {
         for len in (0..4000).step_by(331).chain([1 << 15]) {
@@ -264,7 +261,7 @@ mod tests {
 
     #[test]
     fn several_threads_split_one_slice() {
-        let threads = Threads::worth(Work::Scan(u64::MAX), || 3);
+        let threads = Threads::several(3);
         for len in [200_000, 212_345] {
             check("any", &Vec::from_iter((0..len).map(spread)), threads);
             check("sorted", &Vec::from_iter(0..len), threads);
@@ -391,23 +388,6 @@ mod tests {
         assert_eq!(splits, [len]);
     }
 
-    /// Samples that are far smaller than all other keys, again and again.
-    #[test]
-    fn misleading_samples_end_in_a_sort() {
-        let len = 1 << 15;
-        let mut own = keys::<u32>(len);
-        own.iter_mut().for_each(|key| *key |= 1 << 31);
-        for part in (0..25).map(|part| len - part * SAMPLES) {
-            for (place, at) in sample::places(part, SAMPLES).zip(0..) {
-                own[place] = at;
-            }
-        }
-        // The first split is among the positions, which so are on both sides.
-        settle_splits(&own, 0..len / 2, usize::MAX);
-        let read: usize = settle_splits(&own, len - 1..len, MOST_READS * len).into_iter().sum();
-        assert!(read <= MOST_READS * len, "{read} of {len}");
-    }
-
     #[test]
     fn a_pivot_is_a_little_beside_the_positions_on_the_side_of_most_keys() {
         // A hundred keys for each of the 1024 samples, and a margin of 24 samples.
@@ -487,7 +467,7 @@ mod tests {
 
     #[test]
     fn a_split_by_three_threads_moves_all_lower_keys_to_the_front() {
-        let selection = Selection::<u32>::new(Spec::unsigned::<u32>(), Threads::worth(Work::Scan(u64::MAX), || 3));
+        let selection = Selection::<u32>::new(Spec::unsigned::<u32>(), Threads::several(3));
         for len in [190_000, 190_001, 190_002] {
             for order in [spread, |i| i, |i| 190_002 - i, |i| i % 7, |i| i ^ 1 << 16] {
                 let keys = Vec::from_iter((0..len).map(order));

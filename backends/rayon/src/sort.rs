@@ -73,14 +73,10 @@ pub(crate) fn sort_unordered<C: SortFew>(mut columns: C, window: Window, network
 mod tests {
     use super::*;
     use crate::columns::{Indices, Pairs};
-    use crate::few::SortFew;
+    use crate::testing::spread_wide as spread;
     use crate::trace::{Step, steps_of};
     use crate::tuning::{few_keys, few_tickets, quicksort_keys, tuning};
     use polysort_core::Masks;
-
-    fn spread(i: usize) -> u64 {
-        (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (i as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 29
-    }
 
     fn of<W: Word>(len: usize, key: impl Fn(usize) -> u64) -> Vec<W> {
         (0..len).map(|i| W::truncate(u128::from(key(i)) * 0x1_0000_0000_0000_0001)).collect()
@@ -226,14 +222,14 @@ mod tests {
         let shorter = keys_steps::<u16>(of(COUNT_16 - 1, spread), Spec::unsigned::<u16>());
         assert!(!shorter.contains(&Step::Counted(COUNT_16 - 1)));
         // For several threads, more.
-        let two = Threads::worth(crate::threads::Work::Sort(u64::MAX), || 2);
+        let two = Threads::several(2);
         let mut keys: Vec<u16> = of(COUNT_16, spread);
         assert!(!steps_of(|| sort_keys(&mut keys, Spec::unsigned::<u16>(), two)).contains(&Step::Counted(COUNT_16)));
         let mut keys: Vec<u16> = of(2 * COUNT_16, spread);
         assert!(steps_of(|| sort_keys(&mut keys, Spec::unsigned::<u16>(), two)).contains(&Step::Counted(2 * COUNT_16)));
     }
 
-    /// Words of 32 and 64 bits up to the length at which quicksort is faster, if there are registers that split them; never on several threads.
+    /// Words of 32 and 64 bits up to the length at which quicksort is faster, if there are registers that split them. With several threads, a partition comes first.
     #[test]
     fn quicksort_sorts_keys_where_it_is_faster() {
         fn check<W: Word>() {
@@ -244,7 +240,7 @@ mod tests {
                 let steps = keys_steps::<W>(of(len, spread), Spec::unsigned::<W>());
                 assert_eq!(steps[0], Step::Split(len));
                 assert!(steps.iter().all(|step| matches!(step, Step::Split(_) | Step::Network(_))), "{steps:?}");
-                let two = Threads::worth(crate::threads::Work::Sort(u64::MAX), || 2);
+                let two = Threads::several(2);
                 let mut keys: Vec<W> = of(len, spread);
                 let on_two = steps_of(|| sort_keys(&mut keys, Spec::unsigned::<W>(), two));
                 assert!(matches!(on_two[..], [Step::Partition { .. }, ..]), "{on_two:?}");
@@ -268,10 +264,5 @@ mod tests {
         let steps = keys_steps::<u16>(of(len, spread), Spec::unsigned::<u16>());
         assert!(matches!(steps[0], Step::Cached { len: own, .. } if own == len), "{:?}", steps[0]);
         assert!(steps[1..].iter().all(is_network));
-        // More than fits are first moved to buckets, by way of memory.
-        let len = tuning().cached_bytes / 16 + 1;
-        let steps = keys_steps::<u128>(of(len, spread), Spec::unsigned::<u128>());
-        assert!(Keys::<u128>::has_tickets(Network { set: Set::widest(), whole: true }));
-        assert!(!matches!(steps[0], Step::Network(_)));
     }
 }

@@ -52,6 +52,12 @@ impl Threads {
         if pays(threads) { Self(threads as usize) } else { Self::ONE }
     }
 
+    /// So many threads, whatever the work.
+    #[cfg(test)]
+    pub(crate) fn several(count: usize) -> Self {
+        Self(count)
+    }
+
     /// As many of these threads as the work is worth.
     pub(crate) fn that_pay(self, work: Work) -> Self {
         Self::worth(work, || self.0)
@@ -105,7 +111,7 @@ impl Threads {
         });
     }
 
-    /// Does both, `left` on the calling thread.
+    /// Does both: `left` on the calling thread if that belongs to the pool.
     pub(crate) fn join<A: Send, B: Send>(self, left: impl FnOnce() -> A + Send, right: impl FnOnce() -> B + Send) -> (A, B) {
         let (mut left, mut right) = (Once::new(left), Once::new(right));
         if self.is_one() {
@@ -146,7 +152,7 @@ fn side_by_side(count: usize, work: &(dyn Fn(usize) + Sync)) {
     (0..count).into_par_iter().with_max_len(1).for_each(work);
 }
 
-/// Does both, `left` on the calling thread.
+/// Does both: `left` on the calling thread if that belongs to the pool.
 fn both(left: &mut (dyn FnMut() + Send), right: &mut (dyn FnMut() + Send)) {
     rayon::join(left, right);
 }

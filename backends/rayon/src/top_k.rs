@@ -330,6 +330,7 @@ fn interval<W: Word>(spec: Spec, bar: W) -> Option<(W, W)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::spread;
     use crate::trace::steps_of;
     use polysort_core::Masks;
 
@@ -384,12 +385,8 @@ mod tests {
 
     const U32: fn() -> Spec = Spec::unsigned::<u32>;
 
-    fn spread(i: u32) -> u32 {
-        i.wrapping_mul(0x9e37_79b9) ^ i.wrapping_mul(0x85eb_ca6b) >> 7
-    }
-
     fn three() -> Threads {
-        Threads::worth(Work::Scan(u64::MAX), || 3)
+        Threads::several(3)
     }
 
     /// The indices of the first `k` of `keys` at `range`, by a sort.

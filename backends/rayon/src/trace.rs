@@ -1,4 +1,4 @@
-//! Which steps a sort takes, for tests: most choices between algorithms change only the time that a sort takes, so its result does not show them.
+//! Records the steps of a sort, so that tests can check them. Most choices between algorithms change only the time, which no result shows.
 //!
 //! Code calls [`took`] where it takes a step. Outside of this crate's tests, that does nothing.
 
@@ -9,11 +9,11 @@ pub(crate) enum Step {
     Reversed { ties: bool },
     /// `threads` threads looked for equal neighbors among `len` records in descending order.
     Ties { len: usize, threads: usize },
-    /// One task took so many segments.
+    /// One task took this many segments.
     Segments(usize),
     /// Two sorted halves of so many records were merged.
     Merged(usize),
-    /// A merge of runs has so many parts of its output, which threads take in turns.
+    /// A merge of runs was cut into this many shares.
     Shares(usize),
     /// A thread merged the runs of so many records in its cache.
     Block(usize),
@@ -25,17 +25,17 @@ pub(crate) enum Step {
     Narrow { len: usize, passes: usize },
     /// Two passes or more by the top `bits` bits in which keys differ moved `len` records.
     Passes { len: usize, bits: u32 },
-    /// One thread moved `len` records by one of `digits` digits.
+    /// One thread moved `len` records by a digit of `digits` values.
     Cached { len: usize, digits: usize },
     /// `chunks` tasks moved `len` records to `buckets` buckets; `stream`: past the cache.
     Partition { len: usize, chunks: usize, buckets: usize, stream: bool },
     /// A dictionary counted so many keys.
     Dictionary(usize),
-    /// All values of 8 or 16 bits were counted among so many keys.
+    /// Keys of 8 or 16 bits, this many, were counted by value.
     Counted(usize),
-    /// Words were split at a pivot, so many of them.
+    /// Quicksort split this many words at a pivot.
     Split(usize),
-    /// A partial sort split so many keys.
+    /// A partial sort split this many keys at a pivot.
     Parted(usize),
     /// One number of each cache line of so many vectors was read.
     #[cfg(feature = "vector")]
@@ -67,17 +67,22 @@ mod tests {
     use std::cell::RefCell;
 
     thread_local! {
-        static STEPS: RefCell<Vec<Step>> = const { RefCell::new(vec![]) };
+        /// The steps of this thread while a test asks for them.
+        static STEPS: RefCell<Option<Vec<Step>>> = const { RefCell::new(None) };
     }
 
     pub(super) fn keep(step: Step) {
-        STEPS.with_borrow_mut(|steps| steps.push(step));
+        STEPS.with_borrow_mut(|steps| {
+            if let Some(steps) = steps {
+                steps.push(step);
+            }
+        });
     }
 
     /// The steps that the calling thread takes in `work`, in their order.
     pub(crate) fn steps_of(work: impl FnOnce()) -> Vec<Step> {
-        STEPS.take();
+        STEPS.set(Some(vec![]));
         work();
-        STEPS.take()
+        STEPS.take().unwrap_or_default()
     }
 }

@@ -279,12 +279,13 @@ mod tests {
     fn estimates_of_sorts_lie_between_those_of_two_machines() {
         let len = 1 << 16;
         let each = |nanoseconds: u64| nanoseconds as f64 / len as f64;
-        assert_eq!(each(sort_ns::<u32>(len)), 4.0);
-        assert_eq!(each(sort_ns::<u64>(len)), 7.0);
-        assert_eq!(each(sort_ns::<Pair<u32, u32>>(len)), 10.0);
+        assert!((2.5..=5.3).contains(&each(sort_ns::<u32>(len))));
+        assert!((2.8..=7.8).contains(&each(sort_ns::<u64>(len))));
+        assert!((6.0..=13.7).contains(&each(sort_ns::<Pair<u32, u32>>(len))));
         // One pass is a quarter of the work of four, and two are half of it.
-        let by_bits = |bits| each(sort_bits_ns::<Pair<u32, u32>>(len, bits));
-        assert_eq!([0, 8, 9, 16, 17, 32].map(by_bits), [2.5, 2.5, 5.0, 5.0, 10.0, 10.0]);
+        let all = sort_ns::<Pair<u32, u32>>(len);
+        let by_bits = |bits| sort_bits_ns::<Pair<u32, u32>>(len, bits);
+        assert_eq!([0, 8, 9, 16, 17, 32].map(by_bits), [all / 4, all / 4, all / 2, all / 2, all, all]);
     }
 
     #[test]

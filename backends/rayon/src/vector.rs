@@ -662,7 +662,7 @@ mod tests {
         assert_eq!(touched(&halves, 40, &[0, 3]), bits(&[0, 32, 120, 152]));
     }
 
-    /// Calls `work` with a search of a query and so many candidates, whose distances all differ.
+    /// Calls `work` with a search of `candidates` candidates: 0 to 100 again and again, where 100 has no vector.
     fn with_search(dimension: usize, queries: usize, candidates: usize, work: impl FnOnce(Task<'_, f32>)) {
         let shape = Shape::new(dimension, 100);
         let numbers = numbers(0..100 * dimension);

@@ -98,7 +98,6 @@ fn merge_levels<'a, R: Record>(mut records: &'a mut [R], mut spare: &'a mut [R],
 mod tests {
     use super::*;
     use crate::columns::Keys;
-    use crate::threads::Work;
     use crate::trace::steps_of;
     use polysort_core::{Masks, Spec};
 
@@ -130,7 +129,7 @@ mod tests {
             let few = (2 * total / most).max(1) + 1;
             assert!(blocks.len() <= few, "{} blocks of {most} records", blocks.len());
 
-            let shares = merge(Threads::worth(Work::Scan(u64::MAX), || 3));
+            let shares = merge(Threads::several(3));
             let Step::Shares(shares) = shares[0] else { panic!("{shares:?}") };
             let longest = total.div_ceil(3 * MERGE_SHARES).max(most.min(total.div_ceil(3))).max(4 * count as usize);
             assert!(shares >= total.div_ceil(longest), "{shares} shares");

@@ -2,6 +2,8 @@
 //!
 //!     tensors KEYS REPS
 //!
+//! There are 100 keys or more. Each time is the median of REPS.
+//!
 //! Kernels of CubeCL compute the keys, and gather them by the indices that polysort wrote. Both libraries record work for one queue, so the device runs it in the
 //! order in which they submit it.
 
@@ -49,6 +51,8 @@ fn main() -> Result<()> {
     let mut number = |name| -> Result<usize> { Ok(arguments.next().with_context(|| format!("{name} is missing"))?.parse()?) };
     let (len, reps) = (number("KEYS")?, number("REPS")?);
 
+    ensure!(len >= FIRST, "KEYS is at least {FIRST}");
+
     let setup = pollster::block_on(open())?;
     let (device, queue) = (setup.device.clone(), setup.queue.clone());
     let client = WgpuRuntime::<AutoCompiler>::client(&init_device(setup, RuntimeOptions::default()));
@@ -90,9 +94,11 @@ fn main() -> Result<()> {
         order.sort_by(|&a, &b| keys[a as usize].total_cmp(&keys[b as usize]));
         let uploaded = client.create_from_slice(bytemuck::cast_slice(&order));
         let uploaded: Vec<u32> = read(&client, &uploaded.offset_end((len as u64 - 1) * 4))?;
-        ensure!(uploaded[..] == order[..1]);
+        // Waits for the upload.
+        ensure!(uploaded[..] == order[..1], "the upload is wrong");
         times[1].push(started.elapsed().as_secs_f64());
     }
+    check(&client, [&keys, &indices, &first, &sorted])?;
     let [ours, host] = times.map(|mut times| {
         times.sort_by(f64::total_cmp);
         1e3 * times[times.len() / 2]
@@ -150,7 +156,13 @@ async fn open() -> Result<WgpuSetup> {
     let instance = wgpu::Instance::default();
     let options = wgpu::RequestAdapterOptions { power_preference: wgpu::PowerPreference::HighPerformance, ..Default::default() };
     let adapter = instance.request_adapter(&options).await?;
-    println!("adapter: {}", adapter.get_info().name);
+    let info = adapter.get_info();
+    println!("adapter: {}", info.name);
+    let may_be_software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some();
+    ensure!(
+        may_be_software || info.device_type != wgpu::DeviceType::Cpu,
+        "no GPU; POLYSORT_SOFTWARE_GPU=1 allows a software GPU"
+    );
     let descriptor = wgpu::DeviceDescriptor {
         required_features: DeviceSorter::wanted_features(&adapter),
         required_limits: adapter.limits(),
