@@ -24,7 +24,6 @@ if [ "${1-}" = --gpu ]; then
     for splats in 200000 1000000 6000000; do "$viewer" "$splats" 1024 51 "$pictures"; done
     for power in 20 24; do "$tensors" $((1 << power)) 5; done
 else
-    export POLYSORT_SOFTWARE_GPU=1
     scripts/software-vulkan.sh run lavapipe-8 "$viewer" 200000 512 3 "$pictures"
     scripts/software-vulkan.sh run lavapipe-8 "$tensors" 100000 3
 fi
