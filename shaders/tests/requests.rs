@@ -1,0 +1,157 @@
+//! What requests and plans say of bytes, words and masks. Executors trust these numbers when they bind buffers.
+
+use polysort_core::{Error, Options, Spec};
+use polysort_shaders::abi;
+use polysort_shaders::plan::{
+    Buffer, Class, Facts, FindRuns, Gather, Kernel, Number, Payload, Place, Request, SearchPlan, SearchSize, Segmented, SortPlan,
+    Top, tuning,
+};
+use polysort_vector::{Precision, Shape};
+
+fn facts() -> Facts {
+    Facts::new(Some((32, 32)), 48 << 10, 1024)
+}
+
+fn keys(key_bits: u32, max: u64) -> Request {
+    let spec = match key_bits {
+        16 => Spec::of::<u16>(Options::ascending()),
+        32 => Spec::of::<u32>(Options::ascending()),
+        64 => Spec::of::<u64>(Options::ascending()),
+        _ => Spec::of::<u128>(Options::ascending()),
+    };
+    Request::keys(key_bits, spec.expect("all bits of a key"), max)
+}
+
+const RUNS: FindRuns = FindRuns {
+    count: Place { first: 3 },
+    unique: Some(Place { first: 6 }),
+    offsets: Some(Place { first: 2 }),
+    lengths: Some(Place { first: 1 }),
+};
+
+const GATHER: Gather = Gather { element_bytes: 4, elements: 500, from: Place { first: 0 }, to: Place { first: 0 } };
+
+#[test]
+fn a_key_or_a_segment_takes_so_many_bytes_of_its_largest_binding() {
+    assert_eq!([16, 32, 64, 128].map(|bits| keys(bits, 10).unit_bytes()), [4, 4, 8, 16]);
+    // Two words of bounds, or the selected indices.
+    let of_segments = |k| keys(32, 10).select(Top { k, segmented: true }).unit_bytes();
+    assert_eq!([1, 2, 3, 100].map(of_segments), [8, 8, 12, 400]);
+}
+
+#[test]
+fn outputs_of_runs_have_room_for_a_run_of_each_key() {
+    let bytes = |key_bits, max| {
+        let request = keys(key_bits, max).find_runs(RUNS);
+        [Buffer::RunCount, Buffer::Unique, Buffer::RunOffsets, Buffer::RunLengths]
+            .map(|buffer| request.run_output(buffer).unwrap().1)
+    };
+    assert_eq!(bytes(16, 5), [4, 10, 24, 20]);
+    assert_eq!(bytes(128, 1000), [4, 16_000, 4004, 4000]);
+    // Of no keys, there is one offset. No binding is empty.
+    assert_eq!(bytes(16, 0), [4, 2, 4, 4]);
+    assert_eq!(keys(16, 5).find_runs(FindRuns { lengths: None, ..RUNS }).run_output(Buffer::RunLengths), None);
+}
+
+/// The position counts in keys, and the place in words.
+#[test]
+fn a_search_for_runs_knows_at_which_key_its_unique_keys_begin() {
+    for (key_bits, first) in [(32, 6), (64, 3)] {
+        let plan = SortPlan::new(keys(key_bits, 1000).find_runs(RUNS), &facts()).unwrap();
+        let launch =
+            plan.all_commands().find(|command| command.variant.kernel == Kernel::Runs).expect("a launch that finds runs");
+        assert_eq!(launch.numbers[..4], [first, 2, 1, 3].map(Number::Is), "{key_bits} bits");
+    }
+}
+
+#[test]
+fn one_request_has_one_task() {
+    let indices = keys(32, 1000);
+    let refused = |request: Request| matches!(SortPlan::new(request, &facts()), Err(Error::Unsupported { .. }));
+    for request in [indices.find_runs(RUNS), indices.gather(GATHER)] {
+        assert!(!refused(request));
+        assert!(refused(Request { payload: Payload::Indices, ..request }));
+        assert!(refused(Request { top: Some(Top { k: 3, segmented: false }), ..request }));
+    }
+    assert!(refused(indices.find_runs(RUNS).gather(GATHER)));
+}
+
+#[test]
+fn selections_from_segments_have_as_many_keys_as_a_tile() {
+    let most = facts().most_selected();
+    let plan = |k, segmented| SortPlan::new(keys(32, 100).select(Top { k, segmented }), &facts());
+    assert!(plan(most, true).is_ok());
+    assert!(
+        matches!(plan(most + 1, true), Err(Error::Unsupported { .. }))
+            && matches!(plan(3 * most, true), Err(Error::Unsupported { .. }))
+    );
+    assert!(plan(3 * most, false).is_ok());
+}
+
+#[test]
+fn bindings_of_a_sort_have_all_bytes_that_it_touches() {
+    let at = |first| Place { first };
+    let segments = Segmented { max: 70, begins: at(1), ends: at(4) };
+    let request = Request { keys: at(5), values: at(2), ..keys(16, 1001).with_values(3).in_segments(segments) };
+    let plan = SortPlan::new(request, &facts()).unwrap();
+    let touched = |buffer| plan.touched_bytes(buffer);
+    // 2002 bytes of keys are 501 words.
+    assert_eq!(touched(Buffer::Keys), Some(20 + 2004));
+    assert_eq!(touched(Buffer::Values), Some(8 + 12 * 1001));
+    assert_eq!([Buffer::Begins, Buffer::Ends].map(touched), [Some(4 + 280), Some(16 + 280)]);
+    assert_eq!(touched(Buffer::Count), None);
+    // Begin and end of each of 70 segments, 3 indices of each.
+    let plan = SortPlan::new(keys(32, 70).select(Top { k: 3, segmented: true }), &facts()).unwrap();
+    assert_eq!((plan.touched_bytes(Buffer::Bounds), plan.touched_bytes(Buffer::Keys)), (Some(560), None));
+    assert_eq!(plan.touched_bytes(Buffer::Values), Some(840));
+}
+
+#[test]
+fn vectors_of_a_page_start_at_whole_words() {
+    let shape = |dimension, precision| Shape::new(dimension, 100).precision(precision);
+    let strides = |dimension| {
+        [Precision::F32, Precision::F16].map(|of| {
+            let shape = shape(dimension, of);
+            (SearchPlan::stride(shape), SearchPlan::stride_bytes(shape))
+        })
+    };
+    // Four numbers at a time, if they are all.
+    assert_eq!(strides(8), [(2, 32), (2, 16)]);
+    assert_eq!(strides(7), [(7, 28), (8, 16)]);
+    assert_eq!(strides(6), [(6, 24), (6, 12)]);
+}
+
+#[test]
+fn bindings_of_a_search_have_all_bytes_that_it_touches() {
+    let size = SearchSize { queries: 5, candidates: 50, entries: 70, page_slots: 9, selected: 12 };
+    let touched = |buffer| SearchPlan::touched_bytes(Shape::new(7, 100), size, buffer);
+    assert_eq!([Buffer::Queries, Buffer::Vectors, Buffer::Entries].map(touched), [4 * 35, 28 * 9, 280]);
+    assert_eq!([Buffer::Listed, Buffer::Distances, Buffer::Slots].map(touched), [200; 3]);
+    assert_eq!([Buffer::Positions, Buffer::NearDistances, Buffer::NearSlots].map(touched), [48; 3]);
+    // A kernel may read four numbers at a time.
+    assert_eq!([Buffer::Offsets, Buffer::Faults].map(touched), [24, 16]);
+    let no_slots = SearchSize { page_slots: 0, ..size };
+    assert_eq!(SearchPlan::touched_bytes(Shape::new(7, 100), no_slots, Buffer::Vectors), 28, "a page has one vector");
+}
+
+/// Keys of 16 bits are in the top half of a word.
+#[test]
+fn masks_and_windows_are_those_of_words() {
+    let floats = Request::keys(16, Spec::of::<half::f16>(Options::ascending()).unwrap(), 1000);
+    let sort = abi::Sort::of(&SortPlan::new(floats, &facts()).unwrap());
+    assert_eq!((sort.clear[0], sort.flip[0], sort.window[0]), (0x8000_0000, 0x7fff_0000, 0xffff_0000));
+    let wide = Request::keys(128, Spec::of::<u128>(Options::descending().bits(3..125)).unwrap(), 1000);
+    let sort = abi::Sort::of(&SortPlan::new(wide, &facts()).unwrap());
+    assert_eq!(sort.window, [!7, u32::MAX, u32::MAX, u32::MAX >> 3]);
+    assert_eq!((sort.clear, sort.flip), ([u32::MAX; 4], [0; 4]));
+}
+
+/// A thread keeps key, rank and value of each of its keys. Kinds that were tuned have more.
+#[test]
+fn passes_that_were_not_tuned_keep_about_sixty_words_in_registers() {
+    for (key_words, value_words) in [(1, 2), (2, 2), (2, 3), (4, 0), (4, 1), (4, 4)] {
+        let keys = tuning::pass(Class::Nvidia, key_words, value_words, 1 << 26).keys;
+        let words = keys * (1 + key_words + value_words);
+        assert!(keys.is_multiple_of(2) && (40..=60).contains(&words), "{keys} keys of {key_words} words with {value_words}");
+    }
+}
