@@ -3,8 +3,8 @@
 use polysort_core::{Error, Options, Spec};
 use polysort_shaders::abi;
 use polysort_shaders::plan::{
-    Buffer, Class, Facts, FindRuns, Gather, Kernel, Number, Payload, Place, Request, SearchPlan, SearchSize, Segmented, SortPlan,
-    Top, tuning,
+    Algorithm, Buffer, Class, Facts, FindRuns, Gather, Kernel, MAX_GATHERED_BYTES, MergePlan, MergeRequest, Number, Payload,
+    Place, RADIX, Request, SearchPlan, SearchSize, Segmented, SortPlan, Top, tuning,
 };
 use polysort_vector::{Precision, Shape};
 
@@ -154,4 +154,44 @@ fn passes_that_were_not_tuned_keep_about_sixty_words_in_registers() {
         let words = keys * (1 + key_words + value_words);
         assert!(keys.is_multiple_of(2) && (40..=60).contains(&words), "{keys} keys of {key_words} words with {value_words}");
     }
+}
+
+/// A workgroup reorders its keys in slices, each of up to 23 KiB if four are enough.
+#[test]
+fn tiles_of_many_bytes_are_reordered_in_four_slices() {
+    let slices = |key_words, value_words| tuning::pass(Class::Nvidia, key_words, value_words, 1 << 26).slices;
+    // Half of the keys of a tile of 32 keys a thread, of two words each, is more.
+    assert_eq!([slices(1, 0), slices(1, 1), slices(2, 0), slices(2, 1)], [2, 2, 4, 2]);
+    for (key_words, value_words) in [(1, 0), (1, 1), (2, 0), (2, 1), (1, 4), (4, 0), (4, 4)] {
+        let shape = tuning::pass(Class::Nvidia, key_words, value_words, 1 << 26);
+        let bytes = 4 * shape.group * shape.keys.div_ceil(shape.slices) * key_words.max(value_words);
+        assert!(bytes <= 23 << 10, "{shape:?}: {bytes} bytes");
+    }
+}
+
+#[test]
+fn elements_of_a_gather_have_one_or_two_bytes_or_whole_words() {
+    let is_possible = |element_bytes| SortPlan::new(keys(32, 1000).gather(Gather { element_bytes, ..GATHER }), &facts()).is_ok();
+    let most = MAX_GATHERED_BYTES;
+    assert!([1, 2, 4, 8, 12, most].into_iter().all(is_possible));
+    assert!(![0, 3, 5, 6, most - 2, most + 4].into_iter().any(is_possible));
+}
+
+#[test]
+fn words_of_a_bucket_table_follow_one_another() {
+    let request = keys(64, 1 << 22);
+    let plan = SortPlan::new(Request { algorithm: Some(Algorithm::MsdHybrid), ..request }, &facts()).unwrap();
+    let table = plan.bucket_table().expect("a hybrid sort has a table");
+    let offsets = (0..3).flat_map(|bucket| (0..table.lower_digits).map(move |digit| table.smaller(bucket, digit)));
+    assert!(offsets.eq((0..3 * table.lower_digits).map(|at| at * RADIX)));
+}
+
+#[test]
+fn masks_of_a_merge_are_those_of_a_sort() {
+    let spec = Spec::of::<half::f16>(Options::ascending()).unwrap();
+    let plan = MergePlan::new(MergeRequest::keys(16, spec, [1000, 500]), &facts()).unwrap();
+    let merge = abi::Merge::of(&plan, 0, &plan.steps[0]);
+    let sort = abi::Sort::of(&SortPlan::new(Request::keys(16, spec, 1000), &facts()).unwrap());
+    assert_eq!((merge.clear, merge.flip, merge.window), (sort.clear, sort.flip, sort.window));
+    assert_eq!([merge.first_begin, merge.first_end, merge.second_begin, merge.second_end], [0, 1000, 0, 500]);
 }
