@@ -8,7 +8,7 @@
 #   scripts/test-gpu-clients.sh --gpu   on this machine's GPU through its Vulkan driver, with more data
 #
 # Downloads and compiles some hundred crates. The pictures go to target/clients/pictures. After a change of polysort's dependencies: `cargo update --workspace` in
-# the folders of both programs (tests/clients).
+# tests/clients/gpu_users.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$PWD/target/clients pictures=$PWD/target/clients/pictures
@@ -16,10 +16,8 @@ case ${1-} in "" | --gpu) ;; *) echo "usage: scripts/test-gpu-clients.sh [--gpu]
 scripts/apt.sh g++ libc6-dev libvulkan1
 [ "${1-}" = --gpu ] || scripts/software-vulkan.sh install
 
-for client in viewer tensors; do
-    CARGO_TARGET_DIR=$target/$client cargo build --release --quiet --locked --manifest-path "tests/clients/$client/Cargo.toml"
-done
-viewer=$target/viewer/release/viewer tensors=$target/tensors/release/tensors
+CARGO_TARGET_DIR=$target/gpu cargo build --release --quiet --locked --manifest-path tests/clients/gpu_users/Cargo.toml
+viewer=$target/gpu/release/viewer tensors=$target/gpu/release/tensors
 if [ "${1-}" = --gpu ]; then
     for splats in 200000 1000000 6000000; do "$viewer" "$splats" 1024 51 "$pictures"; done
     for power in 20 24; do "$tensors" $((1 << power)) 5; done

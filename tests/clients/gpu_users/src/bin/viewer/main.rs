@@ -12,6 +12,7 @@ mod scene;
 
 use anyhow::{Context, Result, ensure};
 use glam::UVec2;
+use gpu_users::Gpu;
 use picture::Target;
 use polysort_wgpu::{Ask, Count, DeviceSorter, Prepared};
 use std::path::PathBuf;
@@ -32,7 +33,7 @@ fn main() -> Result<()> {
     let folder = PathBuf::from(arguments.next().context("FOLDER is missing")?);
     std::fs::create_dir_all(&folder)?;
 
-    let (device, queue) = pollster::block_on(open())?;
+    let Gpu { device, queue, .. } = gpu_users::open()?;
     let size = UVec2::splat(side);
     let mut viewer = Viewer::<scene::Pod>::new(&device, picture::FORMAT, &scene::splats(splats))?;
     viewer.update_camera(&queue, &scene::camera(), size);
@@ -117,24 +118,4 @@ fn frame(
     }
     viewer.renderer.render(encoder, view, &viewer.indirect_args_buffer);
     Ok(())
-}
-
-/// The fastest adapter of this machine, with all of its limits.
-async fn open() -> Result<(wgpu::Device, wgpu::Queue)> {
-    let instance = wgpu::Instance::default();
-    let options = wgpu::RequestAdapterOptions { power_preference: wgpu::PowerPreference::HighPerformance, ..Default::default() };
-    let adapter = instance.request_adapter(&options).await?;
-    let info = adapter.get_info();
-    println!("adapter: {}", info.name);
-    let may_be_software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some();
-    ensure!(
-        may_be_software || info.device_type != wgpu::DeviceType::Cpu,
-        "no GPU; POLYSORT_SOFTWARE_GPU=1 allows a software GPU"
-    );
-    let descriptor = wgpu::DeviceDescriptor {
-        required_features: DeviceSorter::wanted_features(&adapter),
-        required_limits: adapter.limits(),
-        ..Default::default()
-    };
-    Ok(adapter.request_device(&descriptor).await?)
 }

@@ -13,6 +13,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 use cubecl::wgpu::{AutoCompiler, RuntimeOptions, WgpuResource, WgpuRuntime, WgpuSetup, init_device};
 use cubecl_runtime::runtime::Runtime;
+use gpu_users::Gpu;
 use polysort_core::Options;
 use polysort_wgpu::{Ask, Count, DeviceSorter, Part};
 use std::time::Instant;
@@ -53,8 +54,9 @@ fn main() -> Result<()> {
 
     ensure!(len >= FIRST, "KEYS is at least {FIRST}");
 
-    let setup = pollster::block_on(open())?;
-    let (device, queue) = (setup.device.clone(), setup.queue.clone());
+    let Gpu { instance, adapter, device, queue } = gpu_users::open()?;
+    let backend = adapter.get_info().backend;
+    let setup = WgpuSetup { instance, adapter, device: device.clone(), queue: queue.clone(), backend };
     let client = WgpuRuntime::<AutoCompiler>::client(&init_device(setup, RuntimeOptions::default()));
     let tensor = |len: usize| client.empty(len * 4);
     let (keys, indices, first, sorted) = (tensor(len), tensor(len), tensor(FIRST), tensor(len));
@@ -149,25 +151,4 @@ fn launch_gather(client: &Client, tensors: [&Handle; 3], len: usize) {
     // SAFETY: each tensor has `len` elements of 4 bytes.
     let [keys, indices, gathered] = tensors.map(|tensor| unsafe { BufferArg::from_raw_parts(tensor.clone(), len) });
     gather::launch(client, cubes(len), CubeDim::new_1d(UNITS), keys, indices, gathered);
-}
-
-/// A device for both libraries.
-async fn open() -> Result<WgpuSetup> {
-    let instance = wgpu::Instance::default();
-    let options = wgpu::RequestAdapterOptions { power_preference: wgpu::PowerPreference::HighPerformance, ..Default::default() };
-    let adapter = instance.request_adapter(&options).await?;
-    let info = adapter.get_info();
-    println!("adapter: {}", info.name);
-    let may_be_software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some();
-    ensure!(
-        may_be_software || info.device_type != wgpu::DeviceType::Cpu,
-        "no GPU; POLYSORT_SOFTWARE_GPU=1 allows a software GPU"
-    );
-    let descriptor = wgpu::DeviceDescriptor {
-        required_features: DeviceSorter::wanted_features(&adapter),
-        required_limits: adapter.limits(),
-        ..Default::default()
-    };
-    let (device, queue) = adapter.request_device(&descriptor).await?;
-    Ok(WgpuSetup { backend: adapter.get_info().backend, instance, adapter, device, queue })
 }
