@@ -3,8 +3,8 @@
 use polysort_core::{Error, Options, Spec};
 use polysort_shaders::abi;
 use polysort_shaders::plan::{
-    Algorithm, Buffer, Class, Facts, FindRuns, Gather, Kernel, MAX_GATHERED_BYTES, MergePlan, MergeRequest, Number, Payload,
-    Place, RADIX, Request, SearchPlan, SearchSize, Segmented, SortPlan, Top, tuning,
+    Algorithm, Blocked, Buffer, Class, Facts, FindRuns, Gather, Kernel, Length, MAX_GATHERED_BYTES, MergePlan, MergeRequest,
+    Number, Payload, Place, RADIX, Request, SearchPlan, SearchSize, Segmented, SortPlan, Top, tuning,
 };
 use polysort_vector::{Precision, Shape};
 
@@ -194,4 +194,38 @@ fn masks_of_a_merge_are_those_of_a_sort() {
     let sort = abi::Sort::of(&SortPlan::new(Request::keys(16, spec, 1000), &facts()).unwrap());
     assert_eq!((merge.clear, merge.flip, merge.window), (sort.clear, sort.flip, sort.window));
     assert_eq!([merge.first_begin, merge.first_end, merge.second_begin, merge.second_end], [0, 1000, 0, 500]);
+}
+
+#[test]
+fn the_length_of_a_sort_says_which_commands_it_takes() {
+    let plan = SortPlan::new(keys(32, 1 << 20), &facts()).unwrap();
+    let lengths = |counts: &[u64]| Vec::from_iter(counts.iter().map(|&count| plan.length(Some(count))));
+    assert_eq!(lengths(&[0, 1, 2, 1 << 20]), [Length::Nothing, Length::Nothing, Length::Short, Length::Long]);
+    assert_eq!(plan.length(None), Length::Long, "the count may be as large as the request");
+    let of_short = plan.short_commands();
+    assert!(!of_short.is_empty() && of_short.iter().all(|command| command.variant.kernel != Kernel::Onesweep));
+    // Without keys, a selection and a search for runs write their results too, and an argsort of one key its index.
+    let length = |request, count| SortPlan::new(request, &facts()).unwrap().length(Some(count));
+    for request in [keys(32, 1000).select(Top { k: 3, segmented: false }), keys(32, 1000).find_runs(RUNS)] {
+        assert_eq!([0, 1].map(|count| length(request, count)), [Length::Long; 2]);
+    }
+    assert_eq!([0, 1].map(|count| length(keys(32, 1000).for_indices(), count)), [Length::Nothing, Length::Short]);
+}
+
+#[test]
+fn the_tile_of_a_merge_fits_in_its_workgroup_memory() {
+    for key_bits in [16, 32, 64, 128] {
+        let spec = keys(key_bits, 1).spec;
+        let tiles = MergePlan::new(MergeRequest::keys(key_bits, spec, [1 << 20, 500]), &facts()).unwrap().tiles;
+        let words = tiles.variant.tile * key_bits.div_ceil(32);
+        assert!(tiles.variant.workgroup_bytes() > 4 * words, "{key_bits} bits");
+    }
+}
+
+#[test]
+fn one_in_so_many_tiles_is_blocked() {
+    let blocked = Blocked::one_of(6);
+    assert!((0..60).filter(|&tile| blocked.contains(tile)).eq((3..60).step_by(6)));
+    let run = Blocked::run(4, 7);
+    assert!((0..60).filter(|&tile| run.contains(tile)).eq(4..7));
 }
