@@ -163,10 +163,6 @@ mod tests {
 
     type Task<'a> = super::Task<'a, Keys<'a, u32>>;
 
-    fn threads(count: usize) -> Threads {
-        Threads::several(count)
-    }
-
     fn task<'a>(network: Network, keys: &'a mut [u32], records: &'a mut [u32], window: Window) -> Task<'a> {
         Task { network, columns: Keys { keys, masks: Masks::UNSIGNED }, records, window, even: true }
     }
@@ -182,9 +178,9 @@ mod tests {
 
     #[test]
     fn records_that_are_only_written_are_cut_into_pieces_for_all_threads() {
-        assert_eq!(piece_len(40_000, threads(4)), 10_000);
-        assert_eq!(piece_len(1000, threads(4)), LEAST_PIECE);
-        assert_eq!(piece_len(1 << 30, threads(4)), TASK);
+        assert_eq!(piece_len(40_000, Threads::several(4)), 10_000);
+        assert_eq!(piece_len(1000, Threads::several(4)), LEAST_PIECE);
+        assert_eq!(piece_len(1 << 30, Threads::several(4)), TASK);
         for (len, expected) in [(10, vec![4, 4, 2]), (8, vec![4, 4]), (9, vec![4, 4, 1]), (4, vec![4]), (3, vec![3])] {
             let (mut keys, mut records, mut tasks) = (vec![0; len], (0..len as u32).collect::<Vec<_>>(), vec![]);
             task(WORDS, &mut keys, &mut records, EMPTY).cut(4, &mut tasks);
@@ -222,7 +218,7 @@ mod tests {
     fn a_bucket_is_large_if_it_is_more_than_half_of_the_share_of_a_thread() {
         let own = 1 << 18;
         let is_large = |own: usize, len: usize, count: usize| {
-            task(WORDS, &mut vec![0; own], &mut vec![0; own], WHOLE).is_large(len, threads(count))
+            task(WORDS, &mut vec![0; own], &mut vec![0; own], WHOLE).is_large(len, Threads::several(count))
         };
         assert!(!is_large(own, 8 * own, 4) && is_large(own, 8 * own - 8, 4) && is_large(own, own, 4));
         // Several threads are not faster, or there are none.
@@ -245,8 +241,8 @@ mod tests {
     fn several_threads_partition_what_one_sorts_in_its_cache() {
         let keys: Vec<u32> = (0..4096).map(spread).collect();
         assert!(matches!(steps(&keys, Threads::ONE)[0], Step::Cached { len: 4096, .. }));
-        assert!(matches!(steps(&keys, threads(2))[0], Step::Partition { len: 4096, chunks: 2, .. }));
-        assert!(steps(&[7; 4096], threads(2)).is_empty());
+        assert!(matches!(steps(&keys, Threads::several(2))[0], Step::Partition { len: 4096, chunks: 2, .. }));
+        assert!(steps(&[7; 4096], Threads::several(2)).is_empty());
     }
 
     /// Pairs of values so large that a few do not fit in a cache.
@@ -297,13 +293,13 @@ mod tests {
 
     #[test]
     fn a_bucket_goes_back_to_the_caller_and_is_sorted_from_there() {
-        assert_eq!(threads(3).that_pay(Work::Sort(sort_ns::<u32>(200_000))), threads(3));
+        assert_eq!(Threads::several(3).that_pay(Work::Sort(sort_ns::<u32>(200_000))), Threads::several(3));
         for len in [2, 300, 200_000] {
             for keys in [Vec::from_iter((0..len).map(spread)), vec![3; len], Vec::from_iter((0..len).map(|i| i as u32 % 2 * 64))]
             {
                 let (mut own, mut records, mut expected) = (vec![0; len], keys.clone(), keys);
                 expected.sort_unstable();
-                task(WORDS, &mut own, &mut records, WHOLE).run_on(threads(3));
+                task(WORDS, &mut own, &mut records, WHOLE).run_on(Threads::several(3));
                 assert!(own == expected);
             }
         }

@@ -252,10 +252,6 @@ mod tests {
 
     const WHOLE: Window = Window { low: 0, high: 32 };
 
-    fn threads(count: usize) -> Threads {
-        Threads::several(count)
-    }
-
     /// The window of records that agree in bits `high..`.
     fn below(high: u32) -> Window {
         Window { low: 0, high }
@@ -290,7 +286,7 @@ mod tests {
     fn even_keys_have_as_many_buckets_as_threads_want() {
         let keys: Vec<u32> = (0..40_000).map(spread).collect();
         for count in [1, 3, 8] {
-            let (buckets, step) = check(&keys, threads(count), true);
+            let (buckets, step) = check(&keys, Threads::several(count), true);
             let Step::Partition { len, chunks, buckets: number, stream } = step else { panic!("{step:?}") };
             assert_eq!((len, chunks, number), (keys.len(), count, buckets.len()));
             assert_eq!(stream, len * size_of::<Pair<u32, u32>>() >= tuning().stream_bytes);
@@ -303,7 +299,7 @@ mod tests {
     #[test]
     fn any_keys_are_in_the_order_of_their_buckets() {
         let keys = |key: fn(usize) -> u32| Vec::from_iter((0..20_000).map(key));
-        for threads in [1, 3].map(threads) {
+        for threads in [1, 3].map(Threads::several) {
             for even in [true, false] {
                 check(&keys(|i| spread(i) >> (i % 32)), threads, even);
                 check(&keys(|i| (spread(i) as f32).to_bits()), threads, even);
@@ -317,7 +313,7 @@ mod tests {
     fn small_numbers_but_for_a_few_crowd_no_bucket() {
         let keys: Vec<u32> = (0..40_000).map(|i| if i % 100 == 3 { spread(i) | 1 << 31 } else { spread(i) >> 14 }).collect();
         for count in [1, 4] {
-            let (buckets, _) = check(&keys, threads(count), true);
+            let (buckets, _) = check(&keys, Threads::several(count), true);
             assert!(buckets.len() > count * BUCKETS_A_THREAD);
             assert!(buckets.iter().all(|bucket| bucket.len <= keys.len() / (count * BUCKETS_A_THREAD) * 5 / 4), "{buckets:?}");
         }
@@ -326,7 +322,7 @@ mod tests {
     #[test]
     fn frequent_values_have_buckets_that_are_sorted() {
         let keys: Vec<u32> = (0..40_000).map(|i| if i % 50 == 7 { spread(i) } else { (spread(i) >> 29) * 0x0123_4567 }).collect();
-        let (buckets, _) = check(&keys, threads(4), true);
+        let (buckets, _) = check(&keys, Threads::several(4), true);
         assert_eq!(buckets.len(), 17);
         assert!(buckets.iter().enumerate().all(|(at, bucket)| bucket.window.is_empty() == (at % 2 == 1)), "{buckets:?}");
     }
@@ -341,9 +337,9 @@ mod tests {
     #[test]
     fn each_bucket_that_threads_want_has_four_digits_to_be_chosen_by() {
         assert_eq!(counted_bits::<u32>(64, Threads::ONE), 4);
-        assert_eq!(counted_bits::<u32>(64, threads(4)), 6);
+        assert_eq!(counted_bits::<u32>(64, Threads::several(4)), 6);
         // Of three threads, four times twelve.
-        assert_eq!(counted_bits::<u32>(64, threads(3)), 6);
+        assert_eq!(counted_bits::<u32>(64, Threads::several(3)), 6);
     }
 
     #[test]
@@ -356,7 +352,7 @@ mod tests {
 
     #[test]
     fn long_chunks_have_more_digits() {
-        let bits = |len: usize, count: usize| counted_bits::<u8>(len, threads(count));
+        let bits = |len: usize, count: usize| counted_bits::<u8>(len, Threads::several(count));
         assert_eq!(bits(COUNTED_RECORDS << 9, 1), 9);
         assert_eq!(bits((COUNTED_RECORDS << 9) + COUNTED_RECORDS, 1), 10);
         assert_eq!(bits(COUNTED_RECORDS << 11, 4), 9);
@@ -366,7 +362,7 @@ mod tests {
     #[test]
     fn chunks_are_even_and_as_many_as_keep_all_threads_busy() {
         let check = |len: usize, count: usize, expected: usize| {
-            let chunks = chunks(len, threads(count));
+            let chunks = chunks(len, Threads::several(count));
             assert_eq!(chunks.len(), expected, "{len} records, {count} threads");
             assert!(chunks[0].start == 0 && chunks[expected - 1].end == len);
             assert!(chunks.windows(2).all(|pair| pair[0].end == pair[1].start));
@@ -430,7 +426,7 @@ mod tests {
 
     #[test]
     fn buckets_are_a_quarter_larger_than_a_share_at_most() {
-        let records = |len: usize, count: usize| Limits::of::<u32>(len, 1, threads(count)).len;
+        let records = |len: usize, count: usize| Limits::of::<u32>(len, 1, Threads::several(count)).len;
         assert_eq!(records(1600, 1), 400 * 5 / 4);
         assert_eq!(records(1600, 4), 100 * 5 / 4);
         assert_eq!(records(0, 4), 1);

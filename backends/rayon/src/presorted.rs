@@ -223,10 +223,6 @@ mod tests {
 
     const ALL: u32 = u32::MAX;
 
-    fn three() -> Threads {
-        Threads::several(3)
-    }
-
     fn columns(keys: &mut [u32]) -> Keys<'_, u32> {
         Keys { keys, masks: Masks::UNSIGNED }
     }
@@ -249,7 +245,7 @@ mod tests {
         let mut keys = Vec::from_iter((1..).take(len));
         for end in seams.flat_map(|seam| [seam, seam + 1, seam + 2]).chain([len - 1]).filter(|&end| end > 0 && end < len) {
             keys[end] = 0;
-            for threads in [Threads::ONE, three()] {
+            for threads in [Threads::ONE, Threads::several(3)] {
                 let found = end_of_run(&columns(&mut keys), 0, ALL, threads, |before, after| before <= after);
                 assert_eq!(found, end, "{threads:?}");
             }
@@ -265,7 +261,7 @@ mod tests {
                 .chain([1, 2, 3, 8, 9].into_iter().flat_map(|looks| [0, 1, 2].map(|more| FIRST + looks * LONG_LOOK + more)))
             {
                 let mut keys = Vec::from_iter(0..(start + len) as u32);
-                for threads in [Threads::ONE, three()] {
+                for threads in [Threads::ONE, Threads::several(3)] {
                     let (end, mut pairs) = compared(&mut keys, start, threads);
                     pairs.sort_unstable();
                     assert_eq!(end, start + len);
@@ -279,7 +275,7 @@ mod tests {
     fn the_first_look_ends_the_search_of_input_that_is_not_sorted() {
         let mut keys = Vec::from_iter(1..1 << 16);
         keys[3] = 0;
-        let (end, pairs) = compared(&mut keys, 0, three());
+        let (end, pairs) = compared(&mut keys, 0, Threads::several(3));
         assert_eq!(end, 3);
         assert!(pairs.len() <= 2 * LOOKS[0], "{} pairs", pairs.len());
     }
@@ -291,7 +287,7 @@ mod tests {
         for (round, looks) in [(0, 3), (3, 6), (9, 12)] {
             let end = FIRST + round * LONG_LOOK + 1;
             let kept = std::mem::take(&mut keys[end]);
-            let (found, pairs) = compared(&mut keys, 0, three());
+            let (found, pairs) = compared(&mut keys, 0, Threads::several(3));
             assert_eq!(found, end);
             let last = FIRST + (round + looks) * LONG_LOOK;
             assert_eq!(pairs.into_iter().max(), Some(keys[last]), "{looks} looks");
@@ -304,7 +300,7 @@ mod tests {
         let end = FIRST + 3 * LONG_LOOK + 1;
         let mut keys = Vec::from_iter(1..(FIRST + 5 * LONG_LOOK) as u32);
         keys[end] = 0;
-        let (found, pairs) = compared(&mut keys, 0, three());
+        let (found, pairs) = compared(&mut keys, 0, Threads::several(3));
         assert_eq!(found, end);
         assert!(pairs.into_iter().max() <= Some((FIRST + 4 * LONG_LOOK + 1) as u32), "the look behind the end was taken, too");
     }
@@ -375,7 +371,7 @@ mod tests {
         let looks = shares.flat_map(|share| (0..=6).map(move |look| share + look * LONG_LOOK)).chain([start + len]);
         // Each tie is of the key at this position and the one before.
         let ties = looks.flat_map(|look| [look - 1, look, look + 1]).filter(|&tie| tie <= start + len + 1);
-        for threads in [Threads::ONE, three()] {
+        for threads in [Threads::ONE, Threads::several(3)] {
             let has = |keys: &mut [u32]| has_ties(&columns(keys), start..start + len, ALL, threads);
             assert!(!has(&mut keys));
             for tie in ties.clone() {
@@ -393,7 +389,7 @@ mod tests {
             let least = (0..).step_by(1000).find(|&len| pays(len)).expect("some length");
             for (len, threads) in [(least - 1000, threads - 1), (least, threads), (4 * least, 3)] {
                 let mut keys = Vec::from_iter((0..len as u32).rev());
-                let steps = steps_of(|| assert!(!has_ties(&columns(&mut keys), 0..len, ALL, three())));
+                let steps = steps_of(|| assert!(!has_ties(&columns(&mut keys), 0..len, ALL, Threads::several(3))));
                 assert_eq!(steps, [Step::Ties { len, threads }]);
             }
         }

@@ -87,17 +87,9 @@ impl<F> Tasks<'_, F> {
 mod tests {
     use super::*;
     use crate::columns::Keys;
-    use crate::trace::steps_of;
+    use crate::testing::steps_of_threads;
     use polysort_core::Masks;
-    use rayon::ThreadPoolBuilder;
     use std::sync::Mutex;
-
-    /// The steps that several threads take.
-    fn steps_of_threads(work: impl FnOnce(Threads) + Send) -> Vec<Step> {
-        // A pool of one thread, which takes all of them.
-        let pool = ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
-        pool.install(|| steps_of(|| work(Threads::several(3))))
-    }
 
     #[test]
     fn a_cut_leaves_half_on_each_side_and_both_a_segment() {

@@ -82,7 +82,7 @@ mod tests {
         (0..len).map(|i| W::truncate(u128::from(key(i)) * 0x1_0000_0000_0000_0001)).collect()
     }
 
-    /// The steps of a sort by all bits, which sorts.
+    /// The steps of a sort of keys alone, whose result is checked.
     fn keys_steps<W: Word>(keys: Vec<W>, spec: Spec) -> Vec<Step> {
         let (mut sorted, mut expected) = (keys.clone(), keys);
         expected.sort_by_key(|&key| spec.rank(key));
@@ -91,6 +91,7 @@ mod tests {
         steps
     }
 
+    /// The steps of a sort of pairs and of an argsort, which are the same. Both results are checked.
     fn pairs_steps<W: Word>(keys: Vec<W>, spec: Spec) -> Vec<Step> {
         let (mut sorted, mut values) = (keys.clone(), Vec::from_iter(0..keys.len() as u32));
         let mut order = values.clone();
@@ -159,7 +160,7 @@ mod tests {
             pairs_steps::<u32>(of(few, |i| spread(i) & 0xfff), Spec::unsigned::<u32>()),
             [Step::Tickets { len: few, bits: 32 }]
         );
-        // Wide ranks that agree in the bits that fit are told apart by tickets of the rest.
+        // If ranks of 128 bits agree in the bits that fit in a ticket, tickets of the other bits follow.
         let steps = pairs_steps::<u128>(of(few, |i| if i % 2 == 0 { 1 } else { spread(i) >> 63 }), Spec::unsigned::<u128>());
         assert!(steps.len() > 1 && steps.iter().all(|step| matches!(step, Step::Tickets { bits: 64, .. })), "{steps:?}");
     }

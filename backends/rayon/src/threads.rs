@@ -52,7 +52,7 @@ impl Threads {
         if pays(threads) { Self(threads as usize) } else { Self::ONE }
     }
 
-    /// So many threads, whatever the work.
+    /// This many threads, whatever the work.
     #[cfg(test)]
     pub(crate) fn several(count: usize) -> Self {
         Self(count)

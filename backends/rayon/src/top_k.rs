@@ -330,8 +330,7 @@ fn interval<W: Word>(spec: Spec, bar: W) -> Option<(W, W)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::spread;
-    use crate::trace::steps_of;
+    use crate::testing::{spread, steps_of_threads};
     use polysort_core::Masks;
 
     /// Every bar of every window, by the masks that keys have and by some that they do not.
@@ -385,10 +384,6 @@ mod tests {
 
     const U32: fn() -> Spec = Spec::unsigned::<u32>;
 
-    fn three() -> Threads {
-        Threads::several(3)
-    }
-
     /// The indices of the first `k` of `keys` at `range`, by a sort.
     fn sorted_indices(keys: &[u32], range: Range<usize>, k: usize, spec: Spec) -> Vec<u32> {
         let mut order = Vec::from_iter(range.start as u32..range.end as u32);
@@ -403,7 +398,7 @@ mod tests {
             let keys = Vec::from_iter((0..len as u32).map(|i| spread(i) % 100_000));
             for k in [1, 3000] {
                 let expected = sorted_indices(&keys, 0..len, k, U32());
-                for threads in [Threads::ONE, three()] {
+                for threads in [Threads::ONE, Threads::several(3)] {
                     assert_eq!(top_k(&keys, k, U32(), threads), expected, "{k} of {len}, {threads:?}");
                 }
             }
@@ -412,7 +407,10 @@ mod tests {
             let share = len.div_ceil(3);
             let ends = [0, share - 1, share, 2 * share - 1, 2 * share, len - 1];
             ends.into_iter().for_each(|end| keys[end] = 5);
-            assert!(top_k(&keys, 6, U32(), three()).into_iter().eq(ends.map(|end| end as u32)), "the ends of {len} keys");
+            assert!(
+                top_k(&keys, 6, U32(), Threads::several(3)).into_iter().eq(ends.map(|end| end as u32)),
+                "the ends of {len} keys"
+            );
         }
     }
 
@@ -426,9 +424,7 @@ mod tests {
         let keys = Vec::from_iter((0..offsets[lengths.len()] as u32).map(|i| spread(i) % 1000));
         let expected = Vec::from_iter(segments.ranges().flat_map(|range| sorted_indices(&keys, range, k, U32())));
         let mut found = vec![0; expected.len()];
-        // A pool of one thread, which takes all steps.
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
-        let steps = pool.install(|| steps_of(|| top_k_segments(&keys, k, segments, U32(), &mut found, three())));
+        let steps = steps_of_threads(|threads| top_k_segments(&keys, k, segments, U32(), &mut found, threads));
         assert_eq!(found, expected, "{k} of {lengths:?}");
         steps
     }
