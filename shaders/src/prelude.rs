@@ -320,3 +320,60 @@ fn numbered(body: &str, name: &str, number: u32) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::chosen;
+
+    /// Returns the lines of `text` with these flags set; every `#repeat` has two repetitions, or is a loop.
+    fn lines(text: &str, flags: &[&str], repeats: bool) -> String {
+        chosen(text, &|flag| flags.contains(&flag), &|_| repeats.then_some(2))
+    }
+
+    #[test]
+    fn an_if_keeps_the_lines_of_its_flag() {
+        let text = "a\n#if X\nb\n#else\nc\n#endif\nd\n";
+        assert_eq!(lines(text, &["X"], true), "a\nb\nd\n");
+        assert_eq!(lines(text, &[], true), "a\nc\nd\n");
+    }
+
+    #[test]
+    fn an_if_in_an_if_needs_both_flags() {
+        let text = "#if X\n#if Y\na\n#else\nb\n#endif\nc\n#else\n#if Y\nd\n#endif\n#endif\n";
+        let of = |flags: &[&str]| lines(text, flags, true);
+        assert_eq!([of(&["X", "Y"]), of(&["X"]), of(&["Y"]), of(&[])], ["a\nc\n", "b\nc\n", "d\n", ""]);
+    }
+
+    #[test]
+    fn repeated_lines_are_blocks_with_a_number() {
+        let block = |number| format!("    {{\n        const i = {number}u;\na[i];\n    }}\n");
+        assert_eq!(lines("#repeat i KEYS\na[i];\n#end\n", &[], true), block(0) + &block(1));
+        assert_eq!(lines("#repeat i KEYS\na[i];\n#end\n", &[], false), "    for (var i = 0u; i < KEYS; i++) {\na[i];\n    }\n");
+    }
+
+    /// The lines declare names, so they are no blocks. Only whole words are the number.
+    #[test]
+    fn repeated_lines_may_declare_names() {
+        let text = "#repeat i KEYS\nlet a@ = b[i] + i_j + ii;\n#end\n";
+        assert_eq!(lines(text, &[], true), "let a0 = b[0u] + i_j + ii;\nlet a1 = b[1u] + i_j + ii;\n");
+    }
+
+    #[test]
+    fn repeated_lines_repeat_in_each_other() {
+        let text = "#repeat i KEYS\n#repeat j KEYS\na@(i, j);\n#end\n#end\n";
+        let block = |number| format!("    {{\n        const i = {number}u;\na0(i, 0u);\na1(i, 1u);\n    }}\n");
+        assert_eq!(lines(text, &[], true), block(0) + &block(1));
+    }
+
+    #[test]
+    #[should_panic(expected = "an #if has an #endif")]
+    fn an_if_without_an_end_is_a_mistake() {
+        lines("#if X\n", &[], true);
+    }
+
+    #[test]
+    #[should_panic(expected = "an #if has an #endif")]
+    fn a_repeat_without_an_end_is_a_mistake() {
+        lines("#repeat i KEYS\n", &[], true);
+    }
+}

@@ -3,7 +3,8 @@
 use core::fmt::Write;
 use polysort_core::{Error, Options, Spec};
 use polysort_shaders::plan::{
-    Buffer, Facts, MAX_MERGED, MergePlan, MergeRequest, Payload, Place, PortionPlan, Request, Segmented, SortPlan, Top,
+    Buffer, Facts, FindRuns, Gather, MAX_MERGED, MergePlan, MergeRequest, Payload, Place, PortionPlan, Request, Segmented,
+    SortPlan, Top,
 };
 
 fn facts(max_binding: u64) -> Facts {
@@ -183,15 +184,74 @@ fn only_what_needs_portions_has_them() {
     assert!(PortionPlan::is_needed(&keys(longest + 1), &facts) && SortPlan::new(keys(longest + 1), &facts).is_err());
     // With bytes before them, fewer keys fit a binding.
     assert!(PortionPlan::is_needed(&Request { keys: Place { first: 8 }, ..keys(longest) }, &facts));
+    let paged = |max| Request { page: Some(1 << 12), ..keys(max) };
+    assert!(!PortionPlan::is_needed(&paged(1 << 12), &facts) && PortionPlan::is_needed(&paged((1 << 12) + 1), &facts));
     let many = keys(longest + 1);
     let segments = Segmented { max: 5, begins: Place::default(), ends: Place::default() };
-    for other in [many.for_indices(), many.select(Top { k: 5, segmented: false }), many.in_segments(segments)] {
+    let runs = FindRuns { count: Place::default(), unique: None, offsets: None, lengths: None };
+    let gather = Gather { element_bytes: 4, elements: 5, from: Place::default(), to: Place::default() };
+    for other in [
+        many.for_indices(),
+        many.select(Top { k: 5, segmented: false }),
+        many.in_segments(segments),
+        many.find_runs(runs),
+        many.gather(gather),
+    ] {
         assert!(!PortionPlan::is_needed(&other, &facts));
+    }
+    // Values of 12 bytes are the largest elements, and those of 4 bytes as large as the keys.
+    for (value_words, first) in [(3, 2), (1, 1)] {
+        let pairs =
+            |place| Request { values: Place { first: place }, ..request(32, value_words, facts.limits(value_words).longest(4)) };
+        assert!(!PortionPlan::is_needed(&pairs(0), &facts), "{value_words} words");
+        assert!(PortionPlan::is_needed(&pairs(first), &facts), "{value_words} words");
     }
     let too_long = PortionPlan::new(keys(MAX_MERGED + 1), [None; 2], &facts);
     assert!(matches!(too_long, Err(Error::TooLong { limit: MAX_MERGED, .. })), "{too_long:?}");
     let tiny = PortionPlan::new(keys(5000), [None; 2], &Facts { max_binding: 300, ..facts });
     assert!(matches!(tiny, Err(Error::Unsupported { .. })), "{tiny:?}");
+}
+
+/// The arrays are the caller's, from a place on, and the scratch, from its start on.
+#[test]
+fn merges_read_and_write_at_the_places_of_the_arrays() {
+    let callers = [Place { first: 3 }, Place { first: 5 }];
+    let request = Request { keys: callers[0], values: callers[1], ..request(32, 1, 100_000) };
+    let plan = PortionPlan::new(request, [None; 2], &facts(1 << 16)).unwrap();
+    assert!([false, true].iter().all(|&side| plan.merges.iter().any(|merge| merge.from_scratch == side)));
+    for merge in &plan.merges {
+        let MergeRequest { first, second, keys, values, .. } = merge.plan.request;
+        let scratch = [Place::default(); 2];
+        let [source, target] = if merge.from_scratch { [scratch, callers] } else { [callers, scratch] };
+        assert_eq!([[first.keys, first.values], [second.keys, second.values], [keys, values]], [source, source, target]);
+    }
+}
+
+/// Sorts and merges run one after the other, so each buffer has the size of the one that needs the most.
+#[test]
+fn scratch_holds_what_any_sort_or_merge_needs() {
+    for (key_bits, value_words) in [(8, 0), (32, 0), (64, 2)] {
+        let plan = PortionPlan::new(request(key_bits, value_words, 100_003), [None; 2], &facts(1 << 16)).unwrap();
+        let [keys, values] =
+            [u64::from(key_bits) / 8, 4 * u64::from(value_words)].map(|bytes| (100_003 * bytes).next_multiple_of(4));
+        let own = |buffer| plan.scratch.iter().find(|(own, _)| *own == buffer).map(|&(_, bytes)| bytes);
+        assert_eq!(own(Buffer::MergedKeys), Some(keys));
+        assert_eq!(own(Buffer::MergedValues), (values > 0).then_some(values));
+        // Keys of 8 bits are counted. Others lie where they are merged.
+        assert_eq!(own(Buffer::Scratch), None);
+        assert_eq!(own(Buffer::ValuesScratch), None);
+        let parts: Vec<_> = plan
+            .portions
+            .iter()
+            .flat_map(|portion| &portion.plan.scratch)
+            .chain(plan.merges.iter().flat_map(|merge| &merge.plan.scratch))
+            .collect();
+        for &&(buffer, _) in &parts {
+            let most = parts.iter().filter(|(of, _)| *of == buffer).map(|&&(_, bytes)| bytes).max();
+            assert!(own(buffer).is_none() || own(buffer) == most, "{buffer:?} of {plan}");
+        }
+        assert_eq!(plan.scratch_bytes(), plan.scratch.iter().map(|(_, bytes)| bytes).sum::<u64>());
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use polysort_core::{Error, Options, Spec};
 use polysort_shaders::abi;
 use polysort_shaders::plan::{
     Algorithm, Blocked, Buffer, Class, Facts, FindRuns, Gather, Kernel, Length, MAX_GATHERED_BYTES, MergePlan, MergeRequest,
-    Number, Payload, Place, RADIX, Request, SearchPlan, SearchSize, Segmented, SortPlan, Top, tuning,
+    Number, Payload, Place, RADIX, Request, SearchPlan, SearchSize, SegmentLists, Segmented, SortPlan, SortedRun, Top, tuning,
 };
 use polysort_vector::{Precision, Shape};
 
@@ -228,4 +228,68 @@ fn one_in_so_many_tiles_is_blocked() {
     assert!((0..60).filter(|&tile| blocked.contains(tile)).eq((3..60).step_by(6)));
     let run = Blocked::run(4, 7);
     assert!((0..60).filter(|&tile| run.contains(tile)).eq(4..7));
+}
+
+#[test]
+fn kernels_of_a_hybrid_know_which_buckets_one_workgroup_sorts() {
+    for small_bucket in [None, Some(500)] {
+        let request = Request { algorithm: Some(Algorithm::MsdHybrid), small_bucket, ..keys(32, 1 << 22) };
+        let plan = SortPlan::new(request, &facts()).unwrap();
+        let most =
+            |kernel| plan.long_commands().iter().find(|command| command.variant.kernel == kernel).unwrap().variant.small_bucket;
+        assert!(plan.small_bucket > 0 && small_bucket.is_none_or(|small| small == plan.small_bucket));
+        assert_eq!([Kernel::Buckets, Kernel::BucketTile].map(most), [plan.small_bucket; 2]);
+    }
+}
+
+/// The sort that follows a selection of many keys reads what the selection wrote, and writes where the caller wants the indices.
+#[test]
+fn selected_keys_are_sorted_by_the_same_order() {
+    let spec = Spec::of::<half::f16>(Options::descending()).unwrap();
+    let request =
+        Request { values: Place { first: 5 }, ..Request::keys(16, spec, 1 << 20) }.select(Top { k: 50_000, segmented: false });
+    for algorithm in [None, Some(Algorithm::ReduceThenScan)] {
+        let plan = SortPlan::new(Request { algorithm, ..request }, &facts()).unwrap();
+        let then = plan.then.as_deref().expect("all workgroups select, and a sort follows");
+        assert_eq!((then.request.key_bits, then.request.max, then.request.payload), (32, 50_000, Payload::Words(1)));
+        assert_eq!((then.request.values, then.request.algorithm), (request.values, algorithm));
+        assert_eq!((then.masks, then.window), (plan.masks, plan.window));
+        assert_eq!([Some(10), Some(1 << 20), None].map(|count| plan.then_count(count)), [Some(10), Some(50_000), None]);
+    }
+}
+
+#[test]
+fn a_merge_knows_where_its_runs_begin() {
+    let spec = keys(32, 1).spec;
+    let run = |max, skip, keys, values| SortedRun { max, skip, keys: Place { first: keys }, values: Place { first: values } };
+    let request = MergeRequest {
+        payload: Payload::Words(1),
+        first: run(1000, 7, 1, 2),
+        second: run(500, 1007, 3, 4),
+        keys: Place { first: 5 },
+        values: Place { first: 6 },
+        ..MergeRequest::keys(32, spec, [0; 2])
+    };
+    let plan = MergePlan::new(request, &facts()).unwrap();
+    let merge = abi::Merge::of(&plan, 9, &plan.steps[0]);
+    assert_eq!([merge.first_keys_word, merge.first_values_word, merge.second_keys_word, merge.second_values_word], [1, 2, 3, 4]);
+    assert_eq!([merge.merged_keys_word, merge.merged_values_word], [5, 6]);
+    assert_eq!([merge.first_max, merge.first_skip, merge.second_max, merge.second_skip], [1000, 7, 500, 1007]);
+    assert_eq!([merge.merged_begin, merge.merged_end, merge.step], [0, 1500, 9]);
+}
+
+/// Shorter segments have classes before those of longer ones. A device that binds too little for the lists says how many segments it takes.
+#[test]
+fn lists_have_room_for_the_segments_of_each_class() {
+    assert_eq!([SegmentLists::NETWORKS, SegmentLists::SMALL, SegmentLists::LONG, SegmentLists::CLASSES], [8, 8, 9, 10]);
+    let lists = SegmentLists { network_keys: 16, small: 6000, max: (1_000_000, 300_000) };
+    // The fewest keys: 2, 17, 33, …; after those of the network, 2049; of the longest, 6001.
+    let room = [300_000, 58_823, 30_303, 15_384, 7751, 3891, 1949, 975, 488, 166];
+    assert!((0..SegmentLists::CLASSES).map(|class| lists.capacity(class)).eq(room));
+    let request = |max| keys(32, 1 << 14).in_segments(Segmented { max, begins: Place { first: 0 }, ends: Place { first: 0 } });
+    let facts = Facts { max_binding: 1 << 16, ..facts() };
+    let refused = SortPlan::new(request(1 << 14), &facts);
+    // Two words in each of 10 lists, and one more.
+    assert!(matches!(refused, Err(Error::TooLong { limit: 780, .. })), "{refused:?}");
+    assert!(SortPlan::new(request(780), &facts).is_ok());
 }

@@ -47,7 +47,7 @@ impl Builder<'_> {
         let tiles = u64::from(2 * self.plan.batch.div_ceil(self.plan.tile));
         let groups = Groups::Fixed(tiles.min(self.plan.bucket_tiles()) as u32);
         for batch in 0..table.batches {
-            let histogram = Variant { kernel: Kernel::BucketHistogram, ..plain };
+            let histogram = Variant { kernel: Kernel::BucketHistogram, tile: 0, ..plain };
             let bindings = [Buffer::Number, Buffer::Sort, Buffer::State, Buffer::Buckets, Buffer::StatusOdd, Buffer::Scratch];
             self.push(histogram, bindings, [Number::Is(batch)], groups);
             for slot in 1..slots {

@@ -84,7 +84,8 @@ impl Builder<'_> {
             if !self.plan.digits.is_empty() {
                 self.push(count, bindings, [Number::Is(level)], each(1, count.group * count.keys));
             }
-            let digit = Variant { kernel: Kernel::PickDigit, group: RADIX, packed: false, ..base };
+            let digit =
+                Variant { kernel: Kernel::PickDigit, key_bits: 32 * request.key_words(), group: RADIX, ..self.shapes.plain };
             let bindings = [Buffer::Number, Buffer::Sort, Buffer::State, Buffer::Values, Buffer::PickedCount];
             self.push(digit, bindings, [Number::Is(level)], Groups::Fixed(1));
         }

@@ -102,7 +102,7 @@ impl Builder<'_> {
         // Odd passes read the scratch.
         let first = 2 - digits % 2;
         let tiles = groups(plan.bucket_tiles(), SWEEP_GROUPS);
-        let histogram = Variant { kernel: Kernel::BucketHistogram, value_words: 0, ..plain };
+        let histogram = Variant { kernel: Kernel::BucketHistogram, value_words: 0, tile: 0, ..plain };
         let mut bindings = vec![Buffer::Number, Buffer::Sort, Buffer::State, Buffer::Buckets, self.status(first)[0], home];
         let copies = digits % 2 == 1;
         if copies {

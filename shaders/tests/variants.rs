@@ -1,0 +1,161 @@
+//! What plans say of a kernel is in its text, and equal texts are one variant.
+
+mod launches;
+
+use launches::{launches, plans};
+use polysort_shaders::plan::{Buffer, Command, Kernel, PATH_HEADER, RADIX, Ranking, SegmentLists, Variant, state_words, tuning};
+use polysort_shaders::prelude;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// The constants of a kernel by their names.
+fn constants(text: &str) -> HashMap<&str, u32> {
+    text.lines()
+        .map_while(|line| line.strip_prefix("const ")?.split_once(": u32 = "))
+        .map(|(name, value)| (name, value.trim_end_matches("u;").parse().expect("a number of 32 bits")))
+        .collect()
+}
+
+/// The text of a kernel without the constants that it does not use.
+fn used(text: &str) -> String {
+    let names = constants(text);
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let body: String = text
+        .lines()
+        .skip(names.len())
+        .map(|line| line.split_once("//").map_or(line, |(code, _)| code).to_owned() + "\n")
+        .collect();
+    let words: HashSet<&str> = body.split(|c| !is_part(c)).collect();
+    let mut used: Vec<_> = names.into_iter().filter(|(name, _)| words.contains(name)).collect();
+    used.sort_unstable();
+    format!("{used:?}{body}")
+}
+
+/// A device compiles a pipeline for each variant. So it would compile a text twice if two variants had it.
+#[test]
+fn equal_texts_are_one_variant() {
+    let mut known: HashMap<(&str, Kernel, String), Variant> = HashMap::new();
+    let mut twice = BTreeSet::new();
+    for (device, _, Command { variant, .. }) in launches() {
+        let text = used(&prelude::wgsl(&variant));
+        let first = known.entry((device, variant.kernel, text)).or_insert(variant);
+        if *first != variant {
+            twice.insert(difference(first, &variant));
+        }
+    }
+    assert_eq!(twice, BTreeSet::new(), "variants with the text of another");
+}
+
+/// The fields in which two variants differ.
+fn difference(a: &Variant, b: &Variant) -> String {
+    let [a, b] = [a, b].map(|variant| format!("{variant:?}"));
+    let pairs = a.split(", ").zip(b.split(", ")).filter(|(a, b)| a != b);
+    format!(
+        "{}: {}",
+        a.split(", ").next().unwrap_or_default(),
+        pairs.map(|(a, b)| format!("{a} or {b}")).collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// The caller's keys of 8 and 16 bits share words; between passes, each has a word of its own.
+#[test]
+fn kernels_know_the_bits_of_the_keys_that_they_read() {
+    for (device, _, plan) in plans() {
+        let request = plan.request;
+        let own = [Buffer::Spare, Buffer::Scratch, Buffer::Picked];
+        let own_commands = plan.long_commands().iter().chain(plan.short_commands());
+        for command in own_commands.filter(|command| !matches!(command.variant.kernel, Kernel::Copy | Kernel::Gather)) {
+            let Variant { key_bits, packed, .. } = command.variant;
+            let binds = |of: &[Buffer]| command.bindings.iter().any(|buffer| of.contains(buffer));
+            if binds(&[Buffer::Keys]) {
+                assert_eq!((key_bits, packed), (request.key_bits, request.is_packed()), "{device}: {command}");
+            } else if binds(&own) {
+                assert_eq!((key_bits, packed), (32 * request.key_words(), false), "{device}: {command}");
+            }
+        }
+    }
+}
+
+/// Threads share work evenly: as few rounds as cover it.
+#[test]
+fn constants_are_what_the_variant_needs() {
+    for (device, _, Command { variant, .. }) in launches() {
+        let text = prelude::wgsl(&variant);
+        let of = constants(&text);
+        let is = |name: &str, value: u32| assert_eq!(of.get(name), Some(&value), "{name} of {device}: {variant:?}");
+        let Variant { group, keys, tile, key_bits, .. } = variant;
+        let rows = match variant.ranking {
+            Some(Ranking::Ballot { rows, .. }) => rows,
+            _ => 1,
+        };
+        is("GROUP", group);
+        is("KEYS", keys);
+        is("TILE", tile);
+        is("ROWS", rows);
+        is("RADIX", 1 << variant.radix_bits);
+        is("KEY_WORDS", key_bits.div_ceil(32));
+        is("KEYS_PER_WORD", [4, 2, 1, 1, 1][key_bits.ilog2() as usize - 3]);
+        is("HISTOGRAM_TILE", group * keys);
+        is("STATE_WORDS", state_words(variant.radix_bits));
+        assert!(of["LOOK_TILES"] <= group && of["LOOK_TILES"] <= tuning::LOOK_TILES, "{variant:?}");
+        // Every value of a digit has a thread, and every subgroup histogram.
+        let threads = group.max(1);
+        assert!(of["DIGITS"] * threads >= of["RADIX"] && (of["DIGITS"] - 1) * threads < of["RADIX"], "{variant:?}");
+        let threads = group.max(RADIX);
+        assert!(of["OWNERS"] * threads >= rows * RADIX && (of["OWNERS"] - 1) * threads < rows * RADIX, "{variant:?}");
+        if let Some(&loads) = of.get("MERGE_LOADS") {
+            assert_eq!(loads, keys * key_bits.div_ceil(32), "{variant:?}");
+            is("VALUE_WORDS", variant.value_words);
+            is("PATH_HEADER", PATH_HEADER);
+        }
+        assert_eq!(
+            of.contains_key("COUNTED"),
+            matches!(variant.kernel, Kernel::Histogram | Kernel::BucketHistogram),
+            "{variant:?}"
+        );
+        assert_eq!(of.contains_key("BATCH_KEYS"), variant.batch > 0, "{variant:?}");
+        assert_eq!(of.contains_key("NETWORK_KEYS"), variant.network_keys > 0, "{variant:?}");
+        assert_eq!(of.contains_key("LOOK_DIGITS"), variant.radix_bits > RADIX.ilog2(), "{variant:?}");
+    }
+}
+
+/// The kernels of segments find each segment in the list that the plan made for it.
+#[test]
+fn kernels_of_segments_have_the_classes_of_the_plan() {
+    let mut kernels = HashSet::new();
+    for (_, _, plan) in plans() {
+        let Some(lists) = plan.segment_lists() else { continue };
+        for command in plan.long_commands().iter().filter(|command| command.variant.network_keys > 0) {
+            let text = prelude::wgsl(&command.variant);
+            let of = constants(&text);
+            assert_eq!(
+                (of["SMALL_BUCKET"], of["NETWORK_KEYS"], of["PAIRS"]),
+                (lists.small, lists.network_keys, lists.network_keys / 2),
+                "{command}"
+            );
+            assert_eq!(
+                [of["SMALL_CLASS"], of["LONG_CLASS"], of["CLASSES"]],
+                [SegmentLists::SMALL, SegmentLists::LONG, SegmentLists::CLASSES]
+            );
+            kernels.insert(command.variant.kernel);
+        }
+    }
+    assert!(
+        kernels.contains(&Kernel::Segments)
+            && kernels.contains(&Kernel::SegmentNetwork)
+            && kernels.contains(&Kernel::LongSegments)
+    );
+}
+
+/// Keys with the same bits may change places only in a pass that moves nothing else.
+#[test]
+fn passes_with_values_are_stable() {
+    let mut reorder = HashSet::new();
+    for (_, _, Command { variant, .. }) in launches() {
+        let reorders = prelude::wgsl(&variant).contains("if (!stable)");
+        if reorders {
+            assert!(matches!(variant.kernel, Kernel::Onesweep | Kernel::BucketSweep) && variant.value_words == 0, "{variant:?}");
+            reorder.insert(variant.kernel);
+        }
+    }
+    assert_eq!(reorder, HashSet::from([Kernel::Onesweep, Kernel::BucketSweep]));
+}
