@@ -26,10 +26,10 @@ fn every_launch_is_what_the_plan_and_the_manifest_say() {
         let variant = command.variant;
         let module = modules.entry(format!("{variant:?}")).or_insert_with(|| module(&variant));
         kernels.insert(variant.kernel);
-        is_valid_with_the_capabilities_of(&facts, &variant, module)
+        is_valid_with_the_capabilities_of(facts, &variant, module)
             .unwrap_or_else(|error| panic!("{device}: {variant:?}: {error}"));
-        has_the_bindings_of_the_manifest(&command, module);
-        has_the_workgroup_memory_that_the_plan_says(&facts, &variant, module);
+        has_the_bindings_of_the_manifest(command, module);
+        has_the_workgroup_memory_that_the_plan_says(facts, &variant, module);
     }
     let missing: Vec<Kernel> = Kernel::ALL.into_iter().filter(|kernel| !kernels.contains(kernel)).collect();
     assert_eq!(missing, [], "kernels that are in no plan of this test");
@@ -101,7 +101,7 @@ fn msl_versions_have_the_bindings_of_the_manifest() {
         };
         assert!(kernel.entry().msl.is_some(), "{kernel:?}");
         translated.insert(kernel);
-        for (index, (binding, buffer)) in bound(&command).into_iter().enumerate() {
+        for (index, (binding, buffer)) in bound(command).into_iter().enumerate() {
             let declared = format!("{} [[buffer({index})]],", binding.name);
             let Some(line) = text.lines().find(|line| line.ends_with(&declared)) else { panic!("no {declared} in {command}") };
             let begin = match binding.access {

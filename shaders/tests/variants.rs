@@ -35,7 +35,7 @@ fn used(text: &str) -> String {
 fn equal_texts_are_one_variant() {
     let mut known: HashMap<(&str, Kernel, String), Variant> = HashMap::new();
     let mut twice = BTreeSet::new();
-    for (device, _, Command { variant, .. }) in launches() {
+    for &(device, _, Command { variant, .. }) in launches() {
         let text = used(&prelude::wgsl(&variant));
         let first = known.entry((device, variant.kernel, text)).or_insert(variant);
         if *first != variant {
@@ -78,7 +78,7 @@ fn kernels_know_the_bits_of_the_keys_that_they_read() {
 /// Threads share work evenly: as few rounds as cover it.
 #[test]
 fn constants_are_what_the_variant_needs() {
-    for (device, _, Command { variant, .. }) in launches() {
+    for &(device, _, Command { variant, .. }) in launches() {
         let text = prelude::wgsl(&variant);
         let of = constants(&text);
         let is = |name: &str, value: u32| assert_eq!(of.get(name), Some(&value), "{name} of {device}: {variant:?}");
@@ -150,7 +150,7 @@ fn kernels_of_segments_have_the_classes_of_the_plan() {
 #[test]
 fn passes_with_values_are_stable() {
     let mut reorder = HashSet::new();
-    for (_, _, Command { variant, .. }) in launches() {
+    for &(_, _, Command { variant, .. }) in launches() {
         let reorders = prelude::wgsl(&variant).contains("if (!stable)");
         if reorders {
             assert!(matches!(variant.kernel, Kernel::Onesweep | Kernel::BucketSweep) && variant.value_words == 0, "{variant:?}");

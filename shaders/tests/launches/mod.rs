@@ -7,6 +7,7 @@ use polysort_shaders::plan::{
 };
 use polysort_vector::{Metric, Precision, Shape};
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 /// Devices that differ in what matters: lanes, and memory.
 pub(crate) fn devices() -> Vec<(&'static str, Facts)> {
@@ -67,6 +68,8 @@ pub(crate) fn requests() -> Vec<Request> {
             requests.extend(requests_of.map(|request| Request { aliased: true, ..request }));
         }
     }
+    // A hybrid sort, if it is asked for, without buckets that one workgroup sorts.
+    requests.push(Request { small_bucket: Some(0), ..Request::keys(32, Spec::unsigned::<u32>(), 1 << 22) });
     let indices = Request::keys(32, Spec::unsigned::<u32>(), 1000);
     for element_bytes in [1, 2, 4, 12] {
         let place = Place { first: 1 };
@@ -105,8 +108,16 @@ pub(crate) fn plans() -> impl Iterator<Item = (&'static str, Facts, SortPlan)> {
     })
 }
 
-/// Each variant of each plan, with a command that launches it, and the device.
-pub(crate) fn launches() -> Vec<(&'static str, Facts, Command)> {
+/// A command that launches a variant, and the device.
+type Launched = (&'static str, Facts, Command);
+
+/// Returns each variant of each plan. The plans are made once.
+pub(crate) fn launches() -> &'static [Launched] {
+    static LAUNCHES: OnceLock<Vec<Launched>> = OnceLock::new();
+    LAUNCHES.get_or_init(made)
+}
+
+fn made() -> Vec<Launched> {
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut launches = vec![];
     for (name, facts, plan) in plans() {
