@@ -13,7 +13,12 @@ prefix=$PWD/target/vulkan
 libraries=$prefix/usr/lib/x86_64-linux-gnu
 
 install() {
-    [ -e "$libraries/libvulkan_lvp.so" ] && [ -e /usr/lib/chromium/vk_swiftshader_icd.json ] && return
+    if [ ! -e "$libraries/libvulkan_lvp.so" ] || [ ! -e /usr/lib/chromium/vk_swiftshader_icd.json ]; then download; fi
+    # Also after the project's folder was moved.
+    sed -i "s#\"library_path\": \".*\"#\"library_path\": \"$libraries/libvulkan_lvp.so\"#" "$prefix"/usr/share/vulkan/icd.d/lvp_icd*.json
+}
+
+download() {
     local work mirror options
     # The driver of the distribution is there for the libraries that it depends on.
     scripts/apt.sh libvulkan1 mesa-vulkan-drivers chromium
@@ -30,7 +35,6 @@ install() {
         apt-get "${options[@]}" download {mesa-vulkan-drivers,libdrm2,libdrm-amdgpu1}/bookworm-backports
         for package in *.deb; do dpkg -x "$package" "$prefix"; done
     )
-    sed -i "s#\"library_path\": \".*\"#\"library_path\": \"$libraries/libvulkan_lvp.so\"#" "$prefix"/usr/share/vulkan/icd.d/lvp_icd*.json
     rm -rf "$work"
 }
 

@@ -13,6 +13,8 @@ use core::ops::Range;
 /// assert_eq!(Segments::Offsets(&[0, 3, 3, 7]).len(), 3);
 /// // with gaps: segment i is begins[i] .. ends[i]
 /// assert_eq!(Segments::Ranges { begins: &[0, 5], ends: &[3, 7] }.len(), 2);
+/// // the first 3 of every 4 keys: segment i is 4 * i .. 4 * i + 3
+/// assert_eq!(Segments::Rows { rows: 2, len: 3, stride: 4 }.range(1), 4..7);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Segments<'a> {
@@ -24,6 +26,15 @@ pub enum Segments<'a> {
         begins: &'a [usize],
         /// The position after the last one of each segment.
         ends: &'a [usize],
+    },
+    /// The rows of a matrix: segment `i` is `i * stride .. i * stride + len`.
+    Rows {
+        /// The number of rows.
+        rows: usize,
+        /// The number of keys of a row.
+        len: usize,
+        /// The number of keys from the start of a row to the start of the next one; at least `len`.
+        stride: usize,
     },
 }
 
@@ -51,6 +62,7 @@ impl Segments<'_> {
         match self {
             Segments::Offsets(offsets) => offsets.len().saturating_sub(1),
             Segments::Ranges { begins, .. } => begins.len(),
+            Segments::Rows { rows, .. } => *rows,
         }
     }
 
@@ -67,6 +79,12 @@ impl Segments<'_> {
         match self {
             Segments::Offsets(offsets) => offsets[index]..offsets[index + 1],
             Segments::Ranges { begins, ends } => begins[index]..ends[index],
+            Segments::Rows { rows, len, stride } => {
+                assert!(index < *rows, "row {index} of {rows}");
+                // A position that saturates lies in no slice: `check` refuses it.
+                let begin = stride.saturating_mul(index);
+                begin..begin.saturating_add(*len)
+            }
         }
     }
 

@@ -47,6 +47,7 @@ pub(crate) fn groups(segments: Segments<'_>, shares: &[(usize, usize)], limit: u
 pub(crate) enum Own {
     Offsets(Vec<usize>),
     Ranges { begins: Vec<usize>, ends: Vec<usize> },
+    Rows { rows: usize, len: usize, stride: usize },
 }
 
 impl Own {
@@ -58,6 +59,8 @@ impl Own {
             Segments::Ranges { begins, ends } => {
                 Self::Ranges { begins: moved(&begins[start..end]), ends: moved(&ends[start..end]) }
             }
+            // The keys of a group begin with those of its first row.
+            Segments::Rows { len, stride, .. } => Self::Rows { rows: end - start, len, stride },
         }
     }
 
@@ -65,6 +68,7 @@ impl Own {
         match self {
             Self::Offsets(offsets) => Segments::Offsets(offsets),
             Self::Ranges { begins, ends } => Segments::Ranges { begins, ends },
+            &Self::Rows { rows, len, stride } => Segments::Rows { rows, len, stride },
         }
     }
 }
@@ -104,6 +108,10 @@ mod tests {
         );
         let own = Own::of(segments, &group(Some(0), 0..2, 1..5));
         assert_eq!(own.segments(), Segments::Ranges { begins: &[0, 4], ends: &[2, 4] });
+        let segments = Segments::Rows { rows: 4, len: 2, stride: 5 };
+        assert_eq!(groups(segments, &shares, 9), [group(Some(0), 0..2, 0..7), group(Some(1), 2..4, 10..17)]);
+        let own = Own::of(segments, &group(Some(1), 2..4, 10..17));
+        assert_eq!(own.segments(), Segments::Rows { rows: 2, len: 2, stride: 5 });
         assert_eq!(groups(Segments::Offsets(&[]), &shares, 9), []);
         assert_eq!(groups(Segments::Offsets(&[4, 4]), &shares, 9), [group(Some(0), 0..1, 4..4)]);
     }

@@ -69,6 +69,8 @@ impl Adapter {
 fn none_found(compiled: Backends) -> &'static str {
     if (compiled & BACKENDS).is_empty() {
         "this build of polysort-wgpu reaches no GPU: turn on one of its features vulkan, metal, dx12 and webgpu"
+    } else if cfg!(target_arch = "wasm32") {
+        "no adapter was found: this browser has no WebGPU, or it is turned off"
     } else {
         "no adapter was found; is a driver for Vulkan, Metal or DX12 installed?"
     }

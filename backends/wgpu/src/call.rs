@@ -2,8 +2,10 @@
 
 use crate::array::Array;
 use crate::budget::Permit;
+use crate::compile_all::kernels;
 use crate::engine::Engine;
 use crate::joined::Joined;
+use crate::launch::Launches;
 use crate::pool::Taken;
 use crate::queued::Queued;
 use crate::readers::{Readers, unless_read};
@@ -116,6 +118,16 @@ impl Call {
 
     pub(crate) fn workspace_mut(&mut self) -> &mut Workspace {
         &mut self.held.as_mut().expect("there until the call ends").0.item
+    }
+
+    /// Returns the launches of a sort, bound to the buffers of the workspace.
+    pub(crate) async fn launches(&mut self, sort: Bindable) -> Result<Arc<Launches>, Error> {
+        let (engine, gpu, waiting) = (self.engine.clone(), self.gpu().clone(), self.waiting);
+        if self.workspace().bound_bytes(&sort).is_none() {
+            let (request, native) = sort;
+            gpu.shared.compile_all(waiting, kernels(&SortPlan::new(request, &gpu.facts)?, native)).await?;
+        }
+        engine.allocating(waiting, || self.workspace_mut().launches(&gpu, sort)).await
     }
 
     /// Copies `bytes` to the start of an array of the workspace. The copy is complete before the commands of the next

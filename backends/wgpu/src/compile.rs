@@ -44,14 +44,17 @@ pub(crate) struct Pipelines(Mutex<HashMap<(Variant, bool), Compiled>>);
 type Compiled = Arc<Mutex<Option<Arc<Pipeline>>>>;
 
 impl Pipelines {
-    /// Returns those of `variants` that are not compiled, each once.
+    /// Returns those of `kernels` that are not compiled, each once. A kernel that another thread compiles now is among them.
     #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn missing(&self, variants: impl Iterator<Item = Variant>, native: bool) -> Vec<Variant> {
+    pub(crate) fn missing(&self, kernels: impl IntoIterator<Item = (Variant, bool)>) -> Vec<(Variant, bool)> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut missing: Vec<Variant> = vec![];
-        for variant in variants {
-            if !known.contains_key(&(variant, native)) && !missing.contains(&variant) {
-                missing.push(variant);
+        let is_compiled = |kernel: &(Variant, bool)| {
+            known.get(kernel).and_then(|entry| entry.try_lock().ok()).is_some_and(|entry| entry.is_some())
+        };
+        let mut missing: Vec<(Variant, bool)> = vec![];
+        for kernel in kernels {
+            if !is_compiled(&kernel) && !missing.contains(&kernel) {
+                missing.push(kernel);
             }
         }
         missing

@@ -1,35 +1,75 @@
-//! Compiles the kernels of a plan at the same time.
+//! Compiles the kernels of a call at the same time, where the call waits.
 
 use crate::gpu::Gpu;
+use crate::wait::Waiting;
 use polysort_core::Error;
-use polysort_shaders::plan::SortPlan;
-use std::num::NonZero;
-use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::{Builder, ScopedJoinHandle};
+use polysort_shaders::plan::{MergePlan, SortPlan, Variant};
+use std::sync::Arc;
+
+/// A kernel, and whether it is compiled in the device's own language.
+pub(crate) type Wanted = (Variant, bool);
+
+/// Returns the kernels of a sort.
+pub(crate) fn kernels(plan: &SortPlan, native: bool) -> impl Iterator<Item = Wanted> {
+    plan.needed_commands().map(move |command| (command.variant, native))
+}
+
+/// Returns the kernels of a merge. None of them exists in a device's own language.
+pub(crate) fn merge_kernels(plan: &MergePlan) -> impl Iterator<Item = Wanted> {
+    plan.commands().into_iter().map(|command| (command.variant, false))
+}
 
 impl Gpu {
-    /// Compiles the needed kernels of a plan that are not compiled yet, if there are several, on as many threads as the host has
-    /// cores.
+    /// Compiles those of `kernels` that are not compiled yet, on as many threads as the host has cores. None of them is the thread of an async call:
+    /// its other tasks run meanwhile.
+    ///
+    /// In a browser, this does nothing: there, the launches create kernels, which the browser compiles on its own threads.
     ///
     /// # Errors
     /// The error of one of the kernels.
-    pub(crate) fn compile_all(&self, plan: &SortPlan, native: bool) -> Result<(), Error> {
-        let missing = self.pipelines.missing(plan.needed_commands().map(|command| command.variant), native);
-        if missing.len() < 2 {
-            // The launch compiles the kernel that is missing. Most sorts find all of theirs compiled, and ask for no cores.
-            return Ok(());
+    #[cfg_attr(target_arch = "wasm32", allow(clippy::unused_async, reason = "on other systems it waits"))]
+    pub(crate) async fn compile_all(
+        self: &Arc<Self>,
+        waiting: Waiting,
+        kernels: impl IntoIterator<Item = Wanted>,
+    ) -> Result<(), Error> {
+        #[cfg(target_arch = "wasm32")]
+        drop((waiting, kernels));
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            let missing = self.pipelines.missing(kernels);
+            // Most calls find all of their kernels compiled.
+            if !missing.is_empty() {
+                let gpu = self.clone();
+                return waiting.run(move || threads::compile(&gpu, &missing)).await;
+            }
         }
+        Ok(())
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+mod threads {
+    use super::Wanted;
+    use crate::gpu::Gpu;
+    use polysort_core::Error;
+    use std::num::NonZero;
+    use std::panic::resume_unwind;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread::{Builder, ScopedJoinHandle};
+
+    /// Compiles kernels on this thread, and on others if there are several kernels and cores.
+    pub(super) fn compile(gpu: &Gpu, missing: &[Wanted]) -> Result<(), Error> {
         let next = AtomicUsize::new(0);
         let compile = || {
-            while let Some(variant) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
-                self.pipeline(variant, native)?;
+            while let Some((variant, native)) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
+                gpu.pipeline(variant, *native)?;
             }
             Ok(())
         };
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         std::thread::scope(|scope| {
-            // This thread compiles too. If no other thread starts, it compiles all of them.
+            // If no other thread starts, this thread compiles all of them.
             let others = 1..cores.min(missing.len());
             let others: Vec<_> = others.filter_map(|_| Builder::new().spawn_scoped(scope, compile).ok()).collect();
             let own = compile();

@@ -19,11 +19,10 @@ impl Engine {
         (from, indices): (&[u8], &[u32]),
         to: &mut [u8],
     ) -> Result<(), Error> {
-        let gpu = self.gpu().clone();
         let uploads: [(Role, &[u8]); 2] = [(Role::GatherFrom, from), (Role::Keys, bytemuck::cast_slice(indices))];
         let up = uploads.map(|(_, bytes)| bytes.len());
         let mut call = Call::begin(self, waiting, Some(sort), &[], Staging { up: &up, down: &[to.len()] }).await?;
-        let launches = self.allocating(waiting, || call.workspace_mut().launches(&gpu, sort)).await?;
+        let launches = call.launches(sort).await?;
         for (role, bytes) in uploads {
             call.upload(&bytes.into(), role).await?;
         }

@@ -73,7 +73,8 @@ pub(crate) struct Launch {
 }
 
 impl Launches {
-    /// Compiles the kernels of a plan and creates its bind groups. It uses native kernels if `native` is set. `counted` is
+    /// Creates the bind groups of a plan, and compiles those of its kernels that are not compiled yet, one by one:
+    /// [`Gpu::compile_all`] compiles them faster. It uses native kernels if `native` is set. `counted` is
     /// the count buffer and the index of its word. `part` returns the caller's buffers and the scratch.
     ///
     /// # Errors
@@ -99,8 +100,6 @@ impl Launches {
         let bind = |commands: &[Command]| {
             commands.iter().map(|command| Launch::new(gpu, command, native, bound)).collect::<Result<Vec<_>, _>>()
         };
-        #[cfg(not(target_arch = "wasm32"))]
-        gpu.compile_all(&plan, native)?;
         let long = if plan.may_be_long() { bind(plan.long_commands())? } else { vec![] };
         let short = bind(plan.short_commands())?;
         let then = match &plan.then {

@@ -26,7 +26,6 @@ mod budget;
 mod buffer;
 mod call;
 mod compile;
-#[cfg(not(target_arch = "wasm32"))]
 mod compile_all;
 mod copy;
 mod crew;

@@ -4,6 +4,7 @@ use crate::array::Array;
 use crate::backend::WgpuBackend;
 use crate::buffer::SortBuffer;
 use crate::call::Call;
+use crate::compile_all::merge_kernels;
 use crate::engine::{Engine, PASS};
 use crate::launch::Count;
 use crate::merge_launches::MergeLaunches;
@@ -36,6 +37,7 @@ impl Engine {
             self.tested_merge(waiting, request).await?;
             let gpu = self.gpu().clone();
             let plan = MergePlan::new(request, &gpu.facts)?;
+            gpu.shared.compile_all(waiting, merge_kernels(&plan)).await?;
             let counts = [request.first, request.second].map(|run| Count::Fixed(run.max as u32));
             let mut call = Call::begin(self, waiting, None, &plan.scratch, Staging::default()).await?;
             let bind = || {

@@ -2,6 +2,7 @@
 
 use crate::bind::Part;
 use crate::call::Call;
+use crate::compile_all::merge_kernels;
 use crate::engine::{Engine, PASS};
 use crate::gpu::STORAGE;
 use crate::launch::Count;
@@ -80,6 +81,7 @@ impl Engine {
             ..MergeRequest::keys(W::BITS, spec, max)
         };
         let plan = MergePlan::new(shape, &gpu.facts)?;
+        gpu.shared.compile_all(waiting, merge_kernels(&plan)).await?;
         let filled = |bytes: &[u8]| gpu.buffer_of("polysort test", bytes, STORAGE);
         let empty = |bytes: usize| gpu.buffer("polysort test", bytes as u64, STORAGE);
         let bind = || {

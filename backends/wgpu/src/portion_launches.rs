@@ -1,6 +1,7 @@
 //! Encodes the sorts and merges of a [`PortionPlan`].
 
 use crate::bind::Part;
+use crate::compile_all::{Wanted, kernels, merge_kernels};
 use crate::gpu::Gpu;
 use crate::launch::{Count, Launches};
 use crate::merge_launches::MergeLaunches;
@@ -15,8 +16,20 @@ pub(crate) struct PortionLaunches {
     merges: Vec<MergeLaunches>,
 }
 
+/// Returns the kernels of a sort in portions. `native` states for the first and for the last sort whether it uses native kernels.
+pub(crate) fn portion_kernels(plan: &PortionPlan, native: [bool; 2]) -> impl Iterator<Item = Wanted> {
+    let sorts = plan.portions.iter().zip(natives(plan, native)).flat_map(|(portion, native)| kernels(&portion.plan, native));
+    sorts.chain(plan.merges.iter().flat_map(|merge| merge_kernels(&merge.plan)))
+}
+
+/// Returns for each portion whether its sort uses native kernels.
+fn natives(plan: &PortionPlan, [first, last]: [bool; 2]) -> impl Iterator<Item = bool> {
+    let count = plan.portions.len();
+    (1..=count).map(move |number| if number == count && count > 1 { last } else { first })
+}
+
 impl PortionLaunches {
-    /// Compiles the kernels of a plan and creates its bind groups. `native` states for the first and for the last sort whether
+    /// Creates the bind groups of a plan, with the kernels of [`portion_kernels`]. `native` states for the first and for the last sort whether
     /// it uses native kernels. `counted` is the count buffer and the index of its word. `part` returns the caller's arrays and
     /// the scratch, from a byte of the array on.
     ///
@@ -29,14 +42,12 @@ impl PortionLaunches {
         counted: Option<(Part<'a>, u32)>,
         part: &dyn Fn(Role, u64) -> Part<'a>,
     ) -> Result<Self, Error> {
-        let last = plan.portions.len().saturating_sub(1);
         let mut sorts = vec![];
-        for (i, portion) in plan.portions.iter().enumerate() {
+        for (portion, native) in plan.portions.iter().zip(natives(&plan, native)) {
             let part = |role| {
                 let (array, before) = plan.array(portion, role);
                 part(array, before)
             };
-            let native = native[usize::from(i == last && i > 0)];
             sorts.push(Launches::new(gpu, portion.plan.clone(), native, counted, &part)?);
         }
         let mut merges = vec![];

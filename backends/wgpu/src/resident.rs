@@ -5,10 +5,11 @@ use crate::backend::WgpuBackend;
 use crate::bind::{Part, invalid};
 use crate::buffer::SortBuffer;
 use crate::call::Call;
+use crate::compile_all::kernels;
 use crate::engine::{Engine, PASS};
 use crate::gpu::Gpu;
 use crate::launch::{Count, Launches};
-use crate::portion_launches::PortionLaunches;
+use crate::portion_launches::{PortionLaunches, portion_kernels};
 use crate::prepared::AnyLaunches;
 use crate::profile::Profiled;
 use crate::readers::{Readers, unless_read};
@@ -89,7 +90,7 @@ impl Engine {
         })
     }
 
-    /// Plans a sort, with algorithms and kernels that have passed their self-test.
+    /// Plans a sort, with algorithms and kernels that have passed their self-test, and compiles its kernels.
     pub(crate) fn plan_resident<'a>(
         self: &'a Arc<Self>,
         waiting: Waiting,
@@ -99,7 +100,9 @@ impl Engine {
             let facts = &self.gpu().facts;
             if !PortionPlan::is_needed(&request, facts) {
                 let (request, native) = self.tested(waiting, request).await?;
-                return Ok(Plan::Whole(Box::new(SortPlan::new(request, facts)?), native));
+                let plan = SortPlan::new(request, facts)?;
+                self.gpu().shared.compile_all(waiting, kernels(&plan, native)).await?;
+                return Ok(Plan::Whole(Box::new(plan), native));
             }
             let sorts = PortionPlan::sorts(&request, facts)?;
             let (mut algorithms, mut native) = ([None; 2], [false; 2]);
@@ -114,6 +117,7 @@ impl Engine {
             if let Some(merge) = plan.merges.first() {
                 self.tested_merge(waiting, merge.plan.request).await?;
             }
+            self.gpu().shared.compile_all(waiting, portion_kernels(&plan, native)).await?;
             Ok(Plan::Portions(Box::new(plan), native))
         })
     }
@@ -151,7 +155,7 @@ impl Plan {
         arrays.iter().try_for_each(|&(role, bytes)| workspace.grow_array(gpu, role, bytes, page_bytes(role)))
     }
 
-    /// Compiles the kernels and creates the bind groups. `part` returns the keys, the values and the scratch, from a byte of
+    /// Creates the bind groups. `part` returns the keys, the values and the scratch, from a byte of
     /// the array on.
     pub(crate) fn launches<'a>(&self, gpu: &'a Gpu, part: &dyn Fn(Role, u64) -> Part<'a>) -> Result<AnyLaunches, Error> {
         Ok(match self {

@@ -34,12 +34,11 @@ impl Engine {
         count: usize,
     ) -> Result<FoundRuns, Error> {
         let sort = (self.rounded(request), native);
-        let gpu = self.gpu().clone();
         let Some(FindRuns { unique, offsets, lengths, .. }) = request.runs else { return Ok(FoundRuns::default()) };
         let outputs = [(unique.is_some(), keys.len()), (offsets.is_some(), 4 * (count + 1)), (lengths.is_some(), 4 * count)];
         let most = outputs.map(|(is_wanted, bytes)| if is_wanted { bytes } else { 0 });
         let mut call = Call::begin(self, waiting, Some(sort), &[], Staging { up: &[keys.len()], down: &most }).await?;
-        let launches = self.allocating(waiting, || call.workspace_mut().launches(&gpu, sort)).await?;
+        let launches = call.launches(sort).await?;
         if !keys.is_empty() {
             call.upload(&keys.into(), Role::Keys).await?;
         }

@@ -1,13 +1,14 @@
 //! `DeviceSorter`: prepares sorts of buffers on the caller's device, for the caller's command encoders.
 
 use crate::adapters::wanted;
-use crate::ask::Ask;
+use crate::ask::{Ask, Segments};
 use crate::bind::{Bound, Part, invalid};
+use crate::compile_all::kernels;
 use crate::engine::{Engine, Memory};
 use crate::gpu::{Gpu, Lost, STORAGE};
 use crate::kinds::Kinds;
 use crate::launch::Launches;
-use crate::portion_launches::PortionLaunches;
+use crate::portion_launches::{PortionLaunches, portion_kernels};
 use crate::prepared::{AnyLaunches, Prepared};
 use crate::queued::Queued;
 use crate::setup::Setup;
@@ -208,7 +209,8 @@ impl DeviceSorter {
         blocking(self.prepare::<K>(Waiting::Here, keys.into(), None, Wanted::Sorted(Payload::None), ask))
     }
 
-    /// Async variant of [`prepare_sort`](DeviceSorter::prepare_sort).
+    /// Async variant of [`prepare_sort`](DeviceSorter::prepare_sort). Other threads compile the kernels and wait for the device. So a program that draws
+    /// frames can poll the future once a frame.
     ///
     /// # Errors
     /// The same as those of [`prepare_sort`](DeviceSorter::prepare_sort).
@@ -319,20 +321,30 @@ impl DeviceSorter {
         ask: Ask<'_>,
     ) -> Result<Prepared, Error> {
         let gpu = &self.gpu;
+        let bounds;
+        let segments = match ask.segments {
+            None => None,
+            Some(Segments::Between { begins, ends, max }) => Some((begins, ends, max)),
+            Some(Segments::Rows { rows, len, stride }) => {
+                bounds = bounds_of_rows(gpu, rows, len, stride)?;
+                let part = |offset| Part { buffer: &bounds, offset };
+                Some((part(0), part(4 * u64::from(rows)), rows))
+            }
+        };
         let request = Request::keys(bits::<K>(), Spec::of_masks::<K>(ask.options)?, ask.max.into());
         let request = match wanted {
             Wanted::Sorted(payload) => Request { payload, ..request },
             Wanted::First(k) => request.select(Top { k, segmented: ask.segments.is_some() }),
         };
         let place = |part: Part<'_>, role| part.place(gpu, role);
-        let segments = match ask.segments {
+        let segmented = match segments {
             None => None,
             Some((begins, ends, max)) => {
                 Some(Segmented { max, begins: place(begins, Role::Begins)?, ends: place(ends, Role::Ends)? })
             }
         };
-        let request = Request { segments, ..request };
-        check_apart(&request, keys, values, &ask)?;
+        let request = Request { segments: segmented, ..request };
+        check_apart(&request, keys, values, segments, ask.count)?;
         let request = Request {
             keys: place(keys, Role::Keys)?,
             values: values.map_or(Ok(Place::default()), |values| place(values, Role::Values))?,
@@ -343,8 +355,8 @@ impl DeviceSorter {
         let callers = |role| match role {
             Role::Keys => Some(keys),
             Role::Values => values,
-            Role::Begins => ask.segments.map(|(begins, ..)| begins),
-            Role::Ends => ask.segments.map(|(_, ends, _)| ends),
+            Role::Begins => segments.map(|(begins, ..)| begins),
+            Role::Ends => segments.map(|(_, ends, _)| ends),
             _ => None,
         };
         if PortionPlan::is_needed(&request, &gpu.facts) {
@@ -378,6 +390,7 @@ impl DeviceSorter {
             }
             let (request, native) = self.way(waiting, request).await?;
             let plan = SortPlan::new(request, &gpu.facts)?;
+            gpu.compile_all(waiting, kernels(&plan, native)).await?;
             let launches = gpu.watched(|| {
                 let mut scratch = BTreeMap::new();
                 for &(role, bytes) in &plan.scratch {
@@ -414,6 +427,7 @@ impl DeviceSorter {
             if let Some(merge) = plan.merges.first() {
                 self.merge_way(waiting, &merge.plan).await?;
             }
+            gpu.compile_all(waiting, portion_kernels(&plan, native)).await?;
             let launches = gpu.watched(|| {
                 let mut scratch = BTreeMap::new();
                 for &(role, bytes) in &plan.scratch {
@@ -462,17 +476,38 @@ fn is_the_way_used(backend: String, passed: Bindable, used: Way) -> Result<(), E
     Err(Error::SelfTest { backend, what, why })
 }
 
+/// Returns a buffer with the begins of the rows of a matrix, and after them the ends. Numbers that saturate are those of keys that no sort takes.
+fn bounds_of_rows(gpu: &Gpu, rows: u32, len: u32, stride: u32) -> Result<Buffer, Error> {
+    let limit = gpu.facts.max_binding / 8;
+    if u64::from(rows) > limit {
+        return Err(Error::TooLong { what: "the device, as a number of rows".into(), asked: rows.into(), limit });
+    }
+    let begin = |row: u32| row.saturating_mul(stride);
+    let end = |row: u32| begin(row).saturating_add(len);
+    if rows > 1 {
+        Error::check_segment(1, begin(1) as usize..end(1) as usize, len as usize, end(rows - 1) as usize)?;
+    }
+    let bounds: Vec<u32> = (0..rows).map(begin).chain((0..rows).map(end)).collect();
+    gpu.buffer_of("polysort rows", bytemuck::cast_slice(&bounds), STORAGE)
+}
+
 /// Fails if keys and values overlap, or if segments or the count lie in a buffer that is sorted.
-fn check_apart(request: &Request, keys: Part<'_>, values: Option<Part<'_>>, ask: &Ask<'_>) -> Result<(), Error> {
+fn check_apart(
+    request: &Request,
+    keys: Part<'_>,
+    values: Option<Part<'_>>,
+    segments: Option<(Part<'_>, Part<'_>, u32)>,
+    count: Option<(&Buffer, u32)>,
+) -> Result<(), Error> {
     let key_bytes = request.max * u64::from(request.key_bits) / 8;
     if values.is_some_and(|values| values.overlaps(request.value_bytes(), &keys, key_bytes)) {
         return Err(invalid("keys and values overlap; give them ranges of their own".into()));
     }
     let is_sorted = |buffer: &Buffer| buffer == keys.buffer || values.is_some_and(|values| values.buffer == buffer);
-    if ask.segments.is_some_and(|(begins, ends, _)| is_sorted(begins.buffer) || is_sorted(ends.buffer)) {
+    if segments.is_some_and(|(begins, ends, _)| is_sorted(begins.buffer) || is_sorted(ends.buffer)) {
         return Err(invalid("the segments lie in a buffer that is sorted; give them one of their own".into()));
     }
-    if ask.count.is_some_and(|(buffer, _)| is_sorted(buffer)) {
+    if count.is_some_and(|(buffer, _)| is_sorted(buffer)) {
         return Err(invalid("the count lies in a buffer that is sorted; give it one of its own".into()));
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! Merges that a [`DeviceSorter`] prepares.
 
 use crate::bind::{Bound, Part, invalid};
+use crate::compile_all::merge_kernels;
 use crate::gpu::STORAGE;
 use crate::merge_ask::MergeAsk;
 use crate::merge_launches::MergeLaunches;
@@ -128,6 +129,7 @@ impl DeviceSorter {
         let before = |role| if role == Role::MergedKeys { request.keys.first } else { request.values.first };
         check_apart(&parts, &ask, |role| touched(role) - 4 * u64::from(before(role)))?;
         self.merge_way(waiting, &plan).await?;
+        gpu.compile_all(waiting, merge_kernels(&plan)).await?;
         let launches = gpu.watched(|| {
             let mut scratch = BTreeMap::new();
             for &(role, bytes) in &plan.scratch {

@@ -50,12 +50,9 @@ impl Engine {
         let keys = if request.has_bounds() { vec![(Role::Keys, roomy())] } else { vec![] };
         let up: Vec<usize> = uploads.iter().map(|(_, bytes)| bytes.len()).collect();
         let mut call = Call::begin(self, waiting, Some((request, native)), &keys, Staging { up: &up, down: &results }).await?;
-        let bind = || {
-            let workspace = call.workspace_mut();
-            keys.iter().try_for_each(|&(role, bytes)| workspace.grow(&gpu, role, bytes))?;
-            workspace.launches(&gpu, (request, native))
-        };
-        let launches = self.allocating(waiting, bind).await?;
+        let grow = || keys.iter().try_for_each(|&(role, bytes)| call.workspace_mut().grow(&gpu, role, bytes));
+        self.allocating(waiting, grow).await?;
+        let launches = call.launches((request, native)).await?;
         for (role, bytes) in uploads {
             call.upload(&bytes, role).await?;
         }

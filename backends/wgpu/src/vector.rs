@@ -5,6 +5,7 @@
 use crate::backend::WgpuBackend;
 use crate::bind::{Bound, Part};
 use crate::call::Call;
+use crate::compile_all::kernels;
 use crate::copy::{Copiers, PART};
 use crate::engine::{Engine, PASS};
 use crate::gpu::{Gpu, STORAGE};
@@ -373,6 +374,9 @@ impl SearchCall {
                 Some((SortPlan::new(request, &gpu.facts)?, native))
             }
         };
+        let distances = [&plan.distances, &plan.nearest].map(|command| (command.variant, native));
+        let of_select = select.iter().flat_map(|(plan, native)| kernels(plan, *native));
+        gpu.shared.compile_all(waiting, distances.into_iter().take(if k == 0 { 1 } else { 2 }).chain(of_select)).await?;
         let bounds: Vec<[u32; 2]> = match k {
             0 => vec![],
             _ => search.candidate_offsets.windows(2).map(|pair| [pair[0], pair[1]]).collect(),

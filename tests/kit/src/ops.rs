@@ -522,6 +522,19 @@ fn misuse<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<()
             ),
         ),
         ("no selection at all past the end", backend.top_k_segments_with(keys, 0, &[0, len + 1], case.options).is_err()),
+        ("rows that overlap", {
+            let rows = Segments::Rows { rows: 2, len: 1, stride: 0 };
+            len == 0
+                || matches!(backend.argsort_segments_with(keys, rows, case.options), Err(Error::InvalidOffsets { index: 1, .. }))
+        }),
+        ("rows past the end", {
+            let rows = Segments::Rows { rows: 3, len: 1, stride: len };
+            matches!(backend.sort_segments_with(&mut sorted, rows, case.options), Err(Error::InvalidOffsets { .. }))
+        }),
+        ("rows past all lengths", {
+            let rows = Segments::Rows { rows: 3, len: usize::MAX, stride: usize::MAX };
+            matches!(backend.sort_segments_with(&mut sorted, rows, case.options), Err(Error::InvalidOffsets { .. }))
+        }),
         ("more begins than ends", {
             let ranges = Segments::Ranges { begins: &[0, 0], ends: &[0] };
             matches!(backend.sort_segments_with(&mut sorted, ranges, case.options), Err(Error::LengthMismatch { .. }))
@@ -534,17 +547,24 @@ fn misuse<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<()
     same("values after refusals", &values, &untouched)
 }
 
-/// Segments for a case: tiny, large and empty ones, and mixtures; as offsets, or with gaps.
+/// Segments for a case: tiny, large and empty ones, and mixtures; as offsets, or with gaps. Or the rows of a matrix.
 #[derive(Debug)]
 enum Lists {
     Offsets(Vec<usize>),
     Ranges(Vec<usize>, Vec<usize>),
+    Rows { rows: usize, len: usize, stride: usize },
 }
 
 impl Lists {
     fn of(case: Case) -> Self {
         let mut rng = SmallRng::seed_from_u64(mix(case.seed, 1));
         let longest = [1, 3, 40, 700, 20_000, usize::MAX][(case.seed >> 4) as usize % 6];
+        if case.seed >> 17 & 3 == 0 {
+            let stride = rng.random_range(0..=longest.min(case.len));
+            let len = rng.random_range(0..=stride);
+            let most = (case.len - len).checked_div(stride).map_or(3, |before| before + 1);
+            return Self::Rows { rows: rng.random_range(0..=most), len, stride };
+        }
         let gaps = case.seed >> 16 & 1 == 1;
         let (mut begins, mut ends, mut at) = (vec![], vec![], 0);
         while at < case.len {
@@ -569,6 +589,7 @@ impl Lists {
         match self {
             Self::Offsets(offsets) => Segments::Offsets(offsets),
             Self::Ranges(begins, ends) => Segments::Ranges { begins, ends },
+            &Self::Rows { rows, len, stride } => Segments::Rows { rows, len, stride },
         }
     }
 }

@@ -5,8 +5,14 @@ use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 use libtest_mimic::Failed;
 use polysort_core::{Options, Sort, SortAsync};
-use polysort_wgpu::{Ask, Count, DeviceSorter, SortBuffer};
+use polysort_wgpu::{Ask, Column, Count, DeviceSorter, MergeAsk, RunBuffers, SortBuffer};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use support::{ensure, failed};
+use tracing::span::Id;
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::{self, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
 
 /// Enough keys that uploads use chunks.
 pub(crate) const LONG: usize = 200_000;
@@ -125,4 +131,60 @@ pub(crate) fn dropped() -> Result<(), Failed> {
         ensure(next.is_sorted(), || format!("wrong keys after a call that was dropped at poll {polls}"))?;
     }
     Ok(())
+}
+
+/// Counts the kernels that a thread compiles.
+struct Compiled(Arc<AtomicUsize>);
+
+impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Compiled {
+    fn on_enter(&self, id: &Id, context: layer::Context<'_, S>) {
+        if context.metadata(id).is_some_and(|about| about.name() == "compile") {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Runs `work`, and returns how many kernels this thread compiles meanwhile.
+fn compiled_here<T>(work: impl FnOnce() -> T) -> (usize, T) {
+    let compiled = Arc::new(AtomicUsize::new(0));
+    let subscriber = tracing_subscriber::registry().with(Compiled(compiled.clone()));
+    let result = tracing::subscriber::with_default(subscriber, work);
+    (compiled.load(Ordering::Relaxed), result)
+}
+
+/// A program that draws frames prepares a sort between them. The compiler of the driver would stop it for many frames.
+pub(crate) fn compiled_elsewhere() -> Result<(), Failed> {
+    const MAX: u32 = LONG as u32;
+    let backend = open()?;
+    let buffer = || SortBuffer::from_slice(&backend, &keys(LONG)).map_err(failed);
+    let (first, second, third, merged) =
+        (buffer()?, buffer()?, buffer()?, SortBuffer::<u32>::with_capacity(&backend, 2 * LONG).map_err(failed)?);
+    let [first, second, third, merged] = [&first, &second, &third, &merged].map(SortBuffer::raw);
+    let sorter = || DeviceSorter::new(backend.device(), backend.queue()).map_err(failed);
+    let ask = Ask::up_to(MAX);
+    let (here, prepared) = compiled_here(|| sorter()?.prepare_sort::<u32>(first, ask).map_err(failed));
+    prepared?;
+    ensure(here > 0, || "a blocking call has compiled no kernel in its thread, so this test would find none".into())?;
+
+    let sorter = sorter()?;
+    let (here, prepared) = compiled_here(|| {
+        pollster::block_on(async {
+            sorter.prepare_sort_async::<u32>(first, ask).await?;
+            sorter.prepare_sort_pairs_async::<f32, u32>(first, second, ask).await?;
+            sorter.prepare_argsort_async::<u32>(first, second, ask).await?;
+            sorter.prepare_top_k_async::<u32>(first, second, 100, ask).await?;
+            sorter.prepare_runs_async::<u32>(first, RunBuffers::counted_in(second).offsets(merged), ask).await?;
+            let column = Column { elements: first.into(), len: MAX };
+            sorter.prepare_gather_async::<u32>(column, second, third, ask).await?;
+            sorter.prepare_merge_async::<u32>([first, second], merged, MergeAsk::up_to(MAX, MAX)).await?;
+            Ok::<(), polysort_core::Error>(())
+        })
+    });
+    prepared.map_err(failed)?;
+    ensure(here == 0, || format!("the thread of async calls has compiled {here} kernels"))?;
+
+    let untested = open()?;
+    let (here, sorted) = compiled_here(|| pollster::block_on(untested.argsort_async(&keys(LONG), Options::ascending())));
+    sorted.map_err(failed)?;
+    ensure(here == 0, || format!("the thread of an async argsort has compiled {here} kernels"))
 }

@@ -28,6 +28,7 @@ fn main() {
             trial("recording: keys and selected indices may lie in one buffer", recording::first_keys_in_one_buffer),
             trial("recording: segments are sorted by offsets on the device", segments::offsets_on_the_device),
             trial("recording: the first keys of each segment are selected", segments::first_of_each),
+            trial("recording: each row of a matrix is sorted", segments::rows),
             trial("recording: invalid segments change nothing around the keys", segments::invalid),
             trial("runs: keys and outputs start at any word, and a buffer has their number", runs::outputs),
             trial("runs: keys and outputs may lie in one buffer", runs::in_one_buffer),
@@ -67,6 +68,7 @@ fn main() {
             trial("async variants: they give the results of blocking calls", async_variants::same_results),
             trial("async variants: other tasks run while one waits", async_variants::side_by_side),
             trial("async variants: a dropped call changes nothing", async_variants::dropped),
+            trial("async variants: they compile kernels on other threads", async_variants::compiled_elsewhere),
         ]
     })
 }

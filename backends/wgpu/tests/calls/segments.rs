@@ -3,7 +3,7 @@
 use crate::recording::open;
 use crate::{keys, support};
 use libtest_mimic::Failed;
-use polysort_core::{Options, Segments, Sort};
+use polysort_core::{Error, Options, Segments, Sort};
 use polysort_wgpu::testing::{self, Knobs};
 use polysort_wgpu::wgpu::{Buffer, CommandEncoderDescriptor};
 use polysort_wgpu::{Ask, Count, Part, Prepared, SortBuffer, WgpuBackend};
@@ -130,11 +130,50 @@ pub(crate) fn first_of_each() -> Result<(), Failed> {
     let ask = Ask::up_to(max).segments(bounds, segments as u32);
     let many = backend.facts().most_selected() + 1;
     let refused = sorter.prepare_top_k::<u32>(part(in_buffer.raw()), part(indices.raw()), many, ask).map(|_| ());
-    support::ensure(matches!(refused, Err(polysort_core::Error::Unsupported { .. })), || format!("{many} of each: {refused:?}"))?;
+    support::ensure(matches!(refused, Err(Error::Unsupported { .. })), || format!("{many} of each: {refused:?}"))?;
     let refused = sorter.prepare_top_k::<u32>(part(in_buffer.raw()), part(indices.raw()), 9, ask).map(|_| ());
-    support::ensure(matches!(refused, Err(polysort_core::Error::InvalidBuffer { .. })), || {
-        format!("too little room: {refused:?}")
-    })
+    support::ensure(matches!(refused, Err(Error::InvalidBuffer { .. })), || format!("too little room: {refused:?}"))
+}
+
+/// Each row of a matrix is sorted, and the first keys of each are selected. The keys start after the first word, and a buffer has the number of rows.
+pub(crate) fn rows() -> Result<(), Failed> {
+    let (backend, sorter) = open()?;
+    let buffer = |words: &[u32]| SortBuffer::from_slice(&backend, words).map_err(support::failed);
+    let counts = buffer(&[1, 5])?;
+    for [rows, len, stride] in [[9, 30, 32], [7, 1, 1], [6, 3000, 3001], [300, 100, 100], [1, 20_000, 0], [8, 0, 3], [0, 5, 5]] {
+        let keys_in_all = (rows.max(1) - 1) * stride + len;
+        let unsorted: Vec<u32> = keys(1 + keys_in_all as usize + 3).into_iter().map(|key| key % 101).collect();
+        let ask = Ask::rows(rows, len, stride).options(Options::descending()).counted_by(counts.raw(), 1);
+        for (count, there) in [(Count::Fixed(rows), rows), (Count::OnDevice, rows.min(5)), (Count::Fixed(0), 0)] {
+            let (mut expected, mut firsts) = (unsorted.clone(), vec![]);
+            for begin in (0..there).map(|row| (row * stride) as usize) {
+                let row = begin..begin + len as usize;
+                expected[1 + row.start..1 + row.end].sort_by_key(|&key| std::cmp::Reverse(key));
+                let mut order: Vec<u32> = row.map(|at| at as u32).collect();
+                order.sort_by_key(|&at| std::cmp::Reverse(unsorted[1 + at as usize]));
+                order.resize(order.len().max(2), u32::MAX);
+                firsts.extend_from_slice(&order[..2]);
+            }
+            firsts.resize(2 * rows as usize + 1, 7);
+            let (sorted, indices) = (buffer(&unsorted)?, buffer(&vec![7; firsts.len()])?);
+            let selection = sorter.prepare_top_k::<u32>(part(sorted.raw()), indices.raw(), 2, ask).map_err(support::failed)?;
+            record(&backend, &selection, count)?;
+            record(&backend, &sorter.prepare_sort::<u32>(part(sorted.raw()), ask).map_err(support::failed)?, count)?;
+            let what = || format!("{there} of {rows} rows of {len} keys, {stride} apart");
+            support::ensure(*sorted.read().map_err(support::failed)? == expected[..], what)?;
+            support::ensure(*indices.read().map_err(support::failed)? == firsts[..], what)?;
+        }
+    }
+    let some = buffer(&[0; 100])?;
+    let refused = |rows, len, stride| sorter.prepare_sort::<u32>(some.raw(), Ask::rows(rows, len, stride)).map(|_| ());
+    let overlap = refused(2, 3, 2);
+    support::ensure(matches!(overlap, Err(Error::InvalidOffsets { index: 1, .. })), || {
+        format!("rows that overlap: {overlap:?}")
+    })?;
+    let many = [refused(u32::MAX, 1, 1), refused(1 << 20, 1 << 12, 1 << 13)];
+    support::ensure(many.iter().all(|many| matches!(many, Err(Error::TooLong { .. }))), || format!("too many: {many:?}"))?;
+    let longer = refused(10, 10, 11);
+    support::ensure(matches!(longer, Err(Error::InvalidBuffer { .. })), || format!("past the buffer: {longer:?}"))
 }
 
 /// Segments that end before they begin, that lie past all keys, or that overlap. The words around the keys must stay as they are, and the
