@@ -27,13 +27,13 @@ pub enum Segments<'a> {
         /// The position after the last one of each segment.
         ends: &'a [usize],
     },
-    /// The rows of a matrix: segment `i` is `i * stride .. i * stride + len`.
+    /// The rows of a matrix: segment `i` is `i * stride .. i * stride + len`. The keys may end with those of the last row. Rows without keys are no segments.
     Rows {
         /// The number of rows.
         rows: usize,
         /// The number of keys of a row.
         len: usize,
-        /// The number of keys from the start of a row to the start of the next one; at least `len`.
+        /// The number of keys from the start of a row to the start of the next one: at least `len` if there are several rows.
         stride: usize,
     },
 }
@@ -62,6 +62,7 @@ impl Segments<'_> {
         match self {
             Segments::Offsets(offsets) => offsets.len().saturating_sub(1),
             Segments::Ranges { begins, .. } => begins.len(),
+            Segments::Rows { len: 0, .. } => 0,
             Segments::Rows { rows, .. } => *rows,
         }
     }
@@ -80,7 +81,7 @@ impl Segments<'_> {
             Segments::Offsets(offsets) => offsets[index]..offsets[index + 1],
             Segments::Ranges { begins, ends } => begins[index]..ends[index],
             Segments::Rows { rows, len, stride } => {
-                assert!(index < *rows, "row {index} of {rows}");
+                assert!(index < self.len(), "row {index} of {rows}");
                 // A position that saturates lies in no slice: `check` refuses it.
                 let begin = stride.saturating_mul(index);
                 begin..begin.saturating_add(*len)

@@ -12,14 +12,14 @@ pub struct Ask<'a> {
     pub(crate) options: Options,
     pub(crate) algorithm: Option<Algorithm>,
     pub(crate) count: Option<(&'a Buffer, u32)>,
-    pub(crate) segments: Option<Segments<'a>>,
+    pub(crate) segments: Option<Bounds<'a>>,
 }
 
 /// Where the segments of a request begin and end.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Segments<'a> {
+pub(crate) enum Bounds<'a> {
     /// In two arrays of the caller's buffers, with room for `max` numbers each.
-    Between { begins: Part<'a>, ends: Part<'a>, max: u32 },
+    Given { begins: Part<'a>, ends: Part<'a>, max: u32 },
     /// Every `stride` keys, after `len` keys.
     Rows { rows: u32, len: u32, stride: u32 },
 }
@@ -30,8 +30,8 @@ impl<'a> Ask<'a> {
         Self { max, options: Options::ascending(), algorithm: None, count: None, segments: None }
     }
 
-    /// Requests a sort of each row of a matrix by itself: row `i` is the `len` keys from key `i * stride` on. The keys between rows stay where they are.
-    /// The sort's [`Count`](crate::Count) is the number of rows, up to `rows`.
+    /// Requests a sort of each row of a matrix by itself, in ascending order, by all bits. Row `i` has the `len` keys from key `i * stride` on. The keys between
+    /// rows stay where they are. The buffer needs `(rows - 1) * stride + len` keys.
     ///
     /// ```no_run
     /// # fn demo(sorter: &polysort_wgpu::DeviceSorter, scores: &wgpu::Buffer) -> Result<(), polysort_core::Error> {
@@ -43,13 +43,13 @@ impl<'a> Ask<'a> {
     /// # }
     /// ```
     ///
-    /// Rows must not overlap: if `len` is more than `stride`, preparing the sort fails with
-    /// [`Error::InvalidOffsets`](polysort_core::Error::InvalidOffsets). Otherwise rows are segments, as [`segments`](Ask::segments) has them. The sorter writes
-    /// their begins and ends to a buffer of 8 bytes for each row.
+    /// The [`Count`](crate::Count) of a recording is a number of rows, up to `rows`. If there are several rows and `len` is more than `stride`, rows overlap, and
+    /// each `prepare_…` call returns [`Error::InvalidOffsets`](polysort_core::Error::InvalidOffsets). The prepared sort keeps a buffer of 8 bytes for each row,
+    /// beside its scratch.
     pub fn rows(rows: u32, len: u32, stride: u32) -> Self {
         // A number of keys that saturates is more than a sort takes.
         let max = if rows == 0 { 0 } else { (rows - 1).saturating_mul(stride).saturating_add(len) };
-        Self { segments: Some(Segments::Rows { rows, len, stride }), ..Self::up_to(max) }
+        Self { segments: Some(Bounds::Rows { rows, len, stride }), ..Self::up_to(max) }
     }
 
     /// Sets the order and the window of bits.
@@ -89,7 +89,7 @@ impl<'a> Ask<'a> {
     /// apply.
     #[must_use]
     pub fn segments_between(self, begins: impl Into<Part<'a>>, ends: impl Into<Part<'a>>, max: u32) -> Self {
-        Self { segments: Some(Segments::Between { begins: begins.into(), ends: ends.into(), max }), ..self }
+        Self { segments: Some(Bounds::Given { begins: begins.into(), ends: ends.into(), max }), ..self }
     }
 
     /// Takes the number of keys, or of segments, from word `index` of `buffer` when the sort runs. This applies to

@@ -33,12 +33,15 @@ enum Slot {
     },
 }
 
+/// A kernel, and whether it is compiled in the device's own language.
+pub(crate) type KernelKey = (Variant, bool);
+
 /// The compiled kernels of a device.
 ///
 /// Each kernel has a lock, which a thread holds while it compiles the kernel. So two calls can compile different
 /// kernels at the same time, and each kernel is compiled only once.
 #[derive(Default)]
-pub(crate) struct Pipelines(Mutex<HashMap<(Variant, bool), Compiled>>);
+pub(crate) struct Pipelines(Mutex<HashMap<KernelKey, Compiled>>);
 
 /// A kernel, once it is compiled.
 type Compiled = Arc<Mutex<Option<Arc<Pipeline>>>>;
@@ -46,12 +49,11 @@ type Compiled = Arc<Mutex<Option<Arc<Pipeline>>>>;
 impl Pipelines {
     /// Returns those of `kernels` that are not compiled, each once. A kernel that another thread compiles now is among them.
     #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn missing(&self, kernels: impl IntoIterator<Item = (Variant, bool)>) -> Vec<(Variant, bool)> {
+    pub(crate) fn missing(&self, kernels: impl IntoIterator<Item = KernelKey>) -> Vec<KernelKey> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_compiled = |kernel: &(Variant, bool)| {
-            known.get(kernel).and_then(|entry| entry.try_lock().ok()).is_some_and(|entry| entry.is_some())
-        };
-        let mut missing: Vec<(Variant, bool)> = vec![];
+        let is_compiled =
+            |kernel: &KernelKey| known.get(kernel).and_then(|entry| entry.try_lock().ok()).is_some_and(|entry| entry.is_some());
+        let mut missing: Vec<KernelKey> = vec![];
         for kernel in kernels {
             if !is_compiled(&kernel) && !missing.contains(&kernel) {
                 missing.push(kernel);
@@ -136,7 +138,7 @@ fn trusted(device: &Device, descriptor: ShaderModuleDescriptor<'_>) -> wgpu::Sha
     // * Before a kernel uses data as an index, it limits the data: a count on the device to the plan's largest number of
     //   keys; begins and ends of segments to the number of keys; entries and slots to their numbers.
     //   Indices of a gather are limited to the elements of the source. Begins and ends of segments to select from are limited
-    //   to the plan's keys (`segment_bounds`) if they lie in buffers of the caller. Otherwise they come from the host, which
+    //   to the plan's keys (`segment_bounds`) if they lie in buffers of the caller, or in one of `Ask::rows`. Otherwise they come from the host, which
     //   has checked them against the number of keys: of the uploaded keys, or of the candidates whose distances are the keys.
     //   The plan does not have that number; `Engine::sort_untested` and `SearchCall::begin` make the buffer at least as long. Kernels never write
     //   past the capacity of a list of segments, and skip long segments whose tiles do not fit the table. If segments

@@ -1,27 +1,25 @@
-//! Compiles the kernels of a call at the same time, where the call waits.
+//! Compiles the kernels of a call on several threads.
 
+use crate::compile::KernelKey;
 use crate::gpu::Gpu;
 use crate::wait::Waiting;
 use polysort_core::Error;
-use polysort_shaders::plan::{MergePlan, SortPlan, Variant};
+use polysort_shaders::plan::{MergePlan, SortPlan};
 use std::sync::Arc;
 
-/// A kernel, and whether it is compiled in the device's own language.
-pub(crate) type Wanted = (Variant, bool);
-
 /// Returns the kernels of a sort.
-pub(crate) fn kernels(plan: &SortPlan, native: bool) -> impl Iterator<Item = Wanted> {
+pub(crate) fn kernels(plan: &SortPlan, native: bool) -> impl Iterator<Item = KernelKey> {
     plan.needed_commands().map(move |command| (command.variant, native))
 }
 
 /// Returns the kernels of a merge. None of them exists in a device's own language.
-pub(crate) fn merge_kernels(plan: &MergePlan) -> impl Iterator<Item = Wanted> {
+pub(crate) fn merge_kernels(plan: &MergePlan) -> impl Iterator<Item = KernelKey> {
     plan.commands().into_iter().map(|command| (command.variant, false))
 }
 
 impl Gpu {
-    /// Compiles those of `kernels` that are not compiled yet, on as many threads as the host has cores. None of them is the thread of an async call:
-    /// its other tasks run meanwhile.
+    /// Compiles those of `kernels` that are not compiled yet, on up to as many threads as the host has cores. The thread of a blocking call is one of them;
+    /// the thread that polls an async call is not.
     ///
     /// In a browser, this does nothing: there, the launches create kernels, which the browser compiles on its own threads.
     ///
@@ -31,7 +29,7 @@ impl Gpu {
     pub(crate) async fn compile_all(
         self: &Arc<Self>,
         waiting: Waiting,
-        kernels: impl IntoIterator<Item = Wanted>,
+        kernels: impl IntoIterator<Item = KernelKey>,
     ) -> Result<(), Error> {
         #[cfg(target_arch = "wasm32")]
         drop((waiting, kernels));
@@ -50,7 +48,7 @@ impl Gpu {
 
 #[cfg(not(target_arch = "wasm32"))]
 mod threads {
-    use super::Wanted;
+    use crate::compile::KernelKey;
     use crate::gpu::Gpu;
     use polysort_core::Error;
     use std::num::NonZero;
@@ -59,7 +57,7 @@ mod threads {
     use std::thread::{Builder, ScopedJoinHandle};
 
     /// Compiles kernels on this thread, and on others if there are several kernels and cores.
-    pub(super) fn compile(gpu: &Gpu, missing: &[Wanted]) -> Result<(), Error> {
+    pub(super) fn compile(gpu: &Gpu, missing: &[KernelKey]) -> Result<(), Error> {
         let next = AtomicUsize::new(0);
         let compile = || {
             while let Some((variant, native)) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {

@@ -73,8 +73,8 @@ pub(crate) struct Launch {
 }
 
 impl Launches {
-    /// Creates the bind groups of a plan, and compiles those of its kernels that are not compiled yet, one by one:
-    /// [`Gpu::compile_all`] compiles them faster. It uses native kernels if `native` is set. `counted` is
+    /// Creates the bind groups of a plan. Call [`Gpu::compile_all`] first: a kernel that is missing is compiled here, in this thread.
+    /// It uses native kernels if `native` is set. `counted` is
     /// the count buffer and the index of its word. `part` returns the caller's buffers and the scratch.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ pub(crate) struct MergeLaunches {
 }
 
 impl MergeLaunches {
-    /// Compiles the kernels of a plan and creates the bind groups of its steps. `counted` is the count buffer of each run, and
+    /// Creates the bind groups of the steps of a plan. Call [`Gpu::compile_all`] first: a kernel that is missing is compiled here, in this thread. `counted` is the count buffer of each run, and
     /// the index of its word. `part` returns the caller's arrays and the scratch, from a byte of the array on.
     ///
     /// # Errors

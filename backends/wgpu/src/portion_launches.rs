@@ -1,7 +1,8 @@
 //! Encodes the sorts and merges of a [`PortionPlan`].
 
 use crate::bind::Part;
-use crate::compile_all::{Wanted, kernels, merge_kernels};
+use crate::compile::KernelKey;
+use crate::compile_all::{kernels, merge_kernels};
 use crate::gpu::Gpu;
 use crate::launch::{Count, Launches};
 use crate::merge_launches::MergeLaunches;
@@ -17,7 +18,7 @@ pub(crate) struct PortionLaunches {
 }
 
 /// Returns the kernels of a sort in portions. `native` states for the first and for the last sort whether it uses native kernels.
-pub(crate) fn portion_kernels(plan: &PortionPlan, native: [bool; 2]) -> impl Iterator<Item = Wanted> {
+pub(crate) fn portion_kernels(plan: &PortionPlan, native: [bool; 2]) -> impl Iterator<Item = KernelKey> {
     let sorts = plan.portions.iter().zip(natives(plan, native)).flat_map(|(portion, native)| kernels(&portion.plan, native));
     sorts.chain(plan.merges.iter().flat_map(|merge| merge_kernels(&merge.plan)))
 }

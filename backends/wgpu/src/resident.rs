@@ -155,7 +155,7 @@ impl Plan {
         arrays.iter().try_for_each(|&(role, bytes)| workspace.grow_array(gpu, role, bytes, page_bytes(role)))
     }
 
-    /// Creates the bind groups. `part` returns the keys, the values and the scratch, from a byte of
+    /// Creates the bind groups of the plan. `part` returns the keys, the values and the scratch, from a byte of
     /// the array on.
     pub(crate) fn launches<'a>(&self, gpu: &'a Gpu, part: &dyn Fn(Role, u64) -> Part<'a>) -> Result<AnyLaunches, Error> {
         Ok(match self {

@@ -1,7 +1,7 @@
 //! `DeviceSorter`: prepares sorts of buffers on the caller's device, for the caller's command encoders.
 
 use crate::adapters::wanted;
-use crate::ask::{Ask, Segments};
+use crate::ask::{Ask, Bounds};
 use crate::bind::{Bound, Part, invalid};
 use crate::compile_all::kernels;
 use crate::engine::{Engine, Memory};
@@ -201,7 +201,8 @@ impl DeviceSorter {
     ///
     /// # Errors
     /// - [`Error::InvalidBuffer`] if a buffer is too small, lacks a usage, or does not start at a multiple of 4 bytes.
-    /// - [`Error::TooLong`] if an argsort, a selection or a sort of segments has more keys than fit a binding.
+    /// - [`Error::TooLong`] if an argsort, a selection or a sort of segments has more keys than fit a binding, or too many segments.
+    /// - [`Error::InvalidOffsets`] if the rows of [`Ask::rows`] overlap.
     /// - [`Error::InvalidRange`] if the key does not have the requested range of bits.
     /// - [`Error::OutOfMemory`], or another failure of the device.
     /// - [`Error::SelfTest`] if the device sorts wrongly.
@@ -209,8 +210,8 @@ impl DeviceSorter {
         blocking(self.prepare::<K>(Waiting::Here, keys.into(), None, Wanted::Sorted(Payload::None), ask))
     }
 
-    /// Async variant of [`prepare_sort`](DeviceSorter::prepare_sort). Other threads compile the kernels and wait for the device. So a program that draws
-    /// frames can poll the future once a frame.
+    /// Async variant of [`prepare_sort`](DeviceSorter::prepare_sort). The thread that polls the future neither compiles kernels nor waits for the device: other
+    /// threads do, or the browser. It allocates scratch, and binds buffers. A program that draws frames can poll the future once a frame.
     ///
     /// # Errors
     /// The same as those of [`prepare_sort`](DeviceSorter::prepare_sort).
@@ -321,29 +322,34 @@ impl DeviceSorter {
         ask: Ask<'_>,
     ) -> Result<Prepared, Error> {
         let gpu = &self.gpu;
-        let bounds;
-        let segments = match ask.segments {
-            None => None,
-            Some(Segments::Between { begins, ends, max }) => Some((begins, ends, max)),
-            Some(Segments::Rows { rows, len, stride }) => {
-                bounds = bounds_of_rows(gpu, rows, len, stride)?;
-                let part = |offset| Part { buffer: &bounds, offset };
-                Some((part(0), part(4 * u64::from(rows)), rows))
-            }
-        };
         let request = Request::keys(bits::<K>(), Spec::of_masks::<K>(ask.options)?, ask.max.into());
         let request = match wanted {
             Wanted::Sorted(payload) => Request { payload, ..request },
             Wanted::First(k) => request.select(Top { k, segmented: ask.segments.is_some() }),
         };
         let place = |part: Part<'_>, role| part.place(gpu, role);
-        let segmented = match segments {
+        let segmented = match ask.segments {
             None => None,
-            Some((begins, ends, max)) => {
+            Some(Bounds::Given { begins, ends, max }) => {
                 Some(Segmented { max, begins: place(begins, Role::Begins)?, ends: place(ends, Role::Ends)? })
+            }
+            Some(Bounds::Rows { rows, len, stride }) => {
+                check_rows(rows, len, stride)?;
+                Some(Segmented { max: rows, begins: Place { first: 0 }, ends: Place { first: rows } })
             }
         };
         let request = Request { segments: segmented, ..request };
+        let of_rows;
+        let segments = match ask.segments {
+            None => None,
+            Some(Bounds::Given { begins, ends, .. }) => Some([begins, ends]),
+            Some(Bounds::Rows { rows, len, stride }) => {
+                // Fails if the device does not take so many rows, before it gets their bounds.
+                SortPlan::new(request, &gpu.facts)?;
+                of_rows = gpu.watched(|| bounds_of_rows(gpu, rows, len, stride)).await?;
+                Some([0, rows].map(|row| Part { buffer: &of_rows, offset: 4 * u64::from(row) }))
+            }
+        };
         check_apart(&request, keys, values, segments, ask.count)?;
         let request = Request {
             keys: place(keys, Role::Keys)?,
@@ -355,8 +361,8 @@ impl DeviceSorter {
         let callers = |role| match role {
             Role::Keys => Some(keys),
             Role::Values => values,
-            Role::Begins => segments.map(|(begins, ..)| begins),
-            Role::Ends => segments.map(|(_, ends, _)| ends),
+            Role::Begins => segments.map(|[begins, _]| begins),
+            Role::Ends => segments.map(|[_, ends]| ends),
             _ => None,
         };
         if PortionPlan::is_needed(&request, &gpu.facts) {
@@ -476,18 +482,26 @@ fn is_the_way_used(backend: String, passed: Bindable, used: Way) -> Result<(), E
     Err(Error::SelfTest { backend, what, why })
 }
 
-/// Returns a buffer with the begins of the rows of a matrix, and after them the ends. Numbers that saturate are those of keys that no sort takes.
+/// Returns the begin and the end of a row. Numbers that saturate are those of keys that no sort takes.
+fn row_bounds(row: u32, len: u32, stride: u32) -> [u32; 2] {
+    let begin = row.saturating_mul(stride);
+    [begin, begin.saturating_add(len)]
+}
+
+/// Fails if the rows of a matrix overlap.
+fn check_rows(rows: u32, len: u32, stride: u32) -> Result<(), Error> {
+    if rows < 2 {
+        return Ok(());
+    }
+    let [begin, end] = row_bounds(1, len, stride).map(|key| key as usize);
+    let [_, keys] = row_bounds(rows - 1, len, stride);
+    Error::check_segment(1, begin..end, len as usize, keys as usize)
+}
+
+/// Returns a buffer with the begins of the rows of a matrix, and after them the ends.
 fn bounds_of_rows(gpu: &Gpu, rows: u32, len: u32, stride: u32) -> Result<Buffer, Error> {
-    let limit = gpu.facts.max_binding / 8;
-    if u64::from(rows) > limit {
-        return Err(Error::TooLong { what: "the device, as a number of rows".into(), asked: rows.into(), limit });
-    }
-    let begin = |row: u32| row.saturating_mul(stride);
-    let end = |row: u32| begin(row).saturating_add(len);
-    if rows > 1 {
-        Error::check_segment(1, begin(1) as usize..end(1) as usize, len as usize, end(rows - 1) as usize)?;
-    }
-    let bounds: Vec<u32> = (0..rows).map(begin).chain((0..rows).map(end)).collect();
+    let bounds = [0, 1].map(|side| (0..rows).map(move |row| row_bounds(row, len, stride)[side]));
+    let bounds: Vec<u32> = bounds.into_iter().flatten().collect();
     gpu.buffer_of("polysort rows", bytemuck::cast_slice(&bounds), STORAGE)
 }
 
@@ -496,7 +510,7 @@ fn check_apart(
     request: &Request,
     keys: Part<'_>,
     values: Option<Part<'_>>,
-    segments: Option<(Part<'_>, Part<'_>, u32)>,
+    segments: Option<[Part<'_>; 2]>,
     count: Option<(&Buffer, u32)>,
 ) -> Result<(), Error> {
     let key_bytes = request.max * u64::from(request.key_bits) / 8;
@@ -504,7 +518,7 @@ fn check_apart(
         return Err(invalid("keys and values overlap; give them ranges of their own".into()));
     }
     let is_sorted = |buffer: &Buffer| buffer == keys.buffer || values.is_some_and(|values| values.buffer == buffer);
-    if segments.is_some_and(|(begins, ends, _)| is_sorted(begins.buffer) || is_sorted(ends.buffer)) {
+    if segments.is_some_and(|bounds| bounds.iter().any(|bound| is_sorted(bound.buffer))) {
         return Err(invalid("the segments lie in a buffer that is sorted; give them one of their own".into()));
     }
     if count.is_some_and(|(buffer, _)| is_sorted(buffer)) {

@@ -111,7 +111,7 @@ pub(crate) fn plans() -> impl Iterator<Item = (&'static str, Facts, SortPlan)> {
 /// A command that launches a variant, and the device.
 type Launched = (&'static str, Facts, Command);
 
-/// Returns each variant of each plan. The plans are made once.
+/// Returns each variant of each plan. The list is made once.
 pub(crate) fn launches() -> &'static [Launched] {
     static LAUNCHES: OnceLock<Vec<Launched>> = OnceLock::new();
     LAUNCHES.get_or_init(made)

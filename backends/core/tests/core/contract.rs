@@ -67,6 +67,18 @@ fn segments_name_the_first_that_is_wrong() {
     assert_eq!(wrong(Segments::Offsets(&[0, 4, 3, 2])), (1, 4, 3, 4));
     assert_eq!(wrong(Segments::Offsets(&[0, 4, 11])), (1, 4, 11, 4));
     assert_eq!(wrong(Segments::Ranges { begins: &[0, 3], ends: &[4, 5] }), (1, 3, 5, 4));
+    assert_eq!(wrong(Segments::Rows { rows: 3, len: 3, stride: 2 }), (1, 2, 5, 3));
+    assert_eq!(wrong(Segments::Rows { rows: 3, len: 3, stride: 4 }), (2, 8, 11, 7));
+    assert_eq!(wrong(Segments::Rows { rows: 3, len: 1, stride: usize::MAX }), (1, usize::MAX, usize::MAX, 1));
+    assert!(Segments::Rows { rows: 3, len: 2, stride: 4 }.check(10).is_ok());
+    // One row has no next one, and rows without keys are none, however many there are.
+    assert!(Segments::Rows { rows: 1, len: 10, stride: 0 }.check(10).is_ok());
+    assert!(Segments::Rows { rows: usize::MAX, len: 0, stride: 0 }.check(0).is_ok());
+    assert!(
+        Segments::Rows { rows: 7, len: 0, stride: 2 }.is_empty() && !Segments::Rows { rows: 1, len: 1, stride: 0 }.is_empty()
+    );
+    assert!(Segments::Rows { rows: 3, len: 2, stride: 4 }.ranges().eq([0..2, 4..6, 8..10]));
+    assert_eq!(Segments::Rows { rows: 4, len: 2, stride: usize::MAX / 2 }.range(3), usize::MAX..usize::MAX);
     assert!(Segments::Offsets(&[2, 2, 10]).check(10).is_ok());
     assert!(Segments::Offsets(&[]).check(0).is_ok());
     assert!(Segments::Ranges { begins: &[1, 5], ends: &[3, 5] }.check(10).is_ok());
