@@ -328,28 +328,27 @@ impl DeviceSorter {
             Wanted::First(k) => request.select(Top { k, segmented: ask.segments.is_some() }),
         };
         let place = |part: Part<'_>, role| part.place(gpu, role);
-        let segmented = match ask.segments {
-            None => None,
-            Some(Bounds::Given { begins, ends, max }) => {
-                Some(Segmented { max, begins: place(begins, Role::Begins)?, ends: place(ends, Role::Ends)? })
-            }
-            Some(Bounds::Rows { rows, len, stride }) => {
-                check_rows(rows, len, stride)?;
-                Some(Segmented { max: rows, begins: Place { first: 0 }, ends: Place { first: rows } })
-            }
-        };
-        let request = Request { segments: segmented, ..request };
         let of_rows;
         let segments = match ask.segments {
             None => None,
-            Some(Bounds::Given { begins, ends, .. }) => Some([begins, ends]),
+            Some(Bounds::Given { begins, ends, max }) => Some((max, [begins, ends])),
             Some(Bounds::Rows { rows, len, stride }) => {
+                check_rows(rows, len, stride)?;
                 // Fails if the device does not take so many rows, before it gets their bounds.
-                SortPlan::new(request, &gpu.facts)?;
+                let anywhere = Segmented { max: rows, begins: Place::default(), ends: Place::default() };
+                SortPlan::new(Request { segments: Some(anywhere), ..request }, &gpu.facts)?;
                 of_rows = gpu.watched(|| bounds_of_rows(gpu, rows, len, stride)).await?;
-                Some([0, rows].map(|row| Part { buffer: &of_rows, offset: 4 * u64::from(row) }))
+                Some((rows, [0, rows].map(|row| Part { buffer: &of_rows, offset: 4 * u64::from(row) })))
             }
         };
+        let segmented = match segments {
+            None => None,
+            Some((max, [begins, ends])) => {
+                Some(Segmented { max, begins: place(begins, Role::Begins)?, ends: place(ends, Role::Ends)? })
+            }
+        };
+        let segments = segments.map(|(_, bounds)| bounds);
+        let request = Request { segments: segmented, ..request };
         check_apart(&request, keys, values, segments, ask.count)?;
         let request = Request {
             keys: place(keys, Role::Keys)?,
