@@ -209,44 +209,64 @@ pub enum Lists {
     AnyRanges(Vec<u16>, Vec<u16>),
     /// Ends near the largest number.
     Huge(Vec<u16>, u8),
+    /// Rows of a matrix: how many, the keys of each, and the keys between a row and the next one. Rows overlap if this number is negative.
+    Rows(u16, Len, i8),
+}
+
+/// How a list is given to a sort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Given {
+    AsOffsets,
+    AsRanges,
+    AsRows { rows: usize, len: usize, stride: usize },
 }
 
 impl Lists {
-    /// Returns the begins and the ends of the segments of `len` keys, and whether they are given as offsets.
-    fn bounds(&self, len: usize) -> (Vec<usize>, Vec<usize>, bool) {
+    /// Returns the begins and the ends of the segments of `len` keys, and how they are given.
+    fn bounds(&self, len: usize) -> (Vec<usize>, Vec<usize>, Given) {
         let all = |numbers: &[u16]| -> Vec<usize> { numbers.iter().map(|&number| number.into()).collect() };
         match self {
             Self::Offsets(lens) => {
                 let (begins, ends) = covering(len, lens.iter().map(|&Len(len)| (0, len)));
-                (begins, ends, true)
+                (begins, ends, Given::AsOffsets)
             }
             Self::Ranges(parts) => {
                 let (begins, ends) = covering(len, parts.iter().map(|&(gap, Len(len))| (gap.into(), len)));
-                (begins, ends, false)
+                (begins, ends, Given::AsRanges)
             }
             Self::AnyOffsets(offsets) => {
                 let offsets = all(offsets);
-                (offsets.clone(), offsets.get(1..).unwrap_or_default().to_vec(), true)
+                (offsets.clone(), offsets.get(1..).unwrap_or_default().to_vec(), Given::AsOffsets)
             }
-            Self::AnyRanges(begins, ends) => (all(begins), all(ends), false),
-            Self::Huge(begins, less) => (all(begins), vec![usize::MAX - usize::from(*less); begins.len()], false),
+            Self::AnyRanges(begins, ends) => (all(begins), all(ends), Given::AsRanges),
+            Self::Huge(begins, less) => {
+                (all(begins), vec![usize::MAX - usize::from(*less); begins.len()], Given::AsRanges)
+            }
+            &Self::Rows(rows, Len(len), gap) => {
+                let (rows, stride) = (usize::from(rows) % MOST_SEGMENTS, len.saturating_add_signed(gap.into()));
+                // Rows without keys are no segments.
+                let begins: Vec<usize> = (0..if len == 0 { 0 } else { rows }).map(|row| row * stride).collect();
+                let ends = begins.iter().map(|begin| begin + len).collect();
+                (begins, ends, Given::AsRows { rows, len, stride })
+            }
         }
     }
 
     /// Calls `with` with the segments, and the positions of each; `None` if the segments do not ascend without overlap within `len` keys.
     pub fn with<R>(&self, len: usize, with: impl FnOnce(Segments<'_>, Option<&[core::ops::Range<usize>]>) -> R) -> R {
-        let (begins, ends, as_offsets) = self.bounds(len);
+        let (begins, ends, given) = self.bounds(len);
         let offsets: Vec<usize> =
             begins.iter().copied().chain(ends.last().copied().filter(|_| begins.len() == ends.len())).collect();
-        let segments = match as_offsets {
-            true => Segments::Offsets(&offsets),
-            false => Segments::Ranges { begins: &begins, ends: &ends },
+        let (segments, count) = match given {
+            Given::AsOffsets => (Segments::Offsets(&offsets), offsets.len().saturating_sub(1)),
+            Given::AsRanges => (Segments::Ranges { begins: &begins, ends: &ends }, ends.len()),
+            Given::AsRows { rows, len, stride } => (Segments::Rows { rows, len, stride }, ends.len()),
         };
-        let count = if as_offsets { offsets.len().saturating_sub(1) } else { begins.len() };
         let ranges: Vec<_> = begins.iter().zip(&ends).map(|(&begin, &end)| begin..end).collect();
         let ascend = ranges.windows(2).all(|pair| pair[0].end <= pair[1].start);
         let fit = ranges.iter().all(|range| range.start <= range.end && range.end <= len);
-        with(segments, (ranges.len() == count && (as_offsets || begins.len() == ends.len()) && ascend && fit).then_some(&ranges))
+        let is_whole = ranges.len() == count && (given == Given::AsOffsets || begins.len() == ends.len());
+        with(segments, (is_whole && ascend && fit).then_some(&ranges))
     }
 }
 

@@ -1,10 +1,10 @@
-//! What the host tells kernels: the uniforms of sorts and merges, numbers, digits and grids.
+//! What the host passes to kernels: the uniforms of sorts and merges, numbers, digits and grids.
 
 use polysort_core::{Error, Options, Spec};
 use polysort_shaders::abi::{self, COUNT_ON_DEVICE};
 use polysort_shaders::plan::{
     Algorithm, COUNT_DIGIT_BITS, Digit, Facts, Gather, Groups, Kernel, MergePlan, MergeRequest, Number, Payload, Place, Request,
-    Segmented, SortPlan, Top,
+    Segmented, SortPlan, SortedRun, Top,
 };
 
 fn facts() -> Facts {
@@ -60,6 +60,18 @@ fn a_uniform_has_the_digits() {
     assert_eq!(of_bits(3..14), (2, vec![[0, 3, 255, 0], [0, 11, 7, 0], [0; 4], [0; 4], [0; 4]]));
 }
 
+/// Keys of 16 bits are in the top half of a word.
+#[test]
+fn masks_and_windows_are_those_of_words() {
+    let floats = Request::keys(16, Spec::of::<half::f16>(Options::ascending()).unwrap(), 1000);
+    let sort = abi::Sort::of(&SortPlan::new(floats, &facts()).unwrap());
+    assert_eq!((sort.clear[0], sort.flip[0], sort.window[0]), (0x8000_0000, 0x7fff_0000, 0xffff_0000));
+    let wide = Request::keys(128, Spec::of::<u128>(Options::descending().bits(3..125)).unwrap(), 1000);
+    let sort = abi::Sort::of(&SortPlan::new(wide, &facts()).unwrap());
+    assert_eq!(sort.window, [!7, u32::MAX, u32::MAX, u32::MAX >> 3]);
+    assert_eq!((sort.clear, sort.flip), ([u32::MAX; 4], [0; 4]));
+}
+
 #[test]
 fn a_uniform_says_where_keys_and_values_begin() {
     let begins = |request| {
@@ -96,6 +108,35 @@ fn a_uniform_has_the_largest_counts() {
     assert_eq!(counts(keys.select(Top { k: 9, segmented: false })), [5000, 9]);
     // Of a selection from segments, the number of segments.
     assert_eq!(counts(keys.select(Top { k: 9, segmented: true }).in_segments(segments)), [70, 9]);
+}
+
+#[test]
+fn masks_of_a_merge_are_those_of_a_sort() {
+    let spec = Spec::of::<half::f16>(Options::ascending()).unwrap();
+    let plan = MergePlan::new(MergeRequest::keys(16, spec, [1000, 500]), &facts()).unwrap();
+    let merge = abi::Merge::of(&plan, 0, &plan.steps[0]);
+    let sort = abi::Sort::of(&SortPlan::new(Request::keys(16, spec, 1000), &facts()).unwrap());
+    assert_eq!((merge.clear, merge.flip, merge.window), (sort.clear, sort.flip, sort.window));
+    assert_eq!([merge.first_begin, merge.first_end, merge.second_begin, merge.second_end], [0, 1000, 0, 500]);
+}
+
+#[test]
+fn a_merge_knows_where_its_runs_begin() {
+    let run = |max, skip, keys, values| SortedRun { max, skip, keys: Place { first: keys }, values: Place { first: values } };
+    let request = MergeRequest {
+        payload: Payload::Words(1),
+        first: run(1000, 7, 1, 2),
+        second: run(500, 1007, 3, 4),
+        keys: Place { first: 5 },
+        values: Place { first: 6 },
+        ..MergeRequest::keys(32, Spec::unsigned::<u32>(), [0; 2])
+    };
+    let plan = MergePlan::new(request, &facts()).unwrap();
+    let merge = abi::Merge::of(&plan, 9, &plan.steps[0]);
+    assert_eq!([merge.first_keys_word, merge.first_values_word, merge.second_keys_word, merge.second_values_word], [1, 2, 3, 4]);
+    assert_eq!([merge.merged_keys_word, merge.merged_values_word], [5, 6]);
+    assert_eq!([merge.first_max, merge.first_skip, merge.second_max, merge.second_skip], [1000, 7, 500, 1007]);
+    assert_eq!([merge.merged_begin, merge.merged_end, merge.step], [0, 1500, 9]);
 }
 
 /// Runs that do not fit a binding are merged in steps, each of a part of both.

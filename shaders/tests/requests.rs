@@ -1,10 +1,9 @@
 //! What requests and plans say of bytes, words and masks. Executors trust these numbers when they bind buffers.
 
 use polysort_core::{Error, Options, Spec};
-use polysort_shaders::abi;
 use polysort_shaders::plan::{
     Algorithm, Blocked, Buffer, Class, Facts, FindRuns, Gather, Kernel, Length, MAX_GATHERED_BYTES, MergePlan, MergeRequest,
-    Number, Payload, Place, RADIX, Request, SearchPlan, SearchSize, SegmentLists, Segmented, SortPlan, SortedRun, Top, tuning,
+    Number, Payload, Place, RADIX, Request, SearchPlan, SearchSize, SegmentLists, Segmented, SortPlan, Top, tuning,
 };
 use polysort_vector::{Precision, Shape};
 
@@ -134,18 +133,6 @@ fn bindings_of_a_search_have_all_bytes_that_it_touches() {
     assert_eq!(SearchPlan::touched_bytes(Shape::new(7, 100), no_slots, Buffer::Vectors), 28, "a page has one vector");
 }
 
-/// Keys of 16 bits are in the top half of a word.
-#[test]
-fn masks_and_windows_are_those_of_words() {
-    let floats = Request::keys(16, Spec::of::<half::f16>(Options::ascending()).unwrap(), 1000);
-    let sort = abi::Sort::of(&SortPlan::new(floats, &facts()).unwrap());
-    assert_eq!((sort.clear[0], sort.flip[0], sort.window[0]), (0x8000_0000, 0x7fff_0000, 0xffff_0000));
-    let wide = Request::keys(128, Spec::of::<u128>(Options::descending().bits(3..125)).unwrap(), 1000);
-    let sort = abi::Sort::of(&SortPlan::new(wide, &facts()).unwrap());
-    assert_eq!(sort.window, [!7, u32::MAX, u32::MAX, u32::MAX >> 3]);
-    assert_eq!((sort.clear, sort.flip), ([u32::MAX; 4], [0; 4]));
-}
-
 /// A thread keeps key, rank and value of each of its keys. Kinds that were tuned have more.
 #[test]
 fn passes_that_were_not_tuned_keep_about_sixty_words_in_registers() {
@@ -184,16 +171,6 @@ fn words_of_a_bucket_table_follow_one_another() {
     let table = plan.bucket_table().expect("a hybrid sort has a table");
     let offsets = (0..3).flat_map(|bucket| (0..table.lower_digits).map(move |digit| table.smaller(bucket, digit)));
     assert!(offsets.eq((0..3 * table.lower_digits).map(|at| at * RADIX)));
-}
-
-#[test]
-fn masks_of_a_merge_are_those_of_a_sort() {
-    let spec = Spec::of::<half::f16>(Options::ascending()).unwrap();
-    let plan = MergePlan::new(MergeRequest::keys(16, spec, [1000, 500]), &facts()).unwrap();
-    let merge = abi::Merge::of(&plan, 0, &plan.steps[0]);
-    let sort = abi::Sort::of(&SortPlan::new(Request::keys(16, spec, 1000), &facts()).unwrap());
-    assert_eq!((merge.clear, merge.flip, merge.window), (sort.clear, sort.flip, sort.window));
-    assert_eq!([merge.first_begin, merge.first_end, merge.second_begin, merge.second_end], [0, 1000, 0, 500]);
 }
 
 #[test]
@@ -256,26 +233,6 @@ fn selected_keys_are_sorted_by_the_same_order() {
         assert_eq!((then.masks, then.window), (plan.masks, plan.window));
         assert_eq!([Some(10), Some(1 << 20), None].map(|count| plan.then_count(count)), [Some(10), Some(50_000), None]);
     }
-}
-
-#[test]
-fn a_merge_knows_where_its_runs_begin() {
-    let spec = keys(32, 1).spec;
-    let run = |max, skip, keys, values| SortedRun { max, skip, keys: Place { first: keys }, values: Place { first: values } };
-    let request = MergeRequest {
-        payload: Payload::Words(1),
-        first: run(1000, 7, 1, 2),
-        second: run(500, 1007, 3, 4),
-        keys: Place { first: 5 },
-        values: Place { first: 6 },
-        ..MergeRequest::keys(32, spec, [0; 2])
-    };
-    let plan = MergePlan::new(request, &facts()).unwrap();
-    let merge = abi::Merge::of(&plan, 9, &plan.steps[0]);
-    assert_eq!([merge.first_keys_word, merge.first_values_word, merge.second_keys_word, merge.second_values_word], [1, 2, 3, 4]);
-    assert_eq!([merge.merged_keys_word, merge.merged_values_word], [5, 6]);
-    assert_eq!([merge.first_max, merge.first_skip, merge.second_max, merge.second_skip], [1000, 7, 500, 1007]);
-    assert_eq!([merge.merged_begin, merge.merged_end, merge.step], [0, 1500, 9]);
 }
 
 /// Shorter segments have classes before those of longer ones. A device that binds too little for the lists says how many segments it takes.

@@ -27,7 +27,8 @@ pub enum Segments<'a> {
         /// The position after the last one of each segment.
         ends: &'a [usize],
     },
-    /// The rows of a matrix: segment `i` is `i * stride .. i * stride + len`. The keys may end with those of the last row. Rows without keys are no segments.
+    /// The rows of a matrix: segment `i` is `i * stride .. i * stride + len`. The keys may end with those of the last row.
+    /// Rows without keys are no segments.
     Rows {
         /// The number of rows.
         rows: usize,

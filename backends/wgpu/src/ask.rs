@@ -30,8 +30,8 @@ impl<'a> Ask<'a> {
         Self { max, options: Options::ascending(), algorithm: None, count: None, segments: None }
     }
 
-    /// Requests a sort of each row of a matrix by itself, in ascending order, by all bits. Row `i` has the `len` keys from key `i * stride` on. The keys between
-    /// rows stay where they are. The buffer needs `(rows - 1) * stride + len` keys.
+    /// Requests a sort of each row of a matrix by itself, in ascending order, by all bits. Row `i` has the `len` keys from
+    /// key `i * stride` on. The keys between rows stay where they are. The buffer needs `(rows - 1) * stride + len` keys.
     ///
     /// ```no_run
     /// # fn demo(sorter: &polysort_wgpu::DeviceSorter, scores: &wgpu::Buffer) -> Result<(), polysort_core::Error> {
@@ -43,9 +43,10 @@ impl<'a> Ask<'a> {
     /// # }
     /// ```
     ///
-    /// The [`Count`](crate::Count) of a recording is a number of rows, up to `rows`. If there are several rows and `len` is more than `stride`, rows overlap, and
-    /// each `prepare_…` call returns [`Error::InvalidOffsets`](polysort_core::Error::InvalidOffsets). The prepared sort keeps a buffer of 8 bytes for each row,
-    /// beside its scratch.
+    /// The [`Count`](crate::Count) of a recording is a number of rows, up to `rows`. If there are several rows and `len` is
+    /// more than `stride`, rows overlap, and each `prepare_…` call returns
+    /// [`Error::InvalidOffsets`](polysort_core::Error::InvalidOffsets). The prepared sort keeps a buffer of 8 bytes for each
+    /// row, beside its scratch.
     pub fn rows(rows: u32, len: u32, stride: u32) -> Self {
         // A number of keys that saturates is more than a sort takes.
         let max = if rows == 0 { 0 } else { (rows - 1).saturating_mul(stride).saturating_add(len) };

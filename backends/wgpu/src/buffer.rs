@@ -38,7 +38,8 @@ fn usage(gpu: &Gpu) -> BufferUsages {
 /// # Ok::<(), polysort_core::Error>(())
 /// ```
 ///
-/// If your own key type implements [`MaskKey`](polysort_core::MaskKey), a buffer of it can be sorted. For any other key, fill a buffer with the key's ordered bits:
+/// If your own key type implements [`MaskKey`](polysort_core::MaskKey), a buffer of it can be sorted. For any other key,
+/// fill a buffer with the key's ordered bits:
 ///
 /// ```no_run
 /// use polysort_core::{Backend, Options, Sortable};

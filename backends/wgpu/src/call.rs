@@ -122,12 +122,14 @@ impl Call {
 
     /// Returns the launches of a sort, bound to the buffers of the workspace.
     pub(crate) async fn launches(&mut self, sort: Bindable) -> Result<Arc<Launches>, Error> {
-        let (engine, gpu, waiting) = (self.engine.clone(), self.gpu().clone(), self.waiting);
-        if self.workspace().bound_bytes(&sort).is_none() {
-            let (request, native) = sort;
-            gpu.shared.compile_all(waiting, kernels(&SortPlan::new(request, &gpu.facts)?, native)).await?;
+        if let Some(launches) = self.workspace_mut().bound(&sort) {
+            return Ok(launches);
         }
-        engine.allocating(waiting, || self.workspace_mut().launches(&gpu, sort)).await
+        let (engine, gpu, waiting) = (self.engine.clone(), self.gpu().clone(), self.waiting);
+        let (request, native) = sort;
+        let plan = SortPlan::new(request, &gpu.facts)?;
+        gpu.shared.compile_all(waiting, kernels(&plan, native)).await?;
+        engine.allocating(waiting, || self.workspace_mut().bind(&gpu, plan.clone(), native)).await
     }
 
     /// Copies `bytes` to the start of an array of the workspace. The copy is complete before the commands of the next

@@ -18,8 +18,8 @@ pub(crate) fn merge_kernels(plan: &MergePlan) -> impl Iterator<Item = KernelKey>
 }
 
 impl Gpu {
-    /// Compiles those of `kernels` that are not compiled yet, on up to as many threads as the host has cores. The thread of a blocking call is one of them;
-    /// the thread that polls an async call is not.
+    /// Compiles those of `kernels` that are not compiled yet, on up to as many threads as the host has cores. The thread of
+    /// a blocking call is one of them; the thread that polls an async call is not.
     ///
     /// In a browser, this does nothing: there, the launches create kernels, which the browser compiles on its own threads.
     ///

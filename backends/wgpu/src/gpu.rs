@@ -179,8 +179,8 @@ impl Gpu {
         })
     }
 
-    /// Returns a new buffer for uploads of `bytes` bytes, a multiple of 4, that the host has mapped. The host need not wait for it. With `of_host`, it lies in
-    /// the memory of the host, where the API allows that.
+    /// Returns a new buffer for uploads of `bytes` bytes, a multiple of 4, that the host has mapped. The host need not wait
+    /// for it. With `of_host`, it lies in the memory of the host, where the API allows that.
     pub(crate) fn upload_buffer(&self, label: &str, bytes: u64, of_host: bool) -> Result<Buffer, Error> {
         self.allocated(bytes, || {
             let of_host = of_host.then(|| host_memory::mapped(&self.device, label, bytes)).flatten();

@@ -73,9 +73,9 @@ pub(crate) struct Launch {
 }
 
 impl Launches {
-    /// Creates the bind groups of a plan. Call [`Gpu::compile_all`] first: a kernel that is missing is compiled here, in this thread.
-    /// It uses native kernels if `native` is set. `counted` is
-    /// the count buffer and the index of its word. `part` returns the caller's buffers and the scratch.
+    /// Creates the bind groups of a plan. Call [`Gpu::compile_all`] first: a kernel that is missing is compiled here, in
+    /// this thread. The launches use native kernels if `native` is set. `counted` is the count buffer and the index of its
+    /// word. `part` returns the caller's buffers and the scratch.
     ///
     /// # Errors
     /// [`Error::InvalidBuffer`] if a buffer has fewer bytes than the plan touches, or a failure of the device.

@@ -20,8 +20,9 @@ pub(crate) struct MergeLaunches {
 }
 
 impl MergeLaunches {
-    /// Creates the bind groups of the steps of a plan. Call [`Gpu::compile_all`] first: a kernel that is missing is compiled here, in this thread. `counted` is the count buffer of each run, and
-    /// the index of its word. `part` returns the caller's arrays and the scratch, from a byte of the array on.
+    /// Creates the bind groups of the steps of a plan. Call [`Gpu::compile_all`] first: a kernel that is missing is compiled
+    /// here, in this thread. `counted` is the count buffer of each run, and the index of its word. `part` returns the
+    /// caller's arrays and the scratch, from a byte of the array on.
     ///
     /// # Errors
     /// [`Error::InvalidBuffer`] if a buffer has fewer bytes than the plan touches, or a failure of the device.

@@ -62,6 +62,7 @@ async fn sort(
     data: &mut Data<'_>,
 ) -> Result<(), Error> {
     let gpu = engine.gpu();
+    plan.compile(gpu, waiting).await?;
     let mut call = Call::begin(engine, waiting, None, needs, staging).await?;
     let bind = || {
         let workspace = call.workspace_mut();

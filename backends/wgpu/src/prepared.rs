@@ -98,8 +98,9 @@ impl Prepared {
         }
     }
 
-    /// Runs the sort `trials` times on `queue`, the queue of the device, and returns the device's times of the whole sort and of each launch.
-    /// Before each run, `restore` records commands that restore the input, as a sort in place overwrites it; the device's times leave them out. Waits for the device.
+    /// Runs the sort `trials` times on `queue`, the queue of the device, and returns the device's times of the whole sort
+    /// and of each launch. Before each run, `restore` records commands that restore the input, as a sort in place overwrites
+    /// it; the device's times leave them out. Waits for the device.
     ///
     /// # Errors
     /// Those of [`record`](Prepared::record), or a failure of the device.

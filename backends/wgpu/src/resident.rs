@@ -12,6 +12,7 @@ use crate::launch::{Count, Launches};
 use crate::portion_launches::{PortionLaunches, portion_kernels};
 use crate::prepared::AnyLaunches;
 use crate::profile::Profiled;
+use crate::queued::Queued;
 use crate::readers::{Readers, unless_read};
 use crate::sorter::payload;
 use crate::wait::{Waiting, blocking};
@@ -67,6 +68,7 @@ impl Engine {
             let count = Count::all(request.max);
             let gpu = self.gpu().clone();
             let plan = self.plan_resident(waiting, request).await?;
+            plan.compile(&gpu, waiting).await?;
             let mut call = Call::begin(self, waiting, None, plan.scratch(), Staging::default()).await?;
             let bind = || {
                 let workspace = call.workspace_mut();
@@ -90,7 +92,7 @@ impl Engine {
         })
     }
 
-    /// Plans a sort, with algorithms and kernels that have passed their self-test, and compiles its kernels.
+    /// Plans a sort, with algorithms and kernels that have passed their self-test.
     pub(crate) fn plan_resident<'a>(
         self: &'a Arc<Self>,
         waiting: Waiting,
@@ -100,9 +102,7 @@ impl Engine {
             let facts = &self.gpu().facts;
             if !PortionPlan::is_needed(&request, facts) {
                 let (request, native) = self.tested(waiting, request).await?;
-                let plan = SortPlan::new(request, facts)?;
-                self.gpu().shared.compile_all(waiting, kernels(&plan, native)).await?;
-                return Ok(Plan::Whole(Box::new(plan), native));
+                return Ok(Plan::Whole(Box::new(SortPlan::new(request, facts)?), native));
             }
             let sorts = PortionPlan::sorts(&request, facts)?;
             let (mut algorithms, mut native) = ([None; 2], [false; 2]);
@@ -117,7 +117,6 @@ impl Engine {
             if let Some(merge) = plan.merges.first() {
                 self.tested_merge(waiting, merge.plan.request).await?;
             }
-            self.gpu().shared.compile_all(waiting, portion_kernels(&plan, native)).await?;
             Ok(Plan::Portions(Box::new(plan), native))
         })
     }
@@ -143,6 +142,14 @@ impl Plan {
         match self {
             Self::Whole(plan, _) => &plan.scratch,
             Self::Portions(plan, _) => &plan.scratch,
+        }
+    }
+
+    /// Compiles the kernels of the plan.
+    pub(crate) async fn compile(&self, gpu: &Queued, waiting: Waiting) -> Result<(), Error> {
+        match self {
+            Self::Whole(plan, native) => gpu.shared.compile_all(waiting, kernels(plan, *native)).await,
+            Self::Portions(plan, native) => gpu.shared.compile_all(waiting, portion_kernels(plan, *native)).await,
         }
     }
 

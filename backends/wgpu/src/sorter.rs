@@ -210,8 +210,9 @@ impl DeviceSorter {
         blocking(self.prepare::<K>(Waiting::Here, keys.into(), None, Wanted::Sorted(Payload::None), ask))
     }
 
-    /// Async variant of [`prepare_sort`](DeviceSorter::prepare_sort). The thread that polls the future neither compiles kernels nor waits for the device: other
-    /// threads do, or the browser. It allocates scratch, and binds buffers. A program that draws frames can poll the future once a frame.
+    /// Async variant of [`prepare_sort`](DeviceSorter::prepare_sort). The thread that polls the future neither compiles
+    /// kernels nor waits for the device: other threads do, or the browser. It allocates scratch, and binds buffers. A
+    /// program that draws frames can poll the future once a frame.
     ///
     /// # Errors
     /// The same as those of [`prepare_sort`](DeviceSorter::prepare_sort).
@@ -329,28 +330,24 @@ impl DeviceSorter {
         };
         let place = |part: Part<'_>, role| part.place(gpu, role);
         let of_rows;
-        let segments = match ask.segments {
+        let segments: Option<(Part<'_>, Part<'_>, u32)> = match ask.segments {
             None => None,
-            Some(Bounds::Given { begins, ends, max }) => Some((max, [begins, ends])),
+            Some(Bounds::Given { begins, ends, max }) => Some((begins, ends, max)),
             Some(Bounds::Rows { rows, len, stride }) => {
                 check_rows(rows, len, stride)?;
                 // Fails if the device does not take so many rows, before it gets their bounds.
                 let anywhere = Segmented { max: rows, begins: Place::default(), ends: Place::default() };
                 SortPlan::new(Request { segments: Some(anywhere), ..request }, &gpu.facts)?;
                 of_rows = gpu.watched(|| bounds_of_rows(gpu, rows, len, stride)).await?;
-                Some((rows, [0, rows].map(|row| Part { buffer: &of_rows, offset: 4 * u64::from(row) })))
+                let [begins, ends] = [0, rows].map(|row| Part { buffer: &of_rows, offset: 4 * u64::from(row) });
+                Some((begins, ends, rows))
             }
         };
-        let segmented = match segments {
-            None => None,
-            Some((max, [begins, ends])) => {
-                Some(Segmented { max, begins: place(begins, Role::Begins)?, ends: place(ends, Role::Ends)? })
-            }
-        };
-        let segments = segments.map(|(_, bounds)| bounds);
-        let request = Request { segments: segmented, ..request };
-        check_apart(&request, keys, values, segments, ask.count)?;
+        check_apart(&request, keys, values, segments.map(|(begins, ends, _)| [begins, ends]), ask.count)?;
+        let segmented =
+            |(begins, ends, max)| Ok(Segmented { max, begins: place(begins, Role::Begins)?, ends: place(ends, Role::Ends)? });
         let request = Request {
+            segments: segments.map(segmented).transpose()?,
             keys: place(keys, Role::Keys)?,
             values: values.map_or(Ok(Place::default()), |values| place(values, Role::Values))?,
             aliased: request.top.is_some() && values.is_some_and(|values| values.buffer == keys.buffer),
@@ -360,8 +357,8 @@ impl DeviceSorter {
         let callers = |role| match role {
             Role::Keys => Some(keys),
             Role::Values => values,
-            Role::Begins => segments.map(|[begins, _]| begins),
-            Role::Ends => segments.map(|[_, ends]| ends),
+            Role::Begins => segments.map(|(begins, ..)| begins),
+            Role::Ends => segments.map(|(_, ends, _)| ends),
             _ => None,
         };
         if PortionPlan::is_needed(&request, &gpu.facts) {

@@ -28,7 +28,8 @@ impl DeviceSorter {
     /// device; [`Setup::untested`](crate::Setup::untested) leaves it for later.
     ///
     /// ```no_run
-    /// # fn frame(device: &wgpu::Device, queue: &wgpu::Queue, old: &wgpu::Buffer, new: &wgpu::Buffer, all: &wgpu::Buffer) -> Result<(), polysort_core::Error> {
+    /// # use wgpu::{Buffer, Device, Queue};
+    /// # fn frame(device: &Device, queue: &Queue, old: &Buffer, new: &Buffer, all: &Buffer) -> Result<(), polysort_core::Error> {
     /// use polysort_wgpu::{Count, DeviceSorter, MergeAsk};
     ///
     /// let sorter = DeviceSorter::new(device, queue)?;

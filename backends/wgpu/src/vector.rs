@@ -374,9 +374,9 @@ impl SearchCall {
                 Some((SortPlan::new(request, &gpu.facts)?, native))
             }
         };
-        let distances = [&plan.distances, &plan.nearest].map(|command| (command.variant, native));
-        let of_select = select.iter().flat_map(|(plan, native)| kernels(plan, *native));
-        gpu.shared.compile_all(waiting, distances.into_iter().take(if k == 0 { 1 } else { 2 }).chain(of_select)).await?;
+        let of_select =
+            select.iter().flat_map(|(select, is_native)| kernels(select, *is_native).chain([(plan.nearest.variant, native)]));
+        gpu.shared.compile_all(waiting, of_select.chain([(plan.distances.variant, native)])).await?;
         let bounds: Vec<[u32; 2]> = match k {
             0 => vec![],
             _ => search.candidate_offsets.windows(2).map(|pair| [pair[0], pair[1]]).collect(),

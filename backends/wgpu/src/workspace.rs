@@ -100,15 +100,16 @@ impl Workspace {
         Ok(())
     }
 
-    /// Returns the launches of a sort. Grows the buffers and binds them if the sort is not bound yet.
-    pub(crate) fn launches(&mut self, gpu: &Gpu, sort: Bindable) -> Result<Arc<Launches>, Error> {
-        if let Some(at) = self.launches.iter().position(|bound| bound.sort == sort) {
-            self.launches[at..].rotate_left(1);
-            return Ok(self.launches[self.launches.len() - 1].launches.clone());
-        }
-        let (request, native) = sort;
-        let plan = SortPlan::new(request, &gpu.facts)?;
-        let needs = needs(&plan);
+    /// Returns the launches of a sort, which is then the one used last; `None` if it is not bound.
+    pub(crate) fn bound(&mut self, sort: &Bindable) -> Option<Arc<Launches>> {
+        let at = self.launches.iter().position(|bound| bound.sort == *sort)?;
+        self.launches[at..].rotate_left(1);
+        self.launches.last().map(|bound| bound.launches.clone())
+    }
+
+    /// Grows the buffers to what the plan of a sort needs, and binds the sort to them.
+    pub(crate) fn bind(&mut self, gpu: &Gpu, plan: SortPlan, native: bool) -> Result<Arc<Launches>, Error> {
+        let (sort, needs) = ((plan.request, native), needs(&plan));
         for &(role, bytes) in &needs {
             self.grow(gpu, role, bytes)?;
         }

@@ -177,10 +177,11 @@ pub struct Request {
     /// merges has such pages too, and the offsets `keys` and `values` are 0.
     pub page: Option<u64>,
     /// Whether what is read and what is written lie in one buffer: the keys to select from and the indices of the selected
-    /// keys, or two buffers of a search for runs or of a gather. A launch can bind one buffer twice only if both bindings are writable.
+    /// keys, or two buffers of a search for runs or of a gather. A launch can bind one buffer twice only if both bindings
+    /// are writable.
     pub aliased: bool,
-    /// Whether the keys come from the host and return to it. Copies then take most of the time, and a pass that compiles in less time, but runs longer, may
-    /// suit the request better ([`Facts::rolls`](super::Facts::rolls)).
+    /// Whether the keys come from the host and return to it. Copies then take most of the time, and a pass that compiles in
+    /// less time, but runs longer, may suit the request better ([`Facts::rolls`](super::Facts::rolls)).
     pub from_host: bool,
     /// The forced algorithm; `None` lets the planner choose. With a forced algorithm, not even a few keys are sorted in one
     /// launch.
