@@ -1,11 +1,11 @@
 //! Async variants of calls.
 
-use crate::{keys, open, support};
+use crate::{keys, open, portions, support};
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 use libtest_mimic::Failed;
 use polysort_core::{Options, Sort, SortAsync};
-use polysort_wgpu::{Ask, Column, Count, DeviceSorter, MergeAsk, RunBuffers, Setup, SortBuffer};
+use polysort_wgpu::{Ask, Column, Count, DeviceSorter, MergeAsk, RunBuffers, Setup, SortBuffer, testing};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use support::{ensure, failed};
@@ -175,6 +175,7 @@ pub(crate) fn compiled_elsewhere() -> Result<(), Failed> {
                 sorter.prepare_sort_pairs_async::<f32, u32>(first, second, ask).await?;
                 sorter.prepare_argsort_async::<u32>(first, second, ask).await?;
                 sorter.prepare_top_k_async::<u32>(first, second, 100, ask).await?;
+                sorter.prepare_sort_async::<u32>(first, Ask::rows(100, 20, 30)).await?;
                 sorter.prepare_runs_async::<u32>(first, RunBuffers::counted_in(second).offsets(merged), ask).await?;
                 let column = Column { elements: first.into(), len: MAX };
                 sorter.prepare_gather_async::<u32>(column, second, third, ask).await?;
@@ -184,6 +185,23 @@ pub(crate) fn compiled_elsewhere() -> Result<(), Failed> {
         });
         prepared.map_err(failed)?;
         ensure(here == 0, || format!("the thread of async calls has compiled {here} kernels"))?;
+    }
+
+    // Portions and their merges.
+    for takes_it in ["a sort", "a prepared sort"] {
+        let limited = portions::open(support::config())?;
+        let mut long = SortBuffer::from_slice(&limited, &keys(LONG)).map_err(failed)?;
+        let sorter = testing::sorter(&limited);
+        let (here, outcome) = compiled_here(|| {
+            pollster::block_on(async {
+                match takes_it {
+                    "a sort" => limited.sort_buffer_async(&mut long, Options::ascending()).await,
+                    _ => sorter.prepare_sort_async::<u32>(long.raw(), ask).await.map(|sort| assert!(sort.portions().is_some())),
+                }
+            })
+        });
+        outcome.map_err(failed)?;
+        ensure(here == 0, || format!("the thread of {takes_it} in portions has compiled {here} kernels"))?;
     }
 
     let unused = open()?;

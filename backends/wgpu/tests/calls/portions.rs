@@ -13,7 +13,8 @@ use support::{ensure, failed};
 /// The most bytes of a binding. The state of a sort takes a quarter of it.
 const BINDING: u64 = 64 << 10;
 
-fn open(config: Config) -> Result<WgpuBackend, Failed> {
+/// Opens a backend whose device binds no more than [`BINDING`].
+pub(crate) fn open(config: Config) -> Result<WgpuBackend, Failed> {
     testing::open(config, Knobs { max_binding: Some(BINDING), ..Knobs::default() }).map_err(failed)
 }
 
