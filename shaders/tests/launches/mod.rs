@@ -91,7 +91,7 @@ pub(crate) fn requests() -> Vec<Request> {
 
 /// The plan of each request with each algorithm, on each device.
 pub(crate) fn plans() -> impl Iterator<Item = (&'static str, Facts, SortPlan)> {
-    // Every device runs the first two. The others refuse some requests.
+    // Every device runs each request with `every`. The planner refuses some requests with an algorithm of `some`.
     let every = [None, Some(Algorithm::ReduceThenScan)];
     let some = [Algorithm::WideDigits, Algorithm::MsdHybrid, Algorithm::Counting].map(Some);
     let algorithms = move || every.into_iter().chain(some);
