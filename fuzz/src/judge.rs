@@ -7,9 +7,10 @@ use polysort_kit::{Case, Oracle, Pattern, TestKey};
 
 /// Returns the permutation that sorts each of `segments` by itself, stably.
 pub fn in_order<K: TestKey>(keys: &[K], options: Options, segments: impl IntoIterator<Item = Range<usize>>) -> Vec<u32> {
+    let segments: Vec<Range<usize>> = segments.into_iter().collect();
     // The oracle reads the options of a case, and nothing else of it.
     let case = Case { pattern: Pattern::Equal, len: keys.len(), options, seed: 0 };
-    Oracle::new(keys, case).segments_permutation(segments)
+    Oracle::new(keys, case).segments_permutation(&segments)
 }
 
 /// Compares keys bit for bit.

@@ -1,4 +1,6 @@
 //! The steps of each operation, written once for blocking and for async calls: checks, words of the keys, the backend, keys again.
+//!
+//! Values are bytes here, so these functions are compiled once for each type of key, not for each pair of types.
 
 use crate::checks::{check_pairs_into, check_segments};
 use crate::words::{Pairs, Words, checked_words, rebuilt, shared_words};
@@ -6,7 +8,6 @@ use crate::{
     AnyOperation, Backend, Error, Operation, Options, Runs, Segments, Sortable, Spec, TopK, Values, ValuesMut, permutation,
     selected_len,
 };
-use bytemuck::Pod;
 use core::ops::Range;
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
@@ -131,58 +132,56 @@ pub(crate) async fn sort_into<K: Sortable>(
     Ok(())
 }
 
-pub(crate) async fn sort_pairs<K: Sortable, V: Pod>(
+pub(crate) async fn sort_pairs<K: Sortable>(
     by: By<'_, impl Backend>,
     keys: &mut [K],
-    values: &mut [V],
+    mut values: ValuesMut<'_>,
     segments: Option<Segments<'_>>,
     options: Options,
 ) -> Result<(), Error> {
     Error::check_lengths("keys", keys.len(), "values", values.len())?;
     if !K::IS_REBUILT {
         let order = argsort(by, keys, segments, options).await?;
-        permutation::gather_pairs(keys, values, &order);
+        let sorted = permutation::gather(keys, &order);
+        values.permute(&order);
+        keys.copy_from_slice(&sorted);
         return Ok(());
     }
     let spec = Spec::of::<K>(options)?;
     check_segments(segments, keys.len())?;
     let mut pairs = Pairs::of(keys, values)?;
     let (keys, values) = pairs.get();
-    let values = ValuesMut::of(values);
     by.run(Operation::SortPairs { keys, values, segments }.into(), spec).await?;
     pairs.finish();
     Ok(())
 }
 
-pub(crate) async fn sort_pairs_into<K: Sortable, V: Pod>(
+pub(crate) async fn sort_pairs_into<K: Sortable>(
     by: By<'_, impl Backend>,
-    (keys, values): (&[K], &[V]),
-    (sorted_keys, sorted_values): (&mut [K], &mut [V]),
+    (keys, values): (&[K], Values<'_>),
+    (sorted_keys, mut sorted_values): (&mut [K], ValuesMut<'_>),
     options: Options,
 ) -> Result<(), Error> {
     check_pairs_into(keys.len(), values.len(), sorted_keys.len(), sorted_values.len())?;
     let spec = Spec::of::<K>(options)?;
     if let Some(view) = K::IN_PLACE {
-        let operation = Operation::SortPairsInto {
-            keys: view.words(keys),
-            values: Values::of(values),
-            sorted_keys: view.words_mut(sorted_keys),
-            sorted_values: ValuesMut::of(sorted_values),
-        };
+        let operation =
+            Operation::SortPairsInto { keys: view.words(keys), values, sorted_keys: view.words_mut(sorted_keys), sorted_values };
         return by.run(operation.into(), spec).await;
     }
-    let (sorted, moved): (Vec<K>, Vec<V>);
     if K::IS_REBUILT {
-        let (mut words, mut values) = (checked_words(keys)?, values.to_vec());
-        let pairs = Operation::SortPairs { keys: &mut words, values: ValuesMut::of(&mut values), segments: None };
-        by.run(pairs.into(), spec).await?;
-        (sorted, moved) = (rebuilt(&words), values);
-    } else {
-        let order = argsort(by, keys, None, options).await?;
-        (sorted, moved) = (permutation::gather(keys, &order), permutation::gather(values, &order));
+        let (mut words, mut moved) = (checked_words(keys)?, values.bytes().to_vec());
+        let values = sorted_values.over(&mut moved);
+        by.run(Operation::SortPairs { keys: &mut words, values, segments: None }.into(), spec).await?;
+        sorted_keys.copy_from_slice(&rebuilt(&words));
+        sorted_values.bytes_mut().copy_from_slice(&moved);
+        return Ok(());
     }
+    let order = argsort(by, keys, None, options).await?;
+    let sorted = permutation::gather(keys, &order);
+    sorted_values.copy_from(values);
+    sorted_values.permute(&order);
     sorted_keys.copy_from_slice(&sorted);
-    sorted_values.copy_from_slice(&moved);
     Ok(())
 }
 

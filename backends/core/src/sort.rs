@@ -1,7 +1,7 @@
 //! The operations on keys: what a user calls, on any backend.
 
 use crate::flow::{self, By, now};
-use crate::{Backend, Error, Options, Runs, Segments, Sortable, TopK, WideKey, permutation, wide};
+use crate::{Backend, Error, Options, Runs, Segments, Sortable, TopK, Values, ValuesMut, WideKey, permutation, wide};
 use bytemuck::Pod;
 
 /// Every operation, for every key, on every backend. Implemented for all [`Backend`]s.
@@ -67,7 +67,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort_pairs`](Sort::sort_pairs).
     fn sort_pairs_with<K: Sortable, V: Pod>(&self, keys: &mut [K], values: &mut [V], options: Options) -> Result<(), Error> {
-        now(flow::sort_pairs(By::blocking(self), keys, values, None, options))
+        now(flow::sort_pairs(By::blocking(self), keys, ValuesMut::of(values), None, options))
     }
 
     /// Sorts `keys` into `sorted_keys`, ascending, and moves each value with its key, from `values` to `sorted_values`. The inputs stay as
@@ -98,7 +98,12 @@ pub trait Sort: Backend {
         sorted_values: &mut [V],
         options: Options,
     ) -> Result<(), Error> {
-        now(flow::sort_pairs_into(By::blocking(self), (keys, values), (sorted_keys, sorted_values), options))
+        now(flow::sort_pairs_into(
+            By::blocking(self),
+            (keys, Values::of(values)),
+            (sorted_keys, ValuesMut::of(sorted_values)),
+            options,
+        ))
     }
 
     /// Sorts any items, ascending by a key that `key` returns once for each item. The items are swapped and need not be `Copy`.
@@ -234,7 +239,7 @@ pub trait Sort: Backend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> Result<(), Error> {
-        now(flow::sort_pairs(By::blocking(self), keys, values, Some(segments.into()), options))
+        now(flow::sort_pairs(By::blocking(self), keys, ValuesMut::of(values), Some(segments.into()), options))
     }
 
     /// Returns the permutation that sorts each segment of `keys` by itself, ascending. Indices count from the start of `keys`; a position outside

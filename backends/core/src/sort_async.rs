@@ -1,7 +1,7 @@
 //! The async operations on keys.
 
 use crate::flow::{self, By};
-use crate::{Backend, Error, MaybeSend, Options, Runs, Segments, Sortable, TopK, WideKey, permutation, wide};
+use crate::{Backend, Error, MaybeSend, Options, Runs, Segments, Sortable, TopK, Values, ValuesMut, WideKey, permutation, wide};
 use bytemuck::Pod;
 
 /// Every operation of [`Sort`](crate::Sort) as a future, for every key, on every backend. Implemented for all [`Backend`]s. In a browser, use these:
@@ -46,7 +46,7 @@ pub trait SortAsync: Backend {
         values: &mut [V],
         options: Options,
     ) -> impl Future<Output = Result<(), Error>> + MaybeSend {
-        flow::sort_pairs(By::future(self), keys, values, None, options)
+        flow::sort_pairs(By::future(self), keys, ValuesMut::of(values), None, options)
     }
 
     /// Async variant of [`Sort::sort_pairs_into_with`](crate::Sort::sort_pairs_into_with).
@@ -61,7 +61,7 @@ pub trait SortAsync: Backend {
         sorted_values: &mut [V],
         options: Options,
     ) -> impl Future<Output = Result<(), Error>> + MaybeSend {
-        flow::sort_pairs_into(By::future(self), (keys, values), (sorted_keys, sorted_values), options)
+        flow::sort_pairs_into(By::future(self), (keys, Values::of(values)), (sorted_keys, ValuesMut::of(sorted_values)), options)
     }
 
     /// Async variant of [`Sort::sort_by_key_with`](crate::Sort::sort_by_key_with). All keys are read before the call returns its future.
@@ -145,7 +145,7 @@ pub trait SortAsync: Backend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> impl Future<Output = Result<(), Error>> + MaybeSend {
-        flow::sort_pairs(By::future(self), keys, values, Some(segments.into()), options)
+        flow::sort_pairs(By::future(self), keys, ValuesMut::of(values), Some(segments.into()), options)
     }
 
     /// Async variant of [`Sort::argsort_segments_with`](crate::Sort::argsort_segments_with).

@@ -81,6 +81,12 @@ impl<'a> ValuesMut<'a> {
         ValuesMut { bytes: self.bytes, size: self.size, len: self.len }
     }
 
+    /// Values of the same size and number in other memory, which is as long.
+    pub(crate) fn over<'b>(&self, bytes: &'b mut [u8]) -> ValuesMut<'b> {
+        debug_assert_eq!(bytes.len(), self.bytes.len());
+        ValuesMut { bytes, size: self.size, len: self.len }
+    }
+
     /// Returns the values as arrays of `N` bytes each.
     ///
     /// # Panics

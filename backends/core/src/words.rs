@@ -7,8 +7,7 @@
 //! ```
 
 use crate::masks::low_bits;
-use crate::{Error, Sortable, Word};
-use bytemuck::Pod;
+use crate::{Error, Sortable, ValuesMut, Word};
 use std::borrow::Cow;
 
 /// Keys that are mapped and checked in one go: their words stay in the L1 cache from step to step.
@@ -55,36 +54,40 @@ impl<'a, K: Sortable> Words<'a, K> {
 /// The words of keys, and the values that move with them: the caller's own values, or copies, so that a panic in `from_bits` does not leave moved
 /// values behind.
 #[derive(Debug)]
-pub(crate) struct Pairs<'a, K: Sortable, V> {
+pub(crate) struct Pairs<'a, K: Sortable> {
     words: Words<'a, K>,
-    values: &'a mut [V],
-    moved: Option<Vec<V>>,
+    values: ValuesMut<'a>,
+    moved: Option<Vec<u8>>,
 }
 
-impl<'a, K: Sortable, V: Pod> Pairs<'a, K, V> {
+impl<'a, K: Sortable> Pairs<'a, K> {
     /// The words of `keys`, and `values`, which has the same length.
     ///
     /// # Errors
     /// As [`Words::of`].
-    pub(crate) fn of(keys: &'a mut [K], values: &'a mut [V]) -> Result<Self, Error> {
+    pub(crate) fn of(keys: &'a mut [K], mut values: ValuesMut<'a>) -> Result<Self, Error> {
         let words = Words::of(keys)?;
         let moved = match words {
             Words::InPlace(_) => None,
-            Words::Mapped(..) => Some(values.to_vec()),
+            Words::Mapped(..) => Some(values.bytes_mut().to_vec()),
         };
         Ok(Self { words, values, moved })
     }
 
     /// The words, to be sorted, and the values, to be moved with them.
-    pub(crate) fn get(&mut self) -> (&mut [K::Bits], &mut [V]) {
-        (self.words.get(), self.moved.as_deref_mut().unwrap_or(self.values))
+    pub(crate) fn get(&mut self) -> (&mut [K::Bits], ValuesMut<'_>) {
+        let values = match &mut self.moved {
+            Some(moved) => self.values.over(moved),
+            None => self.values.by_ref(),
+        };
+        (self.words.get(), values)
     }
 
     /// Puts keys and values in the order of the sorted words. A panic in `from_bits` leaves both as they were.
-    pub(crate) fn finish(self) {
+    pub(crate) fn finish(mut self) {
         self.words.finish();
         if let Some(moved) = self.moved {
-            self.values.copy_from_slice(&moved);
+            self.values.bytes_mut().copy_from_slice(&moved);
         }
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn sort_into<C: SortFew>(
     if narrow::suits::<C>(network, window, records.len()) {
         return narrow::sort_into(records, &mut columns, scratch, window);
     }
-    if even && suits_passes::<C>(network, records.len()) && !is_lopsided(&*records, window) {
+    if even && suits_passes::<C>(network, records.len()) && !is_lopsided(&&*records, window) {
         let mut sorted = Scratch::of::<C::Record>(records.len());
         let sorted = sorted.records(records.len());
         if passes::sort_into(&*records, window, scratch, sorted) {
@@ -109,7 +109,7 @@ fn partition<S: Source + ?Sized>(
     even: bool,
     ends: &mut Counters,
 ) -> Option<Digit<Key<S>>> {
-    let digit = Digit::choose(source, window, bits, even, Threads::ONE)?;
+    let digit = Digit::choose(&source, window, bits, even, Threads::ONE)?;
     took(Step::Cached { len: source.len(), digits: digit.count() });
     match digit.class() {
         Class::Bits(class) => partition_by(source, target, class, digit.count(), ends),
@@ -126,9 +126,9 @@ fn partition_by<S: Source + ?Sized>(
     digits: usize,
     counters: &mut Counters,
 ) {
-    source.read_keys(0..source.len(), |keys| count(keys, class, counters));
+    source.read_keys(0..source.len(), &mut |keys| count(keys, class, counters));
     to_starts(&mut counters[..digits]);
-    source.read(0..source.len(), |records| place(records, class, counters, target));
+    source.read(0..source.len(), &mut |records| place(records, class, counters, target));
 }
 
 /// The length of the longest bucket of more than `few` records, or 0; `ends` are those of the buckets.

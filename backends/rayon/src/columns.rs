@@ -3,7 +3,7 @@
 use crate::classify::{Bits, Classify};
 use crate::record::{Pair, Record};
 use crate::scatter::place;
-use crate::source::{BLOCK, Source};
+use crate::source::{BLOCK, Keyed, Read, Source};
 use crate::threads::Threads;
 use crate::tuning::{TASK, scan_ns};
 use bytemuck::Pod;
@@ -35,7 +35,7 @@ pub(crate) trait Columns: Source + Sized + Send {
     fn split_at(self, mid: usize) -> (Self, Self);
 
     /// All of it in pieces of `len` records, each to be written; the last may be shorter.
-    fn pieces(&mut self, len: usize) -> impl Iterator<Item = impl Columns<Record = Self::Record>>;
+    fn pieces(&mut self, len: usize) -> impl Iterator<Item = impl Columns<Record = Self::Record, Key = Self::Key>>;
 
     /// Puts the records at `range` in the opposite order.
     fn reverse(&mut self, range: Range<usize>, threads: Threads);
@@ -53,7 +53,7 @@ fn advance<W: Word, const DIGITS: usize>(digit: Bits, key: W, next: &mut [u32; D
 
 /// Copies each record to the next index of its digit in `target`.
 fn place_all<C: Columns, const DIGITS: usize>(columns: &C, digit: Bits, next: &mut [u32; DIGITS], target: &mut [C::Record]) {
-    columns.read(0..columns.len(), |records| place(records, digit, next, target));
+    columns.read(0..columns.len(), &mut |records| place(records, digit, next, target));
 }
 
 /// Copies all records to `scratch`, and each from there to the next index of its digit.
@@ -90,15 +90,27 @@ pub(crate) struct Keys<'a, W> {
 impl<W: Word> Source for Keys<'_, W> {
     type Record = W;
 
+    fn read(&self, range: Range<usize>, read: Read<'_, W>) {
+        read_ordered(&self.keys[range], self.masks, read);
+    }
+}
+
+impl<W: Word> Keyed for Keys<'_, W> {
+    type Key = W;
+
     fn len(&self) -> usize {
         self.keys.len()
     }
 
-    fn read(&self, range: Range<usize>, read: impl FnMut(&[W])) {
-        read_ordered(&self.keys[range], self.masks, read);
+    fn record_bytes(&self) -> usize {
+        size_of::<W>()
     }
 
-    fn read_keys(&self, range: Range<usize>, read: impl FnMut(&[W])) {
+    fn key(&self, at: usize) -> W {
+        self.masks.apply(self.keys[at])
+    }
+
+    fn read_keys(&self, range: Range<usize>, read: Read<'_, W>) {
         read_ordered(&self.keys[range], self.masks, read);
     }
 }
@@ -128,7 +140,7 @@ impl<W: Word> Columns for Keys<'_, W> {
         (Self { keys: left, ..self }, Self { keys: right, ..self })
     }
 
-    fn pieces(&mut self, len: usize) -> impl Iterator<Item = impl Columns<Record = W>> {
+    fn pieces(&mut self, len: usize) -> impl Iterator<Item = impl Columns<Record = W, Key = W>> {
         let masks = self.masks;
         self.keys.chunks_mut(len).map(move |keys| Keys { keys, masks })
     }
@@ -148,15 +160,27 @@ pub(crate) struct Pairs<'a, W, V> {
 impl<W: Word, V: Pod + Send + Sync> Source for Pairs<'_, W, V> {
     type Record = Pair<W, V>;
 
+    fn read(&self, range: Range<usize>, read: Read<'_, Self::Record>) {
+        read_pairs(&self.keys[range.clone()], &self.values[range], self.masks, read);
+    }
+}
+
+impl<W: Word, V: Pod + Send + Sync> Keyed for Pairs<'_, W, V> {
+    type Key = W;
+
     fn len(&self) -> usize {
         self.keys.len()
     }
 
-    fn read(&self, range: Range<usize>, read: impl FnMut(&[Self::Record])) {
-        read_pairs(&self.keys[range.clone()], &self.values[range], self.masks, read);
+    fn record_bytes(&self) -> usize {
+        size_of::<Pair<W, V>>()
     }
 
-    fn read_keys(&self, range: Range<usize>, read: impl FnMut(&[W])) {
+    fn key(&self, at: usize) -> W {
+        self.masks.apply(self.keys[at])
+    }
+
+    fn read_keys(&self, range: Range<usize>, read: Read<'_, W>) {
         read_ordered(&self.keys[range], self.masks, read);
     }
 }
@@ -215,7 +239,7 @@ impl<W: Word, V: Pod + Send + Sync> Columns for Pairs<'_, W, V> {
         (Self { keys: keys.0, values: values.0, ..self }, Self { keys: keys.1, values: values.1, ..self })
     }
 
-    fn pieces(&mut self, len: usize) -> impl Iterator<Item = impl Columns<Record = Self::Record>> {
+    fn pieces(&mut self, len: usize) -> impl Iterator<Item = impl Columns<Record = Self::Record, Key = Self::Key>> {
         let masks = self.masks;
         self.keys.chunks_mut(len).zip(self.values.chunks_mut(len)).map(move |(keys, values)| Pairs { keys, values, masks })
     }
@@ -235,13 +259,9 @@ fn reverse<T: Send>(slice: &mut [T], threads: Threads) {
     // A record in the middle has no partner and stays.
     let (head, tail) = slice.split_at_mut(slice.len() / 2);
     let pairs = head.chunks_mut(TASK).zip(tail.rchunks_mut(TASK)).collect();
-    threads.for_each(
-        pairs,
-        || (),
-        |(), (head, tail): (&mut [T], &mut [T])| {
-            head.iter_mut().zip(tail.iter_mut().rev()).for_each(|(a, b)| core::mem::swap(a, b));
-        },
-    );
+    threads.for_each(pairs, &|| (), &|(), (head, tail): (&mut [T], &mut [T])| {
+        head.iter_mut().zip(tail.iter_mut().rev()).for_each(|(a, b)| core::mem::swap(a, b));
+    });
 }
 
 /// Copies pairs of a raw key and a value to the next index of their digit in `target`.
@@ -259,7 +279,7 @@ fn place_pairs<'a, W: Word, V: Pod, const DIGITS: usize>(
 }
 
 /// Hands the ordered bits of raw keys to `read`, some at a time.
-pub(crate) fn read_ordered<W: Word>(keys: &[W], masks: Masks, mut read: impl FnMut(&[W])) {
+pub(crate) fn read_ordered<W: Word>(keys: &[W], masks: Masks, read: Read<'_, W>) {
     if masks.is_identity::<W>() {
         return read(keys);
     }
@@ -273,7 +293,7 @@ pub(crate) fn read_ordered<W: Word>(keys: &[W], masks: Masks, mut read: impl FnM
 }
 
 /// Hands pairs of a raw key and a value to `read`, some at a time.
-pub(crate) fn read_pairs<W: Word, V: Pod>(keys: &[W], values: &[V], masks: Masks, mut read: impl FnMut(&[Pair<W, V>])) {
+pub(crate) fn read_pairs<W: Word, V: Pod>(keys: &[W], values: &[V], masks: Masks, read: Read<'_, Pair<W, V>>) {
     let mut pairs = [Pair { key: W::zero(), value: V::zeroed() }; BLOCK];
     for (keys, values) in keys.chunks(BLOCK).zip(values.chunks(BLOCK)) {
         for (pair, (&raw, &value)) in pairs.iter_mut().zip(keys.iter().zip(values)) {
@@ -301,27 +321,46 @@ impl<'a, W: Word> Indices<'a, W> {
 }
 
 impl<W: Word> Source for Indices<'_, W> {
-    type Record = Pair<W, u32>;
+    /// The bytes of an index are the value, as those of a caller's value of 4 bytes are: both kinds of records are one type.
+    type Record = Pair<W, [u8; 4]>;
+
+    fn read(&self, range: Range<usize>, read: Read<'_, Self::Record>) {
+        let indices = &self.indices[range.clone()];
+        if let Some(first) = self.first {
+            return read_pairs(
+                &self.keys[first + range.start..first + range.end],
+                bytemuck::cast_slice(indices),
+                self.masks,
+                read,
+            );
+        }
+        let mut pairs = [Pair { key: W::zero(), value: [0; 4] }; BLOCK];
+        for indices in indices.chunks(BLOCK) {
+            for (pair, &index) in pairs.iter_mut().zip(indices) {
+                *pair = Pair { key: self.masks.apply(self.keys[index as usize]), value: index.to_ne_bytes() };
+            }
+            read(&pairs[..indices.len()]);
+        }
+    }
+}
+
+impl<W: Word> Keyed for Indices<'_, W> {
+    type Key = W;
 
     fn len(&self) -> usize {
         self.indices.len()
     }
 
-    fn read(&self, range: Range<usize>, mut read: impl FnMut(&[Self::Record])) {
-        let indices = &self.indices[range.clone()];
-        if let Some(first) = self.first {
-            return read_pairs(&self.keys[first + range.start..first + range.end], indices, self.masks, read);
-        }
-        let mut pairs = [Pair { key: W::zero(), value: 0 }; BLOCK];
-        for indices in indices.chunks(BLOCK) {
-            for (pair, &index) in pairs.iter_mut().zip(indices) {
-                *pair = Pair { key: self.masks.apply(self.keys[index as usize]), value: index };
-            }
-            read(&pairs[..indices.len()]);
-        }
+    fn record_bytes(&self) -> usize {
+        size_of::<<Self as Source>::Record>()
     }
 
-    fn read_keys(&self, range: Range<usize>, mut read: impl FnMut(&[W])) {
+    fn key(&self, at: usize) -> W {
+        let index = self.first.map_or_else(|| self.indices[at] as usize, |first| first + at);
+        self.masks.apply(self.keys[index])
+    }
+
+    fn read_keys(&self, range: Range<usize>, read: Read<'_, W>) {
         if let Some(first) = self.first {
             return read_ordered(&self.keys[first + range.start..first + range.end], self.masks, read);
         }
@@ -339,14 +378,14 @@ impl<W: Word> Columns for Indices<'_, W> {
     fn write(&mut self, records: &[Self::Record]) {
         self.first = None;
         for (index, record) in self.indices.iter_mut().zip(records) {
-            *index = record.value;
+            *index = u32::from_ne_bytes(record.value);
         }
     }
 
     fn gather(&mut self, records: &[Self::Record], order: impl ExactSizeIterator<Item = usize>) {
         self.first = None;
         for (index, at) in self.indices.iter_mut().zip(order) {
-            *index = records[at].value;
+            *index = u32::from_ne_bytes(records[at].value);
         }
     }
 
@@ -354,7 +393,7 @@ impl<W: Word> Columns for Indices<'_, W> {
         self.first = None;
         for record in records {
             let at = advance(digit, record.key(), next);
-            self.indices[at] = record.value;
+            self.indices[at] = u32::from_ne_bytes(record.value);
         }
     }
 
@@ -362,7 +401,7 @@ impl<W: Word> Columns for Indices<'_, W> {
         match self.first {
             Some(first) => {
                 let keys = &self.keys[first..first + self.indices.len()];
-                place_pairs(keys.iter().zip(first as u32..), self.masks, digit, next, target);
+                place_pairs(keys.iter().zip((first as u32..).map(u32::to_ne_bytes)), self.masks, digit, next, target);
             }
             None => place_all(self, digit, next, target),
         }
@@ -382,7 +421,7 @@ impl<W: Word> Columns for Indices<'_, W> {
         (Self { indices: left, ..self }, Self { first: self.first.map(|first| first + mid), indices: right, ..self })
     }
 
-    fn pieces(&mut self, len: usize) -> impl Iterator<Item = impl Columns<Record = Self::Record>> {
+    fn pieces(&mut self, len: usize) -> impl Iterator<Item = impl Columns<Record = Self::Record, Key = Self::Key>> {
         self.first = None;
         let (keys, masks) = (self.keys, self.masks);
         self.indices.chunks_mut(len).map(move |indices| Indices { keys, first: None, indices, masks })

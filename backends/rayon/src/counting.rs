@@ -86,7 +86,7 @@ pub(crate) fn sort_few<W: Word>(keys: &mut [W], masks: Masks, threads: Threads) 
 fn in_chunks<W: Word, R: Send>(keys: &[W], threads: Threads, count: impl Fn(Range<usize>) -> Option<R> + Sync) -> Option<Vec<R>> {
     let shares = threads.count().max(keys.len().div_ceil(u32::MAX as usize));
     let share = |index: usize| keys.len() * index / shares..keys.len() * (index + 1) / shares;
-    threads.map(shares, |index| count(share(index))).into_iter().collect()
+    threads.map(shares, &|index| count(share(index))).into_iter().collect()
 }
 
 /// The counter of a raw value of 16 bits or fewer, and the other way round: the bits of a block's number are flipped in the number within the block. Keys that
@@ -231,31 +231,27 @@ struct Runs<'a> {
 /// Overwrites the keys by runs of equal keys: `run` returns the key of each, and its length.
 fn fill<W: Word>(keys: &mut [W], threads: Threads, runs: Runs<'_>, run: impl Fn(usize) -> (W, usize) + Copy + Sync) {
     let share = keys.len().div_ceil(threads.count()).max(1);
-    threads.for_each(
-        keys.chunks_mut(share).enumerate().collect(),
-        || (),
-        |(), (chunk, keys): (usize, &mut [W])| {
-            // A copy that no write to the keys may change, so that it stays in registers.
-            let own = run;
-            let start = chunk * share;
-            let before = runs.ends.partition_point(|&end| end <= start);
-            let mut next = before * runs.runs_of_end;
-            let mut end = before.checked_sub(1).map_or(0, |before| runs.ends[before]);
-            let (len, mut at) = (keys.len(), 0);
-            while at < len {
-                let (key, count) = own(next);
-                (next, end) = (next + 1, end + count);
-                // The first runs may end before the share starts, and the last one behind its end.
-                let stop = end.saturating_sub(start).min(len);
-                // The lengths of most runs differ by little, and then this has no branch that is hard to foresee.
-                match keys.get_mut(at..at + WRITTEN) {
-                    Some(block) if stop - at <= WRITTEN => block.fill(key),
-                    _ => write(&mut keys[at..], stop - at, key),
-                }
-                at = stop;
+    threads.for_each(keys.chunks_mut(share).enumerate().collect(), &|| (), &|(), (chunk, keys): (usize, &mut [W])| {
+        // A copy that no write to the keys may change, so that it stays in registers.
+        let own = run;
+        let start = chunk * share;
+        let before = runs.ends.partition_point(|&end| end <= start);
+        let mut next = before * runs.runs_of_end;
+        let mut end = before.checked_sub(1).map_or(0, |before| runs.ends[before]);
+        let (len, mut at) = (keys.len(), 0);
+        while at < len {
+            let (key, count) = own(next);
+            (next, end) = (next + 1, end + count);
+            // The first runs may end before the share starts, and the last one behind its end.
+            let stop = end.saturating_sub(start).min(len);
+            // The lengths of most runs differ by little, and then this has no branch that is hard to foresee.
+            match keys.get_mut(at..at + WRITTEN) {
+                Some(block) if stop - at <= WRITTEN => block.fill(key),
+                _ => write(&mut keys[at..], stop - at, key),
             }
-        },
-    );
+            at = stop;
+        }
+    });
 }
 
 /// Writes `len` keys, and perhaps some more behind them.

@@ -14,12 +14,11 @@
 use crate::classify::{Bits, Clamped};
 use crate::frequent::Frequent;
 use crate::sample;
-use crate::source::{Key, Source};
+use crate::source::Keyed;
 use crate::threads::Threads;
 use crate::tuning::scan_ns;
 use crate::window::Window;
 use core::ops::Range;
-use num_traits::Zero;
 use polysort_core::Word;
 
 /// Keys that a partition samples first.
@@ -75,16 +74,13 @@ impl<W: Word> Digit<W> {
     /// if keys are spread evenly, and at most `bits.many` if they are not, or if so many bits tell all keys apart.
     ///
     /// With `even` keys are trusted to be no more uneven than a sample shows; else their topmost bit that varies is the digit's.
-    pub(crate) fn choose<S: Source + ?Sized>(
-        source: &S,
+    pub(crate) fn choose(
+        source: &dyn Keyed<Key = W>,
         window: Window,
         bits: DigitBits,
         even: bool,
         threads: Threads,
-    ) -> Option<Self>
-    where
-        S::Record: crate::record::Record<Key = W>,
-    {
+    ) -> Option<Self> {
         let sample = Sample::of(source, window.ones());
         let mut block = Window { high: sample.varying_high(), ..window };
         if block.high < window.high {
@@ -199,15 +195,15 @@ impl<W: Word> RangeDigit<W> {
 }
 
 /// Fills `ranks` with keys from all over a source, without the bits that are not in `ones`.
-fn take_samples<S: Source + ?Sized>(source: &S, ones: Key<S>, ranks: &mut [Key<S>]) {
+fn take_samples<W: Word>(source: &dyn Keyed<Key = W>, ones: W, ranks: &mut [W]) {
     for (place, rank) in sample::places(source.len(), ranks.len()).zip(ranks) {
-        source.read_keys(place..place + 1, |keys| *rank = keys[0] & ones);
+        *rank = source.key(place) & ones;
     }
 }
 
 /// The values that most keys have, if a few do.
-fn frequent<S: Source + ?Sized>(source: &S, ones: Key<S>) -> Option<Frequent<Key<S>>> {
-    let mut ranks = [Key::<S>::zero(); FREQUENT_SAMPLES];
+fn frequent<W: Word>(source: &dyn Keyed<Key = W>, ones: W) -> Option<Frequent<W>> {
+    let mut ranks = [W::zero(); FREQUENT_SAMPLES];
     let ranks = &mut ranks[..(source.len() / KEYS_OF_SAMPLE).clamp(SAMPLES, FREQUENT_SAMPLES)];
     take_samples(source, ones, ranks);
     ranks.sort_unstable();
@@ -215,7 +211,7 @@ fn frequent<S: Source + ?Sized>(source: &S, ones: Key<S>) -> Option<Frequent<Key
 }
 
 /// Whether nearly all keys have one of a few tops, or one of a few values: then a digit of their top bits tells little.
-pub(crate) fn is_lopsided<S: Source + ?Sized>(source: &S, window: Window) -> bool {
+pub(crate) fn is_lopsided<W: Word>(source: &dyn Keyed<Key = W>, window: Window) -> bool {
     let sample = Sample::of(source, window.ones());
     let tops = sample.tops(Window { high: sample.varying_high().max(window.low), ..window });
     tops <= TOPS_OF_LOPSIDED || tops < TOPS_OF_DIFFERENT && sample.has_repeats()
@@ -227,10 +223,7 @@ struct Sample<W> {
 }
 
 impl<W: Word> Sample<W> {
-    fn of<S: Source + ?Sized>(source: &S, ones: W) -> Self
-    where
-        S::Record: crate::record::Record<Key = W>,
-    {
+    fn of(source: &dyn Keyed<Key = W>, ones: W) -> Self {
         let mut ranks = [W::zero(); SAMPLES];
         take_samples(source, ones, &mut ranks);
         Self { ranks }
@@ -272,22 +265,26 @@ impl<W: Word> Sample<W> {
 }
 
 /// The bits in which any two keys differ.
-pub(crate) fn varying<S: Source + ?Sized>(source: &S, threads: Threads) -> Key<S> {
-    let (len, first) = (source.len(), source.first_key());
-    let shares = threads.at_most(scan_ns(len * size_of::<S::Record>())).count();
-    let varying = threads.map(shares, |share| {
-        let mut varying = Key::<S>::zero();
-        let range = len * share / shares..len * (share + 1) / shares;
-        source.read_keys(range, |keys| varying = keys.iter().fold(varying, |varying, &key| varying | (key ^ first)));
+pub(crate) fn varying<W: Word>(source: &dyn Keyed<Key = W>, threads: Threads) -> W {
+    let (len, first) = (source.len(), source.key(0));
+    let within = |range: Range<usize>| {
+        let mut varying = W::zero();
+        source.read_keys(range, &mut |keys| varying = keys.iter().fold(varying, |varying, &key| varying | (key ^ first)));
         varying
-    });
-    varying.into_iter().fold(Key::<S>::zero(), |all, varying| all | varying)
+    };
+    let shares = threads.at_most(scan_ns(len * source.record_bytes())).count();
+    if shares == 1 {
+        return within(0..len);
+    }
+    let varying = threads.map(shares, &|share| within(len * share / shares..len * (share + 1) / shares));
+    varying.into_iter().fold(W::zero(), |all, varying| all | varying)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::classify::Classify;
+    use crate::source::Read;
     use crate::testing::spread;
     use crate::tuning::STEP_NS;
     use std::sync::Mutex;
@@ -319,25 +316,30 @@ mod tests {
         }
     }
 
-    impl Source for Watched {
-        type Record = u32;
+    impl Keyed for Watched {
+        type Key = u32;
 
         fn len(&self) -> usize {
             self.keys.len()
         }
 
-        fn read(&self, range: Range<usize>, mut read: impl FnMut(&[u32])) {
-            self.reads.lock().unwrap().push(range.clone());
-            read(&self.keys[range]);
+        fn record_bytes(&self) -> usize {
+            size_of::<u32>()
         }
 
-        fn read_keys(&self, range: Range<usize>, read: impl FnMut(&[u32])) {
-            self.read(range, read);
+        fn key(&self, at: usize) -> u32 {
+            self.reads.lock().unwrap().push(at..at + 1);
+            self.keys[at]
+        }
+
+        fn read_keys(&self, range: Range<usize>, read: Read<'_, u32>) {
+            self.reads.lock().unwrap().push(range.clone());
+            read(&self.keys[range]);
         }
     }
 
     fn choose(keys: &[u32], window: Window, even: bool) -> Option<Digit<u32>> {
-        Digit::choose(keys, window, BITS, even, Threads::ONE)
+        Digit::choose(&keys, window, BITS, even, Threads::ONE)
     }
 
     /// The digit of these keys, which is one of bits.
@@ -466,7 +468,7 @@ mod tests {
     #[test]
     fn samples_are_keys_of_the_source_without_other_bits() {
         let keys: Vec<u32> = (0..1 << 12).map(spread).collect();
-        let sample = Sample::of(&keys[..], 0xff00);
+        let sample = Sample::of(&&keys[..], 0xff00);
         let expected: Vec<u32> = sample::places(keys.len(), SAMPLES).map(|place| keys[place] & 0xff00).collect();
         assert_eq!(sample.ranks[..], expected);
     }
@@ -555,7 +557,7 @@ mod tests {
     fn values_count_without_the_bits_outside_of_the_window() {
         let keys: Vec<u32> = keys_of(9, |at| at as u32 * 0x10_0100).into_iter().zip(0..).map(|(key, i)| key | i & 0xff).collect();
         let window = Window { low: 8, high: 28 };
-        let digit = Digit::choose(&keys[..], window, DigitBits { few: 1, many: 2 }, true, Threads::ONE).expect("different keys");
+        let digit = Digit::choose(&&keys[..], window, DigitBits { few: 1, many: 2 }, true, Threads::ONE).expect("different keys");
         assert_eq!(digit.count(), 19);
         assert_eq!(digit.left(0), window);
         assert_eq!(digit.left(1), Window { low: 8, high: 8 });
@@ -577,7 +579,7 @@ mod tests {
 
     #[test]
     fn keys_of_few_tops_or_of_few_values_are_lopsided() {
-        let is_lopsided = |keys: &[u32], window| is_lopsided(keys, window);
+        let is_lopsided = |keys: &[u32], window| is_lopsided(&keys, window);
         assert!(is_lopsided(&keys_of_tops(4), WHOLE));
         assert!(!is_lopsided(&keys_of_tops(5), WHOLE));
         assert!(!is_lopsided(&keys_of_tops(21), WHOLE));
@@ -608,7 +610,7 @@ mod tests {
             }
             // Two that differ from others in the same bit.
             (keys[1], keys[2]) = (1, 1);
-            assert_eq!(varying(&keys[..], threads), 0x000f_0f80);
+            assert_eq!(varying(&&keys[..], threads), 0x000f_0f80);
         }
     }
 

@@ -164,11 +164,9 @@ impl RayonBackend {
         check_values(runs)?;
         check_total(runs.0, merged.len())?;
         let columns = Indices::new(&[], 0, merged, spec.masks);
-        Ok(self.merge_words(
-            SortedRuns::new(runs.0, spec),
-            |run, range, target: &mut [_]| read_run(runs, run, range, spec, target),
-            columns,
-        ))
+        let indices: Vec<&[[u8; 4]]> = runs.1.iter().map(|indices| bytemuck::cast_slice(indices)).collect();
+        let read = |run: usize, range, target: &mut [_]| read_run((runs.0, &indices), run, range, spec, target);
+        Ok(self.merge_words(SortedRuns::new(runs.0, spec), read, columns))
     }
 
     /// How many keys of each run the first `len` of the merge have, and where each of these comes from: all of a key's own code runs here.

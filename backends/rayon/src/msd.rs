@@ -56,7 +56,7 @@ pub(crate) fn sort<C: SortFew>(
         tasks.sort_unstable_by_key(|task| Reverse(task.records.len()));
     }
     let longest = tasks.iter().filter(|task| task.takes_room()).map(|task| task.records.len()).max();
-    threads.for_each(tasks, || Scratch::of::<C::Record>(longest.unwrap_or(0)), |scratch, task| task.run(scratch));
+    threads.for_each(tasks, &|| Scratch::of::<C::Record>(longest.unwrap_or(0)), &|scratch, task| task.run(scratch));
 }
 
 /// Records of a task that only writes, of `len` records in all.
@@ -121,9 +121,9 @@ impl<C: SortFew> Task<'_, C> {
     /// Sorts the bucket on all of these threads, from the caller's slices.
     fn run_on(mut self, threads: Threads) {
         let threads = threads.that_pay(Work::Sort(sort_ns::<C::Record>(self.records.len())));
-        self.window = self.window.narrowed(varying(&*self.records, threads));
+        self.window = self.window.narrowed(varying(&&*self.records, threads));
         let pieces = self.columns.pieces(TASK).zip(self.records.chunks(TASK)).collect();
-        threads.for_each(pieces, || (), |(), (mut columns, records)| columns.write(records));
+        threads.for_each(pieces, &|| (), &|(), (mut columns, records)| columns.write(records));
         if !self.window.is_empty() {
             sort(self.network, self.columns, self.records, self.window, threads, self.even);
         }
@@ -152,7 +152,7 @@ mod tests {
     use crate::columns::{Keys, Pairs};
     use crate::record::Pair;
     use crate::simd::Set;
-    use crate::source::Source;
+    use crate::source::Keyed;
     use crate::testing::spread;
     use crate::trace::{Step, steps_of};
     use polysort_core::Masks;

@@ -11,10 +11,11 @@ use crate::classify::Bits;
 use crate::columns::Columns;
 use crate::few::{Network, SortFew};
 use crate::scatter::{count, place, to_starts};
-use crate::source::{Key, Source};
+use crate::source::Keyed;
 use crate::trace::{Step, took};
 use crate::window::Window;
 use bytemuck::Zeroable;
+use polysort_core::Word;
 
 /// Bits of a digit: the lines that a pass writes to stay in the L1.
 const DIGIT_BITS: u32 = 8;
@@ -53,7 +54,7 @@ pub(crate) fn sort<C: Columns>(columns: &mut C, scratch: &mut [C::Record], windo
 /// Sorts `records` into `columns`, stably by `window`, by way of `room`, which is as long.
 pub(crate) fn sort_into<C: Columns>(records: &[C::Record], columns: &mut C, room: &mut [C::Record], window: Window) {
     let (low, high) = digits(window);
-    let [mut lows, mut highs] = counted(records, low, high);
+    let [mut lows, mut highs] = counted(&records, low, high);
     match low {
         None => columns.scatter(records, high, &mut highs),
         Some(low) => {
@@ -77,11 +78,11 @@ fn digits(window: Window) -> (Option<Bits>, Bits) {
 }
 
 /// How many records have a smaller digit than each digit.
-fn counted<S: Source + ?Sized>(source: &S, low: Option<Bits>, high: Bits) -> [Counters; 2] {
+fn counted<W: Word>(source: &dyn Keyed<Key = W>, low: Option<Bits>, high: Bits) -> [Counters; 2] {
     took(Step::Narrow { len: source.len(), passes: 1 + usize::from(low.is_some()) });
     let mut counters: [Counters; 2] = [[0; 1 << DIGIT_BITS]; 2];
     let [lows, highs] = &mut counters;
-    source.read_keys(0..source.len(), |keys: &[Key<S>]| {
+    source.read_keys(0..source.len(), &mut |keys| {
         count(keys, high, highs);
         if let Some(low) = low {
             count(keys, low, lows);

@@ -14,7 +14,7 @@ use crate::classify::{Bits, Clamped, Classify};
 use crate::digit::{Class, Digit, DigitBits, RangeDigit};
 use crate::frequent::Frequent;
 use crate::scatter::{Counters, MAX_DIGITS, Places, block, count, scatter_chunk, stream_chunk};
-use crate::source::{Key, Source};
+use crate::source::{Key, Keyed, Source};
 use crate::threads::Threads;
 use crate::trace::{Step, took};
 use crate::tuning::{BUCKETS_A_THREAD, COUNTED_BITS, COUNTED_RECORDS, MAX_BUCKETS, SHARE_BYTES, STREAM_BLOCKS, tuning};
@@ -62,12 +62,12 @@ pub(crate) fn partition<S: Source + ?Sized>(
     even: bool,
 ) -> Option<Vec<Bucket>> {
     let bits = DigitBits { few: counted_bits::<S::Record>(source.len(), threads), many: COUNTED_BITS };
-    let digit = Digit::choose(source, window, bits, even, threads)?;
+    let digit = Digit::choose(&source, window, bits, even, threads)?;
     let chunks = chunks(source.len(), threads);
     let counts = match digit.class() {
-        Class::Bits(class) => count_chunks(source, &chunks, threads, class),
-        Class::Clamped(class) => count_chunks(source, &chunks, threads, class),
-        Class::Values(class) => count_chunks(source, &chunks, threads, class),
+        Class::Bits(class) => count_chunks(&source, &chunks, threads, class),
+        Class::Clamped(class) => count_chunks(&source, &chunks, threads, class),
+        Class::Values(class) => count_chunks(&source, &chunks, threads, class),
     };
     let limits = Limits::of::<S::Record>(source.len(), chunks.len(), threads);
     let layout = Layout::of(&digit, &counts, limits);
@@ -99,15 +99,15 @@ fn chunks(len: usize, threads: Threads) -> Vec<Range<usize>> {
     (0..count).map(|chunk| bound(chunk)..bound(chunk + 1)).collect()
 }
 
-fn count_chunks<S: Source + ?Sized>(
-    source: &S,
+fn count_chunks<W: Word>(
+    source: &dyn Keyed<Key = W>,
     chunks: &[Range<usize>],
     threads: Threads,
-    class: impl Classify<Key<S>>,
+    class: impl Classify<W>,
 ) -> Vec<Box<Counters>> {
-    threads.map(chunks.len(), |chunk| {
+    threads.map(chunks.len(), &|chunk| {
         let mut counts = Box::new([0; MAX_DIGITS]);
-        source.read_keys(chunks[chunk].clone(), |keys| count(keys, class, &mut counts));
+        source.read_keys(chunks[chunk].clone(), &mut |keys| count(keys, class, &mut counts));
         counts
     })
 }
@@ -122,14 +122,10 @@ fn scatter_chunks<S: Source + ?Sized>(
     class: impl Classify<Key<S>>,
     stream: bool,
 ) {
-    threads.for_each(
-        tasks,
-        || (),
-        |(), (chunk, places)| match stream {
-            true => stream_chunk(source, chunk, class, places),
-            false => scatter_chunk(source, chunk, class, places),
-        },
-    );
+    threads.for_each(tasks, &|| (), &|(), (chunk, places)| match stream {
+        true => stream_chunk(source, chunk, class, places),
+        false => scatter_chunk(source, chunk, class, places),
+    });
 }
 
 /// How large and how many buckets should be.

@@ -49,7 +49,7 @@ pub(crate) fn sort_into<S: Source + ?Sized>(
     room: &mut [S::Record],
     sorted: &mut [S::Record],
 ) -> bool {
-    let window = window.narrowed(varying(source, Threads::ONE));
+    let window = window.narrowed(varying(&source, Threads::ONE));
     if window.width() <= DIGIT_BITS {
         return false;
     }
@@ -58,7 +58,7 @@ pub(crate) fn sort_into<S: Source + ?Sized>(
     let high = top.top(top.width() / 2);
     let digits = [Bits::of(top.below(high)), Bits::of(high)];
     let mut counters = [[0; 1 << DIGIT_BITS]; 2];
-    source.read_keys(0..source.len(), |keys| {
+    source.read_keys(0..source.len(), &mut |keys| {
         for (counters, digit) in counters.iter_mut().zip(digits) {
             count(keys, digit, counters);
         }
@@ -74,7 +74,7 @@ pub(crate) fn sort_into<S: Source + ?Sized>(
     } else {
         to_starts(&mut lows[..digits[0].count()]);
         to_starts(&mut highs[..digits[1].count()]);
-        source.read(0..source.len(), |records| place(records, digits[0], lows, room));
+        source.read(0..source.len(), &mut |records| place(records, digits[0], lows, room));
         place(room, digits[1], highs, sorted);
     }
     took(Step::Passes { len: source.len(), bits: top.width() });
@@ -99,9 +99,9 @@ fn sort_by<S: Source + ?Sized>(source: &S, window: Window, room: &mut [S::Record
 /// Moves each record of `source` behind those of a smaller digit and those of the same digit before it.
 fn pass<S: Source + ?Sized>(source: &S, digit: Bits, to: &mut [S::Record]) {
     let mut counters = [0; 1 << UNEVEN_DIGIT_BITS];
-    source.read_keys(0..source.len(), |keys| count(keys, digit, &mut counters));
+    source.read_keys(0..source.len(), &mut |keys| count(keys, digit, &mut counters));
     to_starts(&mut counters[..digit.count()]);
-    source.read(0..source.len(), |records| place(records, digit, &mut counters, to));
+    source.read(0..source.len(), &mut |records| place(records, digit, &mut counters, to));
 }
 
 /// Uneven keys make a digit tell fewer bits than even keys do: `log2(len)` of them, or all bits of the digit. Returns how many bits
@@ -126,7 +126,7 @@ fn sort_ties<R: Record>(records: &mut [R], top: R::Key, below: Window) {
         let run = &mut records[start..start + len];
         if len <= INSERTION {
             insertion_sort(run, ones);
-        } else if !(varying(run, Threads::ONE) & ones).is_zero() {
+        } else if !(varying(&&*run, Threads::ONE) & ones).is_zero() {
             run.sort_by_key(|record| record.key() & ones);
         }
         at = start + len;

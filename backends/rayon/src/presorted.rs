@@ -3,13 +3,13 @@
 use crate::columns::Columns;
 use crate::few::Network;
 use crate::merge;
-use crate::source::{Key, Source};
+use crate::source::{Key, Keyed};
 use crate::threads::Threads;
 use crate::trace::{Step, took};
 use crate::tuning::{TASK, scan_ns};
 use crate::window::Window;
 use core::ops::Range;
-use num_traits::{Bounded, Zero};
+use polysort_core::Word;
 
 /// Keys that one look covers. The first look ends the search for nearly all input that is not sorted.
 const LOOKS: [usize; 3] = [8, 256, LONG_LOOK];
@@ -44,7 +44,7 @@ pub(crate) fn settle<C: Columns>(mut columns: C, window: Window, network: Networ
 }
 
 /// The end of the run that starts at `start`, and whether it descends.
-fn run<C: Columns>(columns: &C, start: usize, ones: Key<C>, threads: Threads) -> (usize, bool) {
+fn run<W: Word>(columns: &dyn Keyed<Key = W>, start: usize, ones: W, threads: Threads) -> (usize, bool) {
     let ascending = end_of_run(columns, start, ones, threads, |before, after| before <= after);
     // Equal keys to begin with can start either.
     let flat = ascending < columns.len() && rank(columns, start, ones) == rank(columns, ascending - 1, ones);
@@ -54,19 +54,17 @@ fn run<C: Columns>(columns: &C, start: usize, ones: Key<C>, threads: Threads) ->
     (end_of_run(columns, start, ones, threads, |before, after| before >= after), true)
 }
 
-fn rank<C: Columns>(columns: &C, at: usize, ones: Key<C>) -> Key<C> {
-    let mut rank = Key::<C>::zero();
-    columns.read_keys(at..at + 1, |keys| rank = keys[0] & ones);
-    rank
+fn rank<W: Word>(columns: &dyn Keyed<Key = W>, at: usize, ones: W) -> W {
+    columns.key(at) & ones
 }
 
 /// The first position after `start` whose key is not `ordered` with its predecessor's.
-fn end_of_run<C: Columns>(
-    columns: &C,
+fn end_of_run<W: Word>(
+    columns: &dyn Keyed<Key = W>,
     start: usize,
-    ones: Key<C>,
+    ones: W,
     threads: Threads,
-    ordered: impl Fn(Key<C>, Key<C>) -> bool + Copy + Sync,
+    ordered: impl Fn(W, W) -> bool + Copy + Sync,
 ) -> usize {
     let len = columns.len();
     // A look overlaps the next by a key, so that none misses a neighbour.
@@ -81,9 +79,9 @@ fn end_of_run<C: Columns>(
     // A run that got this far may go on: all threads look ahead, each time twice as far.
     let mut looks = threads.count();
     while at + 1 < len {
-        let threads = threads.at_most(scan_ns((len - at) * size_of::<Key<C>>()));
+        let threads = threads.at_most(scan_ns((len - at) * size_of::<W>()));
         looks = looks.min((len - 1 - at).div_ceil(LONG_LOOK));
-        let good = threads.map(threads.count().min(looks), |share| {
+        let good = threads.map(threads.count().min(looks), &|share| {
             let count = threads.count().min(looks);
             let mut own = looks * share / count..looks * (share + 1) / count;
             own.all(|look| holds(columns, within(at + look * LONG_LOOK, LONG_LOOK), ones, ordered))
@@ -100,11 +98,11 @@ fn end_of_run<C: Columns>(
 }
 
 /// Whether `ordered` holds for the ranks of all neighbours in `range`.
-fn holds<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>, ordered: impl Fn(Key<C>, Key<C>) -> bool) -> bool {
+fn holds<W: Word>(columns: &dyn Keyed<Key = W>, range: Range<usize>, ones: W, ordered: impl Fn(W, W) -> bool) -> bool {
     let (mut all, mut last) = (true, None);
-    columns.read_keys(range, |keys| {
+    columns.read_keys(range, &mut |keys| {
         all &= last.is_none_or(|last| ordered(last, keys[0] & ones));
-        all &= match ones == Key::<C>::max_value() {
+        all &= match ones == W::max_value() {
             true => neighbours(keys, &ordered),
             false => neighbours(keys, |a, b| ordered(a & ones, b & ones)),
         };
@@ -119,9 +117,9 @@ fn neighbours<W: Copy>(keys: &[W], ordered: impl Fn(W, W) -> bool) -> bool {
 }
 
 /// How many keys of `range` come before the first that is not ordered. There is one.
-fn first_breach<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>, ordered: impl Fn(Key<C>, Key<C>) -> bool) -> usize {
+fn first_breach<W: Word>(columns: &dyn Keyed<Key = W>, range: Range<usize>, ones: W, ordered: impl Fn(W, W) -> bool) -> usize {
     let (mut at, mut breach, mut last) = (0, None, None);
-    columns.read_keys(range, |keys| {
+    columns.read_keys(range, &mut |keys| {
         for &key in keys {
             if breach.is_none() && last.is_some_and(|last| !ordered(last, key & ones)) {
                 breach = Some(at);
@@ -132,8 +130,8 @@ fn first_breach<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>, orde
     breach.unwrap_or(at)
 }
 
-fn has_ties<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>, threads: Threads) -> bool {
-    let threads = threads.at_most(scan_ns(range.len() * size_of::<Key<C>>()));
+fn has_ties<W: Word>(columns: &dyn Keyed<Key = W>, range: Range<usize>, ones: W, threads: Threads) -> bool {
+    let threads = threads.at_most(scan_ns(range.len() * size_of::<W>()));
     let shares = threads.count();
     let bound = |share: usize| range.start + range.len() * share / shares;
     took(Step::Ties { len: range.len(), threads: shares });
@@ -141,13 +139,13 @@ fn has_ties<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>, threads:
         let mut looks = (bound(share)..bound(share + 1)).step_by(LONG_LOOK);
         looks.any(|at| !holds(columns, at..(at + LONG_LOOK + 1).min(range.end), ones, |before, after| before != after))
     };
-    threads.map(shares, has).into_iter().any(|has| has)
+    threads.map(shares, &has).into_iter().any(|has| has)
 }
 
 /// Reverses records in descending order. Equal ones keep their own order, unless no one can tell.
 fn reverse<C: Columns>(columns: &mut C, ones: Key<C>, whole: bool, threads: Threads) {
     let len = columns.len();
-    let ties = !whole && has_ties(columns, 0..len, ones, threads);
+    let ties = !whole && has_ties(&*columns, 0..len, ones, threads);
     took(Step::Reversed { ties });
     if ties {
         reverse_ties(columns, ones, threads);
@@ -159,7 +157,7 @@ fn reverse<C: Columns>(columns: &mut C, ones: Key<C>, whole: bool, threads: Thre
 fn reverse_ties<C: Columns>(columns: &mut C, ones: Key<C>, threads: Threads) {
     // Tasks of about equal length, cut where no two equal ranks are parted.
     let len = columns.len();
-    let ends: Vec<usize> = (TASK..len).step_by(TASK).map(|at| end_of_tie(columns, at - 1, ones)).collect();
+    let ends: Vec<usize> = (TASK..len).step_by(TASK).map(|at| end_of_tie(&*columns, at - 1, ones)).collect();
     let (mut tasks, mut start) = (Vec::with_capacity(ends.len() + 1), 0);
     let mut rest = columns.pieces(len).next().expect("a run is not empty");
     for end in ends {
@@ -169,18 +167,14 @@ fn reverse_ties<C: Columns>(columns: &mut C, ones: Key<C>, threads: Threads) {
     }
     tasks.push(rest);
     let threads = threads.at_most(scan_ns(len * size_of::<C::Record>()));
-    threads.for_each(
-        tasks,
-        || (),
-        |(), mut task| {
-            let ties = ties_within(&task, 0..task.len(), ones);
-            ties.into_iter().for_each(|tie| task.reverse(tie, Threads::ONE));
-        },
-    );
+    threads.for_each(tasks, &|| (), &|(), mut task| {
+        let ties = ties_within(&task, 0..task.len(), ones);
+        ties.into_iter().for_each(|tie| task.reverse(tie, Threads::ONE));
+    });
 }
 
 /// The end of the run of equal ranks that `at` lies in. Ranks descend.
-fn end_of_tie<C: Columns>(columns: &C, at: usize, ones: Key<C>) -> usize {
+fn end_of_tie<W: Word>(columns: &dyn Keyed<Key = W>, at: usize, ones: W) -> usize {
     let tied = rank(columns, at, ones);
     let (mut low, mut high) = (at + 1, columns.len());
     while low < high {
@@ -191,12 +185,12 @@ fn end_of_tie<C: Columns>(columns: &C, at: usize, ones: Key<C>) -> usize {
 }
 
 /// The ranges of more than one record whose ranks are equal.
-fn ties_within<C: Columns>(columns: &C, range: Range<usize>, ones: Key<C>) -> Vec<Range<usize>> {
+fn ties_within<W: Word>(columns: &dyn Keyed<Key = W>, range: Range<usize>, ones: W) -> Vec<Range<usize>> {
     let mut ties: Vec<Range<usize>> = vec![];
     let (mut at, mut last) = (range.start, None);
-    columns.read_keys(range, |keys| {
+    columns.read_keys(range, &mut |keys| {
         for &key in keys {
-            if last.is_some_and(|last: Key<C>| ((last ^ key) & ones).is_zero()) {
+            if last.is_some_and(|last: W| ((last ^ key) & ones).is_zero()) {
                 match ties.last_mut() {
                     Some(tie) if tie.end == at => tie.end = at + 1,
                     _ => ties.push(at - 1..at + 1),

@@ -34,7 +34,7 @@ fn offsets_by<W: Word>(keys: &[W], threads: Threads, differ: impl Fn(W, W) -> bo
     let threads = threads.at_most(nanoseconds::<W>(keys.len()));
     let start = |share: usize| 1 + (keys.len() - 1) * share / threads.count();
     let count = |share: usize| neighbors(keys, start(share)..start(share + 1)).filter(|&(one, other)| differ(one, other)).count();
-    let counts = threads.map(threads.count(), count);
+    let counts = threads.map(threads.count(), &count);
     // The system zeroes new memory when a thread first writes to it, so no thread has to do this for all others.
     let mut offsets = vec![0; counts.iter().sum::<usize>() + 2];
     let last = offsets.len() - 1;
@@ -46,7 +46,7 @@ fn offsets_by<W: Word>(keys: &[W], threads: Threads, differ: impl Fn(W, W) -> bo
         rest = others;
         tasks.push((start(share)..start(share + 1), own));
     }
-    threads.for_each(tasks, || (), |(), (range, own)| write(keys, range, own, differ));
+    threads.for_each(tasks, &|| (), &|(), (range, own)| write(keys, range, own, differ));
     offsets
 }
 

@@ -96,7 +96,7 @@ pub(crate) fn scatter_chunk<S: Source + ?Sized>(
     places: Vec<Places<'_, S::Record>>,
 ) {
     let mut places: Vec<_> = places.into_iter().map(|places| places.target.iter_mut()).collect();
-    source.read(chunk, |records| {
+    source.read(chunk, &mut |records| {
         for &record in records {
             // There is a place for each record that was counted.
             if let Some(place) = places[class.class(record.key())].next() {
@@ -120,7 +120,7 @@ pub(crate) fn stream_chunk<S: Source + ?Sized>(
     let first: Vec<u32> = places.iter().map(|places| (places.start % block) as u32).collect();
     let mut next = first.clone();
     let mut writer = Writer { places, first };
-    source.read(chunk, |records| fill(records, class, blocks, &mut next, &mut writer));
+    source.read(chunk, &mut |records| fill(records, class, blocks, &mut next, &mut writer));
     for (bucket, &end) in next.iter().enumerate() {
         writer.write(bucket, &blocks[bucket * block..][..end as usize]);
     }

@@ -140,7 +140,7 @@ impl<W: SplitWord> Selection<W> {
         let share = keys.len().div_ceil(threads.count());
         let mut counts = vec![0; keys.len().div_ceil(share)];
         let chunks = keys.chunks_mut(share).zip(&mut counts).collect();
-        threads.for_each(chunks, || (), |(), (chunk, count): (&mut [W], &mut usize)| *count = split(chunk));
+        threads.for_each(chunks, &|| (), &|(), (chunk, count): (&mut [W], &mut usize)| *count = split(chunk));
         let middle = counts.iter().sum();
         // In front of the middle, the upper keys of each chunk are misplaced; behind it, the lower ones.
         let (front, back) = keys.split_at_mut(middle);
@@ -198,7 +198,7 @@ fn swap<W: Word>(left: Vec<&mut [W]>, right: Vec<&mut [W]>, threads: Threads) {
         pairs.push((now, now_other));
         (own, other) = (later, later_other);
     }
-    threads.for_each(pairs, || (), |(), (left, right): (&mut [W], &mut [W])| left.swap_with_slice(right));
+    threads.for_each(pairs, &|| (), &|(), (left, right): (&mut [W], &mut [W])| left.swap_with_slice(right));
 }
 
 #[cfg(test)]

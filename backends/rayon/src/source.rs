@@ -3,37 +3,46 @@
 use crate::record::Record;
 use bytemuck::Zeroable;
 use core::ops::Range;
+use polysort_core::Word;
 
 /// Records that are mapped at a time: enough for vector code, few enough for the L1.
 pub(crate) const BLOCK: usize = 128;
 
 /// The key of a source's records.
-pub(crate) type Key<S> = <<S as Source>::Record as Record>::Key;
+pub(crate) type Key<S> = <S as Keyed>::Key;
 
-/// Records to read, the same at every reading.
-pub(crate) trait Source: Sync {
-    type Record: Record;
+/// What a source hands blocks of records or keys to. One call takes a whole block, so nothing is lost by not compiling a source for each of these.
+pub(crate) type Read<'a, R> = &'a mut dyn FnMut(&[R]);
+
+/// The keys of records, mapped to ordered bits, the same at every reading. What only looks at keys takes a `&dyn Keyed`, and so is compiled for each
+/// word, not for each kind of records.
+pub(crate) trait Keyed: Sync {
+    type Key: Word;
 
     fn len(&self) -> usize;
 
+    /// The bytes of a record, its key included.
+    fn record_bytes(&self) -> usize;
+
+    /// The key of the record at `at`.
+    fn key(&self, at: usize) -> Self::Key;
+
+    /// Hands the keys of the records at `range` to `read`, some at a time and in order.
+    fn read_keys(&self, range: Range<usize>, read: Read<'_, Self::Key>);
+}
+
+/// Records to read, the same at every reading.
+pub(crate) trait Source: Keyed {
+    type Record: Record<Key = Self::Key>;
+
     /// Hands the records at `range`, keys mapped to ordered bits, to `read`, some at a time and in order.
-    fn read(&self, range: Range<usize>, read: impl FnMut(&[Self::Record]));
-
-    /// As [`read`](Source::read), the keys alone.
-    fn read_keys(&self, range: Range<usize>, read: impl FnMut(&[Key<Self>]));
-
-    /// The key of the first record. There is one.
-    fn first_key(&self) -> Key<Self> {
-        let mut first = Key::<Self>::zeroed();
-        self.read_keys(0..1, |keys| first = keys[0]);
-        first
-    }
+    fn read(&self, range: Range<usize>, read: Read<'_, Self::Record>);
 
     /// Copies the records from `start` on to `target`, as many as it takes.
     fn copy_to(&self, start: usize, target: &mut [Self::Record]) {
         let range = start..start + target.len();
         let mut rest = target;
-        self.read(range, |records| {
+        self.read(range, &mut |records| {
             let (place, others) = std::mem::take(&mut rest).split_at_mut(records.len());
             place.copy_from_slice(records);
             rest = others;
@@ -41,18 +50,51 @@ pub(crate) trait Source: Sync {
     }
 }
 
+/// A source that is borrowed, so that one without a size can be a `&dyn Keyed`.
+impl<S: Keyed + ?Sized> Keyed for &S {
+    type Key = S::Key;
+
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+
+    fn record_bytes(&self) -> usize {
+        (**self).record_bytes()
+    }
+
+    fn key(&self, at: usize) -> S::Key {
+        (**self).key(at)
+    }
+
+    fn read_keys(&self, range: Range<usize>, read: Read<'_, S::Key>) {
+        (**self).read_keys(range, read);
+    }
+}
+
 impl<R: Record> Source for [R] {
     type Record = R;
+
+    fn read(&self, range: Range<usize>, read: Read<'_, R>) {
+        read(&self[range]);
+    }
+}
+
+impl<R: Record> Keyed for [R] {
+    type Key = R::Key;
 
     fn len(&self) -> usize {
         self.len()
     }
 
-    fn read(&self, range: Range<usize>, mut read: impl FnMut(&[R])) {
-        read(&self[range]);
+    fn record_bytes(&self) -> usize {
+        size_of::<R>()
     }
 
-    fn read_keys(&self, range: Range<usize>, mut read: impl FnMut(&[R::Key])) {
+    fn key(&self, at: usize) -> R::Key {
+        self[at].key()
+    }
+
+    fn read_keys(&self, range: Range<usize>, read: Read<'_, R::Key>) {
         let mut keys = [R::Key::zeroed(); BLOCK];
         for records in self[range].chunks(BLOCK) {
             for (key, record) in keys.iter_mut().zip(records) {

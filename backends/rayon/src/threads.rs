@@ -77,38 +77,32 @@ impl Threads {
     }
 
     /// The results of `work(0)`, `work(1)` and so on, `count` of them.
-    pub(crate) fn map<R: Send>(self, count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
-        let work: &(dyn Fn(usize) -> R + Sync) = &work;
+    pub(crate) fn map<R: Send>(self, count: usize, work: &(dyn Fn(usize) -> R + Sync)) -> Vec<R> {
         if self.is_one() || count == 1 {
             return (0..count).map(work).collect();
         }
-        let results: Vec<Mutex<Option<R>>> = (0..count).map(|_| Mutex::new(None)).collect();
-        side_by_side(count, &|index| {
-            let result = work(index);
-            *results[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-        });
-        let result = |slot: Mutex<Option<R>>| slot.into_inner().unwrap_or_else(PoisonError::into_inner);
-        results.into_iter().map(|slot| result(slot).expect("each index has run, or its panic goes on")).collect()
+        let mut results: Vec<Option<R>> = (0..count).map(|_| None).collect();
+        self.for_each(results.iter_mut().enumerate().collect(), &|| (), &|(), (index, result)| *result = Some(work(index)));
+        results.into_iter().map(|result| result.expect("each index has run, or its panic goes on")).collect()
     }
 
     /// Does `work` for each of `tasks`: each thread takes the next one when it is done with the last. `state` makes what a thread uses for
     /// all its tasks.
-    pub(crate) fn for_each<T: Send, S>(self, tasks: Vec<T>, state: impl Fn() -> S + Sync, work: impl Fn(&mut S, T) + Sync) {
+    pub(crate) fn for_each<T: Send, S>(self, tasks: Vec<T>, state: &(dyn Fn() -> S + Sync), work: &(dyn Fn(&mut S, T) + Sync)) {
         let workers = self.0.min(tasks.len());
-        let work: &(dyn Fn(&mut S, T) + Sync) = &work;
-        if workers <= 1 {
-            let mut state = state();
-            return tasks.into_iter().for_each(|task| work(&mut state, task));
-        }
         let tasks = Mutex::new(tasks.into_iter());
         // A panic in `work` does not happen while the lock is held.
         let next = || tasks.lock().unwrap_or_else(PoisonError::into_inner).next();
-        side_by_side(workers, &|_| {
+        let worker = |_| {
             let mut state = state();
             while let Some(task) = next() {
                 work(&mut state, task);
             }
-        });
+        };
+        match workers {
+            0 | 1 => worker(0),
+            _ => side_by_side(workers, &worker),
+        }
     }
 
     /// Does both: `left` on the calling thread if that belongs to the pool.
@@ -144,8 +138,8 @@ impl<R, F: FnOnce() -> R> Once<F, R> {
     }
 }
 
-// Rayon's own functions are compiled for each closure that they get, which made up more than half of this crate's code. So they get one
-// closure each.
+// Functions are compiled for each closure that they get, which made up more than half of this crate's code. So rayon's functions get one closure
+// each, and those above get references.
 
 /// Does `work(0)`, `work(1)` and so on, `count` of them, on as many threads as are free.
 fn side_by_side(count: usize, work: &(dyn Fn(usize) + Sync)) {
@@ -229,10 +223,10 @@ mod tests {
         for (threads, tasks) in [(1, 5), (3, 1), (3, 0), (3, 2), (3, 100)] {
             let (states, done) = (Mutex::new(0), Mutex::new(vec![0; tasks]));
             let state = || *states.lock().unwrap() += 1;
-            Threads(threads).for_each((0..tasks).collect(), state, |(), task: usize| done.lock().unwrap()[task] += 1);
+            Threads(threads).for_each((0..tasks).collect(), &state, &|(), task: usize| done.lock().unwrap()[task] += 1);
             assert_eq!(*done.lock().unwrap(), vec![1; tasks]);
             assert_eq!(*states.lock().unwrap(), threads.min(tasks).max(1), "{tasks} tasks of {threads} threads");
-            assert!(Threads(threads).map(tasks, |at| 2 * at).into_iter().eq((0..tasks).map(|at| 2 * at)));
+            assert!(Threads(threads).map(tasks, &|at| 2 * at).into_iter().eq((0..tasks).map(|at| 2 * at)));
         }
     }
 
@@ -241,13 +235,13 @@ mod tests {
     fn one_thread_is_the_calling_thread() {
         let caller = std::thread::current().id();
         let is_here = || std::thread::current().id() == caller;
-        assert!(Threads::ONE.map(9, |_| is_here()).into_iter().all(|here| here));
-        assert!(Threads(3).map(1, |_| is_here()).into_iter().all(|here| here));
-        Threads::ONE.for_each(vec![(); 9], || (), |(), ()| assert!(is_here()));
-        Threads(3).for_each(vec![()], || (), |(), ()| assert!(is_here()));
+        assert!(Threads::ONE.map(9, &|_| is_here()).into_iter().all(|here| here));
+        assert!(Threads(3).map(1, &|_| is_here()).into_iter().all(|here| here));
+        Threads::ONE.for_each(vec![(); 9], &|| (), &|(), ()| assert!(is_here()));
+        Threads(3).for_each(vec![()], &|| (), &|(), ()| assert!(is_here()));
         assert_eq!(Threads::ONE.join(is_here, is_here), (true, true));
         // This thread is of no pool, so several threads are others.
-        assert!(Threads(3).map(9, |_| is_here()).into_iter().all(|here| !here));
+        assert!(Threads(3).map(9, &|_| is_here()).into_iter().all(|here| !here));
         assert_eq!(Threads(3).join(is_here, is_here), (false, false));
     }
 

@@ -31,7 +31,7 @@ thread_local! {
 pub(crate) fn sort_into<C: Columns>(set: Set, records: &[C::Record], columns: &mut C, window: Window) {
     let bits = position_bits(records.len());
     // To leave out bits in which no two ranks differ costs a look at each record.
-    let window = if window.width() + bits <= u32::BITS { window } else { window.narrowed(varying(records, Threads::ONE)) };
+    let window = if window.width() + bits <= u32::BITS { window } else { window.narrowed(varying(&records, Threads::ONE)) };
     let top = window.top(u64::BITS - bits);
     let is_told_apart = TICKETS.with_borrow_mut(|tickets| {
         if top.width() + bits <= u32::BITS {
@@ -77,7 +77,7 @@ fn positions<T: Word>(tickets: &[T]) -> impl ExactSizeIterator<Item = usize> + '
 
 /// The positions of records in their stable order by `window`, however wide their ranks are.
 fn order<R: Record>(set: Set, records: &[R], window: Window) -> Vec<usize> {
-    let window = window.narrowed(varying(records, Threads::ONE));
+    let window = window.narrowed(varying(&records, Threads::ONE));
     let top = window.top(u64::BITS - position_bits(records.len()));
     let mut tickets = vec![0_u64; records.len()];
     sort(set, &mut tickets, records, top);

@@ -36,7 +36,7 @@ pub(crate) fn top_k<W: Word>(keys: &[W], k: usize, spec: Spec, threads: Threads)
     let threads = threads.at_most(scan_ns(size_of_val(keys)));
     let share = keys.len().div_ceil(threads.count());
     let chunk = |index: usize| (index * share).min(keys.len())..((index + 1) * share).min(keys.len());
-    let best = threads.map(threads.count(), |index| Best::of(keys, chunk(index), k, spec));
+    let best = threads.map(threads.count(), &|index| Best::of(keys, chunk(index), k, spec));
     // In the order of their chunks, so that the other's indices are the higher ones.
     let best = best.into_iter().reduce(Best::join).unwrap_or_else(|| Best::none(k, 0));
     best.sorted().into_iter().map(|(_, index)| index).collect()

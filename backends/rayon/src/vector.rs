@@ -194,13 +194,9 @@ impl<T: Kept> Task<'_, T> {
         backend.on_threads(Work::Scan(scan_ns(self.bytes(candidates.len()))), |threads| {
             let task = if threads.is_one() { candidates.len().max(1) } else { self.candidates_a_task() };
             let tasks = found.distances.chunks_mut(task).zip(found.slots.chunks_mut(task)).enumerate().collect();
-            threads.for_each(
-                tasks,
-                || (),
-                |(), (index, (distances, slots)): (usize, (&mut [f32], &mut [u32]))| {
-                    bad.fetch_add(self.chunk(index * task, distances, slots), Ordering::Relaxed);
-                },
-            );
+            threads.for_each(tasks, &|| (), &|(), (index, (distances, slots)): (usize, (&mut [f32], &mut [u32]))| {
+                bad.fetch_add(self.chunk(index * task, distances, slots), Ordering::Relaxed);
+            });
         });
         VectorError::check_candidates(bad.into_inner())?;
         Ok(found)
@@ -247,21 +243,17 @@ impl<T: Kept> Task<'_, T> {
             }
             let rows = if threads.is_one() { queries } else { self.queries_a_task(queries) };
             let tasks = distances.chunks_mut(most * rows).zip(slots.chunks_mut(most * rows)).enumerate().collect();
-            threads.for_each(
-                tasks,
-                || (),
-                |(), (task, (distances, slots)): (usize, (&mut [f32], &mut [u32]))| {
-                    for (row, (distances, slots)) in distances.chunks_mut(most).zip(slots.chunks_mut(most)).enumerate() {
-                        let query = task * rows + row;
-                        let (best, wrong) = self.best(query, range(query), most, threads);
-                        bad.fetch_add(wrong, Ordering::Relaxed);
-                        for (place, (rank, candidate)) in best.sorted().into_iter().enumerate() {
-                            distances[place] = f32::from_bits(ORDER.invert(rank));
-                            slots[place] = self.slot(self.search.candidate_indices[candidate as usize]).unwrap_or(NO_SLOT);
-                        }
+            threads.for_each(tasks, &|| (), &|(), (task, (distances, slots)): (usize, (&mut [f32], &mut [u32]))| {
+                for (row, (distances, slots)) in distances.chunks_mut(most).zip(slots.chunks_mut(most)).enumerate() {
+                    let query = task * rows + row;
+                    let (best, wrong) = self.best(query, range(query), most, threads);
+                    bad.fetch_add(wrong, Ordering::Relaxed);
+                    for (place, (rank, candidate)) in best.sorted().into_iter().enumerate() {
+                        distances[place] = f32::from_bits(ORDER.invert(rank));
+                        slots[place] = self.slot(self.search.candidate_indices[candidate as usize]).unwrap_or(NO_SLOT);
                     }
-                },
-            );
+                }
+            });
         });
         VectorError::check_candidates(bad.into_inner())?;
         Nearest::new(most, distances, slots)

@@ -47,6 +47,20 @@ pub struct Sample {
     pub seed: u64,
 }
 
+/// What a plan asks of a type of keys.
+#[derive(Clone, Copy)]
+struct Facts {
+    name: &'static str,
+    width: u32,
+    word_bits: u32,
+}
+
+impl Facts {
+    fn of<K: TestKey>() -> Self {
+        Self { name: K::NAME, width: K::WIDTH, word_bits: K::Bits::BITS }
+    }
+}
+
 impl Plan {
     /// Lengths around powers of two up to `longest`, tile sizes, primes, and `longest` itself.
     pub fn up_to(longest: usize, full: bool) -> Self {
@@ -105,20 +119,24 @@ impl Plan {
 
     /// The number of all combinations for keys `K`.
     pub(crate) fn all<K: TestKey>(&self) -> usize {
-        self.lengths_for::<K>().len() * Pattern::ALL.len() * 2 * windows(K::WIDTH).len()
+        self.lengths_for(Facts::of::<K>()).len() * Pattern::ALL.len() * 2 * windows(K::WIDTH).len()
     }
 
-    fn lengths_for<K: TestKey>(&self) -> BTreeSet<usize> {
-        let own = self.lengths_of.get(&K::Bits::BITS).into_iter().flatten();
-        let is_short = |len: &usize| *len <= self.longest_mapped || LONG_KEYS.contains(&K::NAME);
+    fn lengths_for(&self, key: Facts) -> BTreeSet<usize> {
+        let own = self.lengths_of.get(&key.word_bits).into_iter().flatten();
+        let is_short = |len: &usize| *len <= self.longest_mapped || LONG_KEYS.contains(&key.name);
         self.lengths.iter().chain(own).copied().filter(is_short).collect()
     }
 
     /// The cases for keys `K`. `salt` is another number for each operation, so that each operation gets other combinations.
     pub fn cases<K: TestKey>(&self, salt: u64) -> Vec<Case> {
-        let windows = windows(K::WIDTH);
-        let own: BTreeSet<usize> = self.lengths_of.get(&K::Bits::BITS).into_iter().flatten().copied().collect();
-        let lengths = self.lengths_for::<K>();
+        self.cases_for(Facts::of::<K>(), salt)
+    }
+
+    fn cases_for(&self, key: Facts, salt: u64) -> Vec<Case> {
+        let windows = windows(key.width);
+        let own: BTreeSet<usize> = self.lengths_of.get(&key.word_bits).into_iter().flatten().copied().collect();
+        let lengths = self.lengths_for(key);
         let mut cases = vec![];
         for (l, &len) in lengths.iter().enumerate() {
             for (p, &pattern) in Pattern::ALL.iter().enumerate() {
@@ -144,7 +162,7 @@ impl Plan {
             }
         }
         let Some(Sample { cases: most, seed }) = self.sample else { return cases };
-        let name = K::NAME.bytes().fold(mix(seed, salt), |name, byte| mix(name, byte.into()));
+        let name = key.name.bytes().fold(mix(seed, salt), |name, byte| mix(name, byte.into()));
         // Half of them at the boundaries of these keys, if there are any.
         let (at, elsewhere): (Vec<Case>, Vec<Case>) = cases.into_iter().partition(|case| own.contains(&case.len));
         let from_own = (most / 2).min(at.len());

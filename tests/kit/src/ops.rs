@@ -137,13 +137,13 @@ pub fn checks_of<K: TestKey>() -> Vec<Check> {
 fn sort<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
     let mut sorted = keys.to_vec();
     backend.sort_with(&mut sorted, case.options).map_err(failed)?;
-    same_keys("keys", &sorted, &permutation::gather(keys, &Oracle::new(keys, case).permutation()))
+    sorts_keys(keys, &sorted, case).map(drop)
 }
 
 fn sort_into<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
     let (input, mut sorted) = (keys.to_vec(), garbage(keys.len()));
     backend.sort_into_with(&input, &mut sorted, case.options).map_err(failed)?;
-    same_keys("keys", &sorted, &permutation::gather(keys, &Oracle::new(keys, case).permutation()))?;
+    sorts_keys(keys, &sorted, case)?;
     same_keys("keys of the input", &input, keys)
 }
 
@@ -160,14 +160,11 @@ fn sort_pairs_into<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> 
         value: fn(u32) -> V,
     ) -> Result<(), String> {
         let (input, mut sorted) = (keys.to_vec(), garbage(keys.len()));
-        let values: Vec<V> = (0..keys.len() as u32).map(value).collect();
-        let (input_values, mut moved) = (values.clone(), vec![V::zeroed(); keys.len()]);
-        backend.sort_pairs_into_with(&input, &input_values, &mut sorted, &mut moved, case.options).map_err(failed)?;
-        let permutation = Oracle::new(keys, case).permutation();
-        same_keys("keys", &sorted, &permutation::gather(keys, &permutation))?;
-        same(&format!("values of {} bytes", size_of::<V>()), &moved, &permutation::gather(&values, &permutation))?;
+        let (values, mut moved) = (numbered(keys.len(), value), vec![V::zeroed(); keys.len()]);
+        backend.sort_pairs_into_with(&input, &values, &mut sorted, &mut moved, case.options).map_err(failed)?;
+        same_values(&moved, &sorts_keys(keys, &sorted, case)?, value)?;
         same_keys("keys of the input", &input, keys)?;
-        same("values of the input", &input_values, &values)
+        same("values of the input", &values, &numbered(keys.len(), value))
     }
     match case.seed % 4 {
         0 => with_values::<K, u64>(backend, keys, case, |i| u64::from(i) << 9),
@@ -196,13 +193,27 @@ fn pairs_of<K: TestKey, V: Pod + Debug + PartialEq>(
     case: Case,
     value: fn(u32) -> V,
 ) -> Result<(), String> {
-    let mut values: Vec<V> = (0..keys.len() as u32).map(value).collect();
-    let mut sorted = keys.to_vec();
-    let permutation = Oracle::new(keys, case).permutation();
-    let moved = permutation::gather(&values, &permutation);
+    let (mut sorted, mut values) = (keys.to_vec(), numbered(keys.len(), value));
     backend.sort_pairs_with(&mut sorted, &mut values, case.options).map_err(failed)?;
-    same_keys("keys", &sorted, &permutation::gather(keys, &permutation))?;
-    same(&format!("values of {} bytes", size_of::<V>()), &values, &moved)
+    same_values(&values, &sorts_keys(keys, &sorted, case)?, value)
+}
+
+/// The values of keys before they are sorted: the first key has `value(0)`.
+fn numbered<V>(len: usize, value: fn(u32) -> V) -> Vec<V> {
+    (0..len as u32).map(value).collect()
+}
+
+/// Checks that `sorted` is what a sort of `keys` makes, and returns its permutation.
+fn sorts_keys<K: TestKey>(keys: &[K], sorted: &[K], case: Case) -> Result<Vec<u32>, String> {
+    let permutation = Oracle::new(keys, case).permutation();
+    same_keys("keys", sorted, &permutation::gather(keys, &permutation))?;
+    Ok(permutation)
+}
+
+/// Checks that values moved as `permutation` says, from where they were [`numbered`].
+fn same_values<V: Debug + PartialEq>(moved: &[V], permutation: &[u32], value: fn(u32) -> V) -> Result<(), String> {
+    let expected: Vec<V> = permutation.iter().map(|&index| value(index)).collect();
+    same(&format!("values of {} bytes", size_of::<V>()), moved, &expected)
 }
 
 fn sort_by_key<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
@@ -222,8 +233,14 @@ fn sort_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Re
     let lists = Lists::of(case);
     let mut sorted = keys.to_vec();
     backend.sort_segments_with(&mut sorted, lists.segments(), case.options).map_err(failed)?;
-    let permutation = Oracle::new(keys, case).segments_permutation(lists.segments().ranges());
-    same_keys(&format!("keys in {lists:?}"), &sorted, &permutation::gather(keys, &permutation))
+    sorts_segments(keys, &sorted, &lists, case).map(drop)
+}
+
+/// Checks that `sorted` is what a sort of each segment of `keys` makes, and returns its permutation.
+fn sorts_segments<K: TestKey>(keys: &[K], sorted: &[K], lists: &Lists, case: Case) -> Result<Vec<u32>, String> {
+    let permutation = Oracle::new(keys, case).segments_permutation(&lists.ranges());
+    same_keys(&format!("keys in {lists:?}"), sorted, &permutation::gather(keys, &permutation))?;
+    Ok(permutation)
 }
 
 fn sort_pairs_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
@@ -234,12 +251,10 @@ fn sort_pairs_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case)
         value: fn(u32) -> V,
     ) -> Result<(), String> {
         let lists = Lists::of(case);
-        let (mut sorted, mut values) = (keys.to_vec(), (0..keys.len() as u32).map(value).collect::<Vec<V>>());
-        let permutation = Oracle::new(keys, case).segments_permutation(lists.segments().ranges());
-        let moved = permutation::gather(&values, &permutation);
+        let (mut sorted, mut values) = (keys.to_vec(), numbered(keys.len(), value));
         backend.sort_pairs_segments_with(&mut sorted, &mut values, lists.segments(), case.options).map_err(failed)?;
-        same_keys(&format!("keys in {lists:?}"), &sorted, &permutation::gather(keys, &permutation))?;
-        same(&format!("values of {} bytes in {lists:?}", size_of::<V>()), &values, &moved)
+        let permutation = sorts_segments(keys, &sorted, &lists, case)?;
+        same_values(&values, &permutation, value).map_err(|what| format!("{what} in {lists:?}"))
     }
     match case.seed % 3 {
         0 => with_values::<K, u64>(backend, keys, case, |i| u64::from(i) << 7),
@@ -251,7 +266,7 @@ fn sort_pairs_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case)
 fn argsort_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
     let lists = Lists::of(case);
     let permutation = backend.argsort_segments_with(keys, lists.segments(), case.options).map_err(failed)?;
-    let expected = Oracle::new(keys, case).segments_permutation(lists.segments().ranges());
+    let expected = Oracle::new(keys, case).segments_permutation(&lists.ranges());
     same(&format!("permutation in {lists:?}"), &permutation, &expected)
 }
 
@@ -268,12 +283,12 @@ fn top_k<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(),
 
 fn top_k_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
     let lists = Lists::of(case);
-    let longest = lists.segments().ranges().map(|range| range.len()).max().unwrap_or(0);
+    let longest = lists.longest();
     let ks = [0, 1, 10, 1000, longest / 20, longest / 2, longest, usize::MAX];
     let k = ks[(case.seed >> 8) as usize % ks.len()];
     let best = backend.top_k_segments_with(keys, k, lists.segments(), case.options).map_err(failed)?;
-    let order = Oracle::new(keys, case).segments_permutation(lists.segments().ranges());
-    let expected: Vec<u32> = lists.segments().ranges().flat_map(|range| order[range].iter().copied().take(k)).collect();
+    let order = Oracle::new(keys, case).segments_permutation(&lists.ranges());
+    let expected: Vec<u32> = lists.ranges().into_iter().flat_map(|range| order[range].iter().copied().take(k)).collect();
     same(&format!("indices for k = {k} in {lists:?}"), &best.indices, &expected)?;
     same_keys(&format!("keys for k = {k} in {lists:?}"), &best.keys, &permutation::gather(keys, &expected))
 }
@@ -283,7 +298,7 @@ fn partial_sort<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Res
     let ks = [0, 1, 10, len / 100, len / 2, len.saturating_sub(1), len, usize::MAX];
     let k = ks[(case.seed >> 8) as usize % ks.len()];
     backend.partial_sort_with(&mut moved, k, case.options).map_err(failed)?;
-    sorted_at(keys, &moved, case, std::iter::once(0..len), 0..k)
+    sorted_at(keys, &moved, case, &Lists::Offsets(vec![0, len]), 0..k)
 }
 
 fn partial_sort_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
@@ -291,7 +306,7 @@ fn partial_sort_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Cas
     let ks = [0, 1, 10, 1000, usize::MAX];
     let k = ks[(case.seed >> 8) as usize % ks.len()];
     backend.partial_sort_segments_with(&mut moved, k, lists.segments(), case.options).map_err(failed)?;
-    sorted_at(keys, &moved, case, lists.segments().ranges(), 0..k).map_err(|what| format!("{what} in {lists:?}"))
+    sorted_at(keys, &moved, case, &lists, 0..k).map_err(|what| format!("{what} in {lists:?}"))
 }
 
 fn select_nth<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
@@ -305,19 +320,19 @@ fn select_nth<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Resul
         result if n >= len => Err(format!("position {n} of {len} was not refused as it should be: {result:?}")),
         result => {
             result.map_err(failed)?;
-            sorted_at(keys, &moved, case, std::iter::once(0..len), n..n + 1)
+            sorted_at(keys, &moved, case, &Lists::Offsets(vec![0, len]), n..n + 1)
         }
     }
 }
 
 fn select_nth_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
     let (lists, mut moved) = (Lists::of(case), keys.to_vec());
-    let longest = lists.segments().ranges().map(|range| range.len()).max().unwrap_or(0);
+    let longest = lists.longest();
     let ns = [0, 1, 10, longest / 2, longest.saturating_sub(1), usize::MAX];
     let n = ns[(case.seed >> 8) as usize % ns.len()];
     backend.select_nth_segments_with(&mut moved, n, lists.segments(), case.options).map_err(failed)?;
     let positions = n..n.saturating_add(1);
-    sorted_at(keys, &moved, case, lists.segments().ranges(), positions).map_err(|what| format!("{what} in {lists:?}"))
+    sorted_at(keys, &moved, case, &lists, positions).map_err(|what| format!("{what} in {lists:?}"))
 }
 
 /// Runs in keys as they come, and in sorted keys.
@@ -342,15 +357,9 @@ fn runs<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), 
 
 /// Checks that each segment of `moved` holds the keys of that segment of `keys`, those at `positions` as a sort would place them, and between other keys
 /// that sort no later and no earlier.
-fn sorted_at<K: TestKey>(
-    keys: &[K],
-    moved: &[K],
-    case: Case,
-    segments: impl Iterator<Item = Range<usize>>,
-    positions: Range<usize>,
-) -> Result<(), String> {
-    let segments: Vec<Range<usize>> = segments.collect();
-    let order = Oracle::new(keys, case).segments_permutation(segments.iter().cloned());
+fn sorted_at<K: TestKey>(keys: &[K], moved: &[K], case: Case, lists: &Lists, positions: Range<usize>) -> Result<(), String> {
+    let segments = lists.ranges();
+    let order = Oracle::new(keys, case).segments_permutation(&segments);
     let sorted = permutation::gather(keys, &order);
     // The places that each segment has, and its parts before and behind them.
     let places = |segment: &Range<usize>| {
@@ -367,14 +376,14 @@ fn sorted_at<K: TestKey>(
     };
     same("all keys", &raws(moved), &raws(keys))?;
     // A stable sort of all keys moves none from one part to another.
-    let has_places = |segment: &&Range<usize>| !places(segment).is_empty();
-    let parts = segments.iter().filter(has_places).flat_map(|segment| {
+    let (mut wholes, mut parts) = (vec![], vec![]);
+    for segment in segments.iter().filter(|segment| !places(segment).is_empty()) {
         let place = places(segment);
-        [segment.start..place.start, place.clone(), place.end..segment.end]
-    });
+        wholes.push(segment.clone());
+        parts.extend([segment.start..place.start, place.clone(), place.end..segment.end]);
+    }
     let oracle = Oracle::new(moved, case);
-    let whole = oracle.segments_permutation(segments.iter().filter(has_places).cloned());
-    same("parts of the keys", &oracle.segments_permutation(parts), &whole)
+    same("parts of the keys", &oracle.segments_permutation(&parts), &oracle.segments_permutation(&wholes))
 }
 
 /// The async forms, two of which are in flight at a time.
@@ -418,7 +427,7 @@ fn futures<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(
         same("values", &values, &permutation)?;
     }
     let indices = second.map_err(failed)?;
-    let in_segments = || oracle.segments_permutation(lists.segments().ranges());
+    let in_segments = || oracle.segments_permutation(&lists.ranges());
     let same_segments = |other: &[K]| same_keys("keys of segments", other, &permutation::gather(keys, &in_segments()));
     match which_other {
         0 => same("permutation", &indices, &permutation),
@@ -579,6 +588,15 @@ impl Lists {
         }
         begins.push(at);
         Self::Offsets(begins)
+    }
+
+    fn ranges(&self) -> Vec<Range<usize>> {
+        self.segments().ranges().collect()
+    }
+
+    /// The length of the longest segment.
+    fn longest(&self) -> usize {
+        self.segments().ranges().map(|range| range.len()).max().unwrap_or(0)
     }
 
     fn segments(&self) -> Segments<'_> {

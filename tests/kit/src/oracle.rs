@@ -4,6 +4,7 @@ use crate::case::Case;
 use crate::keys::TestKey;
 use core::cmp::Ordering;
 use core::ops::Range;
+use polysort_core::permutation::gather_keys;
 use polysort_core::{Backend, Error, Limits, Order, Spec, Word};
 
 /// The right answers for some keys and options.
@@ -28,16 +29,13 @@ impl<'a, K: TestKey> Oracle<'a, K> {
 
     /// The stable sorting permutation.
     pub fn permutation(&self) -> Vec<u32> {
-        self.segments_permutation(std::iter::once(0..self.keys.len()))
+        let all = 0..self.keys.len();
+        self.segments_permutation(&[all])
     }
 
     /// The permutation that sorts each segment by itself.
-    pub fn segments_permutation(&self, segments: impl IntoIterator<Item = Range<usize>>) -> Vec<u32> {
-        let mut permutation: Vec<u32> = (0..self.keys.len() as u32).collect();
-        for segment in segments {
-            permutation[segment].sort_by(|&a, &b| self.compare(a as usize, b as usize));
-        }
-        permutation
+    pub fn segments_permutation(&self, segments: &[Range<usize>]) -> Vec<u32> {
+        permutation(self.keys.len(), segments, &|a, b| self.compare(a, b))
     }
 
     /// Whether two keys compare equal.
@@ -55,6 +53,15 @@ impl<'a, K: TestKey> Oracle<'a, K> {
             Order::Descending => ascending.reverse(),
         }
     }
+}
+
+/// The permutation of `len` positions that sorts each of `segments` by itself. A reference to `compare` lets `std`'s sort be compiled once for all keys.
+fn permutation(len: usize, segments: &[Range<usize>], compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<u32> {
+    let mut permutation: Vec<u32> = (0..len as u32).collect();
+    for segment in segments {
+        permutation[segment.clone()].sort_by(|&a, &b| compare(a as usize, b as usize));
+    }
+    permutation
 }
 
 /// A backend of the two required methods, on `std`'s stable sort. The suite's own tests run on it, as it is and with planted bugs.
@@ -76,17 +83,21 @@ impl Backend for StdBackend {
 
     fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
         spec.check::<W>()?;
-        keys.sort_by_key(|&key| spec.rank(key));
+        let order = sorting_permutation(keys, spec);
+        gather_keys(keys, &order);
         Ok(())
     }
 
     fn sort_pairs_bits<W: Word, V: bytemuck::Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
         spec.check_pairs::<W>(keys.len(), values.len())?;
-        let mut pairs: Vec<(W, V)> = keys.iter().copied().zip(values.iter().copied()).collect();
-        pairs.sort_by_key(|&(key, _)| spec.rank(key));
-        for ((key, value), pair) in keys.iter_mut().zip(values).zip(pairs) {
-            (*key, *value) = pair;
-        }
+        let order = sorting_permutation(keys, spec);
+        gather_keys(keys, &order);
+        gather_keys(values, &order);
         Ok(())
     }
+}
+
+fn sorting_permutation<W: Word>(keys: &[W], spec: Spec) -> Vec<u32> {
+    let all = 0..keys.len();
+    permutation(keys.len(), &[all], &|a, b| spec.rank(keys[a]).cmp(&spec.rank(keys[b])))
 }

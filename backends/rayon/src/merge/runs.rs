@@ -50,7 +50,7 @@ pub(crate) fn merge_runs<C: Columns>(
     took(Step::Shares(tasks.len()));
     let block = block.min(share).min(len);
     let room = || Scratch::of::<C::Record>(2 * block);
-    threads.for_each(tasks, room, |scratch, (mut rest, start, end)| {
+    threads.for_each(tasks, &room, &|scratch, (mut rest, start, end)| {
         let (records, spare) = scratch.records(2 * block).split_at_mut(block);
         let mut from = start.clone();
         for chunk_end in Pieces::new(runs, &start, &end, BLOCKS_OF_A_CHUNK * block) {

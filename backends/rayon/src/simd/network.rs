@@ -66,10 +66,10 @@ fn by_rows<S: Registers, O: OnRows>(set: S, len: usize, work: &mut O) {
         4 => set.apart(Apart::<O, 4>(work)),
         5 | 6 => set.apart(Apart::<O, 6>(work)),
         7 | 8 => set.apart(Apart::<O, 8>(work)),
-        9 | 10 if S::ROWS > 8 => set.apart(Apart::<O, 10>(work)),
-        11 | 12 if S::ROWS > 8 => set.apart(Apart::<O, 12>(work)),
-        13 | 14 if S::ROWS > 8 => set.apart(Apart::<O, 14>(work)),
-        15 | 16 if S::ROWS > 8 => set.apart(Apart::<O, 16>(work)),
+        9 | 10 if const { S::ROWS > 8 } => set.apart(Apart::<O, 10>(work)),
+        11 | 12 if const { S::ROWS > 8 } => set.apart(Apart::<O, 12>(work)),
+        13 | 14 if const { S::ROWS > 8 } => set.apart(Apart::<O, 14>(work)),
+        15 | 16 if const { S::ROWS > 8 } => set.apart(Apart::<O, 16>(work)),
         rows => unreachable!("a block of {rows} rows"),
     }
 }
@@ -91,14 +91,14 @@ impl<S: Registers> OnRows for SortBlock<'_, S> {
     }
 }
 
-/// Does something for each row, written out: a loop would keep the rows in memory.
+/// Does something for each row, written out: a loop would keep the rows in memory. Rows that there are not take the compiler no time.
 macro_rules! each_row {
     ($count:ident, |$at:ident| $body:expr) => {
         each_row!(@ $count, $at, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
     };
     (@ $count:ident, $at:ident, $body:expr, $($index:literal)*) => {{
-        $(if $index < $count {
-            let $at: usize = $index;
+        $(if const { $index < $count } {
+            const $at: usize = $index;
             $body;
         })*
     }};
@@ -111,15 +111,15 @@ fn load_rows<S: Registers, const N: usize>(set: S, words: &[S::Word], enter: Map
     assert!(N <= 2 || words.len() >= (N - 2) * S::LANES);
     let greatest = enter.invert(S::Word::max_value() ^ S::BIAS);
     let mut rows = [set.splat(greatest); N];
-    each_row!(N, |at| {
-        let start = at * S::LANES;
-        rows[at] = match at + 2 < N {
+    each_row!(N, |AT| {
+        let start = AT * S::LANES;
+        rows[AT] = match const { AT + 2 < N } {
             true => set.load(&words[start..start + S::LANES]),
             false => set.load_some(&words[start.min(words.len())..], greatest),
         };
     });
     if !enter.is_identity() {
-        each_row!(N, |at| rows[at] = enter.apply_to(set, rows[at]));
+        each_row!(N, |AT| rows[AT] = enter.apply_to(set, rows[AT]));
     }
     rows
 }
@@ -127,15 +127,15 @@ fn load_rows<S: Registers, const N: usize>(set: S, words: &[S::Word], enter: Map
 #[inline(always)]
 fn store_rows<S: Registers, const N: usize>(set: S, mut rows: [S::Register; N], words: &mut [S::Word], leave: Map<S::Word>) {
     if !leave.is_identity() {
-        each_row!(N, |at| rows[at] = leave.apply_to(set, rows[at]));
+        each_row!(N, |AT| rows[AT] = leave.apply_to(set, rows[AT]));
     }
     let len = words.len();
     assert!(N <= 2 || len >= (N - 2) * S::LANES);
-    each_row!(N, |at| {
-        let start = at * S::LANES;
-        match at + 2 < N {
-            true => set.store(rows[at], &mut words[start..start + S::LANES]),
-            false => set.store_some(rows[at], &mut words[start.min(len)..]),
+    each_row!(N, |AT| {
+        let start = AT * S::LANES;
+        match const { AT + 2 < N } {
+            true => set.store(rows[AT], &mut words[start..start + S::LANES]),
+            false => set.store_some(rows[AT], &mut words[start.min(len)..]),
         }
     });
 }
@@ -145,32 +145,32 @@ fn store_rows<S: Registers, const N: usize>(set: S, mut rows: [S::Register; N], 
 fn sort_rows<S: Registers, const N: usize>(set: S, rows: &mut [S::Register; N]) {
     sort_columns(set, rows);
     merge_columns::<S, N, 1>(set, rows);
-    if S::LANES > 2 {
+    if const { S::LANES > 2 } {
         merge_columns::<S, N, 3>(set, rows);
     }
-    if S::LANES > 4 {
+    if const { S::LANES > 4 } {
         merge_columns::<S, N, 7>(set, rows);
     }
-    if S::LANES > 8 {
+    if const { S::LANES > 8 } {
         merge_columns::<S, N, 15>(set, rows);
     }
-    if S::LANES > 16 {
+    if const { S::LANES > 16 } {
         merge_columns::<S, N, 31>(set, rows);
     }
 }
 
-/// Sorts two rows, lane by lane, if there is a second.
+/// Sorts two rows, lane by lane.
 #[inline(always)]
 fn exchange_rows<S: Registers, const N: usize>(set: S, rows: &mut [S::Register; N], low: usize, high: usize) {
-    if high < N {
-        (rows[low], rows[high]) = set.sort2(rows[low], rows[high]);
-    }
+    (rows[low], rows[high]) = set.sort2(rows[low], rows[high]);
 }
 
-/// Exchanges of rows, one after the other.
+/// Exchanges of two rows, one after the other. Those with a row that there is not are left out.
 macro_rules! exchanges {
-    ($set:ident $rows:ident $(($low:literal $high:literal))*) => {{
-        $(exchange_rows($set, $rows, $low, $high);)*
+    ($set:ident $rows:ident[$count:ident] $(($low:literal $high:literal))*) => {{
+        $(if const { $high < $count } {
+            exchange_rows($set, $rows, $low, $high);
+        })*
     }};
 }
 
@@ -178,47 +178,53 @@ macro_rules! exchanges {
 /// the one for 16 is Green's, in an order found by Bert Dobbelaere that needs fewer steps.)
 #[inline(always)]
 fn sort_columns<S: Registers, const N: usize>(set: S, rows: &mut [S::Register; N]) {
-    match N {
-        1 => {}
-        2..=4 => exchanges!(set rows (0 2)(1 3) (0 1)(2 3) (1 2)),
-        5..=8 => exchanges!(set rows
-            (0 2)(1 3)(4 6)(5 7) (0 4)(1 5)(2 6)(3 7) (0 1)(2 3)(4 5)(6 7) (2 4)(3 5) (1 4)(3 6) (1 2)(3 4)(5 6)),
-        _ => exchanges!(set rows
+    if const { N <= 4 } {
+        exchanges!(set rows[N] (0 2)(1 3) (0 1)(2 3) (1 2));
+    } else if const { N <= 8 } {
+        exchanges!(set rows[N]
+            (0 2)(1 3)(4 6)(5 7) (0 4)(1 5)(2 6)(3 7) (0 1)(2 3)(4 5)(6 7) (2 4)(3 5) (1 4)(3 6) (1 2)(3 4)(5 6));
+    } else {
+        exchanges!(set rows[N]
             (0 13)(1 12)(2 15)(3 14)(4 8)(5 6)(7 11)(9 10) (0 5)(1 7)(2 9)(3 4)(6 13)(8 14)(10 15)(11 12)
             (0 1)(2 3)(4 5)(6 8)(7 9)(10 11)(12 13)(14 15) (0 2)(1 3)(4 10)(5 11)(6 7)(8 9)(12 14)(13 15)
             (1 2)(3 12)(4 6)(5 7)(8 10)(9 11)(13 14) (1 4)(2 6)(5 8)(7 10)(9 13)(11 14) (2 4)(3 6)(9 12)(11 13)
-            (3 5)(6 8)(7 9)(10 12) (3 4)(5 6)(7 8)(9 10)(11 12) (6 7)(8 9)),
+            (3 5)(6 8)(7 9)(10 12) (3 4)(5 6)(7 8)(9 10)(11 12) (6 7)(8 9));
     }
 }
 
 /// Merges groups of columns, each sorted row by row, by twos; `X` is one less than the lanes of two groups.
 #[inline(always)]
 fn merge_columns<S: Registers, const N: usize, const X: usize>(set: S, rows: &mut [S::Register; N]) {
-    if N > 8 {
+    if const { N > 8 } {
         mirror::<S, N, X, 16>(set, rows);
     }
-    if N > 4 {
+    if const { N > 4 } {
         mirror::<S, N, X, 8>(set, rows);
     }
-    if N > 2 {
+    if const { N > 2 } {
         mirror::<S, N, X, 4>(set, rows);
     }
-    if N > 1 {
+    if const { N > 1 } {
         mirror::<S, N, X, 2>(set, rows);
     }
-    each_row!(N, |at| rows[at] = set.sort_lanes::<X>(rows[at]));
-    if X > 1 {
+    each_row!(N, |AT| rows[AT] = set.sort_lanes::<X>(rows[AT]));
+    if const { X > 1 } {
         half_clean_lanes(set, rows, (X + 1) / 4);
     }
+}
+
+/// Whether a row is in the second half of its block of `block` rows.
+const fn is_high(row: usize, block: usize) -> bool {
+    row % block >= block / 2
 }
 
 /// In each block of `B` rows, exchanges row and lane with those as far from the end as they are from the start.
 #[inline(always)]
 fn mirror<S: Registers, const N: usize, const X: usize, const B: usize>(set: S, rows: &mut [S::Register; N]) {
-    each_row!(N, |high| {
-        let low = high / B * B + B - 1 - high % B;
-        if low < high {
-            (rows[low], rows[high]) = set.sort2(rows[low], set.exchange::<X>(rows[high]));
+    each_row!(N, |HIGH| {
+        if const { is_high(HIGH, B) } {
+            let low = const { HIGH / B * B + B - 1 - HIGH % B };
+            (rows[low], rows[HIGH]) = set.sort2(rows[low], set.exchange::<X>(rows[HIGH]));
         }
     });
 }
@@ -227,33 +233,33 @@ fn mirror<S: Registers, const N: usize, const X: usize, const B: usize>(set: S, 
 #[inline(always)]
 pub(super) fn half_clean_lanes<S: Registers, const N: usize>(set: S, rows: &mut [S::Register; N], widest: usize) {
     if widest >= 16 {
-        each_row!(N, |at| rows[at] = set.sort_lanes::<16>(rows[at]));
+        each_row!(N, |AT| rows[AT] = set.sort_lanes::<16>(rows[AT]));
     }
     if widest >= 8 {
-        each_row!(N, |at| rows[at] = set.sort_lanes::<8>(rows[at]));
+        each_row!(N, |AT| rows[AT] = set.sort_lanes::<8>(rows[AT]));
     }
     if widest >= 4 {
-        each_row!(N, |at| rows[at] = set.sort_lanes::<4>(rows[at]));
+        each_row!(N, |AT| rows[AT] = set.sort_lanes::<4>(rows[AT]));
     }
     if widest >= 2 {
-        each_row!(N, |at| rows[at] = set.sort_lanes::<2>(rows[at]));
+        each_row!(N, |AT| rows[AT] = set.sort_lanes::<2>(rows[AT]));
     }
-    each_row!(N, |at| rows[at] = set.sort_lanes::<1>(rows[at]));
+    each_row!(N, |AT| rows[AT] = set.sort_lanes::<1>(rows[AT]));
 }
 
 /// Sorts a matrix that is bitonic, row by row, and whose missing rows are greater than all.
 #[inline(always)]
 fn half_clean<S: Registers, const N: usize>(set: S, rows: &mut [S::Register; N]) {
-    if N > 8 {
-        exchanges!(set rows (0 8)(1 9)(2 10)(3 11)(4 12)(5 13)(6 14)(7 15));
+    if const { N > 8 } {
+        exchanges!(set rows[N] (0 8)(1 9)(2 10)(3 11)(4 12)(5 13)(6 14)(7 15));
     }
-    if N > 4 {
-        exchanges!(set rows (0 4)(1 5)(2 6)(3 7));
+    if const { N > 4 } {
+        exchanges!(set rows[N] (0 4)(1 5)(2 6)(3 7));
     }
-    if N > 12 {
-        exchanges!(set rows (8 12)(9 13)(10 14)(11 15));
+    if const { N > 12 } {
+        exchanges!(set rows[N] (8 12)(9 13)(10 14)(11 15));
     }
-    exchanges!(set rows (0 2)(1 3)(4 6)(5 7)(8 10)(9 11)(12 14)(13 15) (0 1)(2 3)(4 5)(6 7)(8 9)(10 11)(12 13)(14 15));
+    exchanges!(set rows[N] (0 2)(1 3)(4 6)(5 7)(8 10)(9 11)(12 14)(13 15) (0 1)(2 3)(4 5)(6 7)(8 9)(10 11)(12 13)(14 15));
     half_clean_lanes(set, rows, S::LANES / 2);
 }
 
