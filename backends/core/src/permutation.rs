@@ -99,3 +99,14 @@ pub fn gather_keys<K: Copy>(keys: &mut [K], permutation: &[u32]) {
     let sorted = gather(keys, permutation);
     keys.copy_from_slice(&sorted);
 }
+
+/// Moves keys and their values by a permutation that a backend made.
+///
+/// # Panics
+/// If an index is out of range, or the lengths differ; keys and values then stay as they were.
+pub fn gather_pairs<K: Copy, V: Copy>(keys: &mut [K], values: &mut [V], permutation: &[u32]) {
+    let (sorted, moved) = (gather(keys, permutation), gather(values, permutation));
+    assert!(sorted.len() == keys.len() && moved.len() == values.len(), "a permutation of the pairs");
+    keys.copy_from_slice(&sorted);
+    values.copy_from_slice(&moved);
+}

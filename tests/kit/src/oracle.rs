@@ -4,7 +4,7 @@ use crate::case::Case;
 use crate::keys::TestKey;
 use core::cmp::Ordering;
 use core::ops::Range;
-use polysort_core::permutation::gather_keys;
+use polysort_core::permutation::{gather_keys, gather_pairs};
 use polysort_core::{Backend, Error, Limits, Order, Spec, Word};
 
 /// The right answers for some keys and options.
@@ -91,8 +91,7 @@ impl Backend for StdBackend {
     fn sort_pairs_bits<W: Word, V: bytemuck::Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
         spec.check_pairs::<W>(keys.len(), values.len())?;
         let order = sorting_permutation(keys, spec);
-        gather_keys(keys, &order);
-        gather_keys(values, &order);
+        gather_pairs(keys, values, &order);
         Ok(())
     }
 }

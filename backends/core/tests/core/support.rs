@@ -47,8 +47,7 @@ impl Backend for Plain {
         spec.check_pairs::<W>(keys.len(), values.len())?;
         let mut order = permutation::identity(keys.len())?;
         order.sort_by_key(|&i| spec.rank(keys[i as usize]));
-        permutation::gather_keys(keys, &order);
-        permutation::gather_keys(values, &order);
+        permutation::gather_pairs(keys, values, &order);
         Ok(())
     }
 }
