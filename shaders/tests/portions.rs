@@ -98,6 +98,21 @@ fn a_model_of_the_plan_sorts() {
     }
 }
 
+/// Between the rounds, arrays have pages of as many keys as the caller's.
+#[test]
+fn pages_of_scratch_are_those_of_the_caller() {
+    let facts = facts(1 << 16);
+    let longest = facts.limits(3).longest(8);
+    for page in [None, Some(1 << 11)] {
+        let request = Request { page, ..request(64, 3, 3 * longest) };
+        let plan = PortionPlan::new(request, [None; 2], &facts).unwrap();
+        let bytes = |buffers: [Buffer; 2]| buffers.map(|buffer| plan.page_bytes(buffer));
+        assert_eq!(bytes([Buffer::Keys, Buffer::MergedKeys]), [page.map(|keys| 8 * keys); 2]);
+        assert_eq!(bytes([Buffer::Values, Buffer::MergedValues]), [page.map(|keys| 12 * keys); 2]);
+        assert_eq!(bytes([Buffer::State, Buffer::Status]), [None; 2]);
+    }
+}
+
 /// Portions, runs and outputs fit bindings, and lie within their arrays, and within pages.
 #[test]
 fn bindings_fit() {

@@ -2,9 +2,10 @@
 
 use polysort_core::{Error, Options, Spec};
 use polysort_shaders::plan::{
-    Algorithm, Blocked, Buffer, Class, Facts, FindRuns, Gather, Kernel, Length, MAX_GATHERED_BYTES, MergePlan, MergeRequest,
-    Number, Payload, Place, RADIX, Request, SearchPlan, SearchSize, SegmentLists, Segmented, SortPlan, Top, tuning,
+    Algorithm, Blocked, Buffer, Class, Facts, FindRuns, Gather, Groups, Kernel, Length, MAX_GATHERED_BYTES, MergePlan,
+    MergeRequest, Number, Payload, Place, RADIX, Request, SearchPlan, SearchSize, SegmentLists, Segmented, SortPlan, Top, tuning,
 };
+use polysort_shaders::prelude;
 use polysort_vector::{Precision, Shape};
 
 fn facts() -> Facts {
@@ -73,6 +74,13 @@ fn one_request_has_one_task() {
         assert!(refused(Request { top: Some(Top { k: 3, segmented: false }), ..request }));
     }
     assert!(refused(indices.find_runs(RUNS).gather(GATHER)));
+    // A selection has results, and these are indices.
+    let selection = indices.select(Top { k: 3, segmented: false });
+    assert!(!refused(selection));
+    assert!(refused(indices.select(Top { k: 0, segmented: false })));
+    assert!(
+        refused(Request { payload: Payload::None, ..selection }) && refused(Request { payload: Payload::Words(1), ..selection })
+    );
 }
 
 #[test]
@@ -85,6 +93,51 @@ fn selections_from_segments_have_as_many_keys_as_a_tile() {
             && matches!(plan(3 * most, true), Err(Error::Unsupported { .. }))
     );
     assert!(plan(3 * most, false).is_ok());
+    // 100 words for each segment fill a binding of 40,000 bytes sooner than two bounds do.
+    let facts = Facts { max_binding: 40_000, ..facts() };
+    let of_segments = |max, k| {
+        let segments = Segmented { max, begins: Place::default(), ends: Place::default() };
+        SortPlan::new(keys(32, 1000).select(Top { k, segmented: true }).in_segments(segments), &facts)
+    };
+    for (k, limit) in [(100, 100), (2, 5000), (1, 5000)] {
+        assert!(of_segments(limit, k).is_ok());
+        let refused = of_segments(limit + 1, k);
+        let expected = (u64::from(limit) + 1, u64::from(limit));
+        assert!(matches!(refused, Err(Error::TooLong { asked, limit, .. }) if (asked, limit) == expected), "{k}: {refused:?}");
+    }
+}
+
+/// Each workgroup counts the keys of its tile, and two counts of each tile of marks are kept.
+#[test]
+fn workgroups_of_a_selection_cover_all_keys() {
+    let max = 1 << 24;
+    let plan = SortPlan::new(keys(128, max).select(Top { k: 5000, segmented: false }), &facts()).unwrap();
+    let of_kernel = |kernel| plan.all_commands().find(|command| command.variant.kernel == kernel).unwrap();
+    let (count, tally) = (of_kernel(Kernel::PickCount), of_kernel(Kernel::PickTally));
+    let groups = |of| Groups::Each { units: 1, of };
+    assert_eq!(count.groups, groups(count.variant.group * count.variant.keys));
+    assert_eq!(tally.groups, groups(32 * tally.variant.group));
+    let kept = plan.scratch.iter().find(|(buffer, _)| *buffer == Buffer::Status).unwrap().1;
+    assert_eq!(kept, 8 * max.div_ceil(u64::from(32 * tally.variant.group)));
+    // A digit is looked for among all digits of a key.
+    assert_eq!(of_kernel(Kernel::PickDigit).variant.key_digits(), 16);
+}
+
+/// Keys of two to a word, and keys that lie at half a place, are gathered from the offsets of their runs.
+#[test]
+fn a_search_for_runs_writes_offsets_if_its_unique_keys_are_gathered() {
+    let written = |key_bits, unique| {
+        let runs = FindRuns { unique, offsets: None, lengths: None, ..RUNS };
+        let plan = SortPlan::new(keys(key_bits, 1000).find_runs(runs), &facts()).unwrap();
+        let launch = plan.all_commands().find(|command| command.variant.kernel == Kernel::Runs).unwrap();
+        let outputs = launch.variant.outputs.expect("what a search for runs writes");
+        (outputs.unique, outputs.offsets)
+    };
+    let at = |first| Some(Place { first });
+    assert_eq!(
+        [(16, at(0)), (64, at(1)), (64, at(2)), (64, None)].map(|(bits, unique)| written(bits, unique)),
+        [(false, true), (false, true), (true, false), (false, false)]
+    );
 }
 
 #[test]
@@ -103,6 +156,13 @@ fn bindings_of_a_sort_have_all_bytes_that_it_touches() {
     let plan = SortPlan::new(keys(32, 70).select(Top { k: 3, segmented: true }), &facts()).unwrap();
     assert_eq!((plan.touched_bytes(Buffer::Bounds), plan.touched_bytes(Buffer::Keys)), (Some(560), None));
     assert_eq!(plan.touched_bytes(Buffer::Values), Some(840));
+    // 500 elements of 12 bytes; one for each of 70 indices.
+    let gather = Gather { element_bytes: 12, from: at(3), to: at(7), ..GATHER };
+    let plan = SortPlan::new(keys(32, 70).gather(gather), &facts()).unwrap();
+    assert_eq!(
+        [Buffer::GatherFrom, Buffer::GatherTo].map(|buffer| plan.touched_bytes(buffer)),
+        [Some(12 + 6000), Some(28 + 840)]
+    );
 }
 
 #[test]
@@ -164,6 +224,16 @@ fn elements_of_a_gather_have_one_or_two_bytes_or_whole_words() {
     assert!(![0, 3, 5, 6, most - 2, most + 4].into_iter().any(is_possible));
 }
 
+/// If elements move within one buffer, the kernel binds it once for reading and writing.
+#[test]
+fn the_kernel_of_a_gather_knows_whether_its_buffers_are_one() {
+    for aliased in [false, true] {
+        let plan = SortPlan::new(Request { aliased, ..keys(32, 1000).gather(GATHER) }, &facts()).unwrap();
+        let gather = plan.all_commands().find(|command| command.variant.kernel == Kernel::Gather).unwrap();
+        assert_eq!(gather.variant.aliased, aliased);
+    }
+}
+
 #[test]
 fn words_of_a_bucket_table_follow_one_another() {
     let request = keys(64, 1 << 22);
@@ -215,6 +285,9 @@ fn kernels_of_a_hybrid_know_which_buckets_one_workgroup_sorts() {
         let most =
             |kernel| plan.long_commands().iter().find(|command| command.variant.kernel == kernel).unwrap().variant.small_bucket;
         assert!(plan.small_bucket > 0 && small_bucket.is_none_or(|small| small == plan.small_bucket));
+        // All keys of a bucket have the same first digit, which is not counted again.
+        let histogram = plan.long_commands().iter().find(|command| command.variant.kernel == Kernel::BucketHistogram).unwrap();
+        assert!(prelude::wgsl(&histogram.variant).contains("const COUNTED: u32 = 3u;"));
         assert_eq!([Kernel::Buckets, Kernel::BucketTile].map(most), [plan.small_bucket; 2]);
     }
 }

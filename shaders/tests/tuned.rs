@@ -45,6 +45,13 @@ fn each_kind_takes_its_own_shape_and_the_others_the_built_in_one() {
 }
 
 #[test]
+fn kinds_and_shapes_are_named() {
+    let names = [PassKind::new(1, 0), PassKind::new(2, 1)].map(|kind| kind.to_string());
+    assert_eq!(names, ["u32", "u64+u32"]);
+    assert_eq!(SHAPE.to_string(), "384 threads of 14 keys in 4 slices");
+}
+
+#[test]
 fn few_keys_are_spread_over_more_groups() {
     let kind = PassKind::new(1, 0);
     let tuned = Tuned::NONE.with(kind, SHAPE).unwrap();
@@ -75,6 +82,10 @@ fn what_does_not_fit_the_device_is_cut_down() {
         assert!(plan.all_commands().all(|command| command.variant.workgroup_bytes() <= facts.workgroup_bytes));
     }
     assert_eq!(Facts { subgroups: None, ..facts }.pass_shape(kind), None);
+    // A workgroup of 128 threads is the smallest, and may have 32 subgroups, whose histograms of 256 words take 32 KiB.
+    let few_lanes = Facts { subgroups: Some((4, 128)), ..facts };
+    let is_ranked = |workgroup_bytes| Facts { workgroup_bytes, ..few_lanes }.pass_shape(kind).is_some();
+    assert_eq!([40 << 10, 48 << 10].map(is_ranked), [false, true]);
 }
 
 #[test]
