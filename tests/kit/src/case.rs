@@ -31,12 +31,12 @@ pub struct Plan {
     pub sample: Option<Sample>,
     /// The longest input that is sorted in segments, in keys.
     pub longest_segmented: usize,
-    /// The longest input of keys that are sorted as the words of others: all but `u8` to `u128`, `i32`, `i64`, `f32` and `f64`.
+    /// The longest input of keys that are sorted as the words of others: all but `u8` to `u128`, `i32` and `f64`.
     pub longest_mapped: usize,
 }
 
 /// The keys with long inputs: each word that backends sort, and each kind of masks.
-const LONG_KEYS: [&str; 9] = ["u8", "u16", "u32", "u64", "u128", "i32", "i64", "f32", "f64"];
+const LONG_KEYS: [&str; 7] = ["u8", "u16", "u32", "u64", "u128", "i32", "f64"];
 
 /// A part of the cases of each check, drawn at random: for backends on which all cases would take too long.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ fn main() {}
 #[cfg(unix)]
 fn main() {
     use polysort_kit::{Plan, Suite};
-    use polysort_msl::{Config, MslBackend, Options, Source};
+    use polysort_msl::{Config, MslBackend, Options, Source, is_thorough};
     use polysort_shaders::plan::{Algorithm, Blocked, Class, Facts};
 
     let mut suite = Suite::from_args();
@@ -18,9 +18,9 @@ fn main() {
         let words = ["u32", "i32", "f32", "u64", "i64", "f64", "char", "Reverse<f32>"];
         full || words.contains(&key) && ["sort", "sort_pairs", "sort_by_key", "argsort"].contains(&operation)
     };
-    // Compiling kernels takes the most time. So without `--full` and without `POLYSORT_THOROUGH=1`, kernels that naga translates are those of the planner's
-    // choice alone (software Vulkan runs them in WGSL), and each native configuration has some of the keys.
-    let thorough = full || std::env::var_os("POLYSORT_THOROUGH").is_some_and(|value| value == "1");
+    // Compiling kernels takes the most time. So without `--full` and without `POLYSORT_THOROUGH=1`, kernels that naga translates are those of a few checks
+    // (software Vulkan runs them in WGSL), and each native configuration has some of the keys.
+    let thorough = full || is_thorough();
     let by_thorough = move |takes: bool| if takes || thorough { Ok(()) } else { Err("left out without POLYSORT_THOROUGH=1") };
     let is_wide = |check: &str| {
         let from_digit = check.trim_start_matches(|c: char| !c.is_ascii_digit());
@@ -28,12 +28,12 @@ fn main() {
     };
     let only_thorough = move |_: &str| by_thorough(false);
     let wide_keys = move |check: &str| by_thorough(is_wide(check));
-    let other_keys = move |check: &str| by_thorough(!is_wide(check));
+    let few_keys = move |check: &str| by_thorough(["u8 ", "u32 ", "u64 "].iter().any(|key| check.starts_with(key)));
     let words_if_thorough = move |check: &str| thorough && by_words(check);
     // The network or one threadgroup sorts segments of up to 2000 keys. Other tests have passes over longer segments.
     let plan = Plan::up_to(suite.longest(5000), false).segmented_up_to(2000);
     let any = Config::of(if suite.is_full() { Source::NAGA } else { Source::NAGA_ROLLED });
-    suite.enter_part("msl, naga's", plan.clone().sampled(4 * scale, 1), other_keys, move || MslBackend::open_with(any));
+    suite.enter_part("msl, naga's", plan.clone().sampled(2 * scale, 1), few_keys, move || MslBackend::open_with(any));
     // Some tiles are blocked, so that other threadgroups recount them.
     let sweep = Config { algorithm: Some(Algorithm::OneSweep), blocked: Blocked::one_of(3), ..any };
     let tiles = Plan::up_to(suite.longest(20_000), false).segmented_up_to(33);
@@ -75,9 +75,8 @@ fn main() {
     });
     let newer = Source { options: Options::metal(320), ..Source::NATIVE };
     let sweep = Config { source: newer, ..sweep };
-    suite.enter_part("msl, native, OneSweep", tiles.clone().sampled(4 * scale, 5), other_keys, move || {
-        MslBackend::open_with(sweep)
-    });
+    suite
+        .enter_part("msl, native, OneSweep", tiles.clone().sampled(4 * scale, 5), few_keys, move || MslBackend::open_with(sweep));
     // The plans have the tiles of long sorts.
     let long = Config { planned_for: (1 << 21) + 1, ..sweep };
     suite.enter_part("msl, native, OneSweep for many", tiles.clone().sampled(scale, 6), by_words, move || {

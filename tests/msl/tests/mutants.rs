@@ -3,7 +3,7 @@
 
 use polysort_core::{Backend, Options, Sort, Spec};
 use polysort_kit::StdBackend;
-use polysort_msl::{Config, FACTS, MslBackend, Source, Text};
+use polysort_msl::{Config, FACTS, MslBackend, Source, Text, is_thorough};
 use polysort_shaders::abi::NOTHING;
 use polysort_shaders::plan::tuning::SELECT_SEGMENT;
 use polysort_shaders::plan::{Algorithm, Blocked, Facts, Kernel, RADIX_BITS, Request, SortPlan, Top, Variant, WIDE_RADIX_BITS};
@@ -454,9 +454,8 @@ fn mistakes_are_found() {
         .chain(barriers(By::WideDigits, &wide_digits, core::slice::from_ref(&wide)))
         .chain(barriers(By::Hybrid, &buckets, core::slice::from_ref(&hybrid)))
         .chain(barriers(By::Counting, &values, core::slice::from_ref(&counting)));
-    // A mistake takes about a second. With `POLYSORT_THOROUGH=1` the test plants all of them, else every twentieth one.
-    let all = std::env::var_os("POLYSORT_THOROUGH").is_some_and(|value| value == "1");
-    let tried: Vec<Mistake> = mistakes.chain(missing).step_by(if all { 1 } else { 20 }).collect();
+    // A mistake takes about a second. A thorough test plants all of them, else every fortieth one.
+    let tried: Vec<Mistake> = mistakes.chain(missing).step_by(if is_thorough() { 1 } else { 40 }).collect();
     let is_tried = |&(kernel, by, what, from, number): &_| {
         tried
             .iter()

@@ -4,7 +4,7 @@
 mod sources;
 
 use polysort_core::{MaskKey, Options, Sort, Sortable, Spec};
-use polysort_msl::{Config, FACTS, MslBackend, Source, Traffic};
+use polysort_msl::{Config, FACTS, MslBackend, Source, Traffic, is_thorough};
 use polysort_shaders::plan::{Algorithm, Blocked, Request, SortPlan};
 
 const WIDE: Option<Algorithm> = Some(Algorithm::WideDigits);
@@ -54,7 +54,9 @@ fn few_distinct_keys_keep_their_order(source: Source) {
     let keys: Vec<u32> = (0..30_000).map(few).collect();
     is_stable(source, &keys, Blocked::NONE, 20);
     is_stable(source, &keys, Blocked::one_of(2), 20);
-    is_stable(source, &keys, Blocked::run(0, 19), 20);
+    if is_thorough() {
+        is_stable(source, &keys, Blocked::run(0, 19), 20);
+    }
     let keys: Vec<u64> = (0..12_000).map(|i| u64::from(few(i)) << 32 | u64::from(few(i / 7))).collect();
     is_stable(source, &keys, Blocked::one_of(3), 8);
     // Keys as in the paper: one digit that repeats, below the index.
@@ -81,8 +83,11 @@ fn one_digit_may_have_all_keys(source: Source) {
         SortPlan::new(Request { algorithm: WIDE, ..request }, &FACTS).unwrap().tile as usize
     };
     let backend = MslBackend::open_with(Config { algorithm: WIDE, planned_for: 1 << 24, ..Config::of(source) }).unwrap();
-    for rare in [0, tile - 1, tile, 2 * tile + 3] {
-        for (most, few) in [(0, 1024), (1024, 0), (2047, 1023), (1023, 2047)] {
+    for (r, rare) in [0, tile - 1, tile, 2 * tile + 3].into_iter().enumerate() {
+        for (d, (most, few)) in [(0, 1024), (1024, 0), (2047, 1023), (1023, 2047)].into_iter().enumerate() {
+            if r != d && !is_thorough() {
+                continue;
+            }
             let mut keys = vec![most << 11; 2 * tile + 5];
             keys[rare] = few << 11;
             let mut expected = keys.clone();
