@@ -9,8 +9,7 @@
 #
 # With --quick, which compiles few kernels for lavapipe: that takes it several seconds each.
 #   lavapipe-4     programs whose threads and calls run side by side, and the look-back of two kinds of sorts
-#   lavapipe-8     the look-back of these
-#   lavapipe-16    nothing
+#   lavapipe-8, lavapipe-16    nothing
 #   SwiftShader    which compiles at once and sorts slowly: single kernels with some of their cases, calls, long calls but for the four that take longest,
 #                  faults, vector search in pages of some shapes, and the conformance suite for u64, with and without subgroups
 set -euo pipefail
@@ -36,7 +35,7 @@ run_program() {
     name=$(basename "$program") name=${name%-*}
     log=$logs/$device-$name.log
     case $quick$device$name in
-    yeslavapipe-[48]wgpu_look_back) filter=(--skip u64 --skip u128) ;;
+    yeslavapipe-4wgpu_look_back) filter=(--skip u64 --skip u128) ;;
     yeslavapipe-4wgpu_side_by_side) ;;
     yeslavapipe*) return ;;
     yesswiftshaderwgpu_side_by_side | yesswiftshaderwgpu_look_back) return ;;
@@ -72,7 +71,7 @@ fi
 
 # What takes longest is among the first: with --quick SwiftShader, else the suite on lavapipe-4.
 if [ $# = 0 ]; then
-    set -- swiftshader lavapipe-4 lavapipe-8
+    set -- swiftshader lavapipe-4
     [ -n "$quick" ] || set -- lavapipe-4 lavapipe-16 lavapipe-8 swiftshader
 fi
 scripts/software-vulkan.sh install

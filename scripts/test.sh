@@ -46,11 +46,9 @@ step "features, each by itself and none"
 for features in "" calibration derive multi rayon vector wgpu; do
     cargo clippy --quiet -p polysort --no-default-features --features "$features" -- -D warnings
 done
-for features in "" multi; do
-    cargo clippy --quiet -p polysort --no-default-features --features "$features" --all-targets -- -D warnings
-done
+cargo clippy --quiet -p polysort --no-default-features --features multi --all-targets -- -D warnings
 # By themselves these crates have the feature vector off; code that only searches use would be dead. The workspace above has it on.
-for crate in polysort-rayon polysort-wgpu polysort-metal polysort-kit; do
+for crate in polysort-rayon polysort-wgpu polysort-kit; do
     cargo clippy --quiet -p "$crate" -- -D warnings
 done
 cargo clippy --quiet -p polysort-rayon --features vector -- -D warnings

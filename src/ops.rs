@@ -385,7 +385,7 @@ pub fn top_k_segments_with<'a, K: Sortable, B: Backend>(
     B::global()?.top_k_segments_with(keys, k, segments, options)
 }
 
-/// Sorts the first `k` keys of the ascending order to the start of `keys`, on backend `B`. The other keys follow in any order.
+/// Moves the `k` smallest keys to the start of `keys`, in ascending order, on backend `B`. The other keys follow in any order.
 ///
 /// ```
 /// # #[cfg(feature = "rayon")] {
@@ -412,7 +412,7 @@ pub fn partial_sort_with<K: Sortable, B: Backend>(keys: &mut [K], k: usize, opti
     B::global()?.partial_sort_with(keys, k, options)
 }
 
-/// Sorts the first `k` keys of each segment to its start, ascending, on backend `B`. The other keys of the segment follow in any order.
+/// Moves the `k` smallest keys of each segment to its start, in ascending order, on backend `B`. The other keys of the segment follow in any order.
 ///
 /// # Errors
 /// The errors of opening `B`, and of [`Sort::partial_sort_segments`]. After an error, `keys` is as it was.

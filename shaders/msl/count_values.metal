@@ -1,14 +1,16 @@
 // Counts how many keys of 8 or 16 bits have each value.
 //
-// in       sort; state: the number of keys; keys_from: keys, several in each word, from key sort.packed_first on
-// in, out  state: word STATE_VALUES + v grows by the keys with value `v`, where `v` is the key as an unsigned number
-//          that ascends in the sort's order
+// in       sort; state: the number of keys; keys_from: the keys, several in each word; the first one is number
+//          sort.packed_first in keys_from
+// in, out  state: word STATE_VALUES + v grows by the number of keys with value `v`. The value of a key is an unsigned
+//          number: smaller values come first in the sort
 // launch   one or more teams of SPANS threadgroups
-// does     The teams share the keys. A team has a threadgroup for each span of values: it reads all keys of the team and
-//          counts those of its span. For 8 bits, each value has COLUMNS counters, so that neighboring lanes do not wait
-//          for each other. For 16 bits, two counters share a word. A thread that finds one half full adds both counters
-//          of its word to the state and clears them, so that none overflows. At the end, the threadgroup adds all its
-//          counters to the state.
+// does     Each team takes a part of the keys. A team has a threadgroup for each span of values: each of them reads all
+//          keys of the team, and counts those whose values are in its span. For 8 bits, each value has COLUMNS counters,
+//          one for each of as many neighboring lanes, so that these do not wait for each other. For 16 bits, two counters
+//          share a word. A thread whose key brings a counter to half of its range adds both counters of the word to the
+//          state and clears them, before either can overflow. At the end, the threadgroup adds all its counters to the
+//          state.
 
 // The words of keys that a threadgroup reads at a time.
 #define SHARE (GROUP * BATCH)

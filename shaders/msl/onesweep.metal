@@ -1,16 +1,19 @@
-// Sorts all keys by one digit, stably: one pass of a least-significant-digit radix sort. It writes each key once, and
-// reads it once, or twice in a tile that a waiting threadgroup counts.
+// Sorts all keys by one digit, stably: one pass of a least-significant-digit radix sort, or, with PARTITIONS, the first
+// pass of an MSD hybrid. It writes each key once, and reads it once; twice if a threadgroup that waits for the counts
+// of a tile counts this tile itself.
 //
-// in       slot: the number of the pass; sort; state: the number of keys, the schedule and the scanned histogram;
-//          keys_from, values_from: the keys and values, which nothing writes during the pass
-// in, out  state: STATE_TICKETS + slot, 0 before, counts the tiles that are taken; STATE_RECOUNTS grows by the
-//          number of tiles that a waiting threadgroup counted itself; status: RADIX words for each tile, all 0 before
+// in       slot: the number of the pass, from 0 on; sort; state: the number of keys, the schedule and the scanned
+//          histogram; keys_from, values_from: the keys and values; nothing may write them during the pass
+// in, out  state: STATE_TICKETS + slot, 0 before the launch, counts the tiles that are taken; STATE_RECOUNTS grows by the
+//          number of tiles that a waiting threadgroup counted itself; status: RADIX words for each tile, all 0 before the
+//          launch
 // out      keys_to, values_to: the keys and values in the order of the digit; status_next: RADIX words for each tile,
 //          all 0, for the next pass
-// launch   any number of threadgroups; they take tiles until none is left. If the pass is not scheduled, they return
-// does     A threadgroup takes the next tile by a ticket, and moves it: see parts/sweep.metal. So each earlier tile
-//          belongs to a threadgroup that has started, and that works on it or has finished it. The digit is that of the
-//          schedule; with PARTITIONS, it is the highest digit that not all keys share.
+// launch   any number of threadgroups; they take tiles until none is left. If the schedule has no pass `slot`, they return
+//          at once
+// does     A threadgroup takes the next tile by a ticket, and moves it (see parts/sweep.metal). Tickets ascend, so each
+//          earlier tile is finished, or a threadgroup that has started works on it. The digit is that of the schedule;
+//          with PARTITIONS, it is the most significant one that differs between keys.
 // needs    simdgroups of 32 lanes; fewer than 2^30 keys
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void onesweep(

@@ -123,6 +123,19 @@ fn constants_are_what_the_variant_needs() {
     }
 }
 
+/// An unrolled loop over the pairs of a thread's keys has a block for each pair.
+#[test]
+fn networks_compare_every_pair_of_keys() {
+    let variants = launches().iter().map(|(_, _, command)| command.variant);
+    let mut networks = variants.filter(|variant| variant.kernel == Kernel::SegmentNetwork && variant.unrolled).peekable();
+    assert!(networks.peek().is_some());
+    for variant in networks {
+        let text = prelude::wgsl(&variant);
+        let has = |pair: u32| text.contains(&format!("const pair = {pair}u;"));
+        assert!(has(variant.keys / 2 - 1) && !has(variant.keys / 2), "{variant:?}");
+    }
+}
+
 /// The kernels of segments find each segment in the list that the plan made for it.
 #[test]
 fn kernels_of_segments_have_the_classes_of_the_plan() {

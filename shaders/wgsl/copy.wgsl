@@ -1,10 +1,10 @@
-// Copies elements, if `when` agrees with the number of passes.
+// Copies elements, if the number of scheduled passes is odd or even as `when` asks.
 //
 // in       when: COPY_ODD (copy after an odd number of passes), COPY_EVEN (after an even one) or COPY_ALWAYS; width:
-//          words of an element; from_first, to_first: the index of the first word in words_from and in words_to; state:
+//          the number of words of an element; from_first, to_first: the index of the first word in words_from and in words_to; state:
 //          the number of elements and the schedule; words_from
-// out      words_to: elements * width words from to_first on
-// launch   any number of workgroups; each copies COPY_TILE words at a time until none is left
+// out      words_to: (number of elements) * width words, from word to_first on
+// launch   any number of workgroups; each copies COPY_TILE words at a time until no words are left
 
 @group(0) @binding(0) var<uniform> when: Number;
 @group(0) @binding(1) var<uniform> width: Number;

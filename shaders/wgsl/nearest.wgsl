@@ -1,9 +1,10 @@
 // Writes the distances and slots of the selected candidates.
 //
-// in       search; positions: search.selected positions of candidates, or NOTHING; distances, slots: of all candidates
-// out      near_distances, near_slots: for each position its distance and slot; infinity and NOTHING where there is no
-//          candidate
-// launch   at least search.selected / GROUP workgroups, rounded up; each thread writes one result
+// in       search; positions: search.selected entries, each the position of a candidate or NOTHING; distances, slots: of each
+//          candidate, by its position, the distance and the slot, which is the number of its vector in the store
+// out      near_distances, near_slots: for each entry of positions the distance and the slot of its candidate; infinity and
+//          NOTHING where the entry is NOTHING
+// launch   at least search.selected / GROUP workgroups, rounded up; each thread writes at most one result
 
 @group(0) @binding(0) var<uniform> search: Search;
 @group(0) @binding(1) var<storage, read> positions: array<u32>;

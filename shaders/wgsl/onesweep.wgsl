@@ -1,18 +1,22 @@
-// Sorts all keys by one digit: one pass of a least-significant-digit radix sort. It writes each key once, and reads it
-// once, or twice in a tile that a waiting workgroup counts.
+// Sorts all keys by one digit: one pass of a least-significant-digit radix sort, or, with PARTITIONS, the first pass of
+// an MSD hybrid. It writes each key once, and reads it once; twice if a workgroup that waits for the counts of a tile
+// counts this tile itself.
 //
-// in       slot: the number of the pass; sort; state: the number of keys, the schedule and the scanned histogram;
-//          keys_from, values_from: the keys and values, which nothing writes during the pass
-// in, out  state: STATE_TICKETS + slot, 0 before, counts the tiles that are taken; STATE_RECOUNTS grows by the
-//          number of tiles that a waiting workgroup counted itself; status: RADIX words for each tile, all 0 before
+// in       slot: the number of the pass, from 0 on; sort; state: the number of keys, the schedule and the scanned
+//          histogram; keys_from, values_from: the keys and values; nothing may write them during the pass
+// in, out  state: STATE_TICKETS + slot, 0 before the launch, counts the tiles that are taken; STATE_RECOUNTS grows by the
+//          number of tiles that a waiting workgroup counted itself; status: RADIX words for each tile, all 0 before the
+//          launch
 // out      keys_to, values_to: the keys and values in the order of the digit; status_next: RADIX words for each tile,
 //          all 0, for the next pass
-// launch   any number of workgroups; they take tiles until none is left. If the pass is not scheduled, they return
-// does     A workgroup takes the next tile by a ticket, and moves it: see parts/sweep.wgsl. So each earlier tile
-//          belongs to a workgroup that has started, and that works on it or on a tile before it. The digit is that of
-//          the schedule; with PARTITIONS, it is the highest that not all keys share. The pass is stable, with one exception: if keys
-//          without values are sorted by all their bits, the first pass may exchange keys with the same digit. Keys that
-//          the whole sort finds equal are then identical.
+// launch   any number of workgroups; they take tiles until none is left. If the schedule has no pass `slot`, they return
+//          at once
+// does     A workgroup takes the next tile by a ticket, and moves it (see parts/sweep.wgsl). Tickets ascend, so each
+//          earlier tile is finished, or a workgroup that has started works on it, or on one before it that it waits
+//          for. The digit is that of the schedule; with PARTITIONS, it is the most significant one that differs between
+//          keys. The pass is stable, with one exception: in a sort of keys without values by all their bits, the first
+//          pass may swap keys that have the same digit. Keys that compare equal in such a sort are identical, so this
+//          does no harm.
 // needs    subgroups; fewer than 2^30 keys
 
 @group(0) @binding(0) var<uniform> slot: Number;

@@ -1,10 +1,11 @@
-// Writes the bounds of the segments to select from. A bound that is larger than the largest number of keys
-// counts as this number, and an end that is smaller than its first key counts as the first key.
+// Writes the bounds of the segments in which a selection selects. A bound above the maximum number of keys counts as this
+// number, and an end before the begin of its segment counts as this begin.
 //
-// in       count_low, count_middle, count_high, count: the number of segments, as for begin; begins_first, ends_first:
-//          the first words of the segments' bounds; sort; state: the largest number of keys; begins, ends: for each
-//          segment, its first key and the end of its keys
-// out      bounds: for each segment, its first key and the end of its keys
+// in       count_low, count_middle, count_high, count: the number of segments, in the four parts that the kernel begin
+//          takes; begins_first, ends_first: the index in `begins`, and in `ends`, of the word of the first segment; sort;
+//          state: the maximum number of keys; begins, ends: as the caller wrote them, for each segment the index of its
+//          first key, and the index after its last key
+// out      bounds: for each segment these two indices
 // launch   any number of workgroups, which share the segments
 
 @group(0) @binding(0) var<uniform> count_low: Number;

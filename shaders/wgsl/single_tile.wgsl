@@ -1,13 +1,14 @@
-// Sorts all keys in one launch, if they fit one tile.
+// Sorts up to TILE keys in one launch.
 //
-// in       count_low, count_middle, count_high, count: the number of keys, as begin has it; sort
-// in, out  keys_from, values_to: the keys and values, sorted in place. An argsort only reads the keys, and writes the
-//          indices to values_to
+// in       count_low, count_middle, count_high, count: the number of keys, in the four
+//          parts that the kernel begin takes; sort
+// in, out  keys_from, values_to: the keys and values, which the kernel reads and then overwrites in their new order. An
+//          argsort only reads the keys, and writes the indices to values_to
 // launch   one workgroup
-// does     Each thread holds ceil(keys / GROUP) keys in registers; if there are values, also the index of each. Digit by
+// does     Each thread holds a part of the keys in registers, and of each key its index if there are values. Digit by
 //          digit, the keys take their new order through `board`, an array in workgroup memory. `board` has room for one
-//          word of each key, so a key of two words goes through it twice. At the end, the workgroup writes the keys and
-//          moves the values.
+//          word of each key, so a key of two words takes two rounds. At the end, the workgroup writes the keys, and moves
+//          each value to the place of its key.
 // needs    at most TILE keys
 
 @group(0) @binding(0) var<uniform> count_low: Number;

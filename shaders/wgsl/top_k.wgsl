@@ -1,17 +1,20 @@
-// Selects the first sort.k keys of each segment, and sorts them. Of equal keys, those with lower positions come first.
+// Selects the sort.k keys of each segment that come first in the order of the sort; at the last level it also sorts them. Of
+// equal keys, those with lower positions come first.
 //
-// in       count_low, count_middle, count_high, count: the number of keys, or of segments, as for begin; level: the
-//          number of selections before this one, plus LAST_LEVEL if this is the last one; sort; keys_from: the source;
-//          segments: the first key of each segment, and the end of its keys; candidates: the positions to select from
-//          (from level 1 on)
-// out      indices_to: sort.k positions for each segment. At the last level they are sorted, start at sort.values_home,
-//          and are filled up with NOTHING
-// launch   a workgroup for each of the caller's segments; or for each SELECT_SEGMENT keys, or candidates, of one array
-// does     Radix select (Alabi et al., "Fast k-selection algorithms for graphics processing units", 2012). From the
-//          most significant digit on, the workgroup counts the keys that equal the threshold so far, and finds its next
-//          digit. It stops when all of these keys are selected. It then collects the selected positions in their order,
-//          and sorts them by their keys.
-// needs    sort.k of 1 to TILE; segments within the keys
+// in       count_low, count_middle, count_high, count: the number of keys of one array, or of the caller's segments, in
+//          the four parts that the kernel begin takes; level: the number of launches of this kernel before this one, plus
+//          LAST_LEVEL in the last launch; sort; keys_from: the source; segments: for each segment the index of its first
+//          key, and the index after its last key; candidates: from level 1 on, the positions among which it selects
+// out      indices_to: sort.k positions for each segment, from word 0 on. At the last level they are sorted by their keys,
+//          from word sort.values_home on, and NOTHING follows those of a segment that has fewer keys
+// launch   a workgroup for each of the caller's segments; or, for one array, a workgroup for each SELECT_SEGMENT keys at
+//          level 0, and for each SELECT_SEGMENT candidates at later levels
+// does     Radix select (Alabi et al., "Fast k-selection algorithms for graphics processing units", 2012). The threshold is
+//          the key that is selected last. The workgroup finds it digit by digit, from the most significant one on: it
+//          counts, by their next digit, the keys whose higher digits are those of the threshold. It stops early if all of
+//          these keys are selected. Then it collects the selected positions in ascending order. At the last level it
+//          sorts them by their keys.
+// needs    sort.k of 1 to TILE; each segment lies within the keys
 
 @group(0) @binding(0) var<uniform> count_low: Number;
 @group(0) @binding(1) var<uniform> count_middle: Number;

@@ -103,9 +103,9 @@ fn moves(range: &Range<usize>) -> bool {
     range.len() > 1
 }
 
-/// Copies the first `k` indices of each segment of `order` to `indices`, one segment after the other.
+/// Copies the first `k` indices of each segment of `order` to `indices`, one segment after the other, without gaps.
 ///
-/// `order` is a permutation that sorts each segment by itself. `None` for `segments` means one segment, the whole of `order`. Of a segment
+/// `order` is a permutation that sorts each segment separately. Its indices count from the start of the whole array. `None` for `segments` means one segment, the whole of `order`. Of a segment
 /// with fewer than `k` keys, all indices are copied.
 ///
 /// # Panics

@@ -333,7 +333,7 @@ pub trait Sort: Backend {
         now(flow::top_k(By::blocking(self), keys, k, Some(segments.into()), options))
     }
 
-    /// Sorts the first `k` keys of the ascending order to the start of `keys`; all of them if there are fewer. The other keys follow in any order.
+    /// Moves the `k` smallest keys to the start of `keys`, in ascending order; sorts all if there are fewer. The other keys follow in any order.
     ///
     /// The first `k` keys are the same on every backend. A GPU sorts all keys.
     ///
@@ -360,7 +360,7 @@ pub trait Sort: Backend {
         now(flow::partial_sort(By::blocking(self), keys, k, None, options))
     }
 
-    /// Sorts the first `k` keys of each segment to its start, ascending; all of them if a segment has fewer. The other keys of the segment follow in
+    /// Moves the `k` smallest keys of each segment to its start, in ascending order; sorts a segment that has fewer. The other keys of the segment follow in
     /// any order.
     ///
     /// # Errors

@@ -52,7 +52,7 @@ impl Window {
     }
 }
 
-/// Options of a sort: its direction, and the bits of the key that it sorts by. The default is ascending by all bits.
+/// Options of a sort: its direction, and the range of the key's bits that it compares, where bit 0 is the lowest. The default is ascending by all bits.
 ///
 /// ```
 /// use polysort_core::{Options, Order};

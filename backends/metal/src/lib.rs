@@ -32,10 +32,10 @@ const NAME: &str = "metal";
 pub struct MetalBackend(WgpuBackend);
 
 impl MetalBackend {
-    /// Opens a device of its own. Of the configuration, the backends and the native kernels are Metal's.
+    /// Opens a device that no other backend shares. Whatever `config` says of wgpu's backends and of native kernels, those of Metal are taken.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if there is no such adapter, or no Metal.
+    /// [`Error::Unavailable`] if no adapter is as `config` asks, or the system has no Metal.
     pub fn open_with(mut config: Config) -> Result<Self, Error> {
         if !cfg!(target_vendor = "apple") {
             let why = "Metal is on Apple's systems only".into();

@@ -75,7 +75,8 @@ impl<T: Pod> SortBuffer<T> {
     /// Creates an empty buffer with room for `capacity` elements.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], also for more than 2³² elements that do not fit one wgpu buffer, or [`Error::DeviceLost`] if the device is lost.
+    /// [`Error::OutOfMemory`] if there is too little memory, and if `capacity` is more than 2³² and the elements do not fit one wgpu buffer;
+    /// [`Error::DeviceLost`] if the device is lost.
     pub fn with_capacity(backend: &WgpuBackend, capacity: usize) -> Result<Self, Error> {
         let (gpu, element) = (backend.gpu(), size_of::<T>() as u64);
         // If the bytes overflow a `u64`, this requests more than any device has: an error.

@@ -19,16 +19,15 @@ pub struct Column<'a> {
 }
 
 impl DeviceSorter {
-    /// Prepares to gather elements of type `T`: element `i` of `to` becomes the element of `column` whose index is number
-    /// `i` of `indices`. An element has 1 or 2 bytes, or a multiple of 4 bytes up to 4096.
+    /// Prepares to gather elements of type `T`: `to[i] = column[indices[i]]`. An element has 1 or 2 bytes, or a multiple of 4 bytes up to 4096.
     ///
-    /// The indices are numbers of type `u32`, for example the result of an argsort or a selection. There are up to `max` of
-    /// them, the maximum of `ask`; their number is the [`Count`](crate::Count) of the recording. The options of `ask` do
+    /// The indices are numbers of type `u32`, for example the result of an argsort or a selection. Their number
+    /// is the [`Count`](crate::Count) of the recording, at most the maximum of `ask`. The direction and the bits of `ask` do
     /// not matter. Indices may occur several times. An index that is not below `column.len` gives an element of zeros; the
-    /// device reads nothing outside the column. The other bytes of `to` stay as they are.
+    /// device reads nothing outside the column. The bytes of `to` after the gathered elements stay as they are.
     ///
     /// To gather several columns by one permutation, prepare a gather for each, and record them one after the other. The
-    /// buffers may be parts of one buffer, if `to` overlaps none of the others.
+    /// column, the indices and `to` may be parts of one buffer, if `to` overlaps none of the others.
     ///
     /// ```no_run
     /// # fn demo(sorter: &polysort_wgpu::DeviceSorter, encoder: &mut wgpu::CommandEncoder, keys: &wgpu::Buffer, order: &wgpu::Buffer,

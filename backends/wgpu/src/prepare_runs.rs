@@ -10,7 +10,7 @@ use polysort_shaders::plan::{Buffer as Role, FindRuns, Place, Request};
 
 /// The buffers to which a device writes the runs of equal keys that it finds. Each needs the usage `STORAGE`.
 ///
-/// `max` is the largest number of keys of the search, and so the largest number of runs.
+/// In the sizes below, `max` is the maximum of the [`Ask`](crate::Ask): the search gets at most so many keys, and finds at most so many runs.
 #[derive(Clone, Copy, Debug)]
 pub struct RunBuffers<'a> {
     count: Part<'a>,

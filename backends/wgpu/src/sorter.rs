@@ -177,15 +177,15 @@ impl DeviceSorter {
 
     /// Prepares to sort keys in place.
     ///
-    /// The scratch has about the size of the keys (see [`scratch_bytes`](DeviceSorter::scratch_bytes)). More keys than fit a
-    /// binding, or 2³⁰ keys and more, are sorted in portions, which are then merged: two copies of all keys for each doubling
-    /// of the number of portions. [`Prepared::portions`] returns the plan.
+    /// The scratch has about the size of the keys (see [`scratch_bytes`](DeviceSorter::scratch_bytes)). Keys that do not fit a
+    /// binding, or 2³⁰ or more of them, are sorted in portions, which are then merged. Each doubling of the number of portions
+    /// takes as long as two copies of all keys. [`Prepared::portions`] returns the portions.
     ///
-    /// The first sort of a kind on a device compiles its kernels and tests them with known keys. This test waits for the
-    /// device; [`Setup::untested`] leaves it for later.
+    /// The first call for a kind of sorts (of this size of keys, on this device) compiles its kernels and tests them with known
+    /// keys. The call then waits for the device; [`Setup::untested`] leaves the test out of it.
     ///
-    /// Records of 8 or 16 bytes are sorted in place as keys of type `u64` or `u128`, by the bits of an unsigned key in them.
-    /// The first word of a record is the lowest one, so these are records of a key and an index:
+    /// Records of 8 or 16 bytes are sorted in place as keys of type `u64` or `u128`, by the bits in which they have an unsigned
+    /// key. The first word of a record has the least significant bits. This sorts records of a key and an index by the key:
     ///
     /// ```no_run
     /// # fn demo(sorter: &polysort_wgpu::DeviceSorter, records: &wgpu::Buffer) -> Result<(), polysort_core::Error> {

@@ -5,10 +5,10 @@ use arrow_array::Array;
 use arrow_schema::{ArrowError, SortOptions};
 use polysort_core::Backend;
 
-/// Returns the rank of each value of `array`: how many values are before it in the order of `options`, or equal to it. Equal values have equal
-/// ranks, and so have nulls.
+/// Returns the rank of each value of `array`: the number of values, itself included, that come before it in the order of `options` or are equal to it.
+/// Equal values have equal ranks, and so have nulls.
 ///
-/// This is [`arrow_ord::rank::rank`], which also defines the default of `options`. It takes every type that
+/// The result is that of [`arrow_ord::rank::rank`], and `None` for `options` means the same as there. It takes every type that
 /// [`sort_to_indices`](crate::sort_to_indices) sorts by bits, bytes or ranks.
 ///
 /// ```
@@ -22,7 +22,7 @@ use polysort_core::Backend;
 /// ```
 ///
 /// # Errors
-/// Those of [`arrow_ord::rank::rank`] for a type that is not sorted here; [`ArrowError::ExternalError`] with a
+/// For a type that is not sorted here, those of [`arrow_ord::rank::rank`], which then ranks the array; [`ArrowError::ExternalError`] with a
 /// [`polysort_core::Error`] if the backend fails.
 pub fn rank<B: Backend>(backend: &B, array: &dyn Array, options: Option<SortOptions>) -> Result<Vec<u32>, ArrowError> {
     if !is_sorted_by_bits(array.data_type()) {

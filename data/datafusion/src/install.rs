@@ -26,7 +26,7 @@ pub fn install(context: &SessionContext, backend: impl Backend) {
     *state = with_polysort(SessionStateBuilder::new_from_existing(state.clone()), backend).build();
 }
 
-/// Makes the queries of a session sort on `backend`, while the session is built. A second call replaces the backend.
+/// Sets up a session that is being built, so that its queries sort on `backend`. A second call on the same builder replaces the backend.
 ///
 /// ```
 /// use datafusion::execution::SessionStateBuilder;

@@ -1,4 +1,4 @@
-// The rows of `board`: a histogram for each simdgroup, with a word for each digit.
+// The rows of `board`: a histogram for each simdgroup, with a word for each value of the digit.
 
 #define ROW RADIX
 #define ROW_SUMS ROWS

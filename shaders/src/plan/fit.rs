@@ -4,7 +4,7 @@ use super::digit::MAX_KEYS;
 use super::facts::Facts;
 use super::request::Algorithm;
 use super::tuned::PassKind;
-use super::tuning::{self, GROUP, PassShape, SELECT_KEYS, SELECT_SEGMENT, WIDE_SLICES};
+use super::tuning::{self, GROUP, PassShape, SELECT_KEYS, WIDE_SLICES};
 use super::variant::{Ranking, Variant};
 use crate::manifest::Kernel;
 use polysort_core::Error;
@@ -96,6 +96,6 @@ impl Facts {
             let shape = fitted(Variant::of(Kernel::TopK, 32), group, SELECT_KEYS, ranking, self);
             shape.map_or(0, |shape| shape.tile)
         };
-        most(None).min(most(Some(Algorithm::ReduceThenScan))).min(SELECT_SEGMENT / 4)
+        most(None).min(most(Some(Algorithm::ReduceThenScan)))
     }
 }

@@ -273,6 +273,9 @@ pub const HISTOGRAM_BATCH: u32 = 8;
 /// The keys that one workgroup selects from. The workgroup reads them repeatedly; they are few enough to stay in a cache.
 pub const SELECT_SEGMENT: u32 = 1 << 14;
 
+// What is selected from a segment is at most a quarter of it, so a selection has few levels.
+const _: () = assert!(GROUP * SELECT_KEYS <= SELECT_SEGMENT / 4);
+
 /// Threads of a workgroup of a counting sort. Its counters take most of a processor's workgroup memory, so each processor
 /// runs one such workgroup at a time.
 pub const COUNT_GROUP: u32 = 1024;

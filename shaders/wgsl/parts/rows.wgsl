@@ -1,5 +1,6 @@
-// The rows of `board`: a histogram for each subgroup, with a word for each digit. With ARRIVALS, the low COUNT_BITS
-// bits of a word are the count, and the bits above sum up the arrival codes of the lanes that have counted.
+// The rows of `board`: a histogram for each subgroup, with a word for each value of the digit. A word is a count. With
+// ARRIVALS, its low COUNT_BITS bits are the count, and the bits above are the sum of the arrival codes (see `weight`) of the
+// lanes that have added to this word.
 
 #if RUNS
 const ROW: u32 = RADIX + RADIX / BANKS;

@@ -1,7 +1,7 @@
-// The schedule of a sort: which digits its passes sort by. Digits that all keys share need no pass, and keys that are
-// already in order need no pass at all. Bit `d` of STATE_VARIES is set if not all keys have the same digit `d`. Pass `i`
-// sorts by the digit of set bit `i`, counted from the lowest set bit, which is 0. An MSD hybrid differs: pass 0 sorts by
-// the digit of the highest set bit, and the passes after it by the others, from the lowest on.
+// The schedule of a sort: which digits its passes sort by. A digit that has the same value in all keys needs no pass, and
+// keys that are already in order need no pass at all. Bit `d` of STATE_VARIES is set if digit number `d` differs between
+// keys. Pass `i` sorts by the digit whose bit has `i` set bits below it. An MSD hybrid differs: pass 0 sorts by the digit of
+// the highest set bit, and the passes after it by the others, from the lowest on.
 
 fn passes() -> u32 {
     let descents = atomicLoad(&state[STATE_DESCENTS]);

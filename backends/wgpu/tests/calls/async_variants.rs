@@ -6,13 +6,8 @@ use core::task::{Context, Poll, Waker};
 use libtest_mimic::Failed;
 use polysort_core::{Options, Sort, SortAsync};
 use polysort_wgpu::{Ask, Column, Count, DeviceSorter, MergeAsk, RunBuffers, Setup, SortBuffer, testing};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use support::spans::spans;
 use support::{ensure, failed};
-use tracing::span::Id;
-use tracing_subscriber::Layer;
-use tracing_subscriber::layer::{self, SubscriberExt};
-use tracing_subscriber::registry::LookupSpan;
 
 /// Enough keys that uploads use chunks.
 pub(crate) const LONG: usize = 200_000;
@@ -133,25 +128,6 @@ pub(crate) fn dropped() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Counts the kernels that a thread compiles.
-struct Compiled(Arc<AtomicUsize>);
-
-impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Compiled {
-    fn on_enter(&self, id: &Id, context: layer::Context<'_, S>) {
-        if context.metadata(id).is_some_and(|about| about.name() == "compile") {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-}
-
-/// Runs `work`, and returns how many kernels this thread compiles meanwhile.
-fn compiled_here<T>(work: impl FnOnce() -> T) -> (usize, T) {
-    let compiled = Arc::new(AtomicUsize::new(0));
-    let subscriber = tracing_subscriber::registry().with(Compiled(compiled.clone()));
-    let result = tracing::subscriber::with_default(subscriber, work);
-    (compiled.load(Ordering::Relaxed), result)
-}
-
 /// Async calls compile no kernel on the thread that polls them: it would stop a program that draws frames.
 pub(crate) fn compiled_elsewhere() -> Result<(), Failed> {
     const MAX: u32 = LONG as u32;
@@ -162,14 +138,14 @@ pub(crate) fn compiled_elsewhere() -> Result<(), Failed> {
     let [first, second, third, merged] = [&first, &second, &third, &merged].map(SortBuffer::raw);
     let ask = Ask::up_to(MAX);
     let sorter = DeviceSorter::new(backend.device(), backend.queue()).map_err(failed)?;
-    let (here, prepared) = compiled_here(|| sorter.prepare_sort::<u32>(first, ask));
+    let (here, prepared) = spans("compile", || sorter.prepare_sort::<u32>(first, ask));
     prepared.map_err(failed)?;
     ensure(here > 0, || "a blocking call has compiled no kernel in its thread, so this test would find none".into())?;
 
     // The first sorter compiles the kernels of a kind for its test, the second one when it prepares the sort.
     for setup in [Setup::tested_on(backend.queue()), Setup::untested()] {
         let sorter = DeviceSorter::with(backend.device(), setup).map_err(failed)?;
-        let (here, prepared) = compiled_here(|| {
+        let (here, prepared) = spans("compile", || {
             pollster::block_on(async {
                 sorter.prepare_sort_async::<u32>(first, ask).await?;
                 sorter.prepare_sort_pairs_async::<f32, u32>(first, second, ask).await?;
@@ -192,7 +168,7 @@ pub(crate) fn compiled_elsewhere() -> Result<(), Failed> {
         let limited = portions::open(support::config())?;
         let mut long = SortBuffer::from_slice(&limited, &keys(LONG)).map_err(failed)?;
         let sorter = testing::sorter(&limited);
-        let (here, outcome) = compiled_here(|| {
+        let (here, outcome) = spans("compile", || {
             pollster::block_on(async {
                 match takes_it {
                     "a sort" => limited.sort_buffer_async(&mut long, Options::ascending()).await,
@@ -206,7 +182,7 @@ pub(crate) fn compiled_elsewhere() -> Result<(), Failed> {
 
     let unused = open()?;
     let mut resident = SortBuffer::from_slice(&unused, &keys(LONG)).map_err(failed)?;
-    let (here, sorted) = compiled_here(|| {
+    let (here, sorted) = spans("compile", || {
         pollster::block_on(async {
             unused.argsort_async(&keys(LONG), Options::ascending()).await?;
             unused.runs_async(&keys(LONG), Options::ascending()).await?;

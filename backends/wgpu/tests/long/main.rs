@@ -6,7 +6,6 @@ mod faults;
 mod memory;
 mod one_trip;
 mod oracle;
-mod spans;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -1,6 +1,6 @@
 //! Long calls that share the memory for calls in flight.
 
-use crate::spans::spans;
+use crate::support::spans::spans;
 use crate::support::{config, ensure, failed, finished, polled};
 use crate::{PORTION, keys, open};
 use libtest_mimic::Failed;
@@ -96,7 +96,10 @@ pub(crate) fn reused() -> Result<(), Failed> {
     config.memory.kept = 0;
     let backend = testing::open(config, Knobs { portion: Some(PORTION as u64), ..Knobs::default() }).map_err(failed)?;
     sorts(&backend, 3 * PORTION, 1)?;
-    let allocations = |portions: usize| spans("allocate", || sorts(&backend, portions * PORTION, 1));
+    let allocations = |portions: usize| {
+        let (count, result) = spans("allocate", || sorts(&backend, portions * PORTION, 1));
+        result.map(|()| count)
+    };
     let (few, many) = (allocations(6)?, allocations(60)?);
     ensure(few > 0 && many <= few + few / 2, || format!("{few} buffers for 6 portions, {many} for 60"))
 }

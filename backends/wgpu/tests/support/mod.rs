@@ -4,6 +4,8 @@
 //! variable. If it is not set, the tests run on the best adapter. If there is no adapter, one ignored test reports it.
 #![allow(dead_code, reason = "each program uses a part")]
 
+pub(crate) mod spans;
+
 use core::fmt::Display;
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -16,6 +18,7 @@ use std::task::Wake;
 /// Runs the trials that `trials` returns for the name of the adapter, and ends the program.
 pub(crate) fn run(program: &'static str, trials: impl FnOnce(&str) -> Vec<Trial>) -> ! {
     let arguments = Arguments::from_args();
+    spans::install();
     let all = match label() {
         Some(label) => trials(&label).into_iter().chain([adapter(&label)]).collect(),
         None => vec![skipped(program)],
