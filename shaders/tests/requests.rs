@@ -111,7 +111,7 @@ fn selections_from_segments_have_as_many_keys_as_a_tile() {
 /// A selection counts the values of a digit, and the sums of runs of them, even if one subgroup ranks all keys.
 #[test]
 fn a_workgroup_of_one_subgroup_has_room_for_the_counts_of_a_selection() {
-    let facts = Facts::new(Some((128, 128)), 48 << 10, 128);
+    let facts = Facts::new(Some((256, 256)), 48 << 10, 1024);
     let plan = SortPlan::new(keys(32, 1000).select(Top { k: 3, segmented: false }), &facts).unwrap();
     let select = plan.all_commands().find(|command| command.variant.kernel == Kernel::TopK).unwrap().variant;
     assert!(matches!(select.ranking, Some(Ranking::Ballot { rows: 1, .. })), "{select:?}");
