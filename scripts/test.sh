@@ -82,9 +82,9 @@ cargo build --workspace --quiet $(printf -- '--example %s ' "${on_cpu[@]}" "${on
 for example in "${on_cpu[@]}"; do target/debug/examples/$example >/dev/null; done
 target/debug/examples/own_backend --quiet "u32 sort"
 for example in "${on_gpu[@]}"; do
-    POLYSORT_SOFTWARE_GPU=1 scripts/software-vulkan.sh run lavapipe-8 target/debug/examples/$example >/dev/null
+    POLYSORT_SOFTWARE_GPU=1 scripts/software-vulkan.sh run swiftshader target/debug/examples/$example >/dev/null
 done
-POLYSORT_SOFTWARE_GPU=1 scripts/software-vulkan.sh run lavapipe-8 target/debug/examples/ivf_search --backend wgpu
+POLYSORT_SOFTWARE_GPU=1 scripts/software-vulkan.sh run swiftshader target/debug/examples/ivf_search --backend wgpu
 
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --features polysort-kit/vector --no-deps --quiet

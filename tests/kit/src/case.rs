@@ -143,11 +143,13 @@ impl Plan {
                 for (o, order) in [Order::Ascending, Order::Descending].into_iter().enumerate() {
                     for (w, &window) in windows.iter().enumerate() {
                         let turn = l + 3 * p + 5 * o + 7 * salt as usize;
-                        // The part: each length and order occurs with some of the patterns, fewer for long inputs, and every other time with a window.
+                        // The part: each length and order occurs with some of the patterns, fewer for long inputs, and every other time with a window. The longest
+                        // inputs occur in a part of the operations only.
                         let share = match len {
                             0..2_000 => 4,
                             2_000..20_000 => 8,
-                            _ => 16,
+                            20_000..100_000 => 16,
+                            _ => 32,
                         };
                         let window_turn =
                             w == 0 || (turn / share).is_multiple_of(2) && w == 1 + turn / share / 2 % (windows.len() - 1).max(1);
