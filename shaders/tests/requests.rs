@@ -3,8 +3,7 @@
 use polysort_core::{Error, Options, Spec};
 use polysort_shaders::plan::{
     Algorithm, Blocked, Buffer, Class, Facts, FindRuns, Gather, Groups, Kernel, Length, MAX_GATHERED_BYTES, MergePlan,
-    MergeRequest, Number, Payload, Place, RADIX, Ranking, Request, SearchPlan, SearchSize, SegmentLists, Segmented, SortPlan,
-    Top, tuning,
+    MergeRequest, Number, Payload, Place, RADIX, Request, SearchPlan, SearchSize, SegmentLists, Segmented, SortPlan, Top, tuning,
 };
 use polysort_shaders::prelude;
 use polysort_vector::{Precision, Shape};
@@ -106,16 +105,6 @@ fn selections_from_segments_have_as_many_keys_as_a_tile() {
         let expected = (u64::from(limit) + 1, u64::from(limit));
         assert!(matches!(refused, Err(Error::TooLong { asked, limit, .. }) if (asked, limit) == expected), "{k}: {refused:?}");
     }
-}
-
-/// A selection counts the values of a digit, and the sums of runs of them, even if one subgroup ranks all keys.
-#[test]
-fn a_workgroup_of_one_subgroup_has_room_for_the_counts_of_a_selection() {
-    let facts = Facts::new(Some((256, 256)), 48 << 10, 1024);
-    let plan = SortPlan::new(keys(32, 1000).select(Top { k: 3, segmented: false }), &facts).unwrap();
-    let select = plan.all_commands().find(|command| command.variant.kernel == Kernel::TopK).unwrap().variant;
-    assert!(matches!(select.ranking, Some(Ranking::Ballot { rows: 1, .. })), "{select:?}");
-    assert!(select.board_words() >= RADIX + RADIX / tuning::DIGIT_RUN, "{select:?}");
 }
 
 #[test]
