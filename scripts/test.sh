@@ -46,9 +46,11 @@ step "features, each by itself and none"
 for features in "" calibration derive multi rayon vector wgpu; do
     cargo clippy --quiet -p polysort --no-default-features --features "$features" -- -D warnings
 done
-cargo clippy --quiet -p polysort --no-default-features --features multi --all-targets -- -D warnings
+for features in "" rayon multi; do
+    cargo clippy --quiet -p polysort --no-default-features --features "$features" --all-targets -- -D warnings
+done
 # By themselves these crates have the feature vector off; code that only searches use would be dead. The workspace above has it on.
-for crate in polysort-rayon polysort-wgpu polysort-kit; do
+for crate in polysort-rayon polysort-wgpu polysort-metal polysort-kit; do
     cargo clippy --quiet -p "$crate" -- -D warnings
 done
 cargo clippy --quiet -p polysort-rayon --features vector -- -D warnings
@@ -56,7 +58,7 @@ cargo clippy --quiet -p polysort-wgpu --features vector -- -D warnings
 cargo clippy --quiet -p polysort-external --features lz4 --all-targets -- -D warnings
 cargo clippy --quiet -p polysort-vector --no-default-features --all-targets -- -D warnings
 cargo clippy --quiet -p polysort-arrow --no-default-features --all-targets -- -D warnings
-cargo clippy --quiet -p polysort-cli --no-default-features -- -D warnings
+cargo clippy --quiet -p polysort-cli --no-default-features --all-targets -- -D warnings
 
 step "tests"
 [ "$mode" != --full ] || export POLYSORT_THOROUGH=1
@@ -131,6 +133,7 @@ count() {
 printf 'tests: %s\n' "$(count "$tests")"
 [ "$mode" != --full ] || printf 'under the address sanitizer: %s\n' "$(count "$sanitized")"
 printf 'on GPUs:\n%s\n' "$(sed -n '/^adapters:/,/ tests passed,/p; /^not run on/p' "$gpu")"
+printf 'lavapipe-8 and SwiftShader in one process: %s\n' "$(count "$gpu")"
 printf 'backends that opened on this machine:\n'
 target/debug/polysort devices
 printf 'not run:\n'

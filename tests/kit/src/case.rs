@@ -218,3 +218,30 @@ pub(crate) fn mix(a: u64, b: u64) -> u64 {
     z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ z >> 31
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks;
+    use polysort_core::Order;
+
+    /// The part of the combinations that runs without `--full`, over all operations of a key: every length with both orders, and every kind of range.
+    #[test]
+    fn every_length_occurs_in_both_orders() {
+        let plan = Plan::up_to(300_000, false);
+        for key in ["u8", "u128", "i64"] {
+            let (mut lengths, mut ranges) = (BTreeSet::new(), BTreeSet::new());
+            for check in checks().into_iter().filter(|check| check.key == key) {
+                for Case { len, options, .. } in check.cases(&plan) {
+                    lengths.insert((len, options.order == Order::Ascending));
+                    ranges.insert(format!("{:?}", options.window));
+                }
+            }
+            let longest = if LONG_KEYS.contains(&key) { usize::MAX } else { plan.longest_mapped };
+            let asked = plan.lengths.iter().filter(|&&len| len <= longest).flat_map(|&len| [(len, false), (len, true)]);
+            assert!(lengths.into_iter().eq(asked), "{key}");
+            let width = key[1..].parse().expect("the bits of the key");
+            assert_eq!(ranges.len(), windows(width).len(), "{key}");
+        }
+    }
+}

@@ -45,8 +45,3 @@ pub use options::Options;
 pub use schedule::{FACTS, Schedule};
 pub use source::{Source, Text};
 pub use vector::MslStore;
-
-/// Returns whether tests take all their cases: with the environment variable `POLYSORT_THOROUGH=1`. Otherwise they take some of them.
-pub fn is_thorough() -> bool {
-    std::env::var_os("POLYSORT_THOROUGH").is_some_and(|value| value == "1")
-}

@@ -6,8 +6,8 @@ fn main() {}
 
 #[cfg(unix)]
 fn main() {
-    use polysort_kit::{Plan, Suite};
-    use polysort_msl::{Config, MslBackend, Options, Source, is_thorough};
+    use polysort_kit::{Plan, Suite, is_thorough};
+    use polysort_msl::{Config, MslBackend, Options, Source};
     use polysort_shaders::plan::{Algorithm, Blocked, Class, Facts};
 
     let mut suite = Suite::from_args();
@@ -33,7 +33,7 @@ fn main() {
     // The network or one threadgroup sorts segments of up to 2000 keys. Other tests have passes over longer segments.
     let plan = Plan::up_to(suite.longest(5000), false).segmented_up_to(2000);
     let any = Config::of(if suite.is_full() { Source::NAGA } else { Source::NAGA_ROLLED });
-    suite.enter_part("msl, naga's", plan.clone().sampled(2 * scale, 1), few_keys, move || MslBackend::open_with(any));
+    suite.enter_part("msl, naga's", plan.clone().sampled(4 * scale, 1), few_keys, move || MslBackend::open_with(any));
     // Some tiles are blocked, so that other threadgroups recount them.
     let sweep = Config { algorithm: Some(Algorithm::OneSweep), blocked: Blocked::one_of(3), ..any };
     let tiles = Plan::up_to(suite.longest(20_000), false).segmented_up_to(33);

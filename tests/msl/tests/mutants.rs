@@ -2,8 +2,8 @@
 #![cfg(unix)]
 
 use polysort_core::{Backend, Options, Sort, Spec};
-use polysort_kit::StdBackend;
-use polysort_msl::{Config, FACTS, MslBackend, Source, Text, is_thorough};
+use polysort_kit::{StdBackend, is_thorough};
+use polysort_msl::{Config, FACTS, MslBackend, Source, Text};
 use polysort_shaders::abi::NOTHING;
 use polysort_shaders::plan::tuning::SELECT_SEGMENT;
 use polysort_shaders::plan::{Algorithm, Blocked, Facts, Kernel, RADIX_BITS, Request, SortPlan, Top, Variant, WIDE_RADIX_BITS};

@@ -4,7 +4,8 @@
 mod sources;
 
 use polysort_core::{MaskKey, Options, Sort, Sortable, Spec};
-use polysort_msl::{Config, FACTS, MslBackend, Source, Traffic, is_thorough};
+use polysort_kit::is_thorough;
+use polysort_msl::{Config, FACTS, MslBackend, Source, Traffic};
 use polysort_shaders::plan::{Algorithm, Blocked, Request, SortPlan};
 
 const WIDE: Option<Algorithm> = Some(Algorithm::WideDigits);

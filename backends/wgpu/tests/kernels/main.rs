@@ -131,7 +131,7 @@ const SOME: usize = 40;
 
 /// Returns about `SOME` of the cases, or all, each with its index.
 fn some(cases: Vec<Case>) -> impl Iterator<Item = (u64, Case)> {
-    let every = if support::is_thorough() { 1 } else { cases.len().div_ceil(SOME) as u64 };
+    let every = if polysort_kit::is_thorough() { 1 } else { cases.len().div_ceil(SOME) as u64 };
     // Not every n-th case: patterns and lengths repeat.
     let is_drawn = move |index: u64| (index.wrapping_mul(0x9e37_79b9) >> 16).is_multiple_of(every);
     (0..).zip(cases).filter(move |&(index, _)| is_drawn(index))

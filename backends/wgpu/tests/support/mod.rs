@@ -77,11 +77,6 @@ pub(crate) fn compiles_slowly(backend: &WgpuBackend) -> bool {
     backend.info().name.contains("llvmpipe") && backend.info().subgroup_max_size > 4
 }
 
-/// Whether all cases run, and not only as many as CI has time for.
-pub(crate) fn is_thorough() -> bool {
-    std::env::var_os("POLYSORT_THOROUGH").is_some_and(|value| value == "1")
-}
-
 /// Whether the kernels that rank with counters compile in reasonable time for these keys. Mesa's software driver takes ten seconds for each,
 /// so tests run a few of them there. SwiftShader compiles fast, so tests run all of them there.
 pub(crate) fn is_cheap(backend: &WgpuBackend, key_bits: u32, payload: Payload) -> bool {

@@ -23,8 +23,8 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Counted {
     }
 }
 
-/// Makes [`spans`] possible. A program calls this before any other thread runs: `tracing` asks once for each span whether somebody wants it, and a subscriber
-/// that comes while another thread enters a span for the first time may never be told of this span.
+/// Makes [`spans`] possible. A program calls this before it starts other threads. `tracing` asks its subscribers about a span only once. If one thread enters
+/// the span for the first time while another one adds a subscriber, `tracing` may skip this subscriber, and its count is then too low.
 pub(crate) fn install() {
     tracing::subscriber::set_global_default(tracing_subscriber::registry().with(Counted))
         .expect("the first subscriber of the program");
