@@ -7,7 +7,7 @@
 # The time goes into compiling kernels; Mesa keeps them for the next run. lavapipe-4, where that takes the least, runs the conformance suite
 # of all keys, lavapipe-8 and lavapipe-16 that of some.
 #
-# With --quick, which compiles few kernels for lavapipe: that takes it several seconds each.
+# With --quick, lavapipe runs few kernels: it takes seconds to compile one.
 #   lavapipe-4     programs whose threads and calls run side by side, and the look-back of two kinds of sorts
 #   lavapipe-8, lavapipe-16    nothing
 #   SwiftShader    which compiles at once and sorts slowly: single kernels with some of their cases, calls, long calls but for the four that take longest,

@@ -6,9 +6,9 @@
 //          number: smaller values come first in the sort
 // launch   one or more teams of SPANS threadgroups
 // does     Each team takes a part of the keys. A team has a threadgroup for each span of values: each of them reads all
-//          keys of the team, and counts those whose values are in its span. For 8 bits, each value has COLUMNS counters,
-//          one for each of as many neighboring lanes, so that these do not wait for each other. For 16 bits, two counters
-//          share a word. A thread whose key brings a counter to half of its range adds both counters of the word to the
+//          keys of the team, and counts those whose values are in its span. For 8 bits, each value has COLUMNS
+//          counters. Neighboring lanes use different ones, so that these lanes do not wait for each other. For 16 bits,
+//          two counters share a word. A thread that finds a counter half full adds both counters of the word to the
 //          state and clears them, before either can overflow. At the end, the threadgroup adds all its counters to the
 //          state.
 

@@ -2,7 +2,7 @@
 
 use polysort_core::{Error, Options, Spec};
 use polysort_shaders::plan::{
-    Algorithm, Blocked, Buffer, Class, Facts, FindRuns, Gather, Groups, Kernel, Length, MAX_GATHERED_BYTES, MergePlan,
+    Algorithm, Blocked, Buffer, Class, Command, Facts, FindRuns, Gather, Groups, Kernel, Length, MAX_GATHERED_BYTES, MergePlan,
     MergeRequest, Number, Payload, Place, RADIX, Request, SearchPlan, SearchSize, SegmentLists, Segmented, SortPlan, Top, tuning,
 };
 use polysort_shaders::prelude;
@@ -31,6 +31,11 @@ const RUNS: FindRuns = FindRuns {
 
 const GATHER: Gather = Gather { element_bytes: 4, elements: 500, from: Place { first: 0 }, to: Place { first: 0 } };
 
+/// The first command of a plan that launches the kernel.
+fn launch(plan: &SortPlan, kernel: Kernel) -> &Command {
+    plan.all_commands().find(|command| command.variant.kernel == kernel).expect("the plan has the kernel")
+}
+
 #[test]
 fn a_key_or_a_segment_takes_so_many_bytes_of_its_largest_binding() {
     assert_eq!([16, 32, 64, 128].map(|bits| keys(bits, 10).unit_bytes()), [4, 4, 8, 16]);
@@ -58,9 +63,7 @@ fn outputs_of_runs_have_room_for_a_run_of_each_key() {
 fn a_search_for_runs_knows_at_which_key_its_unique_keys_begin() {
     for (key_bits, first) in [(32, 6), (64, 3)] {
         let plan = SortPlan::new(keys(key_bits, 1000).find_runs(RUNS), &facts()).unwrap();
-        let launch =
-            plan.all_commands().find(|command| command.variant.kernel == Kernel::Runs).expect("a launch that finds runs");
-        assert_eq!(launch.numbers[..4], [first, 2, 1, 3].map(Number::Is), "{key_bits} bits");
+        assert_eq!(launch(&plan, Kernel::Runs).numbers[..4], [first, 2, 1, 3].map(Number::Is), "{key_bits} bits");
     }
 }
 
@@ -110,8 +113,7 @@ fn selections_from_segments_have_as_many_keys_as_a_tile() {
 #[test]
 fn the_tile_of_a_sort_by_counting_is_that_of_its_counts() {
     let plan = SortPlan::new(Request { algorithm: Some(Algorithm::Counting), ..keys(16, 1 << 22) }, &facts()).unwrap();
-    let count = plan.all_commands().find(|command| command.variant.kernel == Kernel::CountValues).unwrap().variant;
-    assert_eq!(plan.tile, count.tile);
+    assert_eq!(plan.tile, launch(&plan, Kernel::CountValues).variant.tile);
 }
 
 /// Each workgroup counts the keys of its tile, and two counts of each tile of marks are kept.
@@ -119,15 +121,14 @@ fn the_tile_of_a_sort_by_counting_is_that_of_its_counts() {
 fn workgroups_of_a_selection_cover_all_keys() {
     let max = 1 << 24;
     let plan = SortPlan::new(keys(128, max).select(Top { k: 5000, segmented: false }), &facts()).unwrap();
-    let of_kernel = |kernel| plan.all_commands().find(|command| command.variant.kernel == kernel).unwrap();
-    let (count, tally) = (of_kernel(Kernel::PickCount), of_kernel(Kernel::PickTally));
+    let (count, tally) = (launch(&plan, Kernel::PickCount), launch(&plan, Kernel::PickTally));
     let groups = |of| Groups::Each { units: 1, of };
     assert_eq!(count.groups, groups(count.variant.group * count.variant.keys));
     assert_eq!(tally.groups, groups(32 * tally.variant.group));
     let kept = plan.scratch.iter().find(|(buffer, _)| *buffer == Buffer::Status).unwrap().1;
     assert_eq!(kept, 8 * max.div_ceil(u64::from(32 * tally.variant.group)));
     // A digit is looked for among all digits of a key.
-    assert_eq!(of_kernel(Kernel::PickDigit).variant.key_digits(), 16);
+    assert_eq!(launch(&plan, Kernel::PickDigit).variant.key_digits(), 16);
 }
 
 /// Keys of two to a word, and keys that lie at half a place, are gathered from the offsets of their runs.
@@ -136,8 +137,7 @@ fn a_search_for_runs_writes_offsets_if_its_unique_keys_are_gathered() {
     let written = |key_bits, unique| {
         let runs = FindRuns { unique, offsets: None, lengths: None, ..RUNS };
         let plan = SortPlan::new(keys(key_bits, 1000).find_runs(runs), &facts()).unwrap();
-        let launch = plan.all_commands().find(|command| command.variant.kernel == Kernel::Runs).unwrap();
-        let outputs = launch.variant.outputs.expect("what a search for runs writes");
+        let outputs = launch(&plan, Kernel::Runs).variant.outputs.expect("what a search for runs writes");
         (outputs.unique, outputs.offsets)
     };
     let at = |first| Some(Place { first });
@@ -236,8 +236,7 @@ fn elements_of_a_gather_have_one_or_two_bytes_or_whole_words() {
 fn the_kernel_of_a_gather_knows_whether_its_buffers_are_one() {
     for aliased in [false, true] {
         let plan = SortPlan::new(Request { aliased, ..keys(32, 1000).gather(GATHER) }, &facts()).unwrap();
-        let gather = plan.all_commands().find(|command| command.variant.kernel == Kernel::Gather).unwrap();
-        assert_eq!(gather.variant.aliased, aliased);
+        assert_eq!(launch(&plan, Kernel::Gather).variant.aliased, aliased);
     }
 }
 
@@ -289,12 +288,10 @@ fn kernels_of_a_hybrid_know_which_buckets_one_workgroup_sorts() {
     for small_bucket in [None, Some(500)] {
         let request = Request { algorithm: Some(Algorithm::MsdHybrid), small_bucket, ..keys(32, 1 << 22) };
         let plan = SortPlan::new(request, &facts()).unwrap();
-        let most =
-            |kernel| plan.long_commands().iter().find(|command| command.variant.kernel == kernel).unwrap().variant.small_bucket;
+        let most = |kernel| launch(&plan, kernel).variant.small_bucket;
         assert!(plan.small_bucket > 0 && small_bucket.is_none_or(|small| small == plan.small_bucket));
         // All keys of a bucket have the same first digit, which is not counted again.
-        let histogram = plan.long_commands().iter().find(|command| command.variant.kernel == Kernel::BucketHistogram).unwrap();
-        assert!(prelude::wgsl(&histogram.variant).contains("const COUNTED: u32 = 3u;"));
+        assert!(prelude::wgsl(&launch(&plan, Kernel::BucketHistogram).variant).contains("const COUNTED: u32 = 3u;"));
         assert_eq!([Kernel::Buckets, Kernel::BucketTile].map(most), [plan.small_bucket; 2]);
     }
 }

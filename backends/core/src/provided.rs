@@ -105,8 +105,8 @@ fn moves(range: &Range<usize>) -> bool {
 
 /// Copies the first `k` indices of each segment of `order` to `indices`, one segment after the other, without gaps.
 ///
-/// `order` is a permutation that sorts each segment separately. Its indices count from the start of the whole array. `None` for `segments` means one segment, the whole of `order`. Of a segment
-/// with fewer than `k` keys, all indices are copied.
+/// `order` is a permutation that sorts each segment separately. Its indices count from the start of the whole array. `None` for `segments` means
+/// one segment, the whole of `order`. Of a segment with fewer than `k` keys, all indices are copied.
 ///
 /// # Panics
 /// If the length of `indices` is not [`selected_len`](crate::selected_len)`(k, segments, order.len())`.

@@ -179,8 +179,9 @@ impl Plan {
 impl WgpuBackend {
     /// Sorts keys on the device, in place. Returns when the commands are submitted.
     ///
-    /// The sort takes scratch of about the size of the keys. More keys than fit a binding of the device, or 2³⁰ keys and more,
-    /// are sorted in portions, which are then merged: two copies of all keys for each doubling of the number of portions.
+    /// The sort takes scratch of about the size of the keys. Keys that do not fit a binding of the device, or 2³⁰ or more
+    /// of them, are sorted in portions, which are then merged. Each doubling of the number of portions adds a round of merges,
+    /// which reads and writes all keys.
     ///
     /// # Errors
     /// - [`Error::InvalidBuffer`] if a buffer lies on another device, or is being read.

@@ -179,7 +179,7 @@ impl DeviceSorter {
     ///
     /// The scratch has about the size of the keys (see [`scratch_bytes`](DeviceSorter::scratch_bytes)). Keys that do not fit a
     /// binding, or 2³⁰ or more of them, are sorted in portions, which are then merged. Each doubling of the number of portions
-    /// takes as long as two copies of all keys. [`Prepared::portions`] returns the portions.
+    /// adds a round of merges, which reads and writes all keys. [`Prepared::portions`] returns the portions.
     ///
     /// The first call for a kind of sorts (of this size of keys, on this device) compiles its kernels and tests them with known
     /// keys. The call then waits for the device; [`Setup::untested`] leaves the test out of it.
