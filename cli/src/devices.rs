@@ -1,9 +1,10 @@
-//! `devices`: the backends, their limits, and which of them `auto` chooses.
+//! `devices`: the backends, their limits, the adapters, and which backend `auto` chooses.
 
 use crate::backend::AUTO;
 use crate::outcome::Outcome;
 use crate::standard::stdout;
 use anyhow::Result;
+use polysort::gpu::Config;
 use polysort::{AnyBackend, Auto, Backend, Limits};
 use std::io::Write;
 
@@ -22,6 +23,9 @@ pub(crate) fn devices() -> Result<Outcome> {
             Ok(backend) => writeln!(out, "{name:<8}{}\n        {}", backend.name(), describe(backend.limits()))?,
             Err(error) => writeln!(out, "{name:<8}{error}")?,
         }
+    }
+    for (index, adapter) in Config::default().adapters()?.iter().enumerate() {
+        writeln!(out, "adapter {index}: {} ({:?}, {:?})", adapter.name, adapter.backend, adapter.device_type)?;
     }
     match Auto::global() {
         Err(error) => writeln!(out, "{AUTO:<8}{error}")?,

@@ -9,7 +9,7 @@ pub(crate) const BACKENDS: Backends =
 /// The adapter that a [`WgpuBackend`](crate::WgpuBackend) opens.
 ///
 /// The adapters of a machine have an order: discrete GPUs, then integrated and virtual GPUs, then adapters that run on the
-/// CPU. The error of a choice that no adapter fits lists them, with their indices.
+/// CPU. [`Config::adapters`](crate::Config::adapters) returns them in this order.
 ///
 /// ```
 /// use polysort_wgpu::Adapter;

@@ -1,7 +1,7 @@
 //! `WgpuBackend`: the engine, as a [`Backend`].
 
 use crate::adapter::{Adapter, BACKENDS};
-use crate::adapters::Allowed;
+use crate::adapters::{Allowed, adapters};
 use crate::call::Call;
 use crate::copy::Copiers;
 use crate::engine::{Engine, Memory};
@@ -15,7 +15,7 @@ use polysort_core::{AnyOperation, Backend, BoxFuture, Error, Limits, Spec, sorts
 use polysort_shaders::abi;
 use polysort_shaders::plan::{Algorithm, Buffer as Role, Facts, Tuned};
 use std::sync::Arc;
-use wgpu::Backends;
+use wgpu::{AdapterInfo, Backends};
 
 /// Sorts on a GPU.
 ///
@@ -91,6 +91,15 @@ impl Config {
         let software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some_and(|value| value == "1");
         Self { adapter, software, ..Self::default() }
     }
+
+    /// Returns the adapters of this machine that [`backends`](Config::backends) reaches. The first has [index](Adapter::Index) 0.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] in a browser, where no call may wait.
+    pub fn adapters(&self) -> Result<Vec<AdapterInfo>, Error> {
+        let backends = self.backends & BACKENDS;
+        blocking(async move { Ok(adapters(backends).await.iter().map(wgpu::Adapter::get_info).collect()) })
+    }
 }
 
 impl WgpuBackend {
@@ -164,7 +173,7 @@ impl WgpuBackend {
     }
 
     /// What wgpu knows of the device.
-    pub fn info(&self) -> &wgpu::AdapterInfo {
+    pub fn info(&self) -> &AdapterInfo {
         &self.gpu().info
     }
 

@@ -159,6 +159,21 @@ fn on_every_backend_by_name() {
     }
 }
 
+#[test]
+fn devices_lists_each_adapter_with_its_index() {
+    let place = Place::new();
+    let output = place.command("devices").env_remove("VK_LOADER_DRIVERS_DISABLE").output().expect("the binary runs");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let listed: Vec<&str> = text.lines().filter(|line| line.starts_with("adapter ")).collect();
+    let adapters = polysort::gpu::Config::default().adapters().expect("no browser runs this");
+    let named = |(index, adapter): (usize, &polysort::gpu::wgpu::AdapterInfo)| {
+        format!("adapter {index}: {} ({:?}, {:?})", adapter.name, adapter.backend, adapter.device_type)
+    };
+    assert_eq!(listed, adapters.iter().enumerate().map(named).collect::<Vec<_>>());
+    // What the error of a choice that fits no adapter says.
+    assert_eq!(text.contains("no adapter was found"), adapters.is_empty(), "{text}");
+}
+
 /// The backends that this machine has; the CPU's at least.
 fn opened(place: &Place) -> Vec<&'static str> {
     let devices = place.run("devices").text();

@@ -1,6 +1,6 @@
 //! Async variants of calls.
 
-use crate::{keys, open, portions, support};
+use crate::{keys, open, open_alone, portions, support};
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 use libtest_mimic::Failed;
@@ -15,38 +15,37 @@ pub(crate) const LONG: usize = 200_000;
 pub(crate) fn same_results() -> Result<(), Failed> {
     let backend = open()?;
     let answers = async {
-        for len in [0, 5, 3000, LONG] {
-            for options in [Options::ascending(), Options::descending()] {
-                let input: Vec<f32> = keys(len).into_iter().map(|key| key as f32 - 1.0e6).collect();
-                let values: Vec<[u8; 6]> = (0..len).map(|i| [i as u8, 1, 2, 3, (i >> 8) as u8, (i >> 16) as u8]).collect();
-                let (mut ours, mut theirs) = (input.clone(), input.clone());
-                backend.sort_async(&mut ours, options).await?;
-                backend.sort_with(&mut theirs, options)?;
-                assert_eq!(ours, theirs);
-                let (mut ours, mut theirs) = ((input.clone(), values.clone()), (input.clone(), values.clone()));
-                backend.sort_pairs_async(&mut ours.0, &mut ours.1, options).await?;
-                backend.sort_pairs_with(&mut theirs.0, &mut theirs.1, options)?;
-                assert_eq!(ours, theirs);
-                assert_eq!(backend.argsort_async(&input, options).await?, backend.argsort_with(&input, options)?);
-                assert_eq!(backend.top_k_async(&input, 7, options).await?, backend.top_k_with(&input, 7, options)?);
-                let offsets = [0, len / 7, len / 7, len / 2, len];
-                let (mut ours, mut theirs) = ((input.clone(), values.clone()), (input.clone(), values.clone()));
-                backend.sort_pairs_segments_async(&mut ours.0, &mut ours.1, &offsets, options).await?;
-                backend.sort_pairs_segments_with(&mut theirs.0, &mut theirs.1, &offsets, options)?;
-                assert_eq!(ours, theirs);
-                backend.sort_segments_async(&mut ours.0, &offsets, options).await?;
-                assert_eq!(ours.0, theirs.0);
-                let order = backend.argsort_segments_async(&input, &offsets, options).await?;
-                assert_eq!(order, backend.argsort_segments_with(&input, &offsets, options)?);
-                // Keys that the host maps to words, and elements that the host moves by an argsort.
-                let mut flags: Vec<bool> = input.iter().map(|&key| key > 0.0).collect();
-                backend.sort_async(&mut flags, options).await?;
-                assert_eq!(flags.iter().filter(|&&flag| flag).count(), input.iter().filter(|&&key| key > 0.0).count());
-                assert!(flags.is_sorted_by_key(|&flag| flag == (options == Options::ascending())));
-                let mut ours: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
-                backend.sort_by_key_async(&mut ours, |text| text.len() as u32, options).await?;
-                assert!(ours.is_sorted_by_key(|text| if options == Options::ascending() { text.len() } else { 99 - text.len() }));
-            }
+        let [up, down] = [Options::ascending(), Options::descending()];
+        for (len, options) in [(0, up), (5, down), (3000, up), (3000, down), (LONG, down)] {
+            let input: Vec<f32> = keys(len).into_iter().map(|key| key as f32 - 1.0e6).collect();
+            let values: Vec<[u8; 6]> = (0..len).map(|i| [i as u8, 1, 2, 3, (i >> 8) as u8, (i >> 16) as u8]).collect();
+            let (mut ours, mut theirs) = (input.clone(), input.clone());
+            backend.sort_async(&mut ours, options).await?;
+            backend.sort_with(&mut theirs, options)?;
+            assert_eq!(ours, theirs);
+            let (mut ours, mut theirs) = ((input.clone(), values.clone()), (input.clone(), values.clone()));
+            backend.sort_pairs_async(&mut ours.0, &mut ours.1, options).await?;
+            backend.sort_pairs_with(&mut theirs.0, &mut theirs.1, options)?;
+            assert_eq!(ours, theirs);
+            assert_eq!(backend.argsort_async(&input, options).await?, backend.argsort_with(&input, options)?);
+            assert_eq!(backend.top_k_async(&input, 7, options).await?, backend.top_k_with(&input, 7, options)?);
+            let offsets = [0, len / 7, len / 7, len / 2, len];
+            let (mut ours, mut theirs) = ((input.clone(), values.clone()), (input.clone(), values.clone()));
+            backend.sort_pairs_segments_async(&mut ours.0, &mut ours.1, &offsets, options).await?;
+            backend.sort_pairs_segments_with(&mut theirs.0, &mut theirs.1, &offsets, options)?;
+            assert_eq!(ours, theirs);
+            backend.sort_segments_async(&mut ours.0, &offsets, options).await?;
+            assert_eq!(ours.0, theirs.0);
+            let order = backend.argsort_segments_async(&input, &offsets, options).await?;
+            assert_eq!(order, backend.argsort_segments_with(&input, &offsets, options)?);
+            // Keys that the host maps to words, and elements that the host moves by an argsort.
+            let mut flags: Vec<bool> = input.iter().map(|&key| key > 0.0).collect();
+            backend.sort_async(&mut flags, options).await?;
+            assert_eq!(flags.iter().filter(|&&flag| flag).count(), input.iter().filter(|&&key| key > 0.0).count());
+            assert!(flags.is_sorted_by_key(|&flag| flag == (options == up)));
+            let mut ours: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
+            backend.sort_by_key_async(&mut ours, |text| text.len() as u32, options).await?;
+            assert!(ours.is_sorted_by_key(|text| if options == up { text.len() } else { 99 - text.len() }));
         }
         let mut buffer = SortBuffer::with_capacity(&backend, LONG)?;
         let mut indices = SortBuffer::with_capacity(&backend, LONG)?;
@@ -131,7 +130,7 @@ pub(crate) fn dropped() -> Result<(), Failed> {
 /// Async calls compile no kernel on the thread that polls them: it would stop a program that draws frames.
 pub(crate) fn compiled_elsewhere() -> Result<(), Failed> {
     const MAX: u32 = LONG as u32;
-    let backend = open()?;
+    let backend = open_alone()?;
     let buffer = || SortBuffer::from_slice(&backend, &keys(LONG)).map_err(failed);
     let (first, second, third, merged) =
         (buffer()?, buffer()?, buffer()?, SortBuffer::<u32>::with_capacity(&backend, 2 * LONG).map_err(failed)?);
@@ -180,7 +179,7 @@ pub(crate) fn compiled_elsewhere() -> Result<(), Failed> {
         ensure(here == 0, || format!("the thread of {takes_it} in portions has compiled {here} kernels"))?;
     }
 
-    let unused = open()?;
+    let unused = open_alone()?;
     let mut resident = SortBuffer::from_slice(&unused, &keys(LONG)).map_err(failed)?;
     let (here, sorted) = spans("compile", || {
         pollster::block_on(async {

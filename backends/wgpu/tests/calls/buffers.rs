@@ -1,6 +1,6 @@
 //! Sorts of keys and values that stay on the device.
 
-use crate::{keys, open, support};
+use crate::{keys, open, open_alone, support};
 use libtest_mimic::Failed;
 use polysort_core::{Error, Options};
 use polysort_wgpu::{SortBuffer, testing};
@@ -101,7 +101,7 @@ pub(crate) fn read_before_the_submission() -> Result<(), Failed> {
 /// Returns whether both calls waited when the reader began.
 fn read_while_both_wait() -> Result<bool, Failed> {
     // No kernel of this backend is tested yet, so both calls test theirs first.
-    let backend = open()?;
+    let backend = open_alone()?;
     let input = keys(5000);
     let buffer = SortBuffer::from_slice(&backend, &input).map_err(failed)?;
     let mut sorted = SortBuffer::<u32>::with_capacity(&backend, 5000).map_err(failed)?;
@@ -161,7 +161,7 @@ pub(crate) fn impossible_lengths() -> Result<(), Failed> {
 }
 
 pub(crate) fn refused() -> Result<(), Failed> {
-    let (backend, stranger) = (open()?, open()?);
+    let (backend, stranger) = (open()?, open_alone()?);
     let mut keys = SortBuffer::from_slice(&backend, &[3_u16, 1, 2]).map_err(failed)?;
     let foreign = stranger.sort_buffer(&mut keys, Options::ascending());
     ensure(matches!(foreign, Err(Error::InvalidBuffer { .. })), || format!("{foreign:?}"))?;

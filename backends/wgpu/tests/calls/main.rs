@@ -17,6 +17,7 @@ mod support;
 use libtest_mimic::Failed;
 use polysort_core::Error;
 use polysort_wgpu::{Adapter, WgpuBackend};
+use std::sync::LazyLock;
 
 fn main() {
     support::run("calls", |label| {
@@ -95,7 +96,14 @@ fn adapters() -> Result<(), Failed> {
     Ok(())
 }
 
+/// Returns a backend that tests share, so that the driver compiles each kernel once.
 fn open() -> Result<WgpuBackend, Failed> {
+    static SHARED: LazyLock<Result<WgpuBackend, Error>> = LazyLock::new(|| WgpuBackend::open_with(support::config()));
+    SHARED.clone().map_err(support::failed)
+}
+
+/// Opens a device that no other test uses: for tests that count what happens on it.
+fn open_alone() -> Result<WgpuBackend, Failed> {
     WgpuBackend::open_with(support::config()).map_err(support::failed)
 }
 

@@ -1,6 +1,6 @@
 //! Merges of two sorted runs, of buffers and recorded.
 
-use crate::{open, recording, support};
+use crate::{open, open_alone, recording, support};
 use bytemuck::Pod;
 use core::fmt::Debug;
 use libtest_mimic::Failed;
@@ -262,7 +262,7 @@ pub(crate) fn unsorted() -> Result<(), Failed> {
 
 pub(crate) fn refused() -> Result<(), Failed> {
     let (backend, sorter) = recording::open()?;
-    let stranger = open()?;
+    let stranger = open_alone()?;
     let run = SortBuffer::from_slice(&backend, &[1_u32, 2, 3]).map_err(failed)?;
     let mut short = SortBuffer::<u32>::with_capacity(&backend, 5).map_err(failed)?;
     let refused = backend.merge_buffers_into([&run, &run], &mut short, Options::ascending());
@@ -320,7 +320,7 @@ pub(crate) fn refused() -> Result<(), Failed> {
 }
 
 pub(crate) fn untested() -> Result<(), Failed> {
-    let backend = open()?;
+    let backend = open_alone()?;
     let sorter = DeviceSorter::with(backend.device(), Setup::untested()).map_err(failed)?;
     let runs = [
         SortBuffer::from_slice(&backend, &[2_u32, 4]).map_err(failed)?,

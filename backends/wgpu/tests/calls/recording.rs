@@ -7,15 +7,18 @@ use polysort_core::{Error, MaskKey, Options, Sort};
 use polysort_shaders::plan::SortPlan;
 use polysort_wgpu::wgpu::{Buffer, BufferDescriptor, BufferUsages, CommandEncoderDescriptor, PollType};
 use polysort_wgpu::{Ask, Count, DeviceSorter, Part, PassKind, PassShape, Prepared, Setup, SortBuffer, Tuned, WgpuBackend};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// The number of recordings that are timed.
 const SORTS: u32 = 20;
 
+/// Returns the backend that tests share, and a sorter on its device that they share too.
 pub(crate) fn open() -> Result<(WgpuBackend, DeviceSorter), Failed> {
+    static SHARED: OnceLock<Result<DeviceSorter, Error>> = OnceLock::new();
     let backend = crate::open()?;
-    let sorter = DeviceSorter::new(backend.device(), backend.queue()).map_err(support::failed)?;
-    Ok((backend, sorter))
+    let sorter = SHARED.get_or_init(|| DeviceSorter::new(backend.device(), backend.queue()));
+    Ok((backend, sorter.clone().map_err(support::failed)?))
 }
 
 pub(crate) fn two_counts() -> Result<(), Failed> {
@@ -54,7 +57,7 @@ pub(crate) fn submission(backend: &WgpuBackend) -> Result<u64, Failed> {
 
 /// A sorter without a queue prepares without a self-test. `self_test` then tests what was prepared, once.
 pub(crate) fn untested() -> Result<(), Failed> {
-    let backend = crate::open()?;
+    let backend = crate::open_alone()?;
     let sorter = DeviceSorter::with(backend.device(), Setup::untested()).map_err(support::failed)?;
     let input = keys(30_000);
     let on_device = SortBuffer::from_slice(&backend, &input).map_err(support::failed)?;
@@ -283,8 +286,9 @@ pub(crate) fn first_keys_in_one_buffer() -> Result<(), Failed> {
 }
 
 pub(crate) fn makes_nothing() -> Result<(), Failed> {
-    let (backend, sorter) = open()?;
+    let backend = crate::open_alone()?;
     let (device, queue) = (backend.device(), backend.queue());
+    let sorter = DeviceSorter::new(device, queue).map_err(support::failed)?;
     let len = 100_000;
     let keys = SortBuffer::from_slice(&backend, &keys(len as usize)).map_err(support::failed)?;
     let sort = sorter.prepare_sort::<u32>(keys.raw(), Ask::up_to(len)).map_err(support::failed)?;

@@ -127,7 +127,7 @@ fn alone(config: Config, kernel: Kernel) -> Result<(), Failed> {
 }
 
 /// The most cases of a kernel, unless `POLYSORT_THOROUGH=1`.
-const SOME: usize = 40;
+const SOME: usize = 32;
 
 /// Returns about `SOME` of the cases, or all, each with its index.
 fn some(cases: Vec<Case>) -> impl Iterator<Item = (u64, Case)> {
@@ -374,11 +374,16 @@ fn segments(count: usize, noise: Vec<u32>) -> Vec<u32> {
 
 /// Returns an error that names the first word that differs.
 fn compare(found: &Contents, expected: &Contents) -> Result<(), String> {
-    for (buffer, words) in expected {
-        let wrong: Vec<usize> = (0..words.len()).filter(|&i| found[buffer][i] != words[i]).collect();
+    for (buffer, wanted) in expected {
+        let got = &found[buffer];
+        // Tests are not optimized, so one call compares all words.
+        if got == wanted {
+            continue;
+        }
+        let wrong: Vec<usize> = (0..wanted.len()).filter(|&i| got[i] != wanted[i]).collect();
         if let Some(&at) = wrong.first() {
-            let (got, wanted) = (found[buffer][at], words[at]);
-            let (count, len) = (wrong.len(), words.len());
+            let (count, len) = (wrong.len(), wanted.len());
+            let (got, wanted) = (got[at], wanted[at]);
             return Err(format!(
                 "{count} of {len} words of {buffer:?} differ, the first at {at}: {got:#x} instead of {wanted:#x}"
             ));

@@ -112,7 +112,7 @@ fn cases<K: Number>(seed: u64) -> Result<(), Failed> {
 
 fn several_tiles() -> Result<(), Failed> {
     let backend = open(30_000)?;
-    for len in [30_001, 100_000, 250_007] {
+    for len in if support::is_software(&backend) { vec![30_001, 100_000] } else { vec![30_001, 100_000, 250_007] } {
         let case = Case::<u32>::new(len, 9);
         case.sort(&backend, Options::descending())?;
         case.argsort(&backend, Options::ascending().bits(3..9))?;
