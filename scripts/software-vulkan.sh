@@ -3,7 +3,7 @@
 #
 #   scripts/software-vulkan.sh install             once; into target/vulkan, and the shared libraries by apt
 #   scripts/software-vulkan.sh run DEVICE COMMAND  with DEVICE one of lavapipe-4, lavapipe-8, lavapipe-16, swiftshader,
-#                                                  or both: lavapipe-8 and SwiftShader as two adapters of one process
+#                                                  or both: lavapipe-4 and SwiftShader as two adapters of one process
 #
 # Debian's own lavapipe (22) must not be used: it ends loops after 65 535 iterations, silently. The one from backports is
 # unpacked beside it, into a folder of its own. SwiftShader comes inside Debian's chromium.
@@ -49,7 +49,7 @@ run() {
     swiftshader) driver=/usr/lib/chromium/vk_swiftshader_icd.json ;;
     both)
         driver=$(ls "$prefix"/usr/share/vulkan/icd.d/lvp_icd*.json):/usr/lib/chromium/vk_swiftshader_icd.json
-        export LD_LIBRARY_PATH=$libraries LP_NUM_THREADS=4 LP_NATIVE_VECTOR_WIDTH=256
+        export LD_LIBRARY_PATH=$libraries LP_NUM_THREADS=4 LP_NATIVE_VECTOR_WIDTH=128
         ;;
     *) echo "no such device: $device" >&2 && return 2 ;;
     esac

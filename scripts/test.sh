@@ -133,7 +133,7 @@ count() {
 printf 'tests: %s\n' "$(count "$tests")"
 [ "$mode" != --full ] || printf 'under the address sanitizer: %s\n' "$(count "$sanitized")"
 printf 'on GPUs:\n%s\n' "$(sed -n '/^adapters:/,/ tests passed,/p; /^not run on/p' "$gpu")"
-printf 'lavapipe-8 and SwiftShader in one process: %s\n' "$(count "$gpu")"
+printf 'lavapipe-4 and SwiftShader in one process: %s\n' "$(count "$gpu")"
 printf 'backends that opened on this machine:\n'
 target/debug/polysort devices
 printf 'not run:\n'

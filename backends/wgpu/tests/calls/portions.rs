@@ -124,7 +124,7 @@ pub(crate) fn in_pages() -> Result<(), Failed> {
     check::<u32, [u32; 4]>(&backend, 9_001, 4, Options::descending())?;
     check::<u8, u32>(&backend, 50_001, 64, Options::descending())?;
     let mut random = support::random(17);
-    for _ in 0..12 {
+    for _ in 0..if polysort_kit::is_thorough() { 12 } else { 4 } {
         let (len, bits) = ((random() % 60_000) as usize, (random() % 33) as u32);
         check::<u32, u32>(&backend, len, bits, Options::descending())?;
     }
