@@ -1,7 +1,7 @@
 // Sorts up to TILE keys in one launch.
 //
-// in       count_low, count_middle, count_high, count: the number of keys, in the four parts that the kernel
-//          begin takes; sort
+// in       count_low, count_middle, count_high, count: the number of keys, as three digits or in the buffer `count`, as in
+//          the kernel `begin`; sort
 // in, out  keys_from, values_to: the keys and values, which the kernel reads and then overwrites in their new order. An
 //          argsort only reads the keys, and writes the indices to values_to
 // launch   one workgroup

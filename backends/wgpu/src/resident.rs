@@ -179,9 +179,10 @@ impl Plan {
 impl WgpuBackend {
     /// Sorts keys on the device, in place. Returns when the commands are submitted.
     ///
-    /// The sort takes scratch of about the size of the keys. Keys that do not fit a binding of the device, or 2³⁰ or more
-    /// of them, are sorted in portions, which are then merged. Each doubling of the number of portions adds a round of merges,
-    /// which reads and writes all keys.
+    /// The sort takes scratch of about the size of the keys; for keys of 8 and 16 bits, up to 8 bytes for each key. Keys that do
+    /// not fit a binding of the device, or 2³⁰ or more of them, are sorted in portions, which are then merged. A key of 8 or 16
+    /// bits counts as 4 bytes here. Each round of merges reads and writes all keys, and halves the number of sorted runs. After an
+    /// odd number of rounds, the device copies all keys back.
     ///
     /// # Errors
     /// - [`Error::InvalidBuffer`] if a buffer lies on another device, or is being read.

@@ -177,9 +177,11 @@ impl DeviceSorter {
 
     /// Prepares to sort keys in place.
     ///
-    /// The scratch has about the size of the keys (see [`scratch_bytes`](DeviceSorter::scratch_bytes)). Keys that do not fit a
-    /// binding, or 2³⁰ or more of them, are sorted in portions, which are then merged. Each doubling of the number of portions
-    /// adds a round of merges, which reads and writes all keys. [`Prepared::portions`] returns the portions.
+    /// The scratch has about the size of the keys; for keys of 8 and 16 bits, up to 8 bytes for each key (see
+    /// [`scratch_bytes`](DeviceSorter::scratch_bytes)). Keys that do not fit a binding, or 2³⁰ or more of them, are sorted in
+    /// portions, which are then merged. A key of 8 or 16 bits counts as 4 bytes here. Each round of merges reads and writes all
+    /// keys, and halves the number of sorted runs. After an odd number of rounds, the device copies all keys back.
+    /// [`Prepared::portions`] returns the plan of the portions and their merges, or `None` if one sort takes all keys.
     ///
     /// The first call for a kind of sorts (of this size of keys, on this device) compiles its kernels and tests them with known
     /// keys. The call then waits for the device; [`Setup::untested`] leaves the test out of it.
