@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Writes the public API of each published crate to docs/api/, one item per line, so that a change of the API shows in a diff.
+# Writes the public API of each published library to docs/api/, one item per line, so that a change of the API shows in a diff. A warning about their
+# documentation, such as a link that leads nowhere, is an error.
 #
 #   scripts/api.sh           writes the listings
 #   scripts/api.sh --check   fails if a listing is not what is in the repository
 #
 # rustdoc's JSON is an option of nightly compilers, which the wrapper turns on for rustdoc alone. tests/api reads the format of one version
-# of Rust; with another version nothing is written or checked, and the script says so.
+# of Rust; with another version no listing is written or checked, and the script says so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 crates=(polysort polysort-arrow polysort-core polysort-external polysort-kit polysort-multi polysort-rayon polysort-shaders polysort-vector polysort-wgpu)
@@ -16,7 +17,7 @@ packages=() files=()
 for crate in "${crates[@]}"; do
     packages+=(-p "$crate") files+=("target/doc/${crate//-/_}.json")
 done
-RUSTDOC=$PWD/target/tools/rustdoc-json RUSTDOCFLAGS="-Zunstable-options --output-format json" cargo doc --quiet --no-deps --lib --all-features "${packages[@]}"
+RUSTDOC=$PWD/target/tools/rustdoc-json RUSTDOCFLAGS="-D warnings -Zunstable-options --output-format json" cargo doc --quiet --no-deps --lib --all-features "${packages[@]}"
 folder=docs/api
 [ "${1-}" != --check ] || folder=target/api
 mkdir -p "$folder"

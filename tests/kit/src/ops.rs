@@ -6,7 +6,7 @@ use crate::oracle::Oracle;
 use crate::wide;
 use bytemuck::Pod;
 use core::cmp::Reverse;
-use core::fmt::Debug;
+use core::fmt::{Debug, Display};
 use core::ops::Range;
 use futures_lite::future::{block_on, zip};
 use half::{bf16, f16};
@@ -213,7 +213,7 @@ fn sorts_keys<K: TestKey>(keys: &[K], sorted: &[K], case: Case) -> Result<Vec<u3
 /// Checks that values moved as `permutation` says, from where they were [`numbered`].
 fn same_values<V: Debug + PartialEq>(moved: &[V], permutation: &[u32], value: fn(u32) -> V) -> Result<(), String> {
     let expected: Vec<V> = permutation.iter().map(|&index| value(index)).collect();
-    same(&format!("values of {} bytes", size_of::<V>()), moved, &expected)
+    same(format_args!("values of {} bytes", size_of::<V>()), moved, &expected)
 }
 
 fn sort_by_key<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
@@ -239,7 +239,7 @@ fn sort_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Re
 /// Checks that `sorted` is what a sort of each segment of `keys` makes, and returns its permutation.
 fn sorts_segments<K: TestKey>(keys: &[K], sorted: &[K], lists: &Lists, case: Case) -> Result<Vec<u32>, String> {
     let permutation = Oracle::new(keys, case).segments_permutation(&lists.ranges());
-    same_keys(&format!("keys in {lists:?}"), sorted, &permutation::gather(keys, &permutation))?;
+    same_keys(format_args!("keys in {lists:?}"), sorted, &permutation::gather(keys, &permutation))?;
     Ok(permutation)
 }
 
@@ -267,7 +267,7 @@ fn argsort_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) ->
     let lists = Lists::of(case);
     let permutation = backend.argsort_segments_with(keys, lists.segments(), case.options).map_err(failed)?;
     let expected = Oracle::new(keys, case).segments_permutation(&lists.ranges());
-    same(&format!("permutation in {lists:?}"), &permutation, &expected)
+    same(format_args!("permutation in {lists:?}"), &permutation, &expected)
 }
 
 fn top_k<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
@@ -277,8 +277,8 @@ fn top_k<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(),
     let best = backend.top_k_with(keys, k, case.options).map_err(failed)?;
     let mut expected = Oracle::new(keys, case).permutation();
     expected.truncate(k);
-    same(&format!("indices for k = {k}"), &best.indices, &expected)?;
-    same_keys(&format!("keys for k = {k}"), &best.keys, &permutation::gather(keys, &expected))
+    same(format_args!("indices for k = {k}"), &best.indices, &expected)?;
+    same_keys(format_args!("keys for k = {k}"), &best.keys, &permutation::gather(keys, &expected))
 }
 
 fn top_k_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
@@ -289,8 +289,8 @@ fn top_k_segments<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> R
     let best = backend.top_k_segments_with(keys, k, lists.segments(), case.options).map_err(failed)?;
     let order = Oracle::new(keys, case).segments_permutation(&lists.ranges());
     let expected: Vec<u32> = lists.ranges().into_iter().flat_map(|range| order[range].iter().copied().take(k)).collect();
-    same(&format!("indices for k = {k} in {lists:?}"), &best.indices, &expected)?;
-    same_keys(&format!("keys for k = {k} in {lists:?}"), &best.keys, &permutation::gather(keys, &expected))
+    same(format_args!("indices for k = {k} in {lists:?}"), &best.indices, &expected)?;
+    same_keys(format_args!("keys for k = {k} in {lists:?}"), &best.keys, &permutation::gather(keys, &expected))
 }
 
 fn partial_sort<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
@@ -367,7 +367,7 @@ fn sorted_at<K: TestKey>(keys: &[K], moved: &[K], case: Case, lists: &Lists, pos
         start..segment.start + positions.end.min(segment.len()).max(start - segment.start)
     };
     for place in segments.iter().map(places) {
-        same_keys(&format!("keys at {place:?}"), &moved[place.clone()], &sorted[place])?;
+        same_keys(format_args!("keys at {place:?}"), &moved[place.clone()], &sorted[place.clone()])?;
     }
     let raws = |keys: &[K]| {
         let mut raws: Vec<u128> = keys.iter().map(|key| key.raw()).collect();
@@ -608,8 +608,8 @@ impl Lists {
     }
 }
 
-/// The first place where two lists of keys differ, bit for bit.
-fn same_keys<K: TestKey>(what: &str, got: &[K], expected: &[K]) -> Result<(), String> {
+/// The first place where two lists of keys differ, bit for bit. `what` is formatted only then: a list of segments is long.
+fn same_keys<K: TestKey>(what: impl Display, got: &[K], expected: &[K]) -> Result<(), String> {
     let raws = |keys: &[K]| keys.iter().map(|key| key.raw()).collect::<Vec<_>>();
     if got.len() == expected.len() && got.iter().zip(expected).all(|(a, b)| a.raw() == b.raw()) {
         return Ok(());
@@ -617,7 +617,7 @@ fn same_keys<K: TestKey>(what: &str, got: &[K], expected: &[K]) -> Result<(), St
     same(what, &raws(got), &raws(expected))
 }
 
-fn same<T: PartialEq + Debug>(what: &str, got: &[T], expected: &[T]) -> Result<(), String> {
+fn same<T: PartialEq + Debug>(what: impl Display, got: &[T], expected: &[T]) -> Result<(), String> {
     if got == expected {
         return Ok(());
     }

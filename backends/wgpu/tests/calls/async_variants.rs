@@ -10,7 +10,7 @@ use support::spans::spans;
 use support::{ensure, failed};
 
 /// Enough keys that uploads use chunks.
-pub(crate) const LONG: usize = 200_000;
+pub(crate) const LONG: usize = 70_000;
 
 pub(crate) fn same_results() -> Result<(), Failed> {
     let backend = open()?;

@@ -81,7 +81,13 @@ fn cases<K: Number>(seed: u64) -> Result<(), Failed> {
     let (backend, mut random) = (open(PORTION)?, random(seed));
     // A driver that compiles slowly gets values of few sizes.
     let slow = support::compiles_slowly(&backend);
-    for round in 0..if support::is_software(&backend) { 10 } else { 100 } {
+    for round in 0..if !support::is_software(&backend) {
+        100
+    } else if polysort_kit::is_thorough() {
+        10
+    } else {
+        4
+    } {
         let len = PORTION * (1 + random() as usize % 12) + random() as usize % 5 - 2;
         let mut options = if random() % 2 == 0 { Options::ascending() } else { Options::descending() };
         if random() % 3 == 0 {
