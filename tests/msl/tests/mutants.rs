@@ -436,8 +436,11 @@ fn every_native_kernel_has_a_mistake() {
 
 #[test]
 fn mistakes_are_found() {
-    let all = [By::Plans, By::WideDigits, By::Hybrid, By::Counting];
-    assert_eq!((all.map(sorts), selects(), searches()), ([Ok(()), Ok(()), Ok(()), Ok(())], Ok(()), Ok(())));
+    // Without a mistake the kernels sort, which other tests show too.
+    if is_thorough() {
+        let all = [By::Plans, By::WideDigits, By::Hybrid, By::Counting];
+        assert_eq!((all.map(sorts), selects(), searches()), ([Ok(()), Ok(()), Ok(()), Ok(())], Ok(()), Ok(())));
+    }
     let keys = Request::keys(32, Spec::of::<u32>(Options::ascending()).unwrap(), 40_000);
     let by = |algorithm| Request { algorithm: Some(algorithm), ..keys.with_values(1) };
     let plan = |request| SortPlan::new(request, &FACTS).unwrap();
@@ -454,8 +457,8 @@ fn mistakes_are_found() {
         .chain(barriers(By::WideDigits, &wide_digits, core::slice::from_ref(&wide)))
         .chain(barriers(By::Hybrid, &buckets, core::slice::from_ref(&hybrid)))
         .chain(barriers(By::Counting, &values, core::slice::from_ref(&counting)));
-    // A mistake takes about a second. A thorough test plants all of them, else every eightieth one.
-    let tried: Vec<Mistake> = mistakes.chain(missing).step_by(if is_thorough() { 1 } else { 80 }).collect();
+    // A mistake takes about a second. A thorough test plants all of them, else every twentieth one.
+    let tried: Vec<Mistake> = mistakes.chain(missing).step_by(if is_thorough() { 1 } else { 20 }).collect();
     let is_tried = |&(kernel, by, what, from, number): &_| {
         tried
             .iter()

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use polysort_core::{Error, Sort, Spec};
+use polysort_kit::is_thorough;
 use polysort_msl::{Config, FACTS, MslBackend, Source, Traffic};
 use polysort_shaders::plan::{Algorithm, RADIX, Request, SortPlan};
 
@@ -21,18 +22,23 @@ fn keys() -> Vec<u64> {
     (0..KEYS).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
 }
 
+/// Returns all cases if the test is thorough, else every second one.
+fn some<T: Copy>(cases: &[T]) -> impl Iterator<Item = T> {
+    cases.iter().copied().step_by(if is_thorough() { 1 } else { 2 })
+}
+
 /// Checks the traffic of sorts. A word of a key takes `passes` passes, and a tile has at least `tile` keys.
 fn bytes_of_a_key_by(algorithm: Option<Algorithm>, passes: u32, radix: u32, tile: u32) {
     let narrow = || keys().iter().map(|&key| (key >> 32) as u32).collect::<Vec<_>>();
     let mut values = vec![0_u32; KEYS as usize];
-    let measured = [
-        ("u32", of(algorithm, |backend| backend.sort(&mut narrow())), 1, 0),
-        ("u32 with u32", of(algorithm, |backend| backend.sort_pairs(&mut narrow(), &mut values)), 1, 1),
-        ("u64", of(algorithm, |backend| backend.sort(&mut keys())), 2, 0),
-        ("u64 with u32", of(algorithm, |backend| backend.sort_pairs(&mut keys(), &mut values)), 2, 1),
-    ];
     println!("{algorithm:?}, for each key: bytes, atomic operations; launches; GB for 2^24 keys");
-    for (what, (bytes, atomics, launches), key_words, value_words) in measured {
+    for (what, key_words, value_words) in some(&[("u32 with u32", 1, 1), ("u32", 1, 0), ("u64", 2, 0), ("u64 with u32", 2, 1)]) {
+        let (bytes, atomics, launches) = match (key_words, value_words) {
+            (1, 0) => of(algorithm, |backend| backend.sort(&mut narrow())),
+            (1, _) => of(algorithm, |backend| backend.sort_pairs(&mut narrow(), &mut values)),
+            (_, 0) => of(algorithm, |backend| backend.sort(&mut keys())),
+            _ => of(algorithm, |backend| backend.sort_pairs(&mut keys(), &mut values)),
+        };
         println!("{what:<13}{bytes:>8.1}{atomics:>8.2}{launches:>4}{:>8.2}", bytes * f64::from(1 << 24) / 1e9);
         // The histogram reads each key. Each pass reads and writes a key and its value. After an odd number of passes, a copy follows.
         let moves = (passes * key_words).next_multiple_of(2);
@@ -163,7 +169,7 @@ fn lanes_that_arrive_in_order_take_no_further_operations() {
         ("of two lanes a half apart", &|i| i % 16),
         ("of up to three lanes 13 apart", &|i| i % 32 % 13),
     ];
-    for (what, digit) in placed {
+    for (what, digit) in some(&placed) {
         let found = operations(true, digit);
         let turns = operations(false, digit);
         println!("{what}: {found} operations of simdgroups, {turns} out of order, {alone} where each has a digit of its own");
