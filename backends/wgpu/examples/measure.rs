@@ -1,5 +1,5 @@
 //! Times sorts of data that is on the device: `measure KEYS PAYLOAD LENGTHS TRIALS [ALGORITHM] [--launches] [--host] [--top K]
-//! [--pattern PATTERN] [--segments SEGMENTS] [--descending]`.
+//! [--pattern PATTERN] [--segments SEGMENTS] [--descending] [--shape SHAPE]`.
 //!
 //! KEYS: u32, u64, i32, f32, u16, u8; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24; ALGORITHM: auto, onesweep, wide, hybrid, scan.
 //! Prints a row for each length: system, backend, algorithm, keys, payload, number of keys, median, p5 and p95 in nanoseconds, 10^9 keys a second,
@@ -7,14 +7,15 @@
 //! a sort of keys that are on the host; with `--top`, of the selection of the first K keys instead. Keys are uniform, or by PATTERN, for those of 32
 //! bits: sorted, equal, low16, which is uniform in the low 16 bits, or one of the conformance suite, as NearlySorted. SEGMENTS are sorted by
 //! themselves: as 12 for 2^12 of the same length, or zipf for 2^20 whose lengths are as 1, 1/2, 1/3 and so on, in no order. The environment variable
-//! SEED, a number, makes other keys that are uniform.
+//! SEED, a number, makes other keys that are uniform. SHAPE is that of a pass, instead of the built-in one: threads, keys per thread and slices, as
+//! 512,32,2.
 
 use polysort_core::{MaskKey, Options, Sort};
 use polysort_kit::Pattern;
 use polysort_rayon::RayonBackend;
 use polysort_shaders::plan::Algorithm;
 use polysort_wgpu::wgpu::{self, BufferDescriptor, BufferUsages};
-use polysort_wgpu::{Ask, Config, Count, DeviceSorter, WgpuBackend};
+use polysort_wgpu::{Ask, Config, Count, DeviceSorter, PassKind, PassShape, Setup, Tuned, WgpuBackend};
 use rayon::prelude::*;
 use std::error::Error;
 
@@ -48,7 +49,20 @@ fn run<K: MaskKey + Send + Sync + PartialEq + Default + std::fmt::Debug>(argumen
     let backend = WgpuBackend::open_with(config)?;
     let seed = std::env::var("SEED").map_or(Ok(0), |seed| seed.parse::<u64>())?;
     let (device, queue) = (backend.device(), backend.queue());
-    let sorter = DeviceSorter::new(device, queue)?;
+    let mut setup = Setup::tested_on(queue);
+    if let Some(shape) = named("--shape") {
+        let [group, keys, slices] = *shape.split(',').map(str::parse).collect::<Result<Vec<u32>, _>>()? else {
+            return Err(format!("{shape} is no shape").into());
+        };
+        let words = match arguments[1].as_str() {
+            "u32" => 1,
+            "u64" => 2,
+            _ => 0,
+        };
+        let kind = PassKind::new(size_of::<K>().div_ceil(4) as u32, words);
+        setup = setup.tuned(Tuned::NONE.with(kind, PassShape { group, keys, slices })?);
+    }
+    let sorter = DeviceSorter::with(device, setup)?;
     eprintln!("{}", polysort_core::Backend::name(&backend));
     for exponent in arguments[2].split(',') {
         let count = 1_usize << exponent.parse::<u32>()?;

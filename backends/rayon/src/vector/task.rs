@@ -1,8 +1,8 @@
 //! `Task`: one search, cut into tasks, which threads share.
 
-use super::RayonStore;
 use super::distance::{Measured, Query};
 use super::kept::Kept;
+use super::store::RayonStore;
 use crate::backend::RayonBackend;
 use crate::threads::{Threads, Work};
 use crate::top_k::Best;
@@ -156,8 +156,8 @@ impl<T: Kept> Task<'_, T> {
 mod tests {
     use super::*;
     use crate::trace::steps_of;
-    use crate::vector::Vectors;
     use crate::vector::samples::{expected, numbers};
+    use crate::vector::store::Vectors;
     use polysort_vector::{Metric, Shape};
 
     /// Calls `work` with a search of `candidates` candidates: 0 to 100 again and again, where 100 has no vector.
