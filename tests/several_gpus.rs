@@ -82,6 +82,12 @@ fn side_by_side(adapters: &[String; 2]) -> Result<(), Failed> {
     if first == second {
         return Err(format!("{adapters:?} are one adapter: {first:?}").into());
     }
+    for (index, listed) in Config::from_env().adapters()?.iter().enumerate() {
+        let opened = WgpuBackend::open_with(config(&index.to_string()))?;
+        if opened.info() != listed {
+            return Err(format!("adapter {index} is {:?}, not {listed:?}", opened.info()).into());
+        }
+    }
     let (first, second) = (first.0, second.0);
     let by_index = AnyBackend::open_multi("0,1,cpu")?;
     let name = by_index.name();

@@ -8,9 +8,9 @@
 // does     Each team takes a part of the keys. A team has a workgroup for each span of values: each of them reads all
 //          keys of the team, and counts those whose values are in its span. For 8 bits, each value has COLUMNS
 //          counters. Neighboring lanes use different ones, so that these lanes do not wait for each other. For 16 bits,
-//          two counters share a word, so a counter has 16 bits. A thread that finds 2^15 or more in a counter subtracts
-//          2^15 from it and adds 2^15 to the state; and likewise for the other counter of the word. So neither can
-//          overflow. At the end, the workgroup adds all its counters to the state.
+//          two counters share a word, so a counter has 16 bits. If a thread finds 2^15 or more in a counter, the thread
+//          moves 2^15 from each such counter of the word to the state. So no counter overflows. At the end, the
+//          workgroup adds all its counters to the state.
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;

@@ -49,17 +49,18 @@ fn run<K: MaskKey + Send + Sync + PartialEq + Default + std::fmt::Debug>(argumen
     let backend = WgpuBackend::open_with(config)?;
     let seed = std::env::var("SEED").map_or(Ok(0), |seed| seed.parse::<u64>())?;
     let (device, queue) = (backend.device(), backend.queue());
+    let value_bytes = match arguments[1].as_str() {
+        "none" => 0,
+        "u32" => 4,
+        "u64" => 8,
+        other => return Err(format!("no values {other}").into()),
+    };
     let mut setup = Setup::tested_on(queue);
     if let Some(shape) = named("--shape") {
         let [group, keys, slices] = *shape.split(',').map(str::parse).collect::<Result<Vec<u32>, _>>()? else {
             return Err(format!("{shape} is no shape").into());
         };
-        let words = match arguments[1].as_str() {
-            "u32" => 1,
-            "u64" => 2,
-            _ => 0,
-        };
-        let kind = PassKind::new(size_of::<K>().div_ceil(4) as u32, words);
+        let kind = PassKind::new(size_of::<K>().div_ceil(4) as u32, value_bytes as u32 / 4);
         setup = setup.tuned(Tuned::NONE.with(kind, PassShape { group, keys, slices })?);
     }
     let sorter = DeviceSorter::with(device, setup)?;
@@ -109,12 +110,6 @@ fn run<K: MaskKey + Send + Sync + PartialEq + Default + std::fmt::Debug>(argumen
             queue.write_buffer(&offset_buffer, 0, bytemuck::cast_slice(offsets));
             ask = ask.segments(&offset_buffer, offsets.len() as u32 - 1);
         }
-        let value_bytes = match arguments[1].as_str() {
-            "none" => 0,
-            "u32" => 4,
-            "u64" => 8,
-            other => return Err(format!("no values {other}").into()),
-        };
         let values = buffer((count * value_bytes).max(4));
         // Each value is its position, in a second word with all bits turned.
         let positions: Vec<u32> = (0..count as u32).flat_map(|place| [place, !place].into_iter().take(value_bytes / 4)).collect();

@@ -36,7 +36,7 @@ pub(crate) struct Allowed {
 /// The wgpu instance. All devices share one: after some dozens of instances, NVIDIA's driver finds no adapter any more.
 static INSTANCE: OnceLock<Instance> = OnceLock::new();
 
-/// Returns all adapters of this machine, the most capable kinds first.
+/// Returns the adapters of this machine that polysort runs on and `backends` reach, the most capable kinds first.
 pub(crate) async fn adapters(backends: Backends) -> Vec<Adapter> {
     if Instance::enabled_backend_features().is_empty() {
         return vec![];
@@ -47,7 +47,7 @@ pub(crate) async fn adapters(backends: Backends) -> Vec<Adapter> {
         let descriptor = InstanceDescriptor { backends: BACKENDS, flags, ..InstanceDescriptor::new_without_display_handle() };
         Instance::new(descriptor)
     });
-    let mut adapters = instance.enumerate_adapters(backends).await;
+    let mut adapters = instance.enumerate_adapters(backends & BACKENDS).await;
     adapters.sort_by_key(|adapter| {
         let info = adapter.get_info();
         let kind = match info.device_type {

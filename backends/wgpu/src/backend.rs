@@ -97,8 +97,7 @@ impl Config {
     /// # Errors
     /// [`Error::Unsupported`] in a browser, where no call may wait.
     pub fn adapters(&self) -> Result<Vec<AdapterInfo>, Error> {
-        let backends = self.backends & BACKENDS;
-        blocking(async move { Ok(adapters(backends).await.iter().map(wgpu::Adapter::get_info).collect()) })
+        blocking(async { Ok(adapters(self.backends).await.iter().map(wgpu::Adapter::get_info).collect()) })
     }
 }
 

@@ -1,6 +1,5 @@
 //! `Gpu`: an open device, its error handling, and the allocation of its memory.
 
-use crate::adapter::BACKENDS;
 use crate::adapters::{Allowed, adapters, facts, shares_memory, wanted};
 use crate::compile::{Pipeline, Pipelines, compile};
 use crate::copy::Copiers;
@@ -52,7 +51,7 @@ impl Gpu {
     /// Opens the adapter that is allowed. Returns the device and its queue.
     pub(crate) async fn open(allowed: Allowed) -> Result<(Self, Queue), Error> {
         let unavailable = |why: String, source| Error::Unavailable { backend: NAME.into(), why, source };
-        let adapters = adapters(allowed.backends & BACKENDS).await;
+        let adapters = adapters(allowed.backends).await;
         let infos: Vec<AdapterInfo> = adapters.iter().map(wgpu::Adapter::get_info).collect();
         let chosen = allowed.adapter.choose(&infos, allowed.software).map_err(|why| unavailable(why, None))?;
         let adapter = &adapters[chosen];

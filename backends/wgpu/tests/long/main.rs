@@ -81,13 +81,12 @@ fn cases<K: Number>(seed: u64) -> Result<(), Failed> {
     let (backend, mut random) = (open(PORTION)?, random(seed));
     // A driver that compiles slowly gets values of few sizes.
     let slow = support::compiles_slowly(&backend);
-    for round in 0..if !support::is_software(&backend) {
-        100
-    } else if polysort_kit::is_thorough() {
-        10
-    } else {
-        4
-    } {
+    let rounds = match (support::is_software(&backend), polysort_kit::is_thorough()) {
+        (false, _) => 100,
+        (true, true) => 10,
+        (true, false) => 4,
+    };
+    for round in 0..rounds {
         let len = PORTION * (1 + random() as usize % 12) + random() as usize % 5 - 2;
         let mut options = if random() % 2 == 0 { Options::ascending() } else { Options::descending() };
         if random() % 3 == 0 {
@@ -118,7 +117,9 @@ fn cases<K: Number>(seed: u64) -> Result<(), Failed> {
 
 fn several_tiles() -> Result<(), Failed> {
     let backend = open(30_000)?;
-    for len in if support::is_software(&backend) { vec![30_001, 100_000] } else { vec![30_001, 100_000, 250_007] } {
+    let lengths = [30_001, 100_000, 250_007];
+    let is_quick = support::is_software(&backend) && !polysort_kit::is_thorough();
+    for &len in &lengths[..if is_quick { 2 } else { 3 }] {
         let case = Case::<u32>::new(len, 9);
         case.sort(&backend, Options::descending())?;
         case.argsort(&backend, Options::ascending().bits(3..9))?;
