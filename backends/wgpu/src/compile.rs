@@ -1,5 +1,6 @@
 //! Compiles kernels for a device, and keeps them.
 
+use crate::faults::Faults;
 use polysort_core::Error;
 use polysort_shaders::manifest::{Access, Binding};
 use polysort_shaders::plan::Variant;
@@ -84,7 +85,13 @@ impl Pipelines {
 
 /// Compiles the kernel of a variant: in the device's own language if `native` is set and such a kernel exists, else from
 /// WGSL.
-pub(crate) fn compile(device: &Device, cache: Option<&PipelineCache>, variant: &Variant, native: bool) -> Pipeline {
+pub(crate) fn compile(
+    device: &Device,
+    cache: Option<&PipelineCache>,
+    faults: &Faults,
+    variant: &Variant,
+    native: bool,
+) -> Pipeline {
     let entry = |(binding, slot): (usize, Slot)| {
         let (ty, size) = match slot {
             Slot::Number => (BufferBindingType::Uniform, BufferSize::new(4)),
@@ -110,7 +117,7 @@ pub(crate) fn compile(device: &Device, cache: Option<&PipelineCache>, variant: &
     let module = match prelude::msl(variant).filter(|_| native) {
         Some(text) => passed_through(device, variant, text),
         None => {
-            let source = ShaderSource::Wgsl(prelude::wgsl(variant).into());
+            let source = ShaderSource::Wgsl(faults.text(variant.kernel, prelude::wgsl(variant)).into());
             trusted(device, ShaderModuleDescriptor { label, source })
         }
     };

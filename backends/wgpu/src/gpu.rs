@@ -162,7 +162,8 @@ impl Gpu {
 
     /// Returns the kernel of a variant, as [`compile`] makes it. The first call compiles it.
     pub(crate) fn pipeline(&self, variant: &Variant, native: bool) -> Result<Arc<Pipeline>, Error> {
-        self.pipelines.get(variant, native, || self.guarded(|| compile(&self.device, self.cache.as_ref(), variant, native)))
+        let compile = || compile(&self.device, self.cache.as_ref(), &self.faults, variant, native);
+        self.pipelines.get(variant, native, || self.guarded(compile))
     }
 
     /// Returns a new encoder.
@@ -197,10 +198,11 @@ impl Gpu {
 
     /// Returns the buffer of `size` bytes that `create` makes.
     fn allocated(&self, size: u64, create: impl FnOnce() -> Buffer) -> Result<Buffer, Error> {
-        let limit = self.device.limits().max_buffer_size.min(self.faults.max_buffer());
+        let limit = self.device.limits().max_buffer_size;
         if size > limit {
             return Err(Error::OutOfMemory { asked: size, limit: Some(limit) });
         }
+        self.faults.at_allocation(size)?;
         let _span = tracing::trace_span!("allocate").entered();
         self.guarded(create).map_err(|error| match error {
             Error::OutOfMemory { limit, .. } => Error::OutOfMemory { asked: size, limit },

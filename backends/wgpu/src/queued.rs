@@ -18,10 +18,9 @@ impl Queued {
     /// Submits commands.
     ///
     /// # Errors
-    /// The failure that a test causes at this submission; then nothing is submitted.
+    /// [`Error::OutOfMemory`] if a test lets this submission fail; then nothing is submitted.
     pub(crate) fn submit(&self, commands: impl IntoIterator<Item = CommandBuffer>) -> Result<SubmissionIndex, Error> {
-        self.faults.at_submission(&self.device)?;
-        Ok(self.queue.submit(commands))
+        self.faults.at_submission(&self.device, || self.queue.submit(commands))
     }
 }
 

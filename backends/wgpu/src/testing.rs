@@ -2,12 +2,13 @@
 
 use crate::backend::{Config, WgpuBackend};
 use crate::call::Call;
-pub use crate::faults::Fault;
+pub use crate::faults::{Fault, Flaw};
 use crate::host_memory;
 pub use crate::knobs::Knobs;
 use crate::sorter::DeviceSorter;
 use crate::wait::{Waiting, blocking};
 use polysort_core::Error;
+use polysort_shaders::manifest::Kernel;
 
 /// Lets a submission of this backend fail, after `more` others have succeeded. It replaces a failure that has not come yet; returns whether there
 /// was one.
@@ -15,7 +16,13 @@ pub fn fail_after(backend: &WgpuBackend, more: u64, fault: Fault) -> bool {
     backend.gpu().faults.fail_after(more, fault)
 }
 
-/// Lets no submission of this backend fail. Returns whether there is a failure that has not come yet.
+/// Lets an allocation of a buffer fail on this backend with [`Error::OutOfMemory`], after `more` others have succeeded. Those after it succeed again. It
+/// replaces a failure that has not come yet; returns whether there was one.
+pub fn fail_allocation(backend: &WgpuBackend, more: u64) -> bool {
+    backend.gpu().faults.fail_allocation(more)
+}
+
+/// Lets no submission and no allocation of this backend fail. Returns whether there is a failure that has not come yet.
 pub fn fail_no_more(backend: &WgpuBackend) -> bool {
     backend.gpu().faults.fail_no_more()
 }
@@ -23,6 +30,11 @@ pub fn fail_no_more(backend: &WgpuBackend) -> bool {
 /// Lets allocations of buffers of more than `bytes` bytes fail on this backend; `None` lets them succeed.
 pub fn set_max_buffer(backend: &WgpuBackend, bytes: Option<u64>) {
     backend.gpu().faults.set_max_buffer(bytes);
+}
+
+/// Gives these kernels a flaw on this backend. Kernels that it has compiled before, and those in Metal Shading Language, have none.
+pub fn set_flaw(backend: &WgpuBackend, flaw: Flaw, kernels: &'static [Kernel]) {
+    backend.gpu().faults.set_flaw(flaw, kernels);
 }
 
 /// Copies bytes, whose number is a multiple of 4, through a buffer in the memory of the host to the device and back. Returns `None` if the API does not

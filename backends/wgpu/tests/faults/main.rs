@@ -1,10 +1,14 @@
 //! Failures of devices: each gives an error that names it, no panic, and leaves the slices as they were.
 
+mod allocations;
+mod kernels;
+#[path = "../support/mod.rs"]
 mod support;
 
 use libtest_mimic::{Failed, Trial};
 use polysort_core::{Backend, Error, Fallback, Sort};
 use polysort_rayon::RayonBackend;
+use polysort_wgpu::testing::{self, Fault};
 use polysort_wgpu::{Config, SortBuffer, WgpuBackend};
 use std::process::Command;
 use std::sync::Mutex;
@@ -35,7 +39,12 @@ fn main() {
             trial("a sort on a lost device is an error", lost_before),
             trial("a device that is lost between two sorts is an error", lost_between),
             trial("a device that is lost during a sort is an error", lost_during),
+            trial("a device that is lost after a submission is an error", lost_after),
             trial("memory that was freed is allocated again", released),
+            trial("allocations: each one that fails is an error that loses nothing", allocations::each),
+            trial("kernels: where one does not compile, or writes nothing, others sort", kernels::replaced),
+            trial("kernels: where none compiles, or all write nothing, each call is an error", kernels::none),
+            trial("kernels: a fallback sorts on the CPU where they fail their self-test", kernels::fallback),
         ];
         // Mesa's software driver crashes if an allocation fails.
         if !label.contains("lavapipe") && !label.contains("llvmpipe") {
@@ -141,6 +150,28 @@ fn lost_during() -> Result<(), Failed> {
         lost += 1;
     }
     ensure(lost == 8, || format!("{lost} devices were lost"))
+}
+
+/// Loses a device right after each submission of a call in turn, while the host waits for the results.
+fn lost_after() -> Result<(), Failed> {
+    let input: Vec<u32> = (0..30_000).map(|i| i * 7919 % 10_007).collect();
+    for submission in 0.. {
+        let backend = WgpuBackend::open_with(config()).map_err(failed)?;
+        backend.sort(&mut input.clone()).map_err(failed)?;
+        testing::fail_after(&backend, submission, Fault::LostAfter);
+        let mut keys = input.clone();
+        let result = backend.sort(&mut keys);
+        if testing::fail_no_more(&backend) {
+            result.map_err(failed)?;
+            println!("a sort has {submission} submissions");
+            return ensure(submission > 0, || "a sort has no submission".into());
+        }
+        ensure(matches!(result, Err(Error::DeviceLost { .. })) && keys == input, || {
+            format!("submission {submission}: {result:?}")
+        })?;
+        is_lost(&backend)?;
+    }
+    unreachable!("a call has few submissions")
 }
 
 /// The lock of trials that destroy the shared device of the process.
