@@ -318,6 +318,17 @@ impl<'a, W: Word> Indices<'a, W> {
     pub(crate) fn new(keys: &'a [W], first: usize, indices: &'a mut [u32], masks: Masks) -> Self {
         Self { keys, first: Some(first), indices, masks }
     }
+
+    /// Whether the indices count up.
+    pub(crate) fn count_up(&self) -> bool {
+        self.first.is_some()
+    }
+
+    /// Puts indices that count up in the order of their positions in `order`. None of them is read.
+    pub(crate) fn put(&mut self, order: impl ExactSizeIterator<Item = usize>) {
+        let first = self.first.take().expect("indices that count up");
+        self.indices.iter_mut().zip(order).for_each(|(index, at)| *index = (first + at) as u32);
+    }
 }
 
 impl<W: Word> Source for Indices<'_, W> {

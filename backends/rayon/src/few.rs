@@ -3,6 +3,7 @@
 use crate::columns::{Columns, Indices, Keys, Pairs};
 use crate::quicksort;
 use crate::simd::{Map, NetworkWord, Set};
+use crate::source::Keyed;
 use crate::threads::Threads;
 use crate::tickets;
 use crate::trace::{Step, took};
@@ -11,8 +12,8 @@ use crate::window::Window;
 use bytemuck::{Pod, Zeroable};
 use polysort_core::{Masks, Word};
 
-/// The widest registers hold eight tickets of 64 bits.
-const _: () = assert!(FEW_ROWS * 8 <= tickets::MAX);
+/// The widest registers hold 16 tickets of 32 bits.
+const _: () = assert!(FEW_ROWS * 16 <= tickets::MAX);
 
 /// Bytes that are sorted as words of 16 bits, at most: more are counted.
 const MOST_BYTES: usize = 256;
@@ -35,6 +36,11 @@ pub(crate) trait SortFew: Columns {
     /// The most records that [`sort_few`](SortFew::sort_few) and [`finish`](SortFew::finish) sort.
     fn few(network: Network) -> usize {
         few_tickets(network.set)
+    }
+
+    /// Whether [`sort_few`](SortFew::sort_few) sorts tickets of 32 bits that tell the whole record, so that no record is copied.
+    fn has_short_tickets(&self, _: Window) -> bool {
+        false
     }
 
     /// Sorts everything, stably by `window`.
@@ -95,9 +101,31 @@ impl<W: Word> SortFew for Keys<'_, W> {
     }
 }
 
-impl<W: Word, V: Pod + Send + Sync> SortFew for Pairs<'_, W, V> {}
+impl<W: Word, V: Pod + Send + Sync> SortFew for Pairs<'_, W, V> {
+    fn has_short_tickets(&self, window: Window) -> bool {
+        tickets::hold_keys::<W, V>(window, self.keys.len())
+    }
 
-impl<W: Word> SortFew for Indices<'_, W> {}
+    fn sort_few(&mut self, network: Network, window: Window) {
+        match self.has_short_tickets(window) {
+            true => tickets::sort_pairs(network.set, self, window),
+            false => sort_by_tickets(self, network.set, window),
+        }
+    }
+}
+
+impl<W: Word> SortFew for Indices<'_, W> {
+    fn has_short_tickets(&self, window: Window) -> bool {
+        self.count_up() && tickets::are_short(window, self.len())
+    }
+
+    fn sort_few(&mut self, network: Network, window: Window) {
+        match self.has_short_tickets(window) {
+            true => tickets::argsort(network.set, self, window),
+            false => sort_by_tickets(self, network.set, window),
+        }
+    }
+}
 
 /// [`SortFew::sort_few`] by way of a copy.
 fn sort_by_tickets<C: Columns>(columns: &mut C, set: Set, window: Window) {

@@ -15,7 +15,7 @@ use crate::few::{Network, SortFew};
 use crate::scratch::Scratch;
 use crate::simd::Set;
 use crate::threads::Threads;
-use crate::tuning::{COUNT_16, COUNT_FEW, MERGED_KEYS};
+use crate::tuning::{COUNT_16, COUNT_FEW, MERGED_KEYS, short_tickets};
 use crate::window::Window;
 use crate::{counting, msd, narrow, presorted};
 use polysort_core::{Spec, Word};
@@ -48,6 +48,9 @@ pub(crate) fn sort<C: SortFew>(mut columns: C, window: Window, whole: bool, thre
         return;
     }
     let network = Network { set: Set::widest(), whole };
+    if columns.len() <= short_tickets(network.set) && columns.has_short_tickets(window) {
+        return columns.sort_few(network, window);
+    }
     if columns.len() <= C::few(network) {
         if narrow::suits::<C>(network, window, columns.len()) {
             return narrow::sort_few(&mut columns, window);
@@ -91,21 +94,27 @@ mod tests {
         steps
     }
 
-    /// The steps of a sort of pairs and of an argsort, which are the same. Both results are checked.
+    /// The steps of a sort of pairs and of an argsort, which are the same.
     fn pairs_steps<W: Word>(keys: Vec<W>, spec: Spec) -> Vec<Step> {
+        let [of_pairs, of_indices] = stable_steps(keys, spec);
+        assert_eq!(of_indices, of_pairs, "an argsort takes the steps of a sort of pairs");
+        of_pairs
+    }
+
+    /// The steps of a sort of pairs and of an argsort. Both results are checked.
+    fn stable_steps<W: Word>(keys: Vec<W>, spec: Spec) -> [Vec<Step>; 2] {
         let (mut sorted, mut values) = (keys.clone(), Vec::from_iter(0..keys.len() as u32));
         let mut order = values.clone();
         order.sort_by_key(|&at| spec.rank(keys[at as usize]));
         let columns = Pairs { keys: &mut sorted, values: &mut values, masks: spec.masks };
-        let steps = steps_of(|| sort(columns, Window::of(spec), false, Threads::ONE));
+        let of_pairs = steps_of(|| sort(columns, Window::of(spec), false, Threads::ONE));
         assert!(values == order && sorted.iter().zip(&order).all(|(&key, &at)| key == keys[at as usize]));
         let mut indices = Vec::from_iter(0..keys.len() as u32);
         let of_indices = steps_of(|| {
             sort(Indices::new(&keys, 0, &mut indices, spec.masks), Window::of(spec), false, Threads::ONE);
         });
         assert!(indices == order);
-        assert_eq!(of_indices, steps, "an argsort takes the steps of a sort of pairs");
-        steps
+        [of_pairs, of_indices]
     }
 
     fn is_network(step: &Step) -> bool {
@@ -167,20 +176,37 @@ mod tests {
 
     #[test]
     fn passes_sort_by_few_bits() {
-        let few = few_tickets(Set::widest());
-        // Clearing 256 counters pays from 64 records on, and twice as many from 512.
+        let (few, short) = (few_tickets(Set::widest()), short_tickets(Set::widest()));
+        // Clearing 256 counters pays from 64 records on, and twice as many from 512. The window is not the whole key, so a ticket tells no pair.
         for (len, passes, bits) in
             [(63, 0, 8), (64, 1, 8), (64, 0, 9), (511, 0, 16), (512, 2, 16), (5000, 1, 7), (5000, 2, 16), (5000, 0, 17)]
         {
             let spec = Spec::new::<u32>(Masks::UNSIGNED, 4, 4 + bits).expect("bits of a key");
-            let steps = pairs_steps::<u32>(of(len, spread), spec);
-            let is_narrow = steps == [Step::Narrow { len, passes }];
-            assert_eq!(is_narrow, passes > 0, "{len} pairs by {bits} bits took {steps:?}");
+            let [of_pairs, of_indices] = stable_steps::<u32>(of(len, spread), spec);
+            let is_narrow = of_pairs == [Step::Narrow { len, passes }];
+            assert_eq!(is_narrow, passes > 0, "{len} pairs by {bits} bits took {of_pairs:?}");
             if len <= few && !is_narrow {
-                assert!(matches!(steps[..], [Step::Tickets { .. }]));
+                assert!(matches!(of_pairs[..], [Step::Tickets { .. }]));
+            }
+            if len > short {
+                assert_eq!(of_indices, of_pairs);
             }
         }
-        assert_eq!(pairs_steps::<u8>(of(300, spread), Spec::unsigned::<u8>()), [Step::Narrow { len: 300, passes: 1 }]);
+    }
+
+    #[test]
+    fn short_tickets_sort_indices_and_pairs_of_narrow_keys() {
+        let short = short_tickets(Set::widest());
+        // Other registers than those of 512 bits have none.
+        for len in [2, 64, short].into_iter().filter(|&len| len <= short) {
+            let tickets = [Step::Tickets { len, bits: 32 }];
+            assert_eq!(stable_steps::<u8>(of(len, spread), Spec::unsigned::<u8>()), [tickets.to_vec(), tickets.to_vec()]);
+            assert_eq!(stable_steps::<u16>(of(len, spread), Spec::unsigned::<u16>()), [tickets.to_vec(), tickets.to_vec()]);
+            let part = Spec::new::<u64>(Masks::UNSIGNED, 30, 40).expect("10 bits");
+            assert_eq!(stable_steps::<u64>(of(len, spread), part)[1], tickets);
+        }
+        assert_eq!(pairs_steps::<u8>(of(1500, spread), Spec::unsigned::<u8>()), [Step::Narrow { len: 1500, passes: 1 }]);
+        assert_eq!(pairs_steps::<u16>(of(1500, spread), Spec::unsigned::<u16>()), [Step::Narrow { len: 1500, passes: 2 }]);
     }
 
     #[test]
