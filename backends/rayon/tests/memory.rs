@@ -1,43 +1,18 @@
 //! The peak of the memory that a call allocates. In a process of its own, with an allocator that counts.
-#![allow(unsafe_code, reason = "an allocator")]
+
+#[path = "support/counting.rs"]
+mod counting;
 
 use polysort_core::{Options, Sort};
 use polysort_rayon::RayonBackend;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// The system's allocator, with the bytes that are allocated now and the most since they were set.
-struct Counting;
-
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is passed on to the system's allocator as it is.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        PEAK.fetch_max(now, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `alloc`, which is the system's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `dealloc`, and `alloc` got the pointer from the system.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// The bytes that `call` allocates at most at once, from no scratch.
 fn peak(call: impl FnOnce()) -> usize {
     RayonBackend::release_scratch();
-    let before = NOW.load(Ordering::Relaxed);
-    PEAK.store(before, Ordering::Relaxed);
+    let before = counting::now();
+    counting::take_peak();
     call();
-    PEAK.load(Ordering::Relaxed) - before
+    counting::take_peak() - before
 }
 
 const LEN: u64 = 4 << 20;
