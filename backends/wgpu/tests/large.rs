@@ -31,6 +31,8 @@ fn main() {
         trial("200 inputs of keys of 16 bits are sorted", seeds::<u16>),
         trial("2^26 keys of each pattern are sorted", patterns),
         trial("30 to 70 million pairs of few bits are sorted stably", few_bits),
+        trial("30 million pairs with keys below a million are sorted stably", below_a_million),
+        trial("70 million pairs with shuffled numbers as keys are sorted", shuffled),
     ];
     libtest_mimic::run(&Arguments::from_iter(rest), trials).exit()
 }
@@ -119,4 +121,30 @@ fn few_bits() -> Result<(), Failed> {
         support::ensure(found == expected && indices == order, || format!("the answer for {len} pairs is wrong"))?;
     }
     Ok(())
+}
+
+/// As brush tests its sort: more pairs than workgroups of one dimension of a dispatch take.
+fn below_a_million() -> Result<(), Failed> {
+    let random: Vec<u32> = keys(30_000_000, 4);
+    with_indices(&random.into_par_iter().map(|key| key % 1_000_000).collect::<Vec<_>>())
+}
+
+/// As brush tests its sort, which went wrong from about 67 million keys on: each number below the number of keys is one of them.
+fn shuffled() -> Result<(), Failed> {
+    // All random numbers are different, so the permutation that sorts them is a random one.
+    let random: Vec<u64> = keys(70_000_000, 5);
+    with_indices(&RayonBackend::default().argsort(&random).map_err(support::failed)?)
+}
+
+/// Sorts pairs of keys and their indices, and checks the result without another sort.
+fn with_indices(keys: &[u32]) -> Result<(), Failed> {
+    let gpu = WgpuBackend::open_with(support::config()).map_err(support::failed)?;
+    let (mut sorted, mut indices) = (keys.to_vec(), Vec::from_iter(0..keys.len() as u32));
+    gpu.sort_pairs(&mut sorted, &mut indices).map_err(support::failed)?;
+    // If each key is the one at its index, and the pairs ascend without a repetition, then each index occurs once, and equal keys keep their order.
+    let is_paired = sorted.par_iter().zip(&indices).all(|(key, &index)| keys.get(index as usize) == Some(key));
+    let pair = |at: usize| (sorted[at], indices[at]);
+    let is_sorted = (1..keys.len()).into_par_iter().all(|at| pair(at - 1) < pair(at));
+    support::ensure(is_paired, || format!("of {} pairs, one has lost its key", keys.len()))?;
+    support::ensure(is_sorted, || format!("{} pairs are not sorted stably", keys.len()))
 }

@@ -108,6 +108,13 @@ impl Plan {
         plan
     }
 
+    /// The same plan, with those of `lengths` that are not longer than its own.
+    pub(crate) fn of_lengths(&self, lengths: &[usize]) -> Self {
+        let longest = self.lengths.last().copied().unwrap_or(0);
+        let lengths = lengths.iter().copied().filter(|&len| len <= longest).collect();
+        Self { lengths, lengths_of: BTreeMap::new(), ..self.clone() }
+    }
+
     /// Why not all cases of [`all`](Plan::all) run.
     pub(crate) fn why_not_all(&self) -> String {
         match self.sample {

@@ -47,6 +47,7 @@ mod ops;
 mod oracle;
 mod patterns;
 mod suite;
+mod unruly;
 #[cfg(feature = "vector")]
 mod vectors;
 mod wide;
@@ -55,7 +56,7 @@ pub use case::{Case, Plan, Sample};
 pub use keys::{Custom, Scored, TestKey};
 pub use ops::{Check, checks, checks_of};
 pub use oracle::{Oracle, StdBackend};
-pub use patterns::Pattern;
+pub use patterns::{Pattern, Place, Teeth};
 #[doc(hidden)]
 pub use suite::is_thorough;
 pub use suite::{Suite, Taken};

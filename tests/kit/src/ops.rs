@@ -3,6 +3,7 @@
 use crate::case::{Case, Plan, mix};
 use crate::keys::{Custom, Scored, TestKey};
 use crate::oracle::Oracle;
+use crate::unruly;
 use crate::wide;
 use bytemuck::Pod;
 use core::cmp::Reverse;
@@ -78,7 +79,7 @@ impl Debug for Check {
     }
 }
 
-/// Every operation on every key type, and the sort of wide keys.
+/// Every operation on every key type, the sort of wide keys, and the check of keys that break their contract.
 pub fn checks() -> Vec<Check> {
     let mut checks = vec![];
     macro_rules! enter {
@@ -94,6 +95,15 @@ pub fn checks() -> Vec<Check> {
         all: Plan::all::<u64>,
         run: Box::new(wide::sort_wide),
         is_of_segments: true,
+    });
+    checks.push(Check {
+        key: unruly::NAME,
+        operation: "broken_contract",
+        cases: |plan, salt| plan.of_lengths(&unruly::LENGTHS).cases::<char>(salt),
+        salt: 18,
+        all: |plan| plan.of_lengths(&unruly::LENGTHS).all::<char>(),
+        run: Box::new(unruly::broken_contract),
+        is_of_segments: false,
     });
     checks
 }

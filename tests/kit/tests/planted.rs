@@ -1,7 +1,8 @@
 //! The suite catches bugs: each one planted here makes it fail, and the same backend without the bug passes.
 
 use polysort_core::{AnyOperation, Backend, DynBackend, Error, Limits, Masks, Operation, Spec, Word, with_word};
-use polysort_kit::{Check, Plan, StdBackend, TestKey, checks_of};
+use polysort_kit::{Check, Plan, StdBackend, TestKey, checks, checks_of};
+use std::cell::Cell;
 
 /// A way to be wrong. It is a value and not a type, so that the sorts are compiled once.
 #[derive(Clone, Copy)]
@@ -210,6 +211,22 @@ const SKIPPED_DIGIT: Bug = Bug {
     ..NO_BUG
 };
 
+thread_local! {
+    /// The number of keys of the call before.
+    static LAST_LEN: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A call takes what the call before it has left, if that had as many keys: here, keys in no order.
+const LEFTOVERS: Bug = Bug {
+    permutation: |_, permutation| {
+        let len = permutation.len();
+        if LAST_LEN.replace(len) == len {
+            permutation.rotate_left(len / 2);
+        }
+    },
+    ..NO_BUG
+};
+
 /// The names of the failing checks on the given key type.
 fn failures<K: TestKey>(bug: Bug) -> Vec<String> {
     let plan = Plan::up_to(1000, false);
@@ -224,6 +241,25 @@ fn a_right_backend_passes() {
     let plan = Plan::up_to(1000, false);
     for check in checks_of::<polysort_kit::Custom>() {
         assert!(check.run(&DynBackend::new(StdBackend), &plan).unwrap() > 100, "{}", check.name());
+    }
+}
+
+/// The check of keys that break their contract, on a backend with this bug.
+fn broken_contract(bug: Bug) -> Result<usize, String> {
+    let check = checks().into_iter().find(|check| check.operation == "broken_contract").expect("the check of unruly keys");
+    check.run(&DynBackend::new(Buggy(bug)), &Plan::up_to(6000, false))
+}
+
+#[test]
+fn a_right_backend_passes_with_keys_that_break_their_contract() {
+    assert!(broken_contract(NO_BUG).unwrap() > 20);
+}
+
+#[test]
+fn a_wrong_call_after_one_with_a_broken_key_is_caught() {
+    for bug in [LEFTOVERS, DROPPED_LAST, UNSTABLE] {
+        let what = broken_contract(bug).unwrap_err();
+        assert!(what.contains("the next call gave a wrong answer"), "{what}");
     }
 }
 

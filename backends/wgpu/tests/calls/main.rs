@@ -8,8 +8,10 @@ mod merges;
 mod portions;
 mod recording;
 mod records;
+mod repeated;
 mod runs;
 mod segments;
+mod sequences;
 mod slices;
 #[path = "../support/mod.rs"]
 mod support;
@@ -20,9 +22,13 @@ use polysort_wgpu::{Adapter, WgpuBackend};
 use std::sync::LazyLock;
 
 fn main() {
+    if std::env::var_os(repeated::ALONE).is_some() {
+        repeated::alone();
+        return;
+    }
     support::run("calls", |label| {
         let trial = |what: &str, run: fn() -> Result<(), Failed>| support::trial(label, what, run);
-        vec![
+        let mut trials = vec![
             trial("recording: one command encoder takes sorts of two counts", recording::two_counts),
             trial("recording: keys start at any word, and a buffer has their number", recording::parts),
             trial("recording: the first keys are selected for any number of keys", recording::first_keys),
@@ -65,12 +71,19 @@ fn main() {
             trial("slices: a sort into other slices keeps its inputs", slices::sorted_into),
             trial("masks: a key without an in-place view is sorted", masks::without_a_view),
             trial("segments: keys that fill a binding are sorted", segments::that_just_fit),
+            trial("repeated: thousands of sorts leave the memory as it was", repeated::memory_stays),
             trial("adapters: an index and a part of the name open the adapter", adapters),
             trial("async variants: they give the results of blocking calls", async_variants::same_results),
             trial("async variants: other tasks run while one waits", async_variants::side_by_side),
             trial("async variants: a dropped call changes nothing", async_variants::dropped),
             trial("async variants: they compile kernels on other threads", async_variants::compiled_elsewhere),
-        ]
+        ];
+        // The kernels of one sequence take minutes to compile there.
+        match label {
+            "lavapipe-8" | "lavapipe-16" => eprintln!("not run on {label}: random sequences of calls"),
+            _ => trials.push(trial("sequences: random calls leave each buffer as a model has it", sequences::random_calls)),
+        }
+        trials
     })
 }
 
