@@ -125,7 +125,8 @@ impl<T: Pod> SortBuffer<T> {
         self.capacity
     }
 
-    /// Sets the number of elements. Use it after a kernel of your own has written elements to its [`pages`](SortBuffer::pages).
+    /// Sets the number of elements. Use it after a kernel of your own has written elements to its [`pages`](SortBuffer::pages). Elements that a larger number
+    /// adds have unspecified values.
     ///
     /// # Errors
     /// [`Error::TooLong`] if `len` is more than the [capacity](SortBuffer::capacity).

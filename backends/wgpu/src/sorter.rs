@@ -251,7 +251,8 @@ impl DeviceSorter {
         self.prepare::<K>(Waiting::Elsewhere, keys.into(), Some(values.into()), Wanted::Sorted(payload), ask).await
     }
 
-    /// Prepares to write the stable sorting permutation of the keys to `indices`, as `u32`. The keys stay as they are.
+    /// Prepares to write the stable sorting permutation of the keys to `indices`, as `u32`. The keys stay as they are. With segments, a key that lies in none
+    /// gets its own index.
     ///
     /// # Errors
     /// The same as those of [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
