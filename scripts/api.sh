@@ -5,7 +5,7 @@
 #   scripts/api.sh           writes the listings
 #   scripts/api.sh --check   fails if a listing is not what is in the repository
 #
-# rustdoc's JSON is an option of nightly compilers, which the wrapper turns on for rustdoc alone. tests/api reads the format of one version
+# rustdoc's JSON is an option of nightly compilers, which the wrapper turns on for rustdoc alone. As on docs.rs, `docsrs` is set. tests/api reads the format of one version
 # of Rust; with another version no listing is written or checked, and the script says so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,7 +18,7 @@ packages=(-p polysort-derive -p polysort-metal -p polysort-report) files=()
 for crate in "${crates[@]}"; do
     packages+=(-p "$crate") files+=("target/doc/${crate//-/_}.json")
 done
-RUSTDOC=$PWD/target/tools/rustdoc-json RUSTDOCFLAGS="-D warnings -Zunstable-options --output-format json" cargo doc --quiet --no-deps --lib --all-features "${packages[@]}"
+RUSTDOC=$PWD/target/tools/rustdoc-json RUSTDOCFLAGS="-D warnings --cfg docsrs -Zunstable-options --output-format json" cargo doc --quiet --no-deps --lib --all-features "${packages[@]}"
 folder=docs/api
 [ "${1-}" != --check ] || folder=target/api
 mkdir -p "$folder"

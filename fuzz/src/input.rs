@@ -123,7 +123,10 @@ impl Keys {
         let width = K::RAW_WIDTH;
         let given = |spread: Spread, bits: u16| K::from_raw(spread.raw(bits.into(), width));
         let mut keys: Vec<K> = match &self.source {
-            Source::Pattern { pattern, seed, len } => pattern.of(&Pattern::ALL).keys(len.0, (*seed).into()),
+            Source::Pattern { pattern, seed, len } => {
+                let patterns = [&Pattern::ALL[..], &Pattern::OTHERS[..]].concat();
+                pattern.of(&patterns).keys(len.0, (*seed).into())
+            }
             Source::Given(spread, bits) => bits.iter().map(|&bits| given(*spread, bits)).collect(),
             Source::Repeated(spread, bits, len) => bits.iter().map(|&bits| given(*spread, bits)).cycle().take(len.0).collect(),
         };

@@ -48,4 +48,9 @@ keys! { $
     Optional = (Option<i8>, polysort_core::NoneLast<u16>);
     Custom = polysort_kit::Custom;
     Scored = polysort_kit::Scored;
+    I8 = i8;
+    I16 = i16;
+    I128 = i128;
+    Usize = usize;
+    Bf16 = half::bf16;
 }

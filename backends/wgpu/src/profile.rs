@@ -48,6 +48,7 @@ impl Times {
 /// The result of [`Prepared::profile`](crate::Prepared::profile) or
 /// [`WgpuBackend::profile_search`](crate::WgpuBackend::profile_search).
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Profile {
     /// The time of the whole sort, or search, on the device, in one pass. Empty if the device has no timestamps.
     pub device: Times,

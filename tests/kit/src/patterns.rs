@@ -6,6 +6,7 @@ use rand::{RngExt, SeedableRng};
 
 /// How keys are distributed and arranged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Pattern {
     /// Every bit random.
     Uniform,
@@ -81,6 +82,7 @@ pub enum Pattern {
 
 /// The runs of [`Pattern::Sawtooth`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Teeth {
     /// Ascending runs of about as many keys as there are runs.
     Ascending,
@@ -94,6 +96,7 @@ pub enum Teeth {
 
 /// Where the keys in no order of [`Pattern::Disturbed`] are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Place {
     /// Before the others.
     Start,
