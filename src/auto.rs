@@ -84,7 +84,7 @@ impl Auto {
         };
         let (gpu, shapes) = match self.gpu() {
             Ok(Some(gpu)) => (format!("{}: {}", gpu.backend.name(), cost(&gpu.costs)), tuned(&gpu.backend)),
-            Ok(None) => ("no GPU: this build reaches none, or the adapter runs on the CPU".into(), vec![]),
+            Ok(None) => ("no GPU is used: this build reaches none, or the only adapters run on the CPU".into(), vec![]),
             Err(error) => (format!("no GPU: {error}"), vec![]),
         };
         let mut lines = vec![gpu, format!("{}: {}", self.shared.cpu.name(), cost(&self.shared.costs)), source.into()];

@@ -8,8 +8,9 @@
 // does     Each team takes a part of the keys. A team has a threadgroup for each span of values: each of them reads all
 //          keys of the team, and counts those whose values are in its span. For 8 bits, each value has COLUMNS
 //          counters. Neighboring lanes use different ones, so that these lanes do not wait for each other. For 16 bits,
-//          two counters share a word, so a counter has 16 bits. If a thread finds 2^15 or more in a counter, the thread
-//          moves 2^15 from each such counter of the word to the state. So no counter overflows. At the end, the
+//          two counters share a word, so a counter has 16 bits. A thread that adds to a word and finds 2^15 or more in one
+//          of its counters clears the top bits of both, atomically, and adds to the state what it has cleared. So each
+//          2^15 is moved once, and no counter overflows. At the end, the
 //          threadgroup adds all its counters to the state.
 
 // The words of keys that a threadgroup reads at a time.

@@ -11,9 +11,9 @@
 //          all 0, for the next pass
 // launch   any number of workgroups; they take tiles of the batch until none is left. If the pass is not scheduled,
 //          they return
-// does     A workgroup takes the next tile by a ticket, and moves it: see parts/sweep.wgsl. So the tiles before it have
-//          been taken. Each bucket is a chain. The number of a tile counts from the first of the batch: all batches use
-//          the same status words.
+// does     A workgroup takes the number of its tile from a ticket, so other workgroups have taken all tiles with smaller
+//          numbers. It moves the tile: see parts/sweep.wgsl. Each bucket is a chain. Tiles are numbered from the first tile of the batch, so that all
+//          batches can use the same status words, one batch after the other.
 // needs    fewer than 2^30 keys
 
 @group(0) @binding(0) var<uniform> slot: Number;

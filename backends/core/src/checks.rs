@@ -3,11 +3,11 @@
 use crate::{AnyOperation, Error, Operation, Segments, Spec, Word, permutation, selected_len, with_word};
 
 impl<W: Word> Operation<'_, W> {
-    /// Checks all that a backend relies on: the spec, the lengths of the slices, and the segments.
+    /// Checks all that a backend relies on: `spec`, and the lengths of the slices and the segments of this operation.
     ///
     /// # Errors
     /// Those of [`Spec::check`] and [`Segments::check`]; [`Error::LengthMismatch`] for slices of wrong lengths; [`Error::TooLong`] for more keys
-    /// than `u32` indices can name.
+    /// than `u32` indices can name, if the operation returns indices.
     pub fn check(&self, spec: Spec) -> Result<(), Error> {
         spec.check::<W>()?;
         let len = self.keys().len();

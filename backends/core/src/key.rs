@@ -210,7 +210,7 @@ pub struct InPlace<K: Sortable> {
 }
 
 impl<K: MaskKey> InPlace<K> {
-    /// Returns the view of slices of a [`MaskKey`] as slices of its words. Does not compile if the key and its word differ in size or alignment, or
+    /// Returns the conversion by which slices of a [`MaskKey`] are read and written as slices of its word. A call does not compile if the key and its word differ in size or alignment, or
     /// if the `WIDTH` of the key is not that of its word.
     pub const fn of() -> Self {
         assert_is_its_word::<K>();

@@ -105,7 +105,8 @@ impl MultiBackend {
         Self { merger, ..self }
     }
 
-    /// The same devices, each of which gets no part of fewer than `elements` elements. The default is 2^20. A shorter input than two such parts goes to the fastest device.
+    /// Returns a backend with the same devices that gives a device either nothing or a part of at least `elements` elements. The default is 2^20. An input of fewer than 2 × `elements` elements
+    /// goes as a whole to the device with the highest speed.
     #[must_use]
     pub fn least_part(self, elements: usize) -> Self {
         Self { least: elements, ..self }

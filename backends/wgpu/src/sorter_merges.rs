@@ -20,12 +20,12 @@ impl DeviceSorter {
     /// Prepares to merge two sorted runs of keys into `merged`, stably: of equal keys, those of the first run come first. The
     /// runs stay as they are.
     ///
-    /// Both runs are sorted by the options of `ask`. If a run is not, `merged` gets keys of the runs in an unspecified order,
+    /// Both runs must already be sorted by the options of `ask`. If a run is not, `merged` gets keys of the runs in an unspecified order,
     /// possibly some of them twice. The runs may lie in one buffer, but not in the buffer of `merged`. A merge has two launches.
-    /// If a run is longer than a binding, it has two for each combination of parts of the runs that fit bindings.
+    /// If a run is longer than a binding, the merge has two launches for each combination of parts of the runs that fit bindings.
     ///
-    /// The first merge of a kind on a device compiles its kernels and tests them with known keys. This test waits for the
-    /// device; [`Setup::untested`](crate::Setup::untested) leaves it for later.
+    /// The first call for a kind of merge on a device compiles its kernels, tests them with known keys, and waits for the
+    /// device. After [`Setup::untested`](crate::Setup::untested), calls do not test: your program tests later.
     ///
     /// ```no_run
     /// # use wgpu::{Buffer, Device, Queue};

@@ -17,7 +17,8 @@ use arrow_ord::ord::make_comparator;
 use arrow_schema::{ArrowError, DataType, SortOptions};
 use polysort_core::{Backend, Error};
 
-/// Whether columns of this type are sorted by their bits, on the backend. Columns of other types are compared, on the calling thread.
+/// Whether the backend sorts columns of this type, by their bits. For a column of another type, the calling thread compares the rows
+/// that are equal by all columns before it.
 ///
 /// ```
 /// use arrow_schema::DataType;

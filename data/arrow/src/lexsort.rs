@@ -43,8 +43,8 @@ pub fn lexsort_to_indices<B: Backend>(
     lexsort_to_indices_on_threads(backend, columns, limit, 1)
 }
 
-/// Does the same as [`lexsort_to_indices`]. Up to `threads` threads, with that of the caller, read the columns and make the words that the backend sorts; the backend's own threads
-/// are others. Threads are started only for columns that are longer than some tens of thousands of rows, and they end before the function returns.
+/// Does the same as [`lexsort_to_indices`]. Up to `threads` threads, the caller's included, read the columns and make the words that the backend sorts; the threads of the backend
+/// itself do not count among them. Threads are started only for columns that are longer than some tens of thousands of rows, and they end before the function returns.
 ///
 /// # Errors
 /// As [`lexsort_to_indices`].

@@ -1,5 +1,6 @@
-// Sorts the keys that a threadgroup holds in registers by one digit, stably. If values move, the keys' positions move
-// with them. The new order goes through `board`, one word of all keys at a time. Items from `present` on stay where
+// Sorts the keys that a threadgroup holds in registers by one digit, stably. If the sort has values, the original index
+// of each key moves with the key. The threads exchange the keys through `board`: first one word of every key, then the
+// next. Items from `present` on stay where
 // they are.
 inline void sort_by_digit(
     const thread Thread& me,

@@ -1,5 +1,6 @@
-// The workgroup memory in which a tile is sorted. It holds, one after the other: the histograms of the subgroups, a
-// slice of the tile's keys in their new order, and the values of that slice.
+// The workgroup memory in which a tile is sorted. The same words hold three things at different times:
+// first the histograms of the subgroups, then a slice of the tile's keys in their new order, then the values of that
+// slice.
 //
 // Every word is atomic: lanes add to the histograms without a barrier between them, and WGSL cannot view one array both
 // as atomic and as plain words.

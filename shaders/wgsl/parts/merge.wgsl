@@ -1,8 +1,9 @@
 // What a merge is: the uniform of its kernels, the order of keys, and the points of the merge path.
 //
-// A point is how many keys of each run a part of the output has. The merge path goes from (0, 0) to the lengths of the
+// A point says how many keys of each run the beginning of the output has. The merge path goes from (0, 0) to the lengths of the
 // runs: each step takes the next key of the first or of the second run. A diagonal is the set of all points with the same
-// number of keys in the output. Numbers of keys of the output may overflow; only their differences are used.
+// number of keys in the output. The number of keys in the output may exceed 32 bits and then wraps
+// around; the kernels use only differences of such numbers, which are exact.
 
 struct Merge {
     // XOR masks for each word of a key, least significant first. `clear` always applies; `flip` also applies if the

@@ -1,4 +1,4 @@
-// The rows of `board`: a histogram for each subgroup, with a word for each value of the digit. A word is a count. With
+// The rows of `board`: a histogram for each subgroup, with a word for each value of the digit. Without ARRIVALS, a word is a count. With
 // ARRIVALS, its low COUNT_BITS bits are the count, and the bits above are the sum of the arrival codes (see `weight`) of the
 // lanes that have added to this word.
 

@@ -1,21 +1,22 @@
-// Moves the keys of one tile to their offsets in the order by one digit, with one read and one write of each key.
+// Moves the keys of one tile to their offsets in the order by one digit, with one read and one write of each key,
+// and one more read where a waiting workgroup counts the tile.
 //
 // A chain is a list of tiles that are sorted together: all tiles, or those of one bucket. Among the keys of a chain with
-// the same digit value, those of an earlier tile come first. A tile counts its digits, publishes the counts, and adds up
-// the counts of earlier tiles to find the offsets of its keys. This is decoupled look-back (Merrill and Garland, 2016)
+// the same digit value, those of an earlier tile come first. The workgroup of a tile counts the digits of its keys,
+// publishes the counts, and adds up the counts of earlier tiles to find the offsets of the keys. This is decoupled look-back (Merrill and Garland, 2016)
 // in a radix sort (Adinets and Merrill, "Onesweep", 2022).
 //
 // `status` has a word for each tile and digit value. Its two top bits are a flag, the rest is a count:
 //
 //   0           nothing is published yet
 //   AGGREGATE   how many keys of the tile have the digit value
-//   INCLUSIVE   how many keys of the tile and of all earlier tiles of the chain have it
+//   INCLUSIVE   how many keys of the tile and of all earlier tiles of the chain have the digit value
 //
-// During a pass, a word only changes by atomicMax, and never becomes smaller. So it does not matter which workgroup
-// publishes it, or how often.
+// During a pass, a word only changes by atomicMax, and never becomes smaller. All workgroups that count a tile publish
+// the same counts. So it does not matter which of them does, or how often.
 //
 // No device promises that another workgroup makes progress. A workgroup that has waited too long for a tile therefore
-// counts that tile itself, from the source, and publishes the counts.
+// counts that tile itself: it reads the tile's keys from the input of the pass, and publishes the counts.
 //
 // The kernel sets `tile` and `digit_index`, and defines `first_tile`, tile_start, smaller_keys and placed. sweep() calls
 // placed() when the tile's offsets are known. All tiles of a chain but the last must be full.

@@ -1,6 +1,7 @@
-// The rows of `board` for wide digits: a histogram for each subgroup. Two counts share a word: those of digits `d` and
-// `d + RADIX / 2`. No count and no index in the tile exceeds 16 bits, so that words can be added: nothing carries from
-// the lower half to the upper one.
+// The rows of `board` for wide digits: a histogram for each subgroup. A word has the count of digit `d` in its
+// lower half, and that of `d + RADIX / 2` in its upper half. Later the counts become indices in the tile. A tile has
+// fewer than 2^16 keys, so every sum of counts fits in 16 bits: words can be added, and nothing carries from the lower
+// half to the upper one.
 
 const ROW: u32 = RADIX / 2u;
 const HALF: u32 = 0xffffu;
