@@ -2,10 +2,11 @@
 
 use crate::outcome::Outcome;
 use crate::standard::stdout;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use polysort::{Auto, Backend, Calibration};
 use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
 #[derive(Args)]
@@ -20,7 +21,8 @@ pub(crate) struct CalibrateArgs {
 pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Outcome> {
     let mut out = stdout()?;
     // Reports a file that cannot be replaced before it measures.
-    Calibration::path().context("cannot store the calibration")?;
+    let checked = Calibration::path().map_err(Into::into).and_then(|path| check_folder(&path));
+    checked.context("cannot store the calibration")?;
     let mut written = Ok(());
     let calibration = polysort::calibrate(Duration::from_secs_f64(args.budget), |line| {
         if written.is_ok() {
@@ -35,6 +37,16 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Outcome> {
         writeln!(out, "        {line}")?;
     }
     Ok(Outcome::Fine)
+}
+
+/// Checks that a file can be created in the folder of `path`, or in the nearest folder above that exists. It leaves no file there.
+fn check_folder(path: &Path) -> Result<()> {
+    // The target of a symbolic link is replaced.
+    let target = path.canonicalize().unwrap_or_else(|_| path.into());
+    let folder = target.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
+    tempfile::tempfile_in(folder).map(drop).map_err(|error| {
+        anyhow!("{} cannot be written: no file can be created in {}: {}", path.display(), folder.display(), error.kind())
+    })
 }
 
 /// Parses a number of seconds that a [`Duration`] can hold.

@@ -49,6 +49,10 @@ fn change_file(path: &Path, edit: impl FnOnce(&mut Stored)) -> io::Result<()> {
 
 /// Writes a file that other processes may be reading: each of them reads the old text or the new one.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
+    try_replace(path, text).map_err(|error| named(path, "cannot be written", &error))
+}
+
+fn try_replace(path: &Path, text: &str) -> io::Result<()> {
     // If the path is a symbolic link, the link stays.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -61,11 +65,19 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
         // The mode of any new file. The umask takes bits from it.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
+    // Without the path of the temporary file, which the user does not know.
+    let file = builder.tempfile_in(folder).map_err(|error| {
+        io::Error::new(error.kind(), format!("no file can be created in {}: {}", folder.display(), error.kind()))
+    })?;
+    file.as_file().write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|failed| failed.error)?;
     Ok(())
+}
+
+/// Returns the error with the path of the calibration.
+fn named(path: &Path, what: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{} {what}: {error}", path.display()))
 }
 
 /// Returns what is stored; none if the file does not exist or holds no calibration.
@@ -93,11 +105,12 @@ fn read(path: &Path) -> Option<Stored> {
 /// Returns the text of the file; none if there is no file, or an empty one. It neither waits for a writer, as opening a FIFO would, nor
 /// reads more than [`MOST_BYTES`].
 fn read_text(path: &Path) -> io::Result<Option<String>> {
+    let unreadable = |error: io::Error| named(path, "cannot be read", &error);
     let refuse = |why: String| Err(io::Error::new(ErrorKind::InvalidData, format!("{} {why}", path.display())));
     let metadata = match path.metadata() {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+        Err(error) => return Err(unreadable(error)),
     };
     if !metadata.is_file() {
         return refuse("is no regular file".into());
@@ -110,7 +123,7 @@ fn read_text(path: &Path) -> io::Result<Option<String>> {
         return refuse(format!("has {} bytes, and a calibration at most {MOST_BYTES}", metadata.len()));
     }
     let mut text = vec![];
-    File::open(path)?.take(MOST_BYTES).read_to_end(&mut text)?;
+    File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text)).map_err(unreadable)?;
     String::from_utf8(text).map(Some).or_else(|_| refuse("is no text, and so no calibration".into()))
 }
 

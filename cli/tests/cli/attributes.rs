@@ -1,23 +1,14 @@
 //! A file that replaces another has its owner, mode and attributes, and nobody may read it sooner than before.
 
 use crate::keys::{bytes, keys};
-use crate::tool::{Place, not_run};
+use crate::tool::{NOBODY, Place, not_run};
 use std::collections::BTreeSet;
-use std::fs::{self, Metadata, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-use std::os::unix::process::CommandExt;
-use std::process::Command;
-
-/// The user and the group without any rights.
-const NOBODY: u32 = 65534;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::{MetadataExt, chown};
 
 /// The extended attribute with the access control list of a file, and the one that a directory gives to new files.
 const LIST: &str = "system.posix_acl_access";
 const DEFAULT_LIST: &str = "system.posix_acl_default";
-
-fn set_mode(place: &Place, name: &str, mode: u32) {
-    fs::set_permissions(place.path(name), Permissions::from_mode(mode)).expect("it is ours");
-}
 
 fn metadata(place: &Place, name: &str) -> Metadata {
     fs::metadata(place.path(name)).expect("it is there")
@@ -25,14 +16,6 @@ fn metadata(place: &Place, name: &str) -> Metadata {
 
 fn mode(place: &Place, name: &str) -> u32 {
     metadata(place, name).mode() & 0o7777
-}
-
-/// Whether this process may change owners.
-fn is_root(place: &Place) -> bool {
-    place.write("probe", "");
-    let may = chown(place.path("probe"), Some(1234), Some(2345)).is_ok();
-    fs::remove_file(place.path("probe")).expect("it is in our directory");
-    may
 }
 
 /// Sorts into `out.csv` under a umask, and returns every mode that the temporary file had: while it was empty, and with content.
@@ -60,7 +43,7 @@ fn a_file_has_its_mode_from_the_first_byte_on() {
     let place = Place::with("a.bin", bytes(&keys::<u32>(1_000_000)));
     for old in [0o600, 0o640, 0o604, 0o622, 0o666, 0o755] {
         place.write("out.csv", "old");
-        set_mode(&place, "out.csv", old);
+        place.set_mode("out.csv", old);
         let [empty, filled] = modes_while_writing(&place, "0");
         assert_eq!(filled.iter().copied().collect::<Vec<_>>(), [old], "{old:o}");
         assert!(empty.iter().all(|mode| mode & !old == 0 || *mode == 0o600), "{old:o}: {empty:?}");
@@ -81,7 +64,7 @@ fn special_bits_of_an_own_file_stay() {
     let place = Place::with("a.bin", [2, 1]);
     for bits in [0o4755, 0o2755, 0o1644, 0o7700] {
         place.write("out.bin", "old");
-        set_mode(&place, "out.bin", bits);
+        place.set_mode("out.bin", bits);
         assert_eq!(mode(&place, "out.bin"), bits);
         place.run("sort a.bin --dtype u8 -o out.bin").ok();
         assert_eq!((mode(&place, "out.bin"), place.read("out.bin")), (bits, vec![1, 2]), "{bits:o}");
@@ -91,13 +74,13 @@ fn special_bits_of_an_own_file_stay() {
 #[test]
 fn a_privileged_process_keeps_owner_and_group() {
     let place = Place::with("a.bin", [2, 1]);
-    if !is_root(&place) {
+    if !place.is_root() {
         return not_run("a_privileged_process_keeps_owner_and_group: it needs root");
     }
     for bits in [0o640, 0o4755, 0o6711] {
         place.write("out.bin", "old");
         chown(place.path("out.bin"), Some(1234), Some(2345)).expect("root may");
-        set_mode(&place, "out.bin", bits);
+        place.set_mode("out.bin", bits);
         place.run("sort a.bin --dtype u8 -o out.bin").ok();
         let new = metadata(&place, "out.bin");
         assert_eq!((new.uid(), new.gid(), new.mode() & 0o7777, place.read("out.bin")), (1234, 2345, bits, vec![1, 2]));
@@ -107,12 +90,10 @@ fn a_privileged_process_keeps_owner_and_group() {
 #[test]
 fn a_process_that_may_not_keep_owner_and_group_drops_special_bits() {
     let place = Place::with("a.bin", [2, 1]);
-    if !is_root(&place) {
+    if !place.is_root() {
         return not_run("a_process_that_may_not_keep_owner_and_group_drops_special_bits: it needs root, to become another user");
     }
-    set_mode(&place, ".", 0o777);
-    // The directories above the binary may be closed to other users.
-    fs::copy(env!("CARGO_BIN_EXE_polysort"), place.path("polysort")).expect("a copy");
+    place.set_mode(".", 0o777);
     // The owner and the group of a file, its mode, and what a process of another user makes of that.
     let other = (NOBODY, NOBODY);
     let cases = [
@@ -125,10 +106,8 @@ fn a_process_that_may_not_keep_owner_and_group_drops_special_bits() {
     for (owner, old, new_owner, new, notes) in cases {
         place.write("out.bin", "old");
         chown(place.path("out.bin"), Some(owner.0), Some(owner.1)).expect("root may");
-        set_mode(&place, "out.bin", old);
-        let mut command = Command::new(place.path("polysort"));
-        command.args("sort a.bin --dtype u8 -o out.bin".split(' ')).current_dir(place.path(".")).env("POLYSORT_CALIBRATION", "");
-        let ran = command.uid(NOBODY).gid(NOBODY).output().expect("the binary runs");
+        place.set_mode("out.bin", old);
+        let ran = place.command_of_nobody("sort a.bin --dtype u8 -o out.bin").output().expect("the binary runs");
         let said = String::from_utf8(ran.stderr).expect("messages are text");
         let found = metadata(&place, "out.bin");
         assert_eq!(
@@ -214,7 +193,7 @@ fn access_control_lists_stay_and_none_is_added() {
     fs::remove_file(place.path("out.csv")).expect("it is ours");
     place.write("out.csv", "old");
     xattr::remove(place.path("out.csv"), LIST).expect("it can be removed");
-    set_mode(&place, "out.csv", 0o640);
+    place.set_mode("out.csv", 0o640);
     let [_, filled] = modes_while_writing(&place, "0");
     assert_eq!((filled.into_iter().collect::<Vec<_>>(), access("out.csv")), (vec![0o640], None));
 }

@@ -1,4 +1,4 @@
-//! Sorts within a memory cap whose memory is measured, which are killed, or whose files fail.
+//! Sorts within a memory cap whose memory is measured, which are killed, which run side by side, or whose files fail.
 
 use crate::keys::{bytes, keys, sorted_bytes};
 use crate::tool::{PATIENCE, Place, wait};
@@ -31,11 +31,16 @@ fn left_over(place: &Place) -> Vec<String> {
     names(place.path("spill")).chain(outputs).map(|name| name.to_string_lossy().into_owned()).collect()
 }
 
+/// The number of temporary outputs with some content.
+fn outputs_in_work(place: &Place) -> usize {
+    let entries = fs::read_dir(place.path(".")).expect("it is there").flatten();
+    let outputs = entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(".tmp"));
+    outputs.filter(|entry| entry.metadata().is_ok_and(|metadata| metadata.len() > 0)).count()
+}
+
 /// Whether the output is being written, which is after all runs were spilled.
 fn is_merging(place: &Place) -> bool {
-    let entries = fs::read_dir(place.path(".")).expect("it is there").flatten();
-    let mut outputs = entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(".tmp"));
-    outputs.any(|entry| entry.metadata().is_ok_and(|metadata| metadata.len() > 0))
+    outputs_in_work(place) > 0
 }
 
 /// A process that is killed leaves no spill file, and no part of an output under its name; then the sort succeeds.
@@ -78,6 +83,45 @@ fn kills_at_ten_moments() {
     assert!(killed > 5, "only {killed} of 20 were killed before they ended");
     place.run(SORT).ok();
     assert!(place.read("out.bin") == expected);
+}
+
+/// Two processes spill into one folder and write one output. The output is that of one of them, whole.
+#[test]
+fn two_at_a_time_leave_one_whole_output() {
+    const ROUNDS: usize = 10;
+    let place = place();
+    let all = keys::<u32>(700_000);
+    // Inputs that are larger than the cap. They share no key, and have different lengths.
+    let expected = [("a.bin", &all[..400_000], 0), ("b.bin", &all[400_000..], 1)].map(|(name, part, lowest_bit)| {
+        let part: Vec<u32> = part.iter().map(|key| key & !1 | lowest_bit).collect();
+        place.write(name, bytes(&part));
+        sorted_bytes(&part, false)
+    });
+    let mut rounds_side_by_side = 0;
+    for round in 0..ROUNDS {
+        // The file is replaced in every second round, and new in the others.
+        match round % 2 {
+            0 => place.write("out.bin", "old"),
+            _ => fs::remove_file(place.path("out.bin")).expect("it is there"),
+        }
+        let mut inputs = ["a.bin", "b.bin"];
+        inputs.rotate_left(round / 2 % 2);
+        let mut running = inputs.map(|input| start(&place, &SORT.replace("a.bin", input)));
+        let (begun, mut most) = (Instant::now(), 0);
+        while running.iter_mut().any(|child| child.try_wait().expect("it is our child").is_none()) && begun.elapsed() < PATIENCE {
+            most = most.max(outputs_in_work(&place));
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        rounds_side_by_side += usize::from(most == 2);
+        for child in &mut running {
+            let (status, mut said) = (wait(child), String::new());
+            child.stderr.take().expect("it was asked for").read_to_string(&mut said).expect("messages are text");
+            assert_eq!((status.code(), &*said), (Some(0), ""), "round {round}");
+        }
+        assert!(expected.contains(&place.read("out.bin")), "round {round}: the output is that of neither");
+        assert!(left_over(&place).is_empty(), "round {round}: {:?}", left_over(&place));
+    }
+    assert!(rounds_side_by_side > 0, "two outputs were never written at the same time: sort longer inputs");
 }
 
 /// The largest resident memory of a process, asked for until it ends.

@@ -11,6 +11,10 @@ use tempfile::TempDir;
 /// How long a run may take that must not wait for anything: far longer than it needs on a loaded machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
+/// The user and the group without any rights.
+#[cfg(unix)]
+pub(crate) const NOBODY: u32 = 65534;
+
 /// What the binary did.
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -111,6 +115,37 @@ impl Place {
     pub(crate) fn command(&self, args: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_polysort"));
         command.current_dir(self.dir.path()).args(args.split_whitespace()).envs(ENVIRONMENT);
+        command
+    }
+}
+
+#[cfg(unix)]
+impl Place {
+    /// Whether this process may change owners.
+    pub(crate) fn is_root(&self) -> bool {
+        self.write("probe", "");
+        let may = std::os::unix::fs::chown(self.path("probe"), Some(1234), Some(2345)).is_ok();
+        fs::remove_file(self.path("probe")).expect("it is in our directory");
+        may
+    }
+
+    pub(crate) fn set_mode(&self, name: &str, mode: u32) {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(mode)).expect("it is ours");
+    }
+
+    /// Returns a command that runs the binary as [`NOBODY`]. This process must be root, and the place must be open to other users.
+    pub(crate) fn command_of_nobody(&self, args: &str) -> Command {
+        use std::os::unix::process::CommandExt;
+        let copy = self.path("polysort");
+        if !copy.exists() {
+            // The directories above the binary may be closed to other users. The system refuses to run a file that any process has
+            // open for writing. A child that another test starts may inherit a file that is open here, so `cp` makes the copy.
+            let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_polysort")).arg(&copy).status();
+            assert!(copied.expect("cp runs").success());
+        }
+        let mut command = Command::new(copy);
+        command.current_dir(self.dir.path()).args(args.split_whitespace()).envs(ENVIRONMENT).uid(NOBODY).gid(NOBODY);
         command
     }
 }
