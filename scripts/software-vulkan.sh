@@ -43,16 +43,20 @@ run() {
     shift
     case $device in
     lavapipe-4 | lavapipe-8 | lavapipe-16)
-        driver=$(ls "$prefix"/usr/share/vulkan/icd.d/lvp_icd*.json)
+        driver=$(echo "$prefix"/usr/share/vulkan/icd.d/lvp_icd*.json)
         export LD_LIBRARY_PATH=$libraries LP_NUM_THREADS=4 LP_NATIVE_VECTOR_WIDTH=$((${device#lavapipe-} * 32))
         ;;
     swiftshader) driver=/usr/lib/chromium/vk_swiftshader_icd.json ;;
     both)
-        driver=$(ls "$prefix"/usr/share/vulkan/icd.d/lvp_icd*.json):/usr/lib/chromium/vk_swiftshader_icd.json
+        driver=$(echo "$prefix"/usr/share/vulkan/icd.d/lvp_icd*.json):/usr/lib/chromium/vk_swiftshader_icd.json
         export LD_LIBRARY_PATH=$libraries LP_NUM_THREADS=4 LP_NATIVE_VECTOR_WIDTH=128
         ;;
     *) echo "no such device: $device" >&2 && return 2 ;;
     esac
+    local file
+    for file in ${driver//:/ }; do
+        [ -e "$file" ] || { echo "the driver of $device is not installed: run scripts/software-vulkan.sh install" >&2 && return 1; }
+    done
     # Two names of the same variable: the loader's version decides. The last two silence a layer of Mesa.
     export VK_DRIVER_FILES=$driver VK_ICD_FILENAMES=$driver NODEVICE_SELECT=1 XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-${TMPDIR:-/var/tmp}}
     # For our tests: they may run on this adapter, and must.
