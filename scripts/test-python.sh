@@ -1,17 +1,23 @@
 #!/usr/bin/env bash
 # Builds the Python wheel and tests it against NumPy, in a virtual environment of its own. Needs cargo and Python 3.10 or later with venv.
 #
-#   scripts/test-python.sh           builds with the CPU backend, tests
-#   scripts/test-python.sh --gpu     builds with GPUs too; tests what opens
-#   scripts/test-python.sh --bench   then times it beside NumPy, and polars if its wheel is there: on one thread, and on all
+#   scripts/test-python.sh                  builds with the CPU backend, tests
+#   scripts/test-python.sh --gpu            builds with GPUs too; tests what opens
+#   scripts/test-python.sh --software-gpu   builds with GPUs too; tests with SwiftShader as the GPU: it runs on the CPU (Debian)
+#   scripts/test-python.sh --bench          then times it beside NumPy, and polars if its wheel is there: on one thread, and on all
 set -euo pipefail
 cd "$(dirname "$0")/../python"
-features=() bench=
+features=() bench='' device=()
 for argument in "$@"; do
     case $argument in
         --gpu) features=(--features gpu) ;;
+        --software-gpu)
+            features=(--features gpu)
+            ../scripts/software-vulkan.sh install
+            device=("$PWD/../scripts/software-vulkan.sh" run swiftshader env -C "$PWD/tests")
+            ;;
         --bench) bench=1 ;;
-        *) echo "usage: scripts/test-python.sh [--gpu] [--bench]" >&2; exit 2 ;;
+        *) echo "usage: scripts/test-python.sh [--gpu | --software-gpu] [--bench]" >&2; exit 2 ;;
     esac
 done
 
@@ -30,11 +36,12 @@ trap 'rm -rf "$wheels"' EXIT
 
 "$bin/python" -m mypy --strict polysort
 # From another folder, so that the installed package is tested and not the sources.
-cd tests && "$bin/python" -m pytest -c ../pyproject.toml --rootdir .. -p no:cacheprovider .
-"$bin/python" -c 'import polysort; print("wheel tested; backends:", ", ".join(f"{name} ({polysort.describe(name)})" for name in polysort.backends()))'
+cd tests && "${device[@]}" "$bin/python" -m pytest -c ../pyproject.toml --rootdir .. -p no:cacheprovider .
+[ ${#device[@]} = 0 ] || "${device[@]}" "$bin/python" -c 'import polysort; assert "gpu" in polysort.backends(), polysort.describe("gpu")'
+"${device[@]}" "$bin/python" -c 'import polysort; print("wheel tested; backends:", ", ".join(f"{name} ({polysort.describe(name)})" for name in polysort.backends()))'
 
 if [ -n "$bench" ]; then
     "$bin/pip" install --quiet --disable-pip-version-check polars || echo "no wheel of polars" >&2
-    RAYON_NUM_THREADS=1 POLARS_MAX_THREADS=1 "$bin/python" ../benches/beside_numpy.py
+    RAYON_NUM_THREADS=1 POLARS_MAX_THREADS=1 OMP_NUM_THREADS=1 "$bin/python" ../benches/beside_numpy.py
     "$bin/python" ../benches/beside_numpy.py
 fi

@@ -110,7 +110,7 @@ if [ "$mode" = --full ]; then
     step "the page that sorts in a browser"
     scripts/web-page.sh --test
     step "the Python wheel"
-    scripts/test-python.sh
+    scripts/test-python.sh --software-gpu
     step "the guide"
     scripts/guide.sh
     step "DataFusion"

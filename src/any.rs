@@ -158,7 +158,7 @@ impl AnyBackend {
     }
 
     /// The backend and the name of its device.
-    #[cfg(all(feature = "rayon", feature = "wgpu"))]
+    #[cfg(all(feature = "calibration", feature = "wgpu"))]
     pub(crate) fn device(&self) -> String {
         format!("{} {}", self.kind(), self.name())
     }

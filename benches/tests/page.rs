@@ -1,6 +1,7 @@
 //! The page of the repository's records.
 
 use polysort_report::{By, Collection, Page};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 #[test]
@@ -9,6 +10,7 @@ fn every_figure_of_the_records_names_its_source() {
     let Collection { records, older, others } = Collection::read(&[folder]).expect("records");
     let page = Page { title: "Benchmarks", records: &records, older: &older, by: By::Median, notes: &others, has_results: false };
     let html = page.html().expect("a page");
+    let mut peers = BTreeSet::new();
     let figures: Vec<&str> = html.split("<figure>").skip(1).collect();
     assert!(figures.len() > 20, "{} figures", figures.len());
     for figure in figures {
@@ -25,6 +27,27 @@ fn every_figure_of_the_records_names_its_source() {
     ] {
         assert!(html.contains(&format!("<figcaption><b>{title}")), "{title}");
     }
+    // Each machine has a line for each peer that it was measured with, also for those that only older records have.
+    let parts: Vec<&str> = html.split("<h2 id=\"machine-").skip(1).collect();
+    for record in records.iter().chain(&older) {
+        let machine = &record.origin.machine;
+        let part = parts.iter().find(|part| part.contains(&format!(">{machine}</h2>"))).expect("a part of the machine");
+        let systems: BTreeSet<&str> = record.rows.iter().map(|row| &*row.system).collect();
+        for peer in systems.into_iter().filter(|name| !name.starts_with("polysort") && !["memcpy", "memory"].contains(name)) {
+            assert!(part.contains(&format!("</svg>{peer}</li>")), "{machine}: no line of {peer}");
+            peers.insert((machine.clone(), peer.to_string()));
+        }
+    }
+    for peer in ["cub", "torch", "lampshade", "wgpu_sort"] {
+        assert!(peers.contains(&("nvidia-h200".into(), peer.into())), "{peer}");
+    }
+    // Each record has a section of its own, with its date.
+    assert!(
+        html.contains(
+            "peers that the newer ones lack: lampshade, torch, wgpu_sort. Its times of polysort are those of its date."
+        )
+    );
+    assert!(html.contains(">gpu, 2026-11-23</h3>") && html.contains(">gpu, 2026-11-21</h3>"));
     // The README's first line: of 2^8 u32 keys, x86-simd-sort takes 278 ns and polysort 376 ns.
     assert!(html.contains(">0.74<small>x86-simd-sort</small></td>"));
     assert!(html.contains("2^8 keys: polysort rayon 376 ns, x86-simd-sort qsort 278 ns"));

@@ -1,6 +1,7 @@
 // Measures three sorts of the same keys, checks their answers, and shows the keys, the times and a plot.
 //
-// for each length:  make keys, draw them
+// for each length:  leave out each way that would take too long
+//                   make keys, draw them
 //                   sort a copy with Uint32Array.sort; its checked answer is the reference
 //                   for each way:  runs that are not measured; they find how many copies a run sorts
 //                   some rounds:   each way sorts a copy; its answer must be the reference
@@ -20,6 +21,7 @@ const SHORTEST = 10, LONGEST = 24; // exponents of two
 const RUN_MS = 5; // The time of a run of short lists: 50 steps of a clock that counts 0.1 ms.
 const RUN_KEYS = 2 ** 20; // The most keys that a run of short lists sorts.
 const ROUNDS_MS = 1500, LEAST_ROUNDS = 3, MOST_ROUNDS = 11; // The rounds of one length last about ROUNDS_MS.
+const LONGEST_MS = 10_000; // A way that needs more time for one sort is left out.
 const MOST_PIXELS = 2 ** 18; // The most keys that a picture shows.
 
 const WAYS = {
@@ -145,11 +147,17 @@ async function measure(lengths) {
     at("caption").textContent = `Keys: ${PATTERNS[pattern].label}. The last column compares the answer with that of Uint32Array.`;
     results = new Map();
     showResults();
+    const last = {}; // By way: its last length and time.
     try {
         for (const [index, bits] of lengths.entries()) {
             const which = lengths.length > 1 ? ` (length ${index + 1} of ${lengths.length})` : "";
             state("busy", `Sorting ${count(bits)} keys${which} …`);
-            const result = await measureLength(2 ** bits, pattern, share => { at("progress").value = (index + share) / lengths.length; });
+            // Of the first length, nothing is known.
+            const isSlow = ({ id }) => last[id] && last[id].ms * 2 ** (bits - last[id].bits) > LONGEST_MS;
+            const progress = share => { at("progress").value = (index + share) / lengths.length; };
+            const result = await measureLength(2 ** bits, pattern, ways.filter(way => !isSlow(way)), progress);
+            for (const way of ways.filter(isSlow)) result[way.id] = { isSlow: true };
+            for (const [id, { ms }] of Object.entries(result)) if (ms) last[id] = { bits, ms };
             results.set(bits, result);
             showResults();
         }
@@ -165,7 +173,7 @@ async function measure(lengths) {
 }
 
 // Returns { id of the way → { ms, speed, fault } }. `ms` is the median time of one sort. A way with a fault has no time and no speed.
-async function measureLength(len, pattern, progress) {
+async function measureLength(len, pattern, ways, progress) {
     const input = makeKeys(len, pattern);
     draw("before", input, `Before the sort: ${caption(len)}`);
     draw("after", null, "After the sort");
@@ -355,13 +363,14 @@ function showResults() {
     for (const [bits, result] of results) {
         const body = at("table").createTBody();
         Object.assign(cell(body.insertRow(), `${count(bits)} keys`, "th", "text"), { colSpan: 5, scope: "rowgroup" });
-        for (const [id, { ms, speed, fault }] of Object.entries(result)) {
-            const row = body.insertRow();
-            Object.assign(row.dataset, { bits, way: id, answer: fault ? "wrong" : "same" });
+        for (const id of Object.keys(WAYS).filter(id => result[id])) {
+            const { ms, speed, fault, isSlow } = result[id], row = body.insertRow();
+            Object.assign(row.dataset, { bits, way: id, answer: fault ? "wrong" : isSlow ? "none" : "same" });
             Object.assign(cell(row, WAYS[id].label, "th", "text way"), { scope: "row" });
             const ratio = result.browser.ms / ms;
-            for (const value of fault ? ["–", "–", "–"] : [number(ms), number(speed), ratio ? `${number(ratio)} ×` : "–"]) cell(row, value, "td");
-            cell(row, fault ? `✗ ${fault}` : "✓ same", "td", fault ? "text wrong" : "text same");
+            for (const value of fault || isSlow ? ["–", "–", "–"] : [number(ms), number(speed), ratio ? `${number(ratio)} ×` : "–"]) cell(row, value, "td");
+            if (isSlow) cell(row, `left out: would take more than ${LONGEST_MS / 1000} s`, "td", "text soft");
+            else cell(row, fault ? `✗ ${fault}` : "✓ same", "td", fault ? "text wrong" : "text same");
         }
     }
     showPlot();

@@ -4,7 +4,8 @@
     python benches/beside_numpy.py --log2 24 --rounds 15          all threads of the machine
 
 The systems of a line take turns in each round, and each result is compared with NumPy's before the first round. A line has the median time of
-each system in milliseconds, and the ratio of NumPy's median to ours: above 1, polysort is faster. Results go to new arrays, as by numpy.sort.
+each system that sorts the type, in milliseconds, and the ratio of NumPy's median to ours: above 1, polysort is faster. Results go to new arrays,
+as by numpy.sort.
 """
 
 import argparse
@@ -72,8 +73,12 @@ def main():
                 keys = np.random.default_rng(log2).integers(0, 2**32, 2**log2).astype(dtype)
                 systems = list(systems_of(operation, keys, arguments.backend))
                 expected = np.sort(keys)
-                for name, call in systems:
-                    result = array_of(call())
+                for name, call in list(systems):
+                    try:
+                        result = array_of(call())
+                    except NotImplementedError:  # torch lacks sorts of some types
+                        systems.remove((name, call))
+                        continue
                     ordered = result if operation == "sort" else keys[result]
                     assert (ordered == expected).all(), f"{name} is wrong"
                 times = {name: [] for name, _ in systems}

@@ -2,7 +2,11 @@
 
 import inspect
 import multiprocessing
+import os
+import subprocess
+import sys
 import threading
+import time
 
 import numpy as np
 import polysort
@@ -276,28 +280,98 @@ def test_an_error_leaves_the_arrays_as_they_were():
     assert keys.tolist() == [3, 1, 2]
 
 
-def test_other_threads_run_while_a_sort_does():
-    """A thread counts. If a sort held the lock of the interpreter, the count would be the same before and after it."""
-    keys = random_keys("u8", 3_000_000, 8)
-    expected = np.sort(keys)
-    is_done, count = threading.Event(), [0]
+def long_calls():
+    """A call of each function that sorts, long enough for another thread to run. No call copies an array in Python: NumPy lets other threads run
+    while it copies."""
+    keys = random_keys("u8", 4_000_000, 8)
+    values = np.arange(len(keys))
+    runs = [np.sort(keys[begin::2]) for begin in (0, 1)]
+    out = np.empty_like(keys)
+    yield "sort", lambda: polysort.sort(keys, out=out)
+    yield "argsort", lambda: polysort.argsort(keys)
+    yield "sort_pairs", lambda: polysort.sort_pairs(keys, values, out=(keys, values))
+    yield "top_k", lambda: polysort.top_k(keys, len(keys) // 2)
+    yield "sort_segments", lambda: polysort.sort_segments(keys, [0, len(keys) // 2, len(keys)], out=keys)
+    yield "merge", lambda: polysort.merge(runs, out=out)
+
+
+@pytest.fixture
+def runs_of_another_thread():
+    """A list whose only number grows while other threads than the test's can run. They run only once the test's thread gives up the lock of the
+    interpreter by itself: the interpreter asks for the lock after an hour."""
+    is_done, count, interval = threading.Event(), [0], sys.getswitchinterval()
 
     def counts():
         while not is_done.is_set():
             count[0] += 1
+            time.sleep(1e-4)  # gives up the lock
 
     thread = threading.Thread(target=counts)
+    sys.setswitchinterval(3600)
     thread.start()
     try:
-        for _ in range(5):
-            before = count[0]
-            result = polysort.sort(keys)
-            after = count[0]
-            assert after > before
-            assert (result == expected).all()
+        yield count
     finally:
+        sys.setswitchinterval(interval)
         is_done.set()
         thread.join()
+
+
+@pytest.mark.parametrize("function", [name for name in polysort.__all__ if "sort" in name or name in ("top_k", "merge")])
+def test_other_threads_run_while_a_sort_does(function, runs_of_another_thread):
+    call = dict(long_calls())[function]
+    call()  # The first call starts the threads of the backend.
+    before = runs_of_another_thread[0]
+    call()
+    assert runs_of_another_thread[0] > before
+
+
+def test_a_call_that_holds_the_lock_is_seen(runs_of_another_thread):
+    """Shows that the test above can fail: Python's own sort of numbers does not give up the lock."""
+    numbers = random_keys("i8", 300_000, 8).tolist()
+    before = runs_of_another_thread[0]
+    sorted(numbers)
+    assert runs_of_another_thread[0] == before
+
+
+MEMORY_OF_A_CALL = """
+import sys
+import numpy as np
+from polysort import *
+
+def kilobytes(name):
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name))
+
+keys = np.random.default_rng(1).integers(0, 2**32, 2**24, dtype="u4")
+values = np.arange(len(keys), dtype="u4")
+sort(keys[:100_000], backend="cpu")  # starts threads
+before = kilobytes("VmRSS:")
+eval(sys.argv[1])
+print((kilobytes("VmHWM:") - before) * 1024 / keys.nbytes)
+"""
+
+
+# The sort itself needs a second place for each key and each value.
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="this system does not report the memory of a process there")
+@pytest.mark.parametrize(
+    ("call", "arrays"),
+    [
+        ("sort(keys, out=keys, backend='cpu')", 1),
+        ("sort_segments(keys, [0, 2**23, 2**24], out=keys, backend='cpu')", 1),
+        ("sort_pairs(keys, values, out=(keys, values), backend='cpu')", 2),
+        # Copies are seen: the result, and an array of another layout.
+        ("sort(keys, backend='cpu')", 2),
+        ("sort(keys, out=keys[::-1], backend='cpu')", 2),
+        ("sort_pairs(keys, values, backend='cpu')", 4),
+    ],
+)
+def test_a_sort_in_place_makes_no_copy(call, arrays):
+    """Measures the growth of a process of its own. The unit is the memory of the keys, which is that of the values, too."""
+    program = [sys.executable, "-c", MEMORY_OF_A_CALL, call]
+    # Each thread needs some memory.
+    done = subprocess.run(program, capture_output=True, text=True, env={**os.environ, "RAYON_NUM_THREADS": "2"})
+    assert done.returncode == 0, done.stderr
+    assert arrays - 0.5 < float(done.stdout) < arrays + 0.5
 
 
 def test_two_threads_cannot_sort_one_array_at_once():

@@ -1,16 +1,25 @@
-//! The records of a folder, the newest of each kind on each machine.
+//! The records of a folder that a report draws.
+//!
+//! ```text
+//! for each machine and kind:
+//!     for each record, the newest first:
+//!         draw it, if it is the newest or has a peer that no newer one has
+//! ```
+//!
+//! A record is drawn as a whole or not at all: systems of different runs are never compared.
 
+use crate::contest::peers;
 use crate::error::ReportError;
 use crate::record::Record;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The records at some paths.
 #[derive(Clone, Debug, Default)]
 pub struct Collection {
-    /// The records to draw, by machine.
+    /// The records to draw, by machine and kind, the newest first.
     pub records: Vec<Record>,
-    /// Records that a newer one of the same kind and machine replaces, the newest first.
+    /// Records that newer ones of the same kind and machine replace, the newest first.
     pub older: Vec<Record>,
     /// The reason for each CSV file of a folder that is not drawn: it has other columns.
     pub others: Vec<String>,
@@ -18,7 +27,7 @@ pub struct Collection {
 
 impl Collection {
     /// Reads the records at `paths`. A CSV file is read in any case. Of a folder and the folders below it, the newest record of each kind and machine is
-    /// drawn.
+    /// drawn. An older record is drawn too if it has a peer that no newer record of its kind and machine has.
     ///
     /// # Errors
     /// If a path does not exist, if a file cannot be read, if a file of `paths` is no record, or if no record is found.
@@ -44,7 +53,7 @@ impl Collection {
                 &b.origin.kind,
             ))
         });
-        older.sort_by(|a, b| age(b).cmp(&age(a)));
+        older.sort_by(|a, b| b.origin.recency().cmp(&a.origin.recency()));
         Ok(found)
     }
 
@@ -61,19 +70,19 @@ impl Collection {
                 Err(error) => return Err(error),
             }
         }
-        records.sort_by(|a, b| age(b).cmp(&age(a)));
-        let mut kinds = BTreeSet::new();
+        records.sort_by(|a, b| b.origin.recency().cmp(&a.origin.recency()));
+        // For each machine and kind: the peers of the newer records.
+        let mut kinds = BTreeMap::<_, BTreeSet<String>>::new();
         for record in records {
-            let is_newest = kinds.insert((record.origin.machine.clone(), record.origin.kind.clone()));
-            if is_newest { &mut self.records } else { &mut self.older }.push(record);
+            let kind = (record.origin.machine.clone(), record.origin.kind.clone());
+            let is_newest = !kinds.contains_key(&kind);
+            let known = kinds.entry(kind).or_default();
+            let count = known.len();
+            known.extend(peers(&record.rows).into_iter().map(String::from));
+            if is_newest || known.len() > count { &mut self.records } else { &mut self.older }.push(record);
         }
         Ok(())
     }
-}
-
-/// Sorts records by their age.
-fn age(record: &Record) -> (Option<&str>, u32) {
-    (record.origin.date.as_deref(), record.origin.ordinal)
 }
 
 /// Returns the place of a kind in a report: those with most peers first.
@@ -152,6 +161,28 @@ mod tests {
         let files = ["9-grid", "grid"].map(|end| folder.path().join(format!("records/one/2026-11-23-{end}.csv")));
         let found = Collection::read(&files).expect("records");
         assert_eq!((found.records.len(), found.older.len()), (2, 0));
+    }
+
+    #[test]
+    fn an_older_record_is_drawn_for_a_peer_that_newer_ones_lack() {
+        let of = |peers: &[&str]| {
+            let row = |system: &&str| format!("r,{system},f,auto,sort,u32,none,uniform,asc,8,resident,,1,1,1,1,1,1,true\n");
+            HEADER.join(",") + "\n" + &["polysort"].iter().chain(peers).map(row).collect::<String>()
+        };
+        let wrong = of(&["lampshade"]).replace("true", "false")
+            + "r,torch,f,auto,ivf,f32,none,uniform,asc,8,resident,,1,1,1,1,1,1,true\n";
+        let files = [
+            ("gpu/2026-11-26-gpu.csv", &*of(&["cub"])),
+            ("gpu/2026-11-25-gpu.csv", &wrong),
+            ("gpu/2026-11-24-gpu.csv", &of(&["cub", "torch", "memcpy"])),
+            ("gpu/2026-11-23-gpu.csv", &of(&["torch", "polysort-0123abc", "memcpy"])),
+            ("gpu/2026-11-22-gpu.csv", &of(&["wgpu_sort", "torch"])),
+        ];
+        let folder = folder(&files);
+        let found = Collection::read(&[folder.path().into()]).expect("records");
+        assert_eq!(names(&found.records), ["gpu/2026-11-26-gpu.csv", "gpu/2026-11-24-gpu.csv", "gpu/2026-11-22-gpu.csv"]);
+        // Wrong answers and rows that no figure shows are no reason to draw a record.
+        assert_eq!(names(&found.older), ["gpu/2026-11-25-gpu.csv", "gpu/2026-11-23-gpu.csv"]);
     }
 
     #[test]

@@ -182,6 +182,12 @@ pub(crate) fn is_peer(name: &str) -> bool {
     !name.starts_with(OURS) && !YARDSTICKS.iter().any(|yardstick| name.starts_with(yardstick))
 }
 
+/// Returns the names of the peers that figures can show: those with a verified row.
+pub(crate) fn peers(rows: &[Row]) -> BTreeSet<&str> {
+    let shown = rows.iter().filter(|row| row.verified && is_peer(&row.system) && Case::of(row).is_some());
+    shown.map(|row| &*row.system).collect()
+}
+
 /// Returns the operations and scopes of rows that no figure shows.
 pub(crate) fn unknown(rows: &[Row]) -> BTreeSet<String> {
     let unknown = rows.iter().filter(|row| Case::of(row).is_none());

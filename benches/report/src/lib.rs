@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! record      a row of a record, and the CSV file that it is in
-//! collection  the records of a folder, the newest of each kind on each machine
+//! collection  the records of a folder that are drawn: for each machine and kind the newest, and the newest with each peer
 //! contest     the times of the systems in each case, and the ratio of the best peer's time to ours
 //! style       the color and the dashes of each system's line
 //! plot        panels with lines over the number of keys, and panels with a row for each pattern

@@ -171,6 +171,13 @@ pub struct Origin {
     pub text: String,
 }
 
+impl Origin {
+    /// Returns a value that is greater for newer records.
+    pub(crate) fn recency(&self) -> (Option<&str>, u32) {
+        (self.date.as_deref(), self.ordinal)
+    }
+}
+
 /// A record: rows, and where they come from.
 #[derive(Clone, Debug)]
 pub struct Record {

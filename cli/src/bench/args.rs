@@ -86,7 +86,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) report: Option<PathBuf>,
     /// Measure nothing, and write the page of --report from records: CSV files as --csv writes them, or folders of them, such as benches/record.
-    /// Of a folder, the newest record of each kind and machine is shown.
+    /// Of a folder, the newest record of each kind and machine is shown, and an older one if it has a peer that no newer one has.
     #[arg(long, value_name = "PATH", num_args = 1.., requires = "report", conflicts_with = "csv", conflicts_with_all = OF_MEASUREMENTS)]
     pub(crate) records: Vec<PathBuf>,
     /// The times that the figures of --report show.

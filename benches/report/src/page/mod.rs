@@ -3,7 +3,7 @@
 //! ```text
 //! title, how to read the figures, summary of ratios
 //! for each machine:
-//!     for each record: its source, and the figures that its rows have data for
+//!     for each record: its source, why it is drawn if it is not the newest of its kind, and the figures that its rows have data for
 //!     end to end against resident, of the newest record that has both
 //! what is not drawn, and why
 //! ```
@@ -17,7 +17,7 @@ mod scopes;
 mod speed;
 mod summary;
 
-use crate::contest::{Contests, Functions, RESIDENT, contests, unknown};
+use crate::contest::{Contests, Functions, RESIDENT, contests, peers, unknown};
 use crate::error::ReportError;
 use crate::html::{STYLE, escape};
 use crate::record::{By, Record};
@@ -33,7 +33,7 @@ pub struct Page<'a> {
     pub title: &'a str,
     /// The records, those of one machine one after another.
     pub records: &'a [Record],
-    /// Records that a newer one replaces, the newest first. The figure of end to end against resident may come from one of them.
+    /// Records that newer ones replace, the newest first. The figure of end to end against resident may come from one of them.
     pub older: &'a [Record],
     /// The statistic that counts as a row's time.
     pub by: By,
@@ -83,7 +83,7 @@ impl Page<'_> {
     fn scopes(&self, machine: &str, notes: &mut Vec<String>) -> Result<String, ReportError> {
         let mut records: Vec<&Record> =
             self.records.iter().chain(self.older).filter(|record| record.origin.machine == machine).collect();
-        records.sort_by(|a, b| (&b.origin.date, b.origin.ordinal).cmp(&(&a.origin.date, a.origin.ordinal)));
+        records.sort_by(|a, b| b.origin.recency().cmp(&a.origin.recency()));
         if !records.iter().flat_map(|record| &record.rows).any(|row| row.cell.scope == RESIDENT) {
             return Ok(String::new());
         }
@@ -133,6 +133,7 @@ impl Page<'_> {
             figure::record_name(origin),
             if wrong == 0 { "all of them are verified".into() } else { format!("{wrong} with a wrong answer are not drawn") }
         );
+        html += &self.why_older(record);
         if !origin.text.is_empty() {
             writeln!(
                 html,
@@ -149,6 +150,30 @@ impl Page<'_> {
                 &figure::figure(title, true, &(figure::caption(title, about, origin, by) + &results::table(&record.rows, by)));
         }
         Ok(html)
+    }
+
+    /// Returns why a record is drawn beside newer ones of its kind and machine: it has peers that they lack.
+    fn why_older(&self, record: &Record) -> String {
+        let origin = &record.origin;
+        let is_newer = |other: &&Record| {
+            (&other.origin.machine, &other.origin.kind) == (&origin.machine, &origin.kind)
+                && other.origin.recency() > origin.recency()
+        };
+        let mut only = peers(&record.rows);
+        let mut newer = self.records.iter().filter(is_newer).peekable();
+        if newer.peek().is_none() {
+            return String::new();
+        }
+        newer.for_each(|other| only.retain(|peer| !peers(&other.rows).contains(peer)));
+        if only.is_empty() {
+            return String::new();
+        }
+        let names: Vec<String> = only.into_iter().map(escape).collect();
+        format!(
+            "<p>This record is not the newest of its kind. It is drawn for peers that the newer ones lack: {}. \
+             Its times of polysort are those of its date.</p>\n",
+            names.join(", ")
+        )
     }
 
     /// Returns the page around its sections.
