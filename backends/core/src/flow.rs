@@ -5,8 +5,8 @@
 use crate::checks::{check_pairs_into, check_segments};
 use crate::words::{Pairs, Words, checked_words, rebuilt, shared_words};
 use crate::{
-    AnyOperation, Backend, Error, Operation, Options, Runs, Segments, Sortable, Spec, TopK, Values, ValuesMut, permutation,
-    selected_len,
+    AnyOperation, Backend, Error, Operation, Options, Runs, Segments, Sortable, Spec, TopK, Values, ValuesMut, memory,
+    permutation, selected_len,
 };
 use core::ops::Range;
 use core::pin::pin;
@@ -105,8 +105,7 @@ async fn order<K: Sortable>(
         Some(positions) => Operation::PartialSort { keys, positions, segments },
     };
     by.run(operation.into(), spec).await?;
-    words.finish();
-    Ok(())
+    words.finish()
 }
 
 pub(crate) async fn sort_into<K: Sortable>(
@@ -128,7 +127,7 @@ pub(crate) async fn sort_into<K: Sortable>(
     }
     let mut words = checked_words(keys)?;
     by.run(Operation::Sort { keys: &mut words, segments: None }.into(), spec).await?;
-    sorted.copy_from_slice(&rebuilt(&words));
+    sorted.copy_from_slice(&rebuilt(&words)?);
     Ok(())
 }
 
@@ -152,8 +151,7 @@ pub(crate) async fn sort_pairs<K: Sortable>(
     let mut pairs = Pairs::of(keys, values)?;
     let (keys, values) = pairs.get();
     by.run(Operation::SortPairs { keys, values, segments }.into(), spec).await?;
-    pairs.finish();
-    Ok(())
+    pairs.finish()
 }
 
 pub(crate) async fn sort_pairs_into<K: Sortable>(
@@ -170,10 +168,10 @@ pub(crate) async fn sort_pairs_into<K: Sortable>(
         return by.run(operation.into(), spec).await;
     }
     if K::IS_REBUILT {
-        let (mut words, mut moved) = (checked_words(keys)?, values.bytes().to_vec());
+        let (mut words, mut moved) = (checked_words(keys)?, memory::collected(values.bytes().iter().copied())?);
         let values = sorted_values.over(&mut moved);
         by.run(Operation::SortPairs { keys: &mut words, values, segments: None }.into(), spec).await?;
-        sorted_keys.copy_from_slice(&rebuilt(&words));
+        sorted_keys.copy_from_slice(&rebuilt(&words)?);
         sorted_values.bytes_mut().copy_from_slice(&moved);
         return Ok(());
     }

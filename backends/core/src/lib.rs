@@ -31,6 +31,7 @@ pub mod laws;
 mod limits;
 mod masks;
 mod maybe_send;
+mod memory;
 mod operation;
 mod optional;
 mod parts;

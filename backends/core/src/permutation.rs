@@ -1,6 +1,6 @@
 //! Permutations of `u32` indices, and moving elements by them.
 
-use crate::Error;
+use crate::{Error, memory};
 
 /// The longest slice whose positions are `u32` indices.
 pub const MAX_LEN: u64 = 1 << 32;
@@ -19,16 +19,16 @@ pub fn check_len(len: usize) -> Result<(), Error> {
 /// Returns `len` zeros: room in which the caller writes a permutation of `len` elements.
 ///
 /// # Errors
-/// [`Error::TooLong`] if `len` is above [`MAX_LEN`].
+/// [`Error::TooLong`] if `len` is above [`MAX_LEN`]; [`Error::OutOfMemory`] if the system refuses the memory.
 pub fn room(len: usize) -> Result<Vec<u32>, Error> {
     check_len(len)?;
-    Ok(vec![0; len])
+    memory::zeroed(len)
 }
 
 /// Returns the permutation that moves nothing: `0..len`.
 ///
 /// # Errors
-/// As [`check_len`].
+/// As [`room`].
 pub fn identity(len: usize) -> Result<Vec<u32>, Error> {
     let mut indices = room(len)?;
     fill_identity(&mut indices);
@@ -49,8 +49,8 @@ pub fn fill_identity(indices: &mut [u32]) {
 /// Swaps items along the cycles of the permutation, so items need not be `Copy`. Takes one byte of scratch for each item.
 ///
 /// # Errors
-/// [`Error::LengthMismatch`] if the lengths differ, [`Error::InvalidPermutation`] with the first index that is out of range or occurs twice;
-/// `items` then stays as it was.
+/// [`Error::LengthMismatch`] if the lengths differ, [`Error::InvalidPermutation`] with the first index that is out of range or occurs twice,
+/// [`Error::OutOfMemory`] if the system refuses the scratch; `items` then stays as it was.
 ///
 /// ```
 /// let mut words = ["d".to_string(), "a".into(), "c".into(), "b".into()];
@@ -60,7 +60,7 @@ pub fn fill_identity(indices: &mut [u32]) {
 /// ```
 pub fn apply<T>(items: &mut [T], permutation: &[u32]) -> Result<(), Error> {
     Error::check_lengths("items", items.len(), "permutation", permutation.len())?;
-    let mut seen = vec![false; items.len()];
+    let mut seen: Vec<bool> = memory::zeroed(items.len())?;
     for (position, &index) in permutation.iter().enumerate() {
         match seen.get_mut(index as usize) {
             Some(seen) if !*seen => *seen = true,

@@ -1,7 +1,7 @@
 //! The operations on keys: what a user calls, on any backend.
 
 use crate::flow::{self, By, now};
-use crate::{Backend, Error, Options, Runs, Segments, Sortable, TopK, Values, ValuesMut, WideKey, permutation, wide};
+use crate::{Backend, Error, Options, Runs, Segments, Sortable, TopK, Values, ValuesMut, WideKey, memory, permutation, wide};
 use bytemuck::Pod;
 
 /// Every operation, for every key, on every backend. Implemented for all [`Backend`]s.
@@ -119,7 +119,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort_by_key`](Sort::sort_by_key).
     fn sort_by_key_with<T, K: Sortable>(&self, items: &mut [T], key: impl FnMut(&T) -> K, options: Options) -> Result<(), Error> {
-        let keys: Vec<K> = items.iter().map(key).collect();
+        let keys: Vec<K> = memory::collected(items.iter().map(key))?;
         permutation::apply(items, &self.argsort_with(&keys, options)?)
     }
 

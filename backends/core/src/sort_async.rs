@@ -1,7 +1,9 @@
 //! The async operations on keys.
 
 use crate::flow::{self, By};
-use crate::{Backend, Error, MaybeSend, Options, Runs, Segments, Sortable, TopK, Values, ValuesMut, WideKey, permutation, wide};
+use crate::{
+    Backend, Error, MaybeSend, Options, Runs, Segments, Sortable, TopK, Values, ValuesMut, WideKey, memory, permutation, wide,
+};
 use bytemuck::Pod;
 
 /// Every operation of [`Sort`](crate::Sort) as a future, for every key, on every backend. Implemented for all [`Backend`]s. In a browser, use these:
@@ -74,9 +76,9 @@ pub trait SortAsync: Backend {
         key: impl FnMut(&T) -> K,
         options: Options,
     ) -> impl Future<Output = Result<(), Error>> + MaybeSend {
-        let keys: Vec<K> = items.iter().map(key).collect();
+        let keys: Result<Vec<K>, Error> = memory::collected(items.iter().map(key));
         async move {
-            let order = flow::argsort(By::future(self), &keys, None, options).await?;
+            let order = flow::argsort(By::future(self), &keys?, None, options).await?;
             permutation::apply(items, &order)
         }
     }

@@ -7,7 +7,7 @@
 //! ```
 
 use crate::masks::low_bits;
-use crate::{Error, Sortable, ValuesMut, Word};
+use crate::{Error, Sortable, ValuesMut, Word, memory};
 use std::borrow::Cow;
 
 /// Keys that are mapped and checked in one go: their words stay in the L1 cache from step to step.
@@ -43,11 +43,15 @@ impl<'a, K: Sortable> Words<'a, K> {
         }
     }
 
-    /// Puts the keys in the order of the sorted words. A panic in `from_bits` leaves the keys as they were.
-    pub(crate) fn finish(self) {
+    /// Puts the keys in the order of the sorted words. An error, or a panic in `from_bits`, leaves the keys as they were.
+    ///
+    /// # Errors
+    /// As [`rebuilt`].
+    pub(crate) fn finish(self) -> Result<(), Error> {
         if let Self::Mapped(keys, words) = self {
-            keys.copy_from_slice(&rebuilt(&words));
+            keys.copy_from_slice(&rebuilt(&words)?);
         }
+        Ok(())
     }
 }
 
@@ -69,7 +73,7 @@ impl<'a, K: Sortable> Pairs<'a, K> {
         let words = Words::of(keys)?;
         let moved = match words {
             Words::InPlace(_) => None,
-            Words::Mapped(..) => Some(values.bytes_mut().to_vec()),
+            Words::Mapped(..) => Some(memory::collected(values.bytes_mut().iter().copied())?),
         };
         Ok(Self { words, values, moved })
     }
@@ -83,12 +87,16 @@ impl<'a, K: Sortable> Pairs<'a, K> {
         (self.words.get(), values)
     }
 
-    /// Puts keys and values in the order of the sorted words. A panic in `from_bits` leaves both as they were.
-    pub(crate) fn finish(mut self) {
-        self.words.finish();
+    /// Puts keys and values in the order of the sorted words. An error, or a panic in `from_bits`, leaves both as they were.
+    ///
+    /// # Errors
+    /// As [`rebuilt`].
+    pub(crate) fn finish(mut self) -> Result<(), Error> {
+        self.words.finish()?;
         if let Some(moved) = self.moved {
             self.values.bytes_mut().copy_from_slice(&moved);
         }
+        Ok(())
     }
 }
 
@@ -114,14 +122,17 @@ pub(crate) fn checked_words<K: Sortable>(keys: &[K]) -> Result<Vec<K::Bits>, Err
 }
 
 /// The keys of sorted bits.
-pub(crate) fn rebuilt<K: Sortable>(words: &[K::Bits]) -> Vec<K> {
-    words.iter().map(|&bits| K::from_bits(bits)).collect()
+///
+/// # Errors
+/// [`Error::OutOfMemory`] if the system refuses the memory.
+pub(crate) fn rebuilt<K: Sortable>(words: &[K::Bits]) -> Result<Vec<K>, Error> {
+    memory::collected(words.iter().map(|&bits| K::from_bits(bits)))
 }
 
 /// The ordered bits of each key, if all of them fit in `WIDTH` and all keys pass `check`. `to_bits` runs once for each key, and once more for
 /// each key inside a tuple. `from_bits` gets no bits beyond `WIDTH`.
 fn mapped<K: Sortable>(keys: &[K], check: impl Fn(K, K::Bits) -> bool) -> Result<Vec<K::Bits>, Error> {
-    let mut words = Vec::with_capacity(keys.len());
+    let mut words = memory::with_room(keys.len())?;
     for chunk in keys.chunks(CHUNK) {
         let start = words.len();
         words.extend(chunk.iter().map(|&key| key.to_bits()));

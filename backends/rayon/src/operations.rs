@@ -6,7 +6,7 @@ use crate::record::Pair;
 use crate::threads::Work;
 use crate::tuning::{SELECT_FRACTION, scan_ns, sort_bits_ns, sort_ns};
 use crate::window::Window;
-use crate::{counting, in_place, runs, segments, select, sort, top_k};
+use crate::{counting, in_place, runs, scratch, segments, select, sort, top_k};
 use core::ops::Range;
 use polysort_core::{Error, Operation, Segments, Spec, ValuesMut, Word, first_of_each, pairs_by_argsort, permutation};
 
@@ -15,23 +15,25 @@ impl RayonBackend {
     pub(crate) fn run_on_words<W: Word>(&self, operation: Operation<'_, W>, spec: Spec) -> Result<(), Error> {
         operation.check(spec)?;
         match operation {
-            Operation::Sort { keys, segments } => self.sort_keys(keys, segments, spec),
+            Operation::Sort { keys, segments } => return self.sort_keys(keys, segments, spec),
             Operation::SortPairs { keys, values, segments } => return self.sort_values(keys, values, segments, spec),
             Operation::SortInto { keys, sorted } => {
+                self.reserve_for_keys::<W>(keys.len(), None, spec)?;
                 sorted.copy_from_slice(keys);
-                self.sort_keys(sorted, None, spec);
+                return self.sort_keys(sorted, None, spec);
             }
             Operation::SortPairsInto { values, .. } if !is_compiled_for(values.size()) => {
                 return operation.by_two_sorts(self, spec);
             }
             Operation::SortPairsInto { keys, values, sorted_keys, mut sorted_values } => {
+                scratch::reserve(size_of_val(keys) + values.bytes().len())?;
                 sorted_keys.copy_from_slice(keys);
                 sorted_values.copy_from(values);
                 return self.sort_values(sorted_keys, sorted_values, None, spec);
             }
             Operation::PartialSort { keys, positions, segments } => self.sort_partly(keys, positions, segments, spec),
-            Operation::Argsort { keys, segments, indices } => self.sort_indices(keys, segments, indices, spec),
-            Operation::TopK { keys, k, segments: None, indices } => self.select(keys, k, indices, spec),
+            Operation::Argsort { keys, segments, indices } => return self.sort_indices(keys, segments, indices, spec),
+            Operation::TopK { keys, k, segments: None, indices } => return self.select(keys, k, indices, spec),
             Operation::TopK { keys, k, segments: Some(segments), indices } => {
                 let select = |threads| top_k::top_k_segments(keys, k, segments, spec, indices, threads);
                 self.on_threads(Work::Sort(sort_ns::<W>(keys.len())), select);
@@ -45,9 +47,17 @@ impl RayonBackend {
         Ok(())
     }
 
-    fn sort_keys<W: Word>(&self, keys: &mut [W], segments: Option<Segments<'_>>, spec: Spec) {
-        let is_counted = W::BITS == 8 && spec.width() == W::BITS && segments.is_none();
-        let work = match is_counted {
+    /// Gets the scratch of a sort of keys alone.
+    fn reserve_for_keys<W: Word>(&self, len: usize, segments: Option<Segments<'_>>, spec: Spec) -> Result<(), Error> {
+        if self.is_in_place() || is_counted::<W>(segments, spec) {
+            return Ok(());
+        }
+        scratch::reserve(longest(segments, len) * size_of::<W>())
+    }
+
+    fn sort_keys<W: Word>(&self, keys: &mut [W], segments: Option<Segments<'_>>, spec: Spec) -> Result<(), Error> {
+        self.reserve_for_keys::<W>(keys.len(), segments, spec)?;
+        let work = match is_counted::<W>(segments, spec) {
             true => Work::Scan(counting::nanoseconds::<W>(keys.len())),
             false => Work::Sort(sort_ns::<W>(keys.len())),
         };
@@ -59,6 +69,7 @@ impl RayonBackend {
                 segments::sort_segments(Keys { keys, masks: spec.masks }, segments, Window::of(spec), whole, threads);
             }
         });
+        Ok(())
     }
 
     fn sort_partly<W: Word>(&self, keys: &mut [W], positions: Range<usize>, segments: Option<Segments<'_>>, spec: Spec) {
@@ -87,9 +98,8 @@ impl RayonBackend {
             8 => self.sort_arrays::<W, 8>(keys, values, segments, spec),
             12 => self.sort_arrays::<W, 12>(keys, values, segments, spec),
             16 => self.sort_arrays::<W, 16>(keys, values, segments, spec),
-            _ => return pairs_by_argsort(self, keys, values, segments, spec),
+            _ => pairs_by_argsort(self, keys, values, segments, spec),
         }
-        Ok(())
     }
 
     fn sort_arrays<W: Word, const N: usize>(
@@ -98,7 +108,8 @@ impl RayonBackend {
         values: ValuesMut<'_>,
         segments: Option<Segments<'_>>,
         spec: Spec,
-    ) {
+    ) -> Result<(), Error> {
+        scratch::reserve(longest(segments, keys.len()) * size_of::<Pair<W, [u8; N]>>())?;
         let values = values.arrays::<N>();
         self.on_threads(Work::Sort(sort_bits_ns::<Pair<W, [u8; N]>>(keys.len(), spec.width())), |threads| {
             let columns = Pairs { keys, values, masks: spec.masks };
@@ -107,9 +118,17 @@ impl RayonBackend {
                 Some(segments) => segments::sort_segments(columns, segments, Window::of(spec), false, threads),
             }
         });
+        Ok(())
     }
 
-    fn sort_indices<W: Word>(&self, keys: &[W], segments: Option<Segments<'_>>, indices: &mut [u32], spec: Spec) {
+    fn sort_indices<W: Word>(
+        &self,
+        keys: &[W],
+        segments: Option<Segments<'_>>,
+        indices: &mut [u32],
+        spec: Spec,
+    ) -> Result<(), Error> {
+        scratch::reserve(longest(segments, keys.len()) * size_of::<Pair<W, u32>>())?;
         permutation::fill_identity(indices);
         self.on_threads(Work::Sort(sort_bits_ns::<Pair<W, u32>>(keys.len(), spec.width())), |threads| {
             let columns = Indices::new(keys, 0, indices, spec.masks);
@@ -118,22 +137,35 @@ impl RayonBackend {
                 Some(segments) => segments::sort_segments(columns, segments, Window::of(spec), false, threads),
             }
         });
+        Ok(())
     }
 
     /// Selects the first keys, as many as there is room for, or sorts all if these are most of them.
-    fn select<W: Word>(&self, keys: &[W], k: usize, indices: &mut [u32], spec: Spec) {
+    fn select<W: Word>(&self, keys: &[W], k: usize, indices: &mut [u32], spec: Spec) -> Result<(), Error> {
         if indices.is_empty() {
-            return;
+            return Ok(());
         }
         if indices.len() >= keys.len() / SELECT_FRACTION {
-            let mut order = vec![0; keys.len()];
-            self.sort_indices(keys, None, &mut order, spec);
-            return first_of_each(&order, k, None, indices);
+            let mut order = permutation::room(keys.len())?;
+            self.sort_indices(keys, None, &mut order, spec)?;
+            first_of_each(&order, k, None, indices);
+            return Ok(());
         }
         self.on_threads(Work::Selection(scan_ns(size_of_val(keys))), |threads| {
             indices.copy_from_slice(&top_k::top_k(keys, indices.len(), spec, threads));
         });
+        Ok(())
     }
+}
+
+/// Whether keys alone are sorted by counting alone, which takes no scratch.
+fn is_counted<W: Word>(segments: Option<Segments<'_>>, spec: Spec) -> bool {
+    W::BITS == 8 && spec.width() == W::BITS && segments.is_none()
+}
+
+/// The keys that are sorted together, at most.
+fn longest(segments: Option<Segments<'_>>, len: usize) -> usize {
+    segments.map_or(len, |segments| segments.ranges().map(|range| range.len()).max().unwrap_or(0))
 }
 
 /// Whether values of this size move in the records of a sort. The permutation of an argsort moves others.

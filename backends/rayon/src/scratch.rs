@@ -6,6 +6,8 @@
 use crate::pages::advise_huge_pages;
 use crate::record::Record;
 use bytemuck::{Pod, Zeroable};
+use polysort_core::Error;
+use std::alloc::{Layout, handle_alloc_error};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -73,9 +75,13 @@ impl Scratch {
     }
 
     fn of_bytes(bytes: usize) -> Self {
+        Self::try_of_bytes(bytes).unwrap_or_else(|_| handle_alloc_error(Layout::array::<u8>(bytes).expect("a length in memory")))
+    }
+
+    fn try_of_bytes(bytes: usize) -> Result<Self, Error> {
         let lines = bytes.div_ceil(size_of::<Line>());
         if lines == 0 {
-            return Self(vec![]);
+            return Ok(Self(vec![]));
         }
         let outgrown = {
             let mut kept = lock();
@@ -84,23 +90,36 @@ impl Scratch {
             let fits = |at: &usize| (lines..=most).contains(&kept[*at].lines.len());
             let best = (0..kept.len()).filter(fits).min_by_key(|&at| kept[at].lines.len());
             if let Some(best) = best {
-                return Self(take(&mut kept, best).lines);
+                return Ok(Self(take(&mut kept, best).lines));
             }
             // Other large buffers are freed first: none is kept for nothing beside one that is used.
             if lines > LARGE_LINES { take_all(&mut kept, |kept| kept.lines.len() > LARGE_LINES) } else { vec![] }
         };
         drop(outgrown);
-        let mut buffer = bytemuck::zeroed_vec(roomy(lines));
+        let refused = |()| Error::OutOfMemory { asked: bytes as u64, limit: None };
+        let mut buffer = bytemuck::try_zeroed_vec(roomy(lines)).map_err(refused)?;
         if lines > LARGE_LINES {
             advise_huge_pages(bytemuck::cast_slice_mut(&mut buffer));
         }
-        Self(buffer)
+        Ok(Self(buffer))
     }
 
     /// The first `len` records of the buffer.
     pub(crate) fn records<R: Record>(&mut self, len: usize) -> &mut [R] {
         self.elements(len)
     }
+}
+
+/// Gets `bytes` bytes of scratch before a call changes anything: the call then finds them among what is kept, unless another call takes them first. Buffers that
+/// are not large are not asked for.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] if the system refuses the memory.
+pub(crate) fn reserve(bytes: usize) -> Result<(), Error> {
+    if bytes <= LARGE_LINES * size_of::<Line>() {
+        return Ok(());
+    }
+    Scratch::try_of_bytes(bytes).map(drop)
 }
 
 impl Drop for Scratch {
