@@ -210,8 +210,8 @@ pub struct InPlace<K: Sortable> {
 }
 
 impl<K: MaskKey> InPlace<K> {
-    /// Returns the conversion by which slices of a [`MaskKey`] are read and written as slices of its word. A call does not compile if the key and its word differ in size or alignment, or
-    /// if the `WIDTH` of the key is not that of its word.
+    /// Returns the conversion by which slices of a [`MaskKey`] are read and written as slices of its word. A call does not compile if the key and
+    /// its word differ in size or alignment, or if the `WIDTH` of the key is not that of its word.
     pub const fn of() -> Self {
         assert_is_its_word::<K>();
         Self { masks: K::MASKS, words: bytemuck::cast_slice, words_mut: bytemuck::cast_slice_mut }

@@ -52,7 +52,7 @@ impl RayonBackend {
         if self.is_in_place() || is_counted::<W>(segments, spec) {
             return Ok(());
         }
-        scratch::reserve(longest(segments, len) * size_of::<W>())
+        reserve::<W>(len, segments)
     }
 
     fn sort_keys<W: Word>(&self, keys: &mut [W], segments: Option<Segments<'_>>, spec: Spec) -> Result<(), Error> {
@@ -109,7 +109,7 @@ impl RayonBackend {
         segments: Option<Segments<'_>>,
         spec: Spec,
     ) -> Result<(), Error> {
-        scratch::reserve(longest(segments, keys.len()) * size_of::<Pair<W, [u8; N]>>())?;
+        reserve::<Pair<W, [u8; N]>>(keys.len(), segments)?;
         let values = values.arrays::<N>();
         self.on_threads(Work::Sort(sort_bits_ns::<Pair<W, [u8; N]>>(keys.len(), spec.width())), |threads| {
             let columns = Pairs { keys, values, masks: spec.masks };
@@ -128,7 +128,7 @@ impl RayonBackend {
         indices: &mut [u32],
         spec: Spec,
     ) -> Result<(), Error> {
-        scratch::reserve(longest(segments, keys.len()) * size_of::<Pair<W, u32>>())?;
+        reserve::<Pair<W, u32>>(keys.len(), segments)?;
         permutation::fill_identity(indices);
         self.on_threads(Work::Sort(sort_bits_ns::<Pair<W, u32>>(keys.len(), spec.width())), |threads| {
             let columns = Indices::new(keys, 0, indices, spec.masks);
@@ -163,9 +163,15 @@ fn is_counted<W: Word>(segments: Option<Segments<'_>>, spec: Spec) -> bool {
     W::BITS == 8 && spec.width() == W::BITS && segments.is_none()
 }
 
-/// The keys that are sorted together, at most.
-fn longest(segments: Option<Segments<'_>>, len: usize) -> usize {
-    segments.map_or(len, |segments| segments.ranges().map(|range| range.len()).max().unwrap_or(0))
+/// Gets the scratch of a sort of `len` records of type `R`, or of the longest of their segments. Segments of few records are not looked through.
+fn reserve<R>(len: usize, segments: Option<Segments<'_>>) -> Result<(), Error> {
+    let longest = match segments {
+        Some(segments) if scratch::is_large(len * size_of::<R>()) => {
+            segments.ranges().map(|range| range.len()).max().unwrap_or(0)
+        }
+        _ => len,
+    };
+    scratch::reserve(longest * size_of::<R>())
 }
 
 /// Whether values of this size move in the records of a sort. The permutation of an argsort moves others.

@@ -116,10 +116,15 @@ impl Scratch {
 /// # Errors
 /// [`Error::OutOfMemory`] if the system refuses the memory.
 pub(crate) fn reserve(bytes: usize) -> Result<(), Error> {
-    if bytes <= LARGE_LINES * size_of::<Line>() {
+    if !is_large(bytes) {
         return Ok(());
     }
     Scratch::try_of_bytes(bytes).map(drop)
+}
+
+/// Whether [`reserve`] gets so many bytes.
+pub(crate) fn is_large(bytes: usize) -> bool {
+    bytes > LARGE_LINES * size_of::<Line>()
 }
 
 impl Drop for Scratch {

@@ -23,7 +23,7 @@ pub enum Fault {
 pub enum Flaw {
     /// The text does not compile.
     Refused,
-    /// The kernel writes nothing, so its outputs are whatever the memory held before.
+    /// The kernel writes nothing, so its outputs are the bytes that were in the memory before.
     Idle,
 }
 

@@ -14,7 +14,7 @@
 //! The seed alone determines the steps. `SEED=7 PROGRAM sequences` repeats a sequence, and a failure prints this line and all steps.
 
 mod buffers;
-mod held;
+mod modeled;
 mod prepared;
 mod script;
 mod wrong;

@@ -1,6 +1,6 @@
 //! Buffers of one type of keys and one of values, and the calls on them.
 
-use super::held::{Held, gathered, is_sorted, order, order_in, runs};
+use super::modeled::{Modeled, gathered, is_sorted, order, order_in, runs};
 use super::prepared::{Kept, Recorded, Target};
 use super::script::Script;
 use super::{Site, comes_out};
@@ -46,13 +46,13 @@ pub(super) trait Calls {
 
 /// The buffers. Those that were dropped stay in the lists.
 pub(super) struct Buffers<K, V> {
-    pub(super) keys: Vec<Held<K>>,
-    pub(super) values: Vec<Held<V>>,
-    pub(super) indices: Vec<Held<u32>>,
+    pub(super) keys: Vec<Modeled<K>>,
+    pub(super) values: Vec<Modeled<V>>,
+    pub(super) indices: Vec<Modeled<u32>>,
     /// Numbers of keys, a number of segments, and the offsets of segments.
-    pub(super) numbers: Held<u32>,
+    pub(super) numbers: Modeled<u32>,
     /// Runs of equal keys that a recorded search has found.
-    pub(super) runs: Held<u32>,
+    pub(super) runs: Modeled<u32>,
     pub(super) prepared: Vec<Kept>,
 }
 
@@ -84,9 +84,9 @@ impl<K: TestKey + MaskKey, V: Pod + core::fmt::Debug> Calls for Buffers<K, V> {
     }
 
     fn check(&mut self) -> Result<(), Failed> {
-        self.keys.iter_mut().try_for_each(Held::check)?;
-        self.values.iter_mut().try_for_each(Held::check)?;
-        self.indices.iter_mut().try_for_each(Held::check)?;
+        self.keys.iter_mut().try_for_each(Modeled::check)?;
+        self.values.iter_mut().try_for_each(Modeled::check)?;
+        self.indices.iter_mut().try_for_each(Modeled::check)?;
         self.numbers.check()?;
         self.runs.check()
     }
@@ -99,16 +99,16 @@ impl<K: TestKey + MaskKey, V: Pod + core::fmt::Debug> Buffers<K, V> {
             keys: vec![],
             values: vec![],
             indices: vec![],
-            numbers: Held::new(site, name("numbers", 0), vec![0; OFFSETS + SEGMENTS + 1])?,
-            runs: Held::new(site, name("runs", 0), vec![0; RUN_LENGTHS + LONG])?,
+            numbers: Modeled::new(site, name("numbers", 0), vec![0; OFFSETS + SEGMENTS + 1])?,
+            runs: Modeled::new(site, name("runs", 0), vec![0; RUN_LENGTHS + LONG])?,
             prepared: vec![],
         };
         for (i, capacity) in [LONG, LONG, LONG, SHORT].into_iter().enumerate() {
-            buffers.keys.push(Held::new(site, name("keys", i), script.keys(capacity))?);
-            buffers.values.push(Held::new(site, name("values", i), script.values(capacity))?);
+            buffers.keys.push(Modeled::new(site, name("keys", i), script.keys(capacity))?);
+            buffers.values.push(Modeled::new(site, name("values", i), script.values(capacity))?);
         }
         for (i, capacity) in [LONG, SHORT].into_iter().enumerate() {
-            buffers.indices.push(Held::new(site, name("indices", i), script.values(capacity))?);
+            buffers.indices.push(Modeled::new(site, name("indices", i), script.values(capacity))?);
         }
         (0..3).try_for_each(|_| buffers.prepare(site, script))?;
         Ok(buffers)
@@ -315,22 +315,10 @@ impl<K: TestKey + MaskKey, V: Pod + core::fmt::Debug> Buffers<K, V> {
 
     /// Drops a buffer of keys or of values, and makes another one of its length. Prepared sorts and recordings may still use the old one.
     fn renew(&mut self, site: &Site, script: &mut Script) -> Result<(), Failed> {
-        if script.chance(50) {
-            let at = one_live(&self.keys, script);
-            let (name, dropped) = (format!("{} keys {}", K::NAME, self.keys.len()), &mut self.keys[at]);
-            let elements = script.keys(dropped.capacity());
-            script.says(format!("drop {}, make {name}", dropped.name));
-            dropped.buffer = None;
-            self.keys.push(Held::new(site, name, elements)?);
-        } else {
-            let at = one_live(&self.values, script);
-            let (name, dropped) = (format!("{} values {}", K::NAME, self.values.len()), &mut self.values[at]);
-            let elements = script.values(dropped.capacity());
-            script.says(format!("drop {}, make {name}", dropped.name));
-            dropped.buffer = None;
-            self.values.push(Held::new(site, name, elements)?);
+        match script.chance(50) {
+            true => renew_one(&mut self.keys, &format!("{} keys", K::NAME), Script::keys, site, script),
+            false => renew_one(&mut self.values, &format!("{} values", K::NAME), Script::values, site, script),
         }
-        Ok(())
     }
 
     /// Writes counts and segments for recorded sorts. Some counts are larger than any prepared maximum.
@@ -349,14 +337,14 @@ impl<K: TestKey + MaskKey, V: Pod + core::fmt::Debug> Buffers<K, V> {
     }
 
     /// Draws keys, values that mostly have their length, and options.
-    fn pairs(&mut self, script: &mut Script) -> Result<(&mut Held<K>, &mut Held<V>, Options), Failed> {
+    fn pairs(&mut self, script: &mut Script) -> Result<(&mut Modeled<K>, &mut Modeled<V>, Options), Failed> {
         let (keys, values) = (one_of(&mut self.keys, script), one_of(&mut self.values, script));
         fit(values, keys.len, script)?;
         Ok((keys, values, script.options::<K>()))
     }
 }
 
-impl<K: TestKey + MaskKey> Held<K> {
+impl<K: TestKey + MaskKey> Modeled<K> {
     fn sort(&mut self, site: &Site, options: Options) -> Result<(), Failed> {
         site.backend.sort_buffer(self.buffer_mut(), options).map_err(failed)?;
         let order = order(self.elements(), options);
@@ -366,7 +354,7 @@ impl<K: TestKey + MaskKey> Held<K> {
 }
 
 /// Mostly sets the length of values to that of the keys, if they have room.
-fn fit<V: Pod>(values: &mut Held<V>, len: usize, script: &mut Script) -> Result<(), Failed> {
+fn fit<V: Pod>(values: &mut Modeled<V>, len: usize, script: &mut Script) -> Result<(), Failed> {
     if script.chance(85) && len <= values.capacity() {
         script.says(format!("set the length of {} to {len}", values.name));
         values.buffer_mut().set_len(len).map_err(failed)?;
@@ -375,25 +363,42 @@ fn fit<V: Pod>(values: &mut Held<V>, len: usize, script: &mut Script) -> Result<
     Ok(())
 }
 
+/// Drops one of the buffers, and adds another one of its length, with elements that `draw` returns.
+fn renew_one<T: Pod>(
+    all: &mut Vec<Modeled<T>>,
+    kind: &str,
+    draw: fn(&mut Script, usize) -> Vec<T>,
+    site: &Site,
+    script: &mut Script,
+) -> Result<(), Failed> {
+    let at = one_live(all, script);
+    let (name, dropped) = (format!("{kind} {}", all.len()), &mut all[at]);
+    let elements = draw(script, dropped.capacity());
+    script.says(format!("drop {}, make {name}", dropped.name));
+    dropped.buffer = None;
+    all.push(Modeled::new(site, name, elements)?);
+    Ok(())
+}
+
 /// Returns the indices of the buffers that were not dropped.
-pub(super) fn live<T>(held: &[Held<T>]) -> Vec<usize> {
-    (0..held.len()).filter(|&at| held[at].buffer.is_some()).collect()
+pub(super) fn live<T>(modeled: &[Modeled<T>]) -> Vec<usize> {
+    (0..modeled.len()).filter(|&at| modeled[at].buffer.is_some()).collect()
 }
 
 /// Draws the index of a buffer that was not dropped.
-pub(super) fn one_live<T>(held: &[Held<T>], script: &mut Script) -> usize {
-    script.one(&live(held))
+pub(super) fn one_live<T>(modeled: &[Modeled<T>], script: &mut Script) -> usize {
+    script.one(&live(modeled))
 }
 
 /// Draws a buffer that was not dropped.
-pub(super) fn one_of<'a, T>(held: &'a mut [Held<T>], script: &mut Script) -> &'a mut Held<T> {
-    let at = one_live(held, script);
-    &mut held[at]
+pub(super) fn one_of<'a, T>(modeled: &'a mut [Modeled<T>], script: &mut Script) -> &'a mut Modeled<T> {
+    let at = one_live(modeled, script);
+    &mut modeled[at]
 }
 
 /// Draws two buffers that were not dropped.
-fn two_of<'a, T>(held: &'a mut [Held<T>], script: &mut Script) -> [&'a mut Held<T>; 2] {
-    let first = one_live(held, script);
-    let others: Vec<usize> = live(held).into_iter().filter(|&at| at != first).collect();
-    held.get_disjoint_mut([first, script.one(&others)]).expect("two different buffers")
+fn two_of<'a, T>(modeled: &'a mut [Modeled<T>], script: &mut Script) -> [&'a mut Modeled<T>; 2] {
+    let first = one_live(modeled, script);
+    let others: Vec<usize> = live(modeled).into_iter().filter(|&at| at != first).collect();
+    modeled.get_disjoint_mut([first, script.one(&others)]).expect("two different buffers")
 }

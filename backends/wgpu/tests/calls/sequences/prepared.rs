@@ -1,7 +1,7 @@
 //! Prepared sorts that a sequence keeps, their recordings, and what a recording does to the model when it is submitted.
 
 use super::buffers::{Buffers, COUNTS, LONG, OFFSETS, RUN_LENGTHS, RUN_OFFSETS, SEGMENT_COUNT, SEGMENTS, live, one_live};
-use super::held::{Held, gathered, order, order_in, runs};
+use super::modeled::{Modeled, gathered, order, order_in, runs};
 use super::script::Script;
 use super::{Site, comes_out};
 use crate::support::failed;
@@ -346,9 +346,9 @@ impl<K: TestKey + MaskKey, V: Pod + core::fmt::Debug> Buffers<K, V> {
                 let order = order_in(&self.ranges(segments, max, counts[0]), &input, options);
                 self.keys[keys.at].write(keys.first, &gathered(&input, &order));
                 if let Some(values) = values {
-                    let held = &mut self.values[values.at];
-                    let moved = gathered(&held.all[values.first..], &order);
-                    held.write(values.first, &moved);
+                    let modeled = &mut self.values[values.at];
+                    let moved = gathered(&modeled.all[values.first..], &order);
+                    modeled.write(values.first, &moved);
                 }
             }
             Work::Argsort { keys, indices, max, segments, options } => {
@@ -432,7 +432,7 @@ impl Kept {
     }
 }
 
-impl<T: Pod> Held<T> {
+impl<T: Pod> Modeled<T> {
     /// Returns the part of the buffer from an element on.
     pub(super) fn part(&self, first: usize) -> Part<'_> {
         Part { buffer: self.buffer().raw(), offset: (first * size_of::<T>()) as u64 }
@@ -440,17 +440,17 @@ impl<T: Pod> Held<T> {
 }
 
 /// Draws a live buffer and its first element for a sort. Returns them with the number of elements from there on.
-fn place<T: Pod>(held: &[Held<T>], script: &mut Script) -> (Place, usize) {
-    place_apart(held, &[], script)
+fn place<T: Pod>(modeled: &[Modeled<T>], script: &mut Script) -> (Place, usize) {
+    place_apart(modeled, &[], script)
 }
 
 /// Draws as [`place`] does, in none of the buffers `others`.
-fn place_apart<T: Pod>(held: &[Held<T>], others: &[usize], script: &mut Script) -> (Place, usize) {
-    let at = script.one(&live(held).into_iter().filter(|at| !others.contains(at)).collect::<Vec<_>>());
+fn place_apart<T: Pod>(modeled: &[Modeled<T>], others: &[usize], script: &mut Script) -> (Place, usize) {
+    let at = script.one(&live(modeled).into_iter().filter(|at| !others.contains(at)).collect::<Vec<_>>());
     // A sort starts at a multiple of 4 bytes.
     let step = (4 / size_of::<T>()).max(1);
     let first = if script.chance(60) { 0 } else { step * script.below(100) };
-    (Place { at, first }, held[at].capacity() - first)
+    (Place { at, first }, modeled[at].capacity() - first)
 }
 
 /// Draws rows of up to `max` keys in all.

@@ -9,7 +9,7 @@ use polysort_kit::{Case, Oracle, Pattern, TestKey};
 use polysort_wgpu::SortBuffer;
 use std::ops::Range;
 
-pub(super) struct Held<T> {
+pub(super) struct Modeled<T> {
     pub(super) name: String,
     /// `None` if it was dropped. Recorded sorts may still use its memory, so the model stays.
     pub(super) buffer: Option<SortBuffer<T>>,
@@ -19,7 +19,7 @@ pub(super) struct Held<T> {
     pub(super) len: usize,
 }
 
-impl<T: Pod> Held<T> {
+impl<T: Pod> Modeled<T> {
     pub(super) fn new(site: &Site, name: String, all: Vec<T>) -> Result<Self, Failed> {
         let buffer = SortBuffer::from_slice(&site.backend, &all).map_err(failed)?;
         Ok(Self { name, buffer: Some(buffer), len: all.len(), all })
