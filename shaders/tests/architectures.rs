@@ -3,7 +3,9 @@
 use polysort_core::{Options, Spec};
 use polysort_shaders::manifest::Kernel;
 use polysort_shaders::plan::tuning::PassShape;
-use polysort_shaders::plan::{Algorithm, Class, Facts, PassKind, Request, SortPlan, Source, Tuned, Variant, tuning};
+use polysort_shaders::plan::{
+    Algorithm, Class, Facts, PassKind, Payload, Place, Request, Segmented, SortPlan, Source, Tuned, Variant, tuning,
+};
 use std::path::Path;
 
 const ALL: [Class; 6] = [Class::Apple, Class::Nvidia, Class::Amd, Class::Intel, Class::Software, Class::Unknown];
@@ -33,7 +35,7 @@ fn measured_numbers_have_records() {
     let mut measured = vec![];
     for class in ALL {
         let row = class.architecture();
-        for source in [row.passes.source, row.batch_bytes.source, row.count_16.source, row.rolls_from_host.source, row.others] {
+        for source in [row.passes.source, row.batch_bytes.source, row.count_16.source, row.rolls.source, row.others] {
             let Source::Measured { gpu, record } = source else { continue };
             assert!(records.join(record).exists(), "{class:?}: no record {record}");
             assert!(gpu.to_uppercase().contains(&format!("{class:?}").to_uppercase()), "{class:?}: measured on {gpu}");
@@ -44,23 +46,47 @@ fn measured_numbers_have_records() {
     assert_eq!(measured, [Class::Nvidia]);
 }
 
-/// Only passes, only for keys from the host, and only where this was measured.
+/// Only passes, only for keys from the host or if the caller asks for it, and only where this was measured.
 #[test]
-fn keys_from_the_host_have_passes_that_compile_faster() {
+fn passes_for_the_host_and_by_request_compile_faster() {
     for class in ALL {
-        for (bits, max) in [(32, 1 << 18), (32, 1 << 26), (64, 1 << 22)] {
-            let plans = [keys(bits, max), keys(bits, max).from_host()].map(|request| plan(request, class));
-            let [resident, host] = plans.each_ref().map(SortPlan::long_commands);
-            assert_eq!(resident.len(), host.len());
-            for (resident, host) in resident.iter().zip(host) {
-                let rolls = class == Class::Nvidia && resident.variant.kernel == Kernel::Onesweep;
-                assert_eq!(
-                    host.variant,
-                    Variant { unrolled: resident.variant.unrolled && !rolls, ..resident.variant },
-                    "{class:?}"
-                );
-                assert!(resident.variant.unrolled || resident.variant.kernel != Kernel::Onesweep);
+        let segments = keys(32, 1 << 22).in_segments(Segmented { max: 100, begins: Place::default(), ends: Place::default() });
+        for request in [keys(32, 1 << 18), keys(32, 1 << 26), keys(64, 1 << 22), segments] {
+            for rolled in [request.from_host(), Request { quick: true, ..request }] {
+                let plans = [request, rolled].map(|request| plan(request, class));
+                let [resident, rolled] = plans.each_ref().map(SortPlan::long_commands);
+                assert_eq!(resident.len(), rolled.len());
+                for (resident, rolled) in resident.iter().zip(rolled) {
+                    let of_segments = [Kernel::BucketSweep, Kernel::SegmentTile, Kernel::SegmentNetwork];
+                    let is_pass = resident.variant.kernel == Kernel::Onesweep || of_segments.contains(&resident.variant.kernel);
+                    let unrolled = resident.variant.unrolled && !(is_pass && class == Class::Nvidia);
+                    assert_eq!(rolled.variant, Variant { unrolled, ..resident.variant }, "{class:?}");
+                    assert!(resident.variant.unrolled || !is_pass, "{class:?}");
+                }
             }
+        }
+    }
+}
+
+/// A request for more keys than one launch sorts seldom needs that launch, so it has the form that compiles faster. A sort of its own does not.
+#[test]
+fn a_single_launch_that_is_seldom_needed_compiles_faster() {
+    for class in ALL {
+        for payload in [Payload::None, Payload::Words(1), Payload::Indices] {
+            let single = |max| {
+                let plan = plan(Request { payload, ..keys(32, max) }, class);
+                let commands = plan.short_commands().to_vec();
+                (
+                    plan.single_tile,
+                    commands.into_iter().find(|command| command.variant.kernel == Kernel::SingleTile).unwrap().variant,
+                )
+            };
+            let (tile, long) = single(1 << 20);
+            let (_, alone) = single(tile.into());
+            assert!(alone.unrolled, "{class:?}, {payload:?}");
+            assert_eq!(long, Variant { unrolled: class != Class::Nvidia, ..alone }, "{class:?}, {payload:?}");
+            let (_, one_more) = single(u64::from(tile) + 1);
+            assert_eq!(one_more.unrolled, long.unrolled, "{class:?}, {payload:?}");
         }
     }
 }

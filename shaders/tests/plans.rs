@@ -191,6 +191,19 @@ fn few_keys_stand_for_many() {
                     assert!(least <= max, "{name}: {max}");
                     assert_eq!(moving(least), moving(max), "{name}: {key_bits} bits, {payload:?}, {max}");
                     seen.push(least);
+                    let segments = Segmented { max: 100, begins: Place::default(), ends: Place::default() };
+                    let of_segments = |max| {
+                        let request = Request { max, ..request }.in_segments(segments);
+                        let plan = SortPlan::new(request, &facts).unwrap();
+                        let variants = plan.long_commands().iter().map(|command| command.variant);
+                        (facts.least_alike(&request), variants.collect::<Vec<Variant>>())
+                    };
+                    let (least, variants) = of_segments(max);
+                    assert!(least <= max, "{name}: {max}");
+                    // With fewer keys, no segment is long, and the plan has no launches for long ones.
+                    let tried = of_segments(least.max(1 << 17)).1;
+                    let missed = variants.iter().find(|variant| !tried.contains(variant));
+                    assert_eq!(missed, None, "{name}: segments, {key_bits} bits, {payload:?}, {max}");
                 }
                 seen.dedup();
                 assert!(seen.len() <= 9, "{name}: {seen:?}");

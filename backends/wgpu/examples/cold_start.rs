@@ -1,6 +1,9 @@
 //! The first sorts of a process: how long they take, and where the time goes.
 //!
-//!   cold_start HOST|DEVICE KEYS     HOST: none, u32, argsort; DEVICE: prepared, prepared-pairs; KEYS: the number of keys
+//!   cold_start CALL KEYS     KEYS: the number of keys, all u32
+//!
+//! CALL, for keys of the host: none, u32 (with values), argsort, segments (of 1000 keys), top (the first 100), runs; for keys on the device: prepared,
+//! prepared-pairs, prepared-quick, prepared-quick-pairs (the last two with `Ask::quick_to_compile`).
 //!
 //! One line for each step: the step, its milliseconds, and of the spans in it the number and the milliseconds of all together, which is more than
 //! that of the step if threads work at the same time. The driver keeps compiled kernels for later processes; NVIDIA's driver begins anew with the
@@ -28,7 +31,7 @@ fn step<T>(name: &str, run: impl FnOnce() -> Result<T, Error>) -> Result<T, Erro
 
 fn main() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [kind, count] = &arguments[..] else { panic!("usage: cold_start none|u32|argsort|prepared|prepared-pairs KEYS") };
+    let [kind, count] = &arguments[..] else { panic!("usage: cold_start CALL KEYS") };
     let count: u32 = count.parse().expect("KEYS is a number");
     spans::collect();
     let backend = step("open", || WgpuBackend::open_with(Config::default()))?;
@@ -41,9 +44,10 @@ fn main() -> Result<(), Error> {
         };
         let (keys, values) = (buffer(), buffer());
         let sorter = step("sorter", || DeviceSorter::new(device, queue))?;
-        let prepared = step("prepare", || match &**kind {
-            "prepared" => sorter.prepare_sort::<u32>(&keys, Ask::up_to(count)),
-            _ => sorter.prepare_sort_pairs::<u32, u32>(&keys, &values, Ask::up_to(count)),
+        let ask = if kind.contains("quick") { Ask::up_to(count).quick_to_compile() } else { Ask::up_to(count) };
+        let prepared = step("prepare", || match kind.ends_with("pairs") {
+            true => sorter.prepare_sort_pairs::<u32, u32>(&keys, &values, ask),
+            false => sorter.prepare_sort::<u32>(&keys, ask),
         })?;
         return step("first frame", || {
             let mut encoder = device.create_command_encoder(&Default::default());
@@ -54,14 +58,19 @@ fn main() -> Result<(), Error> {
         });
     }
     let mut values = input.clone();
+    let offsets: Vec<usize> = (0..=count / 1000).map(|segment| 1000 * segment as usize).collect();
     for name in ["first", "second", "third"] {
         let mut keys = input.clone();
         step(name, || match &**kind {
             "none" => backend.sort(&mut keys),
             "u32" => backend.sort_pairs(&mut keys, &mut values),
-            _ => backend.argsort(&keys).map(drop),
+            "argsort" => backend.argsort(&keys).map(drop),
+            "segments" => backend.sort_segments(&mut keys, &*offsets),
+            "top" => backend.top_k(&keys, 100).map(drop),
+            "runs" => backend.runs(&keys).map(drop),
+            other => panic!("no call {other}"),
         })?;
-        assert!(kind == "argsort" || keys.is_sorted(), "not sorted");
+        assert!(!matches!(&**kind, "none" | "u32") || keys.is_sorted(), "not sorted");
     }
     Ok(())
 }

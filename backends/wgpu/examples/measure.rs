@@ -1,5 +1,5 @@
 //! Times sorts of data that is on the device: `measure KEYS PAYLOAD LENGTHS TRIALS [ALGORITHM] [--launches] [--host] [--top K]
-//! [--pattern PATTERN] [--segments SEGMENTS] [--descending] [--shape SHAPE]`.
+//! [--pattern PATTERN] [--segments SEGMENTS] [--descending] [--quick] [--shape SHAPE]`.
 //!
 //! KEYS: u32, u64, i32, f32, u16, u8; PAYLOAD: none, u32, u64; LENGTHS: powers of two, as 16,20,24; ALGORITHM: auto, onesweep, wide, hybrid, scan.
 //! Prints a row for each length: system, backend, algorithm, keys, payload, number of keys, median, p5 and p95 in nanoseconds, 10^9 keys a second,
@@ -103,6 +103,9 @@ fn run<K: MaskKey + Send + Sync + PartialEq + Default + std::fmt::Debug>(argumen
         let mut ask = Ask::up_to(count as u32).options(options);
         if let Some(algorithm) = algorithm {
             ask = ask.algorithm(algorithm);
+        }
+        if arguments.iter().any(|argument| argument == "--quick") {
+            ask = ask.quick_to_compile();
         }
         let offsets = named("--segments").map(|segments| offsets_of(&segments, count)).transpose()?;
         let offset_buffer = buffer(4 * offsets.as_ref().map_or(1, Vec::len));

@@ -108,6 +108,7 @@ impl DeviceSorter {
             keys: indices.place(self.gpu(), Role::Keys)?,
             aliased: to.buffer == elements.buffer || to.buffer == indices.buffer,
             algorithm: ask.algorithm,
+            quick: ask.quick,
             ..Request::keys(u32::BITS, Spec::unsigned::<u32>(), ask.max.into()).gather(gather)
         };
         let callers = |role| match role {

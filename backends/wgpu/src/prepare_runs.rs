@@ -152,7 +152,7 @@ impl DeviceSorter {
         if ask.count.is_some_and(|(count, _)| parts[1..].iter().any(|(_, part, _)| part.buffer == count)) {
             return Err(invalid("the count lies in a buffer that receives the runs; give it one of its own".into()));
         }
-        let request = Request { keys: keys_place, aliased, algorithm: ask.algorithm, ..request };
+        let request = Request { keys: keys_place, aliased, algorithm: ask.algorithm, quick: ask.quick, ..request };
         let callers = |role| if role == Role::Keys { Some(keys) } else { runs.part(role) };
         self.prepare_on(waiting, request, ask.count, &callers).await
     }

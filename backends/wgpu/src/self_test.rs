@@ -62,7 +62,7 @@ async fn check_words<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -
         return Ok(());
     }
     if request.segments.is_some() {
-        return check_segments::<W>(trial, request).await;
+        return check_segments::<W>(trial, request, least).await;
     }
     if let Some(gather) = request.gather {
         return check_gather(trial, request, gather).await;
@@ -102,13 +102,20 @@ fn lengths(plan: &SortPlan, least: u64, facts: &Facts) -> (usize, Option<usize>)
     (single_tile / 2 + 3, passes.then_some(17 + single_tile.max(3 * tile)))
 }
 
-/// Sorts segments of all classes. The longest has three tiles and a part of a fourth; its second tile is blocked.
-async fn check_segments<W: Word>(trial: &Trial<'_>, request: Request) -> Result<(), Error> {
-    // The request is large enough that all kernels take part, with the tiles of long inputs.
-    let facts = trial.gpu().facts;
-    let most = facts.limits(request.payload.words()).longest(size_of::<W>().max(4)).min(1 << 20) as u32;
-    let plan = SortPlan::new(Request { max: most.into(), ..request }, &facts)?;
-    let Some(lists) = plan.segment_lists() else { return Ok(()) };
+/// Sorts segments of all classes.
+async fn check_segments<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -> Result<(), Error> {
+    let Some((request, bounds)) = in_segments(request, least, &trial.gpu().facts)? else { return Ok(()) };
+    let count = bounds[bounds.len() - 1][1] as usize + 3;
+    check_sort::<W>(trial, request, "segments", count, &bounds).await
+}
+
+/// Returns a request to sort segments of all classes with the kernels for `least` keys or more, and the segments' begins and ends. The longest segment has
+/// three tiles and a part of a fourth; its second tile is blocked.
+fn in_segments(request: Request, least: u64, facts: &Facts) -> Result<Option<(Request, Vec<[u32; 2]>)>, Error> {
+    let key_bytes = (request.key_bits as usize / 8).max(4);
+    let most = facts.limits(request.payload.words()).longest(key_bytes).min(1 << 20) as u32;
+    let plan = SortPlan::new(Request { max: least, ..request }, facts)?;
+    let Some(lists) = plan.segment_lists() else { return Ok(None) };
     let (network, tile) = (lists.network(), plan.tile);
     let mut bounds: Vec<[u32; 2]> = vec![];
     let others = 2 * network + 200;
@@ -117,10 +124,10 @@ async fn check_segments<W: Word>(trial: &Trial<'_>, request: Request) -> Result<
         let begin = bounds.last().map_or(3, |last| last[1] + 1);
         bounds.push([begin, begin + keys]);
     }
-    let count = bounds[bounds.len() - 1][1] as usize + 3;
+    let count = bounds[bounds.len() - 1][1] + 3;
     let of = Segmented { max: bounds.len() as u32, begins: Place::default(), ends: Place::default() };
-    let request = Request { max: count as u64, blocked: Blocked::run(1, 2), ..request }.in_segments(of);
-    check_sort::<W>(trial, request, "segments", count, &bounds).await
+    let request = Request { max: least.max(count.into()), blocked: Blocked::run(1, 2), ..request }.in_segments(of);
+    Ok(Some((request, bounds)))
 }
 
 /// Sorts `count` keys, and fails if a segment of `bounds` comes out wrong.
@@ -303,6 +310,23 @@ mod tests {
         }
     }
 
+    /// Fails if a kernel that sorts segments is not part of the self-test, or if the test has no segments for it.
+    fn segments_are_tried(request: Request, facts: &Facts) {
+        let least = facts.least_alike(&request);
+        let (trial, bounds) = in_segments(request, least, facts).unwrap().unwrap();
+        let variants = |request| -> Vec<Variant> {
+            SortPlan::new(request, facts).unwrap().long_commands().iter().map(|command| command.variant).collect()
+        };
+        let tried = variants(trial);
+        let missed = variants(request).into_iter().find(|variant| !tried.contains(variant));
+        assert_eq!(missed, None, "{} keys, tried {} by {least}", request.max, trial.max);
+        let plan = SortPlan::new(trial, facts).unwrap();
+        let (small, network) = (plan.small_bucket, plan.segment_lists().unwrap().network());
+        let has = |keys: std::ops::RangeInclusive<u32>| bounds.iter().any(|[begin, end]| keys.contains(&(end - begin)));
+        assert!(has(2..=network) && has(small.max(network) + 1..=u32::MAX), "{bounds:?}");
+        assert!(small <= network || has(network + 1..=small), "{bounds:?}");
+    }
+
     #[test]
     fn every_kernel_that_moves_keys_is_tested() {
         let lanes = |lanes| Facts::new(Some((lanes, lanes)), 48 << 10, 1024);
@@ -323,8 +347,16 @@ mod tests {
         for (facts, bits) in devices.iter().flat_map(|facts| [8, 16, 32, 64, 128].map(|bits| (facts, bits))) {
             for max in (1..25).flat_map(|power| [(1 << power) - 1, 1 << power, (1 << power) + 1]) {
                 let keys = Request::keys(bits, spec(bits).unwrap(), max);
-                let requests = kinds.iter().map(|&(payload, algorithm)| Request { payload, algorithm, ..keys });
-                requests.filter(|&request| SortPlan::new(request, facts).is_ok()).for_each(|request| is_tried(request, facts));
+                for &(payload, algorithm) in &kinds {
+                    let request = Request { payload, algorithm, ..keys };
+                    if SortPlan::new(request, facts).is_ok() {
+                        is_tried(request, facts);
+                    }
+                    let of = Segmented { max: 1000, begins: Place::default(), ends: Place::default() };
+                    if SortPlan::new(request.in_segments(of), facts).is_ok() {
+                        segments_are_tried(request.in_segments(of), facts);
+                    }
+                }
             }
         }
     }

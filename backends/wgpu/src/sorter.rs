@@ -355,6 +355,7 @@ impl DeviceSorter {
             values: values.map_or(Ok(Place::default()), |values| place(values, Role::Values))?,
             aliased: request.top.is_some() && values.is_some_and(|values| values.buffer == keys.buffer),
             algorithm: ask.algorithm,
+            quick: ask.quick,
             ..request
         };
         let callers = |role| match role {

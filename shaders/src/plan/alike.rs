@@ -6,22 +6,17 @@ use super::{shapes, tuning};
 
 impl Facts {
     /// Returns the smallest number of keys whose sort uses the same kernels as `request`. A self-test of these kernels needs
-    /// no more keys. One constant may differ: the keys per thread of the histogram. Returns 1 for selections, segments and
-    /// gathers, whose kernels are the same for all lengths.
+    /// no more keys. One constant may differ: the keys per thread of the histogram. Returns 1 for selections and gathers,
+    /// whose kernels are the same for all lengths.
     pub fn least_alike(&self, request: &Request) -> u64 {
-        if request.top.is_some() || request.segments.is_some() {
+        if request.top.is_some() || request.gather.is_some() {
             return 1;
         }
-        if request.runs.is_some() {
-            return tuning::steps(self.class).filter(|&step| self.unrolls() && step <= request.max).max().unwrap_or(1);
-        }
-        if request.gather.is_some() {
-            return 1;
-        }
+        let has_single = request.segments.is_none() && request.runs.is_none();
+        let singles = has_single.then(|| self.single_steps(request)).into_iter().flatten();
+        let shapes = tuning::steps(self.class).chain(singles).take_while(|_| self.unrolls());
         let counted = self.count_16().filter(|_| request.key_bits == 16 && Algorithm::Counting.sorts(request));
-        let shapes = tuning::steps(self.class).chain(self.single_steps(request)).take_while(|_| self.unrolls());
-        let steps = shapes.chain(counted);
-        steps.filter(|&step| step <= request.max).max().unwrap_or(1)
+        shapes.chain(counted).filter(|&step| step <= request.max).max().unwrap_or(1)
     }
 
     /// Returns the numbers of keys at which the shape of the single launch changes. From the last one on, there may be no

@@ -73,8 +73,9 @@ pub struct Architecture {
     /// The number of keys of 16 bits from which on a counting sort is faster than two passes; `None` if only a forced
     /// algorithm counts keys of 16 bits.
     pub count_16: Sourced<Option<u64>>,
-    /// Whether sorts of keys from the host have passes whose loops are not unrolled: they take longer, but compile faster.
-    pub rolls_from_host: Sourced<bool>,
+    /// Whether there are kernels whose loops are not unrolled, which compile in less time, but run longer: passes for keys from the host and for callers who
+    /// ask for them, and the single launch of sorts that seldom need it.
+    pub rolls: Sourced<bool>,
     /// Where the other numbers of [`tuning`](super::tuning) come from. All architectures share them.
     pub others: Source,
 }
@@ -92,10 +93,7 @@ const NVIDIA: Architecture = Architecture {
         source: Source::Measured { gpu: "NVIDIA H200", record: "nvidia-h200/2026-11-22-3-gpu.csv" },
     },
     // Measured: on an H200, with an empty cache of the driver, the first sort of 2^22 `u32` takes 0.31 s instead of 1.16 s.
-    rolls_from_host: Sourced {
-        value: true,
-        source: Source::Measured { gpu: "NVIDIA H200", record: "nvidia-h200/2026-11-26-2-loops.txt" },
-    },
+    rolls: Sourced { value: true, source: Source::Measured { gpu: "NVIDIA H200", record: "nvidia-h200/2026-11-26-2-loops.txt" } },
     others: Source::Measured { gpu: "NVIDIA H200", record: "nvidia-h200" },
 };
 
@@ -109,7 +107,7 @@ const UNMEASURED: Architecture = Architecture {
     passes: Sourced { value: NVIDIA.passes.value, source: AS_H200 },
     batch_bytes: Sourced { value: NVIDIA.batch_bytes.value, source: AS_H200 },
     count_16: Sourced { value: NVIDIA.count_16.value, source: AS_H200 },
-    rolls_from_host: UNROLLED,
+    rolls: UNROLLED,
     others: AS_H200,
 };
 
@@ -126,7 +124,7 @@ const APPLE: Architecture = Architecture {
         value: None,
         source: Source::Derived { from: "the 32 KiB of workgroup memory, too little for the counters" },
     },
-    rolls_from_host: UNROLLED,
+    rolls: UNROLLED,
     others: AS_H200,
 };
 
@@ -138,7 +136,7 @@ const UNKNOWN: Architecture = Architecture {
     },
     batch_bytes: Sourced { value: 4 << 20, source: Source::Guessed { because: "a small batch fits most caches" } },
     count_16: Sourced { value: None, source: Source::Guessed { because: "the counters would take most workgroup memory" } },
-    rolls_from_host: UNROLLED,
+    rolls: UNROLLED,
     others: AS_H200,
 };
 

@@ -224,7 +224,7 @@ pub struct Command {
 
 impl core::fmt::Display for Command {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Variant { kernel, group, keys, tile, ranking, slices, runs, .. } = self.variant;
+        let Variant { kernel, group, keys, tile, ranking, slices, runs, unrolled, .. } = self.variant;
         write!(f, "{:<12} {group:>4} × {keys:<3} tile {tile:<6}", kernel.name())?;
         let ranked = match ranking {
             None => String::new(),
@@ -233,7 +233,8 @@ impl core::fmt::Display for Command {
             Some(Ranking::Ballot { rows, wide: true }) => format!("wide ballot {rows} rows"),
         };
         let slices = if slices > 1 { format!("{slices} slices") } else { String::new() };
-        write!(f, "{ranked:<16} {slices:<8} {:<5}", if runs { "runs" } else { "" })?;
+        let (runs, unrolled) = (if runs { "runs" } else { "" }, if unrolled { "unrolled" } else { "" });
+        write!(f, "{ranked:<16} {slices:<8} {runs:<5}{unrolled:<9}")?;
         match self.groups {
             Groups::Fixed(groups) => write!(f, "groups {groups:<14}")?,
             Groups::Each { units: 1, of } => write!(f, "groups n/{of:<12}")?,

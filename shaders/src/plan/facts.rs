@@ -71,9 +71,24 @@ impl Facts {
     }
 
     /// Returns whether the loops in the passes of this request are not unrolled, although those of the device's other kernels are. Such passes compile in
-    /// less time, and run longer. They are those of OneSweep, of wide digits and of the MSD hybrid.
+    /// less time, and run longer. They are those of OneSweep, of wide digits and of the MSD hybrid, and the kernels that sort segments.
     pub fn rolls(&self, request: &Request) -> bool {
-        self.unrolls() && request.from_host && self.class.architecture().rolls_from_host.value
+        (request.from_host || request.quick) && self.has_rolled_kernels()
+    }
+
+    /// Returns the shape of a pass of this request, whose loops may not be unrolled ([`rolls`](Self::rolls)).
+    pub(super) fn rolled(&self, request: &Request, shape: Variant) -> Variant {
+        Variant { unrolled: shape.unrolled && !self.rolls(request), ..shape }
+    }
+
+    /// Returns whether the loops of the single launch are not unrolled, which sorts up to `tile` keys. A request for more keys seldom needs that launch, so
+    /// it should not be the one that takes longest to compile.
+    pub(super) fn rolls_single(&self, request: &Request, tile: u32) -> bool {
+        request.max > tile.into() && self.has_rolled_kernels()
+    }
+
+    fn has_rolled_kernels(&self) -> bool {
+        self.unrolls() && self.class.architecture().rolls.value
     }
 
     /// Returns whether subgroups of a pass count the keys of a usual digit with ballots ([`Variant::runs`]).

@@ -38,6 +38,7 @@ impl SortPlan {
         let radix_bits = if algorithm == Algorithm::Counting { request.key_bits } else { digit_bits };
         let (masks, window) = request.widened();
         let digits = digits(window.0, window.1, digit_bits);
+        let single_tile = if request.algorithm.is_some() || !request.is_of_all_keys() { 0 } else { shapes.single.tile };
         let mut plan = Self {
             request,
             algorithm,
@@ -55,8 +56,8 @@ impl SortPlan {
                 None => shapes.bucket_tile.map_or(0, |shape| shape.small_bucket),
             },
             network_keys: shapes.segments.as_ref().map_or(0, SegmentShapes::network_keys),
-            single_tile: if request.algorithm.is_some() || !request.is_of_all_keys() { 0 } else { shapes.single.tile },
-            sources: sources(&request, algorithm, facts),
+            single_tile,
+            sources: sources(&request, algorithm, single_tile, facts),
             scratch: vec![],
             long: vec![],
             short: vec![],
@@ -93,7 +94,7 @@ impl SortPlan {
 }
 
 /// Returns the tuned numbers that a plan depends on, and where they come from.
-fn sources(request: &Request, algorithm: Algorithm, facts: &Facts) -> Vec<(&'static str, Source)> {
+fn sources(request: &Request, algorithm: Algorithm, single_tile: u32, facts: &Facts) -> Vec<(&'static str, Source)> {
     let row = facts.class.architecture();
     let kind = PassKind::new(request.key_words(), request.payload.words());
     let passes = if facts.tuned.shape(kind).is_some() { Source::ThisDevice } else { row.passes.source };
@@ -103,11 +104,12 @@ fn sources(request: &Request, algorithm: Algorithm, facts: &Facts) -> Vec<(&'sta
         && request.gather.is_none()
         && (request.segments.is_some() || matches!(algorithm, Algorithm::OneSweep | Algorithm::MsdHybrid));
     let counts = request.top.is_none() && request.key_bits == 16 && algorithm == Algorithm::Counting;
+    let rolls = has_passes && facts.rolls(request) || single_tile > 0 && facts.rolls_single(request, single_tile);
     let mut sources = vec![];
     sources.extend(has_passes.then_some(("passes", passes)));
     sources.extend(is_batched.then_some(("batches", row.batch_bytes.source)));
     sources.extend(counts.then_some(("counting", row.count_16.source)));
-    sources.extend((has_passes && facts.rolls(request)).then_some(("loops that are not unrolled", row.rolls_from_host.source)));
+    sources.extend(rolls.then_some(("loops that are not unrolled", row.rolls.source)));
     sources.push(("other numbers", row.others));
     sources
 }

@@ -183,6 +183,8 @@ pub struct Request {
     /// Whether the keys come from the host and return to it. Copies then take most of the time, and a pass that compiles in
     /// less time, but runs longer, may suit the request better ([`Facts::rolls`](super::Facts::rolls)).
     pub from_host: bool,
+    /// Whether the caller prefers passes that compile in less time, but run longer.
+    pub quick: bool,
     /// The forced algorithm; `None` lets the planner choose. With a forced algorithm, not even a few keys are sorted in one
     /// launch.
     pub algorithm: Option<Algorithm>,
@@ -212,6 +214,7 @@ impl Request {
             page: None,
             aliased: false,
             from_host: false,
+            quick: false,
             algorithm: None,
             blocked: Blocked::NONE,
             batch: None,

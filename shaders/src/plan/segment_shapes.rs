@@ -1,5 +1,6 @@
 //! The shapes of the kernels that sort segments.
 
+use super::digit::MAX_KEYS;
 use super::facts::Facts;
 use super::fit::{fitted, held, sweep};
 use super::request::{Algorithm, Request};
@@ -33,17 +34,17 @@ impl SegmentShapes {
         };
         let ballots = request.algorithm != Some(Algorithm::ReduceThenScan);
         let counters = facts.counters();
-        let max = facts.alike(request.max);
-        let small = held(Variant { kernel: Kernel::SegmentTile, ..base }, max, ballots, facts)?;
+        // The largest tile, whatever the number of keys: a smaller one would be another kernel to compile and to test.
+        let small = held(Variant { kernel: Kernel::SegmentTile, ..base }, MAX_KEYS, ballots, facts)?;
         let small_bucket = request.small_bucket.unwrap_or(small.tile).min(small.tile);
-        let small = Variant { small_bucket, network_keys, ..small };
-        let network = Variant { small_bucket, ..network };
+        let small = facts.rolled(request, Variant { small_bucket, network_keys, ..small });
+        let network = facts.rolled(request, Variant { small_bucket, ..network });
         let shape = Variant { kernel: Kernel::BucketSweep, look_back: true, batch: 1, small_bucket, network_keys, ..base };
-        let sweep = match sweep(shape, max, facts)?.filter(|_| ballots) {
+        let sweep = match sweep(shape, facts.alike(request.max), facts)?.filter(|_| ballots) {
             Some(sweep) => sweep,
             None => fitted(shape, counters.0, COUNTER_KEYS, counters.1, facts)?,
         };
-        Ok(Self { network, small, sweep })
+        Ok(Self { network, small, sweep: facts.rolled(request, sweep) })
     }
 
     /// Keys of a tile of a long segment.

@@ -33,7 +33,7 @@ impl Shapes {
         let max = facts.alike(request.max);
         let pass_of = |kernel| {
             let shape = sweep(Variant { kernel, look_back: true, radix_bits, ..pass }, max, facts)?;
-            Ok::<_, Error>(shape.map(|shape| Variant { unrolled: shape.unrolled && !facts.rolls(request), ..shape }))
+            Ok::<_, Error>(shape.map(|shape| facts.rolled(request, shape)))
         };
         let mut onesweep = pass_of(Kernel::Onesweep)?;
         let (mut bucket_sweep, mut bucket_tile) = (None, None);
@@ -61,6 +61,7 @@ impl Shapes {
         let values = Variant { kernel: Kernel::CountValues, radix_bits: request.key_bits, ..histogram };
         let count_values = request.is_packed().then(|| counting(values, facts));
         let top = top_shape(Variant { kernel: Kernel::TopK, value_words: 0, indexed: false, ..single }, request, facts)?;
+        let single = Variant { unrolled: single.unrolled && !facts.rolls_single(request, single.tile), ..single };
         let sorts_segments = request.segments.is_some() && request.top.is_none();
         let segments = sorts_segments.then(|| SegmentShapes::new(request, facts)).transpose()?;
         let runs = request.runs.map(|_| runs_shape(request, max, facts));

@@ -100,10 +100,10 @@ impl<T: RadixKey + Copy + Send + Sync> RadixSortBuilder<'_, T> {
         }
     }
 
-    fn sort_as<K: Sortable>(self, key: impl Fn(&T) -> K + Sync) {
+    fn sort_as<K: Sortable + Send>(self, key: impl Fn(&T) -> K + Sync) {
         let (data, all) = (self.data, |result: Result<Vec<u32>, Error>| result.expect("there is memory for the permutation"));
         if self.is_parallel {
-            let keys: Vec<K> = data.par_iter().map(key).collect();
+            let keys: Vec<K> = data.par_iter().map(&key).collect();
             let order = all(RayonBackend::global().expect("the CPU backend opens always").argsort(&keys));
             let sorted: Vec<T> = order.par_iter().map(|&at| data[at as usize]).collect();
             data.par_chunks_mut(1 << 16).zip(sorted.par_chunks(1 << 16)).for_each(|(data, sorted)| data.copy_from_slice(sorted));
