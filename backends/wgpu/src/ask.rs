@@ -13,6 +13,7 @@ pub struct Ask<'a> {
     pub(crate) algorithm: Option<Algorithm>,
     pub(crate) count: Option<(&'a Buffer, u32)>,
     pub(crate) segments: Option<Bounds<'a>>,
+    pub(crate) wide_indices: bool,
 }
 
 /// Where the segments of a request begin and end.
@@ -27,7 +28,7 @@ pub(crate) enum Bounds<'a> {
 impl<'a> Ask<'a> {
     /// Requests a sort of up to `max` keys, in ascending order, by all bits.
     pub fn up_to(max: u32) -> Self {
-        Self { max, options: Options::ascending(), algorithm: None, count: None, segments: None }
+        Self { max, options: Options::ascending(), algorithm: None, count: None, segments: None, wide_indices: false }
     }
 
     /// Requests a sort of each row of a matrix by itself, in ascending order, by all bits. Row `i` has the `len` keys from
@@ -63,6 +64,28 @@ impl<'a> Ask<'a> {
     #[must_use]
     pub fn algorithm(self, algorithm: Algorithm) -> Self {
         Self { algorithm: Some(algorithm), ..self }
+    }
+
+    /// Writes indices as numbers of 64 bits, as tensor libraries have them. This applies to argsorts and selections.
+    ///
+    /// An index takes 8 bytes, of which the first four are the index of 32 bits, and the others are 0. So the buffer of the
+    /// indices is one of `u64`, or of `i64`, and may start at any multiple of 4 bytes. Where a selection has fewer keys than
+    /// indices, the number is [`u32::MAX`] here too. The device sorts indices of 32 bits in scratch, and one more launch
+    /// writes the result. All indices must fit one storage binding. Calls that write no indices return
+    /// [`Error::Unsupported`](polysort_core::Error::Unsupported).
+    ///
+    /// ```no_run
+    /// # fn demo(sorter: &polysort_wgpu::DeviceSorter, scores: &wgpu::Buffer, order: &wgpu::Buffer) -> Result<(), polysort_core::Error> {
+    /// use polysort_wgpu::Ask;
+    ///
+    /// // `order` has 8 bytes for each of 1000 keys.
+    /// let argsort = sorter.prepare_argsort::<f32>(scores, order, Ask::up_to(1000).wide_indices())?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn wide_indices(self) -> Self {
+        Self { wide_indices: true, ..self }
     }
 
     /// Sorts each of up to `max` segments by itself. Segment `i` is the keys from `offsets[i]` to before `offsets[i +
