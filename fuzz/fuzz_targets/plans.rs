@@ -185,6 +185,8 @@ impl Asked {
             Some(words) if words & 7 < 6 => Payload::Words(u32::from(words) & 7),
             Some(_) => Payload::Indices,
         };
+        let wide = self.payload.filter(|words| words & 7 == 7);
+        request.wide_indices = wide.map(|words| place(words >> 3));
         match self.kind {
             Kind::Sort => {}
             Kind::Top(k, segmented) => request = request.select(Top { k: k.of_32(), segmented }),

@@ -68,11 +68,16 @@ impl<'a> Ask<'a> {
 
     /// Writes indices as numbers of 64 bits, as tensor libraries have them. This applies to argsorts and selections.
     ///
-    /// An index takes 8 bytes, of which the first four are the index of 32 bits, and the others are 0. So the buffer of the
-    /// indices is one of `u64`, or of `i64`, and may start at any multiple of 4 bytes. Where a selection has fewer keys than
-    /// indices, the number is [`u32::MAX`] here too. The device sorts indices of 32 bits in scratch, and one more launch
-    /// writes the result. All indices must fit one storage binding. Calls that write no indices return
-    /// [`Error::Unsupported`](polysort_core::Error::Unsupported).
+    /// The buffer of the indices needs 8 bytes for each index, and may start at any multiple of 4 bytes. The first 4 bytes of
+    /// an index are the number that a sort without this setting writes, and the others are 0. Where a selection has fewer
+    /// keys than indices, this number is [`u32::MAX`].
+    ///
+    /// The device sorts indices of 32 bits in scratch, and one more launch writes the result. The scratch needs 4 more
+    /// bytes for each index. All indices must fit in one storage binding. Otherwise the call returns
+    /// [`Error::TooLong`](polysort_core::Error::TooLong) or [`Error::InvalidBuffer`](polysort_core::Error::InvalidBuffer).
+    ///
+    /// Calls that write no indices return [`Error::Unsupported`](polysort_core::Error::Unsupported). A gather reads indices
+    /// of 32 bits.
     ///
     /// ```no_run
     /// # fn demo(sorter: &polysort_wgpu::DeviceSorter, scores: &wgpu::Buffer, order: &wgpu::Buffer) -> Result<(), polysort_core::Error> {
