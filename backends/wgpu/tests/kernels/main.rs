@@ -188,6 +188,8 @@ fn cases(facts: &Facts, kernel: Kernel, requests: &[Request]) -> Vec<Case> {
                 let request = request.segments.map_or(request, of_each);
                 let Ok(plan) = SortPlan::new(request, facts) else { continue };
                 let pattern = patterns[[0, 1, 0, 2, 3, 0, 2, 4][(r + c / 2 + c) % 8]];
+                // `identity` has work only if the keys are in order.
+                let pattern = if kernel == Kernel::Identity && c < 2 { Pattern::Sorted } else { pattern };
                 // There are so many equal keys that counters of 16 bits would overflow if no thread cleared them in time.
                 let pattern = if kernel == Kernel::CountValues && count > 1 << 17 { Pattern::Equal } else { pattern };
                 cases.push(Case { plan, count, on_device, pattern });
