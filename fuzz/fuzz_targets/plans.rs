@@ -185,8 +185,6 @@ impl Asked {
             Some(words) if words & 7 < 6 => Payload::Words(u32::from(words) & 7),
             Some(_) => Payload::Indices,
         };
-        let wide = self.payload.filter(|words| words & 7 == 7);
-        request.wide_indices = wide.map(|words| place(words >> 3));
         match self.kind {
             Kind::Sort => {}
             Kind::Top(k, segmented) => request = request.select(Top { k: k.of_32(), segmented }),
@@ -220,6 +218,9 @@ impl Asked {
             }
         }
         (request.keys, request.values) = (place(self.places[0]), place(self.places[1]));
+        if let Some(words) = self.payload.filter(|words| words & 7 == 7) {
+            request = Request { values: Place::default(), ..request }.with_wide_indices(place(words >> 3));
+        }
         request.aliased = self.is_aliased;
         request.algorithm = self.algorithm.of(&[
             None,

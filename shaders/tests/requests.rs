@@ -203,6 +203,8 @@ fn indices_of_64_bits_have_two_words_in_the_buffer_of_the_caller() {
     assert_eq!((then.request.payload, then.request.values), (Payload::Words(2), Place { first: 3 }));
     let others = [keys(32, 1000), keys(32, 1000).with_values(1), keys(32, 1000).find_runs(RUNS), keys(32, 1000).gather(GATHER)];
     assert!(others.into_iter().all(|request| matches!(wide(request), Err(Error::Unsupported { .. }))));
+    let elsewhere = Request { values: Place { first: 4 }, ..keys(32, 1000).for_indices() };
+    assert!(matches!(wide(elsewhere), Err(Error::Unsupported { .. })));
     // As many indices as fit a binding, and one more.
     let facts = Facts { max_binding: 1 << 16, ..facts() };
     let refused = |request: Request| match SortPlan::new(request.with_wide_indices(Place::default()), &facts) {

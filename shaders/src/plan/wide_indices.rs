@@ -38,13 +38,17 @@ impl Request {
         if self.wide_indices.is_some() { Buffer::WideIndices } else { Buffer::Values }
     }
 
-    /// Fails if the request has indices of 64 bits, but writes none, or more than fit a binding.
+    /// Fails if the request has indices of 64 bits, but writes none, or more than fit a binding. The indices of 32 bits
+    /// start at the begin of the scratch.
     pub(super) fn check_wide_indices(&self, max_binding: u64) -> Result<(), Error> {
         if self.wide_indices.is_none() {
             return Ok(());
         }
         if self.payload != Payload::Indices {
             return Err(Error::Unsupported { what: "indices of 64 bits of a request that writes no indices".into() });
+        }
+        if self.values != Place::default() {
+            return Err(Error::Unsupported { what: "an offset of values beside indices of 64 bits".into() });
         }
         let (asked, limit) = (self.results(), max_binding / u64::from(4 * INDEX_WORDS));
         if asked <= limit {
