@@ -218,6 +218,9 @@ impl Asked {
             }
         }
         (request.keys, request.values) = (place(self.places[0]), place(self.places[1]));
+        if let Some(words) = self.payload.filter(|words| words & 7 == 7) {
+            request = Request { values: Place::default(), ..request }.with_wide_indices(place(words >> 3));
+        }
         request.aliased = self.is_aliased;
         request.algorithm = self.algorithm.of(&[
             None,

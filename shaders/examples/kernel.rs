@@ -72,7 +72,8 @@ pub(crate) fn variant(kernel: Kernel, key_bits: u32, value_words: u32) -> Result
     let gather = Request::keys(32, Spec::unsigned::<u32>(), 1 << 24).gather(gather);
     let of_each = keys.select(Top { k: 100, segmented: true }).in_segments(segments);
     let in_segments = keys.in_segments(segments);
-    let requests = [keys, keys.for_indices(), odd, selections[0], selections[1], in_segments, runs, gather, of_each];
+    let wide = keys.for_indices().with_wide_indices(Place::default());
+    let requests = [keys, keys.for_indices(), odd, selections[0], selections[1], in_segments, runs, gather, of_each, wide];
     let forced = [Algorithm::ReduceThenScan, Algorithm::MsdHybrid, Algorithm::Counting].map(Some);
     for facts in [Facts::new(Some((32, 32)), 48 << 10, 1024), Facts::new(None, 16 << 10, 256)] {
         for request in requests {

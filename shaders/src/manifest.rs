@@ -478,6 +478,16 @@ kernels! {
         ],
         model: Device,
     }
+    /// Writes each index of 32 bits as a number of 64 bits.
+    WidenIndices = "widen_indices" {
+        wgsl: [number key sort call],
+        msl: none,
+        bindings: [
+            number count_low, number count_middle, number count_high, number to_first, sort sort, read count, read
+            indices, write wide_to,
+        ],
+        model: Device,
+    }
     /// Writes the bounds of the segments to select from, limited to the keys that there are.
     SegmentBounds = "segment_bounds" {
         wgsl: [number key sort call],

@@ -172,6 +172,49 @@ fn bindings_of_a_sort_have_all_bytes_that_it_touches() {
     );
 }
 
+/// The caller's buffer has 8 bytes for each index, and the scratch 4.
+#[test]
+fn indices_of_64_bits_have_two_words_in_the_buffer_of_the_caller() {
+    let wide = |request: Request| SortPlan::new(request.with_wide_indices(Place { first: 3 }), &facts());
+    let segments = Segmented { max: 70, begins: Place::default(), ends: Place::default() };
+    let top = |k, segmented| keys(32, 1000).select(Top { k, segmented });
+    let requests = [
+        (keys(32, 1000).for_indices(), 1000),
+        (keys(32, 0).for_indices(), 1),
+        (keys(32, 1000).for_indices().in_segments(segments), 1000),
+        (top(20, false), 20),
+        // More than the keys, and more than one workgroup selects.
+        (top(30_000, false), 30_000),
+        (top(3, true).in_segments(segments), 210),
+    ];
+    for (request, indices) in requests {
+        let plan = wide(request).unwrap();
+        let touched = |buffer| plan.touched_bytes(buffer);
+        assert_eq!([Buffer::WideIndices, Buffer::Values].map(touched), [Some(12 + 8 * indices), Some(4 * indices)], "{plan}");
+        assert!(plan.scratch.contains(&(Buffer::Values, 4 * indices)) && plan.request.value_buffer() == Buffer::WideIndices);
+        for commands in [plan.long_commands(), plan.short_commands()] {
+            let last = commands.last().filter(|last| last.variant.kernel == Kernel::WidenIndices);
+            assert!(commands.is_empty() || last.is_some(), "{plan}");
+        }
+    }
+    // The sort that follows a selection moves the numbers of 64 bits.
+    let plan = wide(top(5000, false)).unwrap();
+    let then = plan.then.as_deref().expect("all workgroups select, and a sort follows");
+    assert_eq!((then.request.payload, then.request.values), (Payload::Words(2), Place { first: 3 }));
+    let others = [keys(32, 1000), keys(32, 1000).with_values(1), keys(32, 1000).find_runs(RUNS), keys(32, 1000).gather(GATHER)];
+    assert!(others.into_iter().all(|request| matches!(wide(request), Err(Error::Unsupported { .. }))));
+    let elsewhere = Request { values: Place { first: 4 }, ..keys(32, 1000).for_indices() };
+    assert!(matches!(wide(elsewhere), Err(Error::Unsupported { .. })));
+    // As many indices as fit a binding, and one more.
+    let facts = Facts { max_binding: 1 << 16, ..facts() };
+    let refused = |request: Request| match SortPlan::new(request.with_wide_indices(Place::default()), &facts) {
+        Err(Error::TooLong { asked, limit: 8192, .. }) => Some(asked),
+        other => other.map(|_| None).unwrap(),
+    };
+    assert_eq!([8192, 8193].map(|max| refused(keys(32, max).for_indices())), [None, Some(8193)]);
+    assert_eq!([8192, 8193].map(|k| refused(top(k, false))), [None, Some(8193)]);
+}
+
 #[test]
 fn vectors_of_a_page_start_at_whole_words() {
     let shape = |dimension, precision| Shape::new(dimension, 100).precision(precision);

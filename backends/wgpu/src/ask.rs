@@ -14,6 +14,7 @@ pub struct Ask<'a> {
     pub(crate) quick: bool,
     pub(crate) count: Option<(&'a Buffer, u32)>,
     pub(crate) segments: Option<Bounds<'a>>,
+    pub(crate) wide_indices: bool,
 }
 
 /// Where the segments of a request begin and end.
@@ -28,7 +29,15 @@ pub(crate) enum Bounds<'a> {
 impl<'a> Ask<'a> {
     /// Requests a sort of up to `max` keys, in ascending order, by all bits.
     pub fn up_to(max: u32) -> Self {
-        Self { max, options: Options::ascending(), algorithm: None, quick: false, count: None, segments: None }
+        Self {
+            max,
+            options: Options::ascending(),
+            algorithm: None,
+            quick: false,
+            count: None,
+            segments: None,
+            wide_indices: false,
+        }
     }
 
     /// Requests a sort of each row of a matrix by itself, in ascending order, by all bits. Row `i` has the `len` keys from
@@ -74,6 +83,33 @@ impl<'a> Ask<'a> {
     #[must_use]
     pub fn quick_to_compile(self) -> Self {
         Self { quick: true, ..self }
+    }
+
+    /// Writes indices as numbers of 64 bits, as tensor libraries have them. This applies to argsorts and selections.
+    ///
+    /// The buffer of the indices needs 8 bytes for each index, and may start at any multiple of 4 bytes. The first 4 bytes of
+    /// an index are the number that a sort without this setting writes, and the others are 0. Where a selection has fewer
+    /// keys than indices, this number is [`u32::MAX`].
+    ///
+    /// The device sorts indices of 32 bits in scratch, and one more launch writes the result. The scratch needs 4 more
+    /// bytes for each index. All indices must fit in one storage binding. Otherwise the call returns
+    /// [`Error::TooLong`](polysort_core::Error::TooLong) or [`Error::InvalidBuffer`](polysort_core::Error::InvalidBuffer).
+    ///
+    /// Calls that write no indices return [`Error::Unsupported`](polysort_core::Error::Unsupported). A gather reads indices
+    /// of 32 bits.
+    ///
+    /// ```no_run
+    /// # fn demo(sorter: &polysort_wgpu::DeviceSorter, scores: &wgpu::Buffer, order: &wgpu::Buffer) -> Result<(), polysort_core::Error> {
+    /// use polysort_wgpu::Ask;
+    ///
+    /// // `order` has 8 bytes for each of 1000 keys.
+    /// let argsort = sorter.prepare_argsort::<f32>(scores, order, Ask::up_to(1000).wide_indices())?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn wide_indices(self) -> Self {
+        Self { wide_indices: true, ..self }
     }
 
     /// Sorts each of up to `max` segments by itself. Segment `i` is the keys from `offsets[i]` to before `offsets[i +

@@ -128,6 +128,7 @@ fn name(role: Role) -> String {
         Role::FirstValues => "values of the first run",
         Role::SecondValues => "values of the second run",
         Role::MergedValues => "merged values",
+        Role::WideIndices => "indices of 64 bits",
         role => return format!("the {}", format!("{role:?}").to_lowercase()),
     };
     format!("the {name}")

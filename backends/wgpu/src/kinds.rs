@@ -4,7 +4,7 @@ use crate::knobs::Knobs;
 use crate::known::Known;
 use crate::way::{Way, Ways};
 use polysort_core::Error;
-use polysort_shaders::plan::{Algorithm, Facts, MergeRequest, Payload, Request, RunOutputs, SortPlan, Top, Variant};
+use polysort_shaders::plan::{Algorithm, Facts, Kernel, MergeRequest, Payload, Request, RunOutputs, SortPlan, Top, Variant};
 
 /// Settings of the configuration that apply to every sort of an engine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,6 +20,8 @@ pub(crate) struct Kind {
     payload: Payload,
     top: Option<Top>,
     segmented: bool,
+    /// Whether indices have 64 bits.
+    wide_indices: bool,
     /// The outputs of a search for runs.
     runs: Option<RunOutputs>,
     /// Bytes of an element of a gather; 4 for whole words.
@@ -76,7 +78,8 @@ impl Kinds {
             None => None,
             Some(top) => {
                 let plan = SortPlan::new(Request { algorithm: asked, ..request }, facts)?;
-                let tile = plan.long_commands().last().map_or(0, |command| command.variant.tile);
+                let selecting = plan.long_commands().iter().find(|command| command.variant.kernel == Kernel::TopK);
+                let tile = selecting.map_or(0, |command| command.variant.tile);
                 Some(Top { k: tile, ..top })
             }
         };
@@ -89,6 +92,7 @@ impl Kinds {
             offsets: runs.offsets.is_some(),
             lengths: runs.lengths.is_some(),
         });
-        Ok((request, Kind { key_bits, payload, top, segmented: request.segments.is_some(), runs, gather, rolls, asked, least }))
+        let (segmented, wide_indices) = (request.segments.is_some(), request.wide_indices.is_some());
+        Ok((request, Kind { key_bits, payload, top, segmented, wide_indices, runs, gather, rolls, asked, least }))
     }
 }

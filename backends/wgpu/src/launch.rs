@@ -105,7 +105,11 @@ impl Launches {
         let then = match &plan.then {
             None => None,
             Some(then) => {
-                let part = |role| part(if role == Role::Keys { Role::Picked } else { role });
+                let part = |role| match role {
+                    Role::Keys => part(Role::Picked),
+                    Role::Values => part(plan.request.value_buffer()),
+                    role => part(role),
+                };
                 let counted = counted.map(|_| (part(Role::PickedCount), 0));
                 Some(Box::new(Self::new(gpu, (**then).clone(), native, counted, &part)?))
             }

@@ -7,7 +7,7 @@ use crate::sorter::DeviceSorter;
 use crate::wait::{Waiting, blocking};
 use bytemuck::Pod;
 use polysort_core::{Error, Spec};
-use polysort_shaders::plan::{Buffer as Role, Gather, Request};
+use polysort_shaders::plan::{Buffer as Role, Gather, Place, Request};
 
 /// The elements that a gather reads: where they start, and how many there are.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ impl DeviceSorter {
     /// # Errors
     /// - [`Error::InvalidBuffer`] if a buffer is too small, lacks a usage, or does not start at a multiple of 4 bytes, if `to`
     ///   overlaps another buffer, or if the count of `ask` lies in the buffer of `to`.
-    /// - [`Error::Unsupported`] for elements of another size, or if `ask` has segments.
+    /// - [`Error::Unsupported`] for elements of another size, or if `ask` has segments or [wide indices](Ask::wide_indices).
     /// - The other errors of [`prepare_sort`](DeviceSorter::prepare_sort).
     pub fn prepare_gather<'a, T: Pod>(
         &self,
@@ -108,7 +108,7 @@ impl DeviceSorter {
             keys: indices.place(self.gpu(), Role::Keys)?,
             aliased: to.buffer == elements.buffer || to.buffer == indices.buffer,
             algorithm: ask.algorithm,
-            quick: ask.quick,
+            wide_indices: ask.wide_indices.then(Place::default),
             ..Request::keys(u32::BITS, Spec::unsigned::<u32>(), ask.max.into()).gather(gather)
         };
         let callers = |role| match role {

@@ -92,7 +92,7 @@ impl DeviceSorter {
     /// # Errors
     /// - [`Error::InvalidBuffer`] if a buffer is too small, lacks a usage, does not start at a multiple of 4 bytes, or overlaps
     ///   another one, or if the count of `ask` lies in a buffer of `runs`.
-    /// - [`Error::Unsupported`] if `ask` has segments.
+    /// - [`Error::Unsupported`] if `ask` has segments or [wide indices](Ask::wide_indices).
     /// - The other errors of [`prepare_sort`](DeviceSorter::prepare_sort).
     pub fn prepare_runs<'a, K: MaskKey>(
         &self,
@@ -152,7 +152,8 @@ impl DeviceSorter {
         if ask.count.is_some_and(|(count, _)| parts[1..].iter().any(|(_, part, _)| part.buffer == count)) {
             return Err(invalid("the count lies in a buffer that receives the runs; give it one of its own".into()));
         }
-        let request = Request { keys: keys_place, aliased, algorithm: ask.algorithm, quick: ask.quick, ..request };
+        let wide_indices = ask.wide_indices.then(Place::default);
+        let request = Request { keys: keys_place, aliased, algorithm: ask.algorithm, wide_indices, ..request };
         let callers = |role| if role == Role::Keys { Some(keys) } else { runs.part(role) };
         self.prepare_on(waiting, request, ask.count, &callers).await
     }

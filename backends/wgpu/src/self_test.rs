@@ -32,8 +32,9 @@ impl Trial<'_> {
 /// Fails if the algorithm and kernels of `way` sort requests of this kind wrongly. It tests the kernels that requests of
 /// `least` keys or more use.
 pub(crate) async fn check(engine: &Arc<Engine>, waiting: Waiting, request: Request, least: u64, way: Way) -> Result<(), Error> {
-    let request =
-        Request { algorithm: way.algorithm, keys: Place::default(), values: Place::default(), aliased: false, ..request };
+    let start = Place::default();
+    let wide_indices = request.wide_indices.map(|_| start);
+    let request = Request { algorithm: way.algorithm, keys: start, values: start, wide_indices, aliased: false, ..request };
     let trial = Trial { engine, waiting, native: way.native };
     match request.key_bits {
         8 => check_words::<u8>(&trial, request, least).await,
@@ -71,7 +72,7 @@ async fn check_words<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -
         return check_runs::<W>(trial, request, runs, least).await;
     }
     let facts = trial.gpu().facts;
-    let most = facts.limits(request.payload.words()).longest(size_of::<W>());
+    let most = facts.limits(request.value_words()).longest(size_of::<W>());
     let plan = SortPlan::new(Request { max: least, ..request }, &facts)?;
     let (short, long) = lengths(&plan, least, &facts);
     let mut cases = vec![(request, short, Blocked::NONE)];
@@ -113,7 +114,7 @@ async fn check_segments<W: Word>(trial: &Trial<'_>, request: Request, least: u64
 /// three tiles and a part of a fourth; its second tile is blocked.
 fn in_segments(request: Request, least: u64, facts: &Facts) -> Result<Option<(Request, Vec<[u32; 2]>)>, Error> {
     let key_bytes = (request.key_bits as usize / 8).max(4);
-    let most = facts.limits(request.payload.words()).longest(key_bytes).min(1 << 20) as u32;
+    let most = facts.limits(request.value_words()).longest(key_bytes).min(1 << 20) as u32;
     let plan = SortPlan::new(Request { max: least, ..request }, facts)?;
     let Some(lists) = plan.segment_lists() else { return Ok(None) };
     let (network, tile) = (lists.network(), plan.tile);
@@ -144,10 +145,12 @@ async fn check_sort<W: Word>(
         order[*begin as usize..*end as usize].sort_by_key(|&i| request.spec.rank(keys[i]));
     }
     let mut sorted = keys.clone();
-    let words = request.payload.words() as usize;
-    let value = |i: usize| (0..words).map(move |word| (i + word) as u32);
+    let words = request.value_words() as usize;
+    // The upper word of an index is 0.
+    let step = usize::from(request.payload != Payload::Indices);
+    let value = |i: usize| (0..words).map(move |word| if word == 0 { i as u32 } else { (step * (i + word)) as u32 });
     let mut values: Vec<u32> = match request.payload {
-        Payload::Indices => vec![0; count],
+        Payload::Indices => vec![0; count * words],
         _ => (0..count).flat_map(value).collect(),
     };
     let data = match request.payload {
@@ -201,7 +204,8 @@ async fn check_top<W: Word>(trial: &Trial<'_>, request: Request, top: Top) -> Re
         let mut order: Vec<u32> = (begin..end).collect();
         order.sort_by_key(|&i| request.spec.rank(keys[i as usize]));
         order.resize(order.len().max(k), abi::NOTHING);
-        expected.extend_from_slice(&order[..k]);
+        let number = |&index: &u32| [index, 0].into_iter().take(request.value_words() as usize);
+        expected.extend(order[..k].iter().flat_map(number));
     }
     let mut found = vec![0_u32; expected.len()];
     let segments =

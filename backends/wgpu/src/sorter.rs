@@ -206,6 +206,7 @@ impl DeviceSorter {
     /// - [`Error::TooLong`] if an argsort, a selection or a sort of segments has more keys than fit a binding, or too many segments.
     /// - [`Error::InvalidOffsets`] if the rows of [`Ask::rows`] overlap.
     /// - [`Error::InvalidRange`] if the key does not have the requested range of bits.
+    /// - [`Error::Unsupported`] if `ask` has [wide indices](Ask::wide_indices), and the call writes no indices.
     /// - [`Error::OutOfMemory`], or another failure of the device.
     /// - [`Error::SelfTest`] if the device sorts wrongly.
     pub fn prepare_sort<'a, K: MaskKey>(&self, keys: impl Into<Part<'a>>, ask: Ask<'_>) -> Result<Prepared, Error> {
@@ -252,7 +253,7 @@ impl DeviceSorter {
     }
 
     /// Prepares to write the stable sorting permutation of the keys to `indices`, as `u32`. The keys stay as they are. With segments, a key that lies in none
-    /// gets its own index.
+    /// gets its own index. [`Ask::wide_indices`] writes numbers of 64 bits.
     ///
     /// # Errors
     /// The same as those of [`prepare_sort_pairs`](DeviceSorter::prepare_sort_pairs).
@@ -280,7 +281,8 @@ impl DeviceSorter {
 
     /// Prepares to write the indices of the first `k` keys of the order to `indices`.
     ///
-    /// The result is `k` numbers of type `u32`, in the order of their keys; equal keys are in the order of their indices.
+    /// The result is `k` numbers of type `u32`, or of 64 bits with [`Ask::wide_indices`], in the order of their keys; equal keys
+    /// are in the order of their indices.
     /// If there are fewer than `k` keys, the last numbers are [`u32::MAX`]. The keys stay as they are. The device selects
     /// the keys without a sort of all of them (Alabi et al., "Fast k-selection algorithms for graphics processing units",
     /// 2012). To select the last keys, request the descending order.
@@ -326,7 +328,10 @@ impl DeviceSorter {
         ask: Ask<'_>,
     ) -> Result<Prepared, Error> {
         let gpu = &self.gpu;
-        let request = Request::keys(bits::<K>(), Spec::of_masks::<K>(ask.options)?, ask.max.into());
+        let request = Request {
+            wide_indices: ask.wide_indices.then(Place::default),
+            ..Request::keys(bits::<K>(), Spec::of_masks::<K>(ask.options)?, ask.max.into())
+        };
         let request = match wanted {
             Wanted::Sorted(payload) => Request { payload, ..request },
             Wanted::First(k) => request.select(Top { k, segmented: ask.segments.is_some() }),
@@ -352,15 +357,21 @@ impl DeviceSorter {
         let request = Request {
             segments: segments.map(segmented).transpose()?,
             keys: place(keys, Role::Keys)?,
-            values: values.map_or(Ok(Place::default()), |values| place(values, Role::Values))?,
-            aliased: request.top.is_some() && values.is_some_and(|values| values.buffer == keys.buffer),
             algorithm: ask.algorithm,
             quick: ask.quick,
             ..request
         };
+        let values_place = values.map_or(Ok(Place::default()), |values| place(values, Role::Values))?;
+        let request = if ask.wide_indices {
+            // Only `widen_indices` writes the caller's buffer of indices. It does not read the keys.
+            request.with_wide_indices(values_place)
+        } else {
+            let aliased = request.top.is_some() && values.is_some_and(|values| values.buffer == keys.buffer);
+            Request { values: values_place, aliased, ..request }
+        };
         let callers = |role| match role {
             Role::Keys => Some(keys),
-            Role::Values => values,
+            role if role == request.value_buffer() => values,
             Role::Begins => segments.map(|(begins, ..)| begins),
             Role::Ends => segments.map(|(_, ends, _)| ends),
             _ => None,

@@ -17,7 +17,7 @@ impl Engine {
     /// groups.
     pub(crate) fn rounded(&self, request: Request) -> Request {
         let rounded = |count: u64| count.next_multiple_of((count / 8).next_power_of_two());
-        let most = self.gpu().facts.limits(request.payload.words()).longest(request.unit_bytes());
+        let most = self.gpu().facts.limits(request.value_words()).longest(request.unit_bytes());
         let segments = request.segments.map(|segments| Segmented { max: rounded(segments.max.into()) as u32, ..segments });
         // There is one more offset of a run than there are runs.
         let most = most - u64::from(request.runs.is_some());
@@ -57,7 +57,8 @@ impl Engine {
             call.upload(&bytes, role).await?;
         }
         let mut results = data.results();
-        let sources: Vec<Buffer> = results.iter().map(|(role, _)| call.workspace().buffer(*role).clone()).collect();
+        let source = |role| if role == Role::Values { request.value_buffer() } else { role };
+        let sources: Vec<Buffer> = results.iter().map(|(role, _)| call.workspace().buffer(source(*role)).clone()).collect();
         let mut targets: Vec<&mut [u8]> = results.iter_mut().map(|(_, bytes)| &mut **bytes).collect();
         let record =
             |encoder: &mut CommandEncoder| launches.record(&mut encoder.begin_compute_pass(&PASS), Count::Fixed(count as u32));

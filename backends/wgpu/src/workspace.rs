@@ -124,9 +124,10 @@ impl Workspace {
 }
 
 /// The roles of the buffers that a caller may provide.
-const CALLERS: [Role; 11] = [
+const CALLERS: [Role; 12] = [
     Role::Keys,
     Role::Values,
+    Role::WideIndices,
     Role::Bounds,
     Role::Begins,
     Role::Ends,

@@ -88,7 +88,7 @@ impl<'a> Builder<'a> {
             bindings.push(self.values_home);
         }
         self.push(single, bindings, COUNT_DIGITS, Groups::Fixed(1));
-        // An argsort only reads the keys, and writes the indices to the caller's buffer.
+        // An argsort only reads the keys.
         if plan.request.payload != Payload::Indices {
             if plan.keys_move() {
                 self.copy(When::Always, plan.request.key_words(), (Buffer::Spare, 0), (Buffer::Keys, plan.request.keys.first));
@@ -98,6 +98,7 @@ impl<'a> Builder<'a> {
                 self.copy(When::Always, plan.request.payload.words(), (Buffer::ValuesSpare, 0), to);
             }
         }
+        self.widen_indices();
         self.commands
     }
 
@@ -114,6 +115,8 @@ impl<'a> Builder<'a> {
             Buffer::Status | Buffer::StatusOdd => plan.status_bytes(),
             Buffer::Buckets => 4 * table.map_or(0, |table| table.words),
             Buffer::Scratch | Buffer::Spare => keys * request.max.max(1),
+            // Indices of 32 bits, which become numbers of 64 bits.
+            Buffer::Values if request.wide_indices.is_some() => values * request.results().max(1),
             Buffer::ValuesScratch | Buffer::ValuesSpare => values * request.max.max(1),
             // The caller provides the bounds, unless the offsets of the segments lie in buffers.
             Buffer::Bounds if request.segments.is_some() => 8 * request.units().max(1),

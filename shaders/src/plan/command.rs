@@ -52,8 +52,10 @@ pub enum Buffer {
     Scratch,
     /// The keys after an even number of passes, if not in the caller's buffer.
     Spare,
-    /// The caller's values, or the result of an argsort or a selection.
+    /// The caller's values, or the indices of 32 bits that an argsort or a selection writes.
     Values,
+    /// The result of an argsort or a selection, if its indices have 64 bits.
+    WideIndices,
     /// The values after an odd number of passes.
     ValuesScratch,
     /// The values after an even number of passes, if not in the caller's buffer.
@@ -269,6 +271,11 @@ pub fn count_digit(keys: u32, digit: u32) -> u32 {
 }
 
 pub(super) const COUNT_DIGITS: [Number; 3] = [Number::CountDigit(0), Number::CountDigit(1), Number::CountDigit(2)];
+
+/// Returns the digits of a number of keys that is the same in each recording.
+pub(super) fn fixed_digits(keys: u32) -> [Number; 3] {
+    [0, 1, 2].map(|digit| Number::Is(count_digit(keys, digit)))
+}
 
 pub(super) fn each(units: u32, of: u32) -> Groups {
     Groups::Each { units, of }

@@ -38,6 +38,7 @@ mod touched;
 mod tuned;
 pub mod tuning;
 mod variant;
+mod wide_indices;
 mod workgroup;
 
 pub use crate::manifest::Kernel;

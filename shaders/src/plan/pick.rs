@@ -47,7 +47,12 @@ impl SortPlan {
         (spec.masks, (spec.begin, spec.end)) = (self.masks, self.window);
         let keys = Request::keys(32 * request.key_words(), spec, k);
         let sort = Self::new(
-            Request { payload: Payload::Words(1), values: request.values, algorithm: request.algorithm, ..keys },
+            Request {
+                payload: Payload::Words(request.value_words()),
+                values: request.wide_indices.unwrap_or(request.values),
+                algorithm: request.algorithm,
+                ..keys
+            },
             facts,
         )?;
         // The two plans share scratch buffers, since the first has finished before the second starts. So each buffer has

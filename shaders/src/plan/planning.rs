@@ -29,6 +29,7 @@ impl SortPlan {
         limits.check("the device", request.max as usize, request.unit_bytes())?;
         request.check_runs(facts.max_binding)?;
         request.check_selected(facts.max_binding)?;
+        request.check_wide_indices(facts.max_binding)?;
         let algorithm = algorithm(&request, facts)?;
         // A selection always has digits of eight bits.
         let is_wide = algorithm == Algorithm::WideDigits && request.top.is_none();
@@ -77,6 +78,7 @@ impl SortPlan {
             (None, None, None) if request.segments.is_some() => builder.segments(),
             (None, None, None) => builder.long(),
         }
+        builder.widen_indices();
         let (long, scratch) = builder.finish();
         let too_large = |&(_, bytes): &(Buffer, u64)| bytes > facts.max_binding;
         if let Some(segments) = request.segments.filter(|_| scratch.iter().any(too_large)) {

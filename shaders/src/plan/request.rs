@@ -172,6 +172,9 @@ pub struct Request {
     pub keys: Place,
     /// The offset of the values, or of the indices, in their binding.
     pub values: Place,
+    /// The offset of indices of 64 bits in their binding; `None` if indices have 32 bits. The payload is then
+    /// [`Payload::Indices`], and `values` is 0.
+    pub wide_indices: Option<Place>,
     /// The elements of a page, a power of two of 256 or more; `None` if keys and values lie in one buffer each. Pages are
     /// buffers, one after another, with this number of elements each; only the last may have fewer. The scratch of the
     /// merges has such pages too, and the offsets `keys` and `values` are 0.
@@ -211,6 +214,7 @@ impl Request {
             skip: 0,
             keys: Place::default(),
             values: Place::default(),
+            wide_indices: None,
             page: None,
             aliased: false,
             from_host: false,
@@ -289,7 +293,12 @@ impl Request {
 
     /// Returns the bytes of the values, or of the indices, of `max` keys.
     pub fn value_bytes(&self) -> u64 {
-        4 * self.top.map_or(u64::from(self.payload.words()) * self.max, |top| top.results(self.units()))
+        4 * u64::from(self.value_words()) * self.results()
+    }
+
+    /// Returns the largest number of values, or of indices.
+    pub(super) fn results(&self) -> u64 {
+        self.top.map_or(self.max, |top| top.results(self.units()))
     }
 
     /// Checks that the keys selected from all segments fit a binding, and so do the bounds of the segments.

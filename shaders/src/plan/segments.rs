@@ -14,7 +14,7 @@
 //! anyway, has copied them to the scratch.
 
 use super::builder::Builder;
-use super::command::{Buffer, COUNT_DIGITS, Groups, Number, When, count_digit, each};
+use super::command::{Buffer, COUNT_DIGITS, Groups, Number, When, each, fixed_digits};
 use super::request::Payload;
 use super::segment_lists::SegmentLists;
 use super::tuning::{COPY_TILE, GROUP, LIST_GROUPS, NETWORK_GROUP, NETWORK_GROUPS, SWEEP_GROUPS};
@@ -28,7 +28,7 @@ impl Builder<'_> {
         let packed = request.is_packed();
         let indexed = request.payload == Payload::Indices;
         // The copies have the largest number of keys, since the number of keys in all segments is not known.
-        self.begin_with([0, 1, 2].map(|digit| Number::Is(count_digit(request.max as u32, digit))));
+        self.begin_with(fixed_digits(request.max as u32));
         self.move_in();
         if packed {
             let bindings = [Buffer::Sort, Buffer::State, Buffer::Keys, Buffer::Spare];

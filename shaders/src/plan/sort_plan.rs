@@ -51,7 +51,7 @@ pub struct SortPlan {
     /// The commands of a sort that fits one tile, in order.
     pub(super) short: Vec<Command>,
     /// The sort of the selected keys, if all workgroups together select them. Its keys are [`Buffer::Picked`], its
-    /// values those of this plan.
+    /// values the [`value_buffer`](Request::value_buffer) of this plan.
     pub then: Option<Box<SortPlan>>,
 }
 

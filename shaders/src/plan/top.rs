@@ -13,7 +13,7 @@
 //! same keys as one selection from all keys.
 
 use super::builder::Builder;
-use super::command::{Buffer, COUNT_DIGITS, Groups, LAST_LEVEL, Number, count_digit};
+use super::command::{Buffer, COUNT_DIGITS, Groups, LAST_LEVEL, Number, fixed_digits};
 use super::request::{Segmented, Top};
 use super::tuning::{LIST_GROUPS, SELECT_SEGMENT};
 use super::variant::Variant;
@@ -23,8 +23,7 @@ impl Builder<'_> {
     /// Adds the commands that prepare a selection from segments whose offsets lie in buffers.
     fn bounds(&mut self, segments: Segmented) {
         // The state and the copies have the largest number of keys, since the number of keys in all segments is not known.
-        let most = self.plan.request.max as u32;
-        self.begin_with([0, 1, 2].map(|digit| Number::Is(count_digit(most, digit))));
+        self.begin_with(fixed_digits(self.plan.request.max as u32));
         self.move_in();
         let variant = Variant { kernel: Kernel::SegmentBounds, ..self.shapes.plain };
         let numbers = COUNT_DIGITS.into_iter().chain([segments.begins, segments.ends].map(|place| Number::Is(place.first)));

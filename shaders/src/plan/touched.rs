@@ -17,7 +17,7 @@ impl SortPlan {
         let after = |first: u32, bytes: u64| 4 * u64::from(first) + bytes.next_multiple_of(4);
         // A binding has room for at least one element.
         let key_bytes = u64::from(request.key_words()) * 4;
-        let value_bytes = u64::from(request.payload.words().max(1)) * 4;
+        let value_bytes = request.value_bytes().max(u64::from(request.value_words().max(1)) * 4);
         let segments = request.segments.map_or(0, |segments| 4 * u64::from(segments.max).max(1));
         if let Some((place, bytes)) = request.run_output(buffer) {
             return Some(after(place.first, bytes));
@@ -28,7 +28,8 @@ impl SortPlan {
         let bytes = match buffer {
             Buffer::Keys if request.has_bounds() => return None,
             Buffer::Keys => after(request.keys.first, (request.max * u64::from(request.key_bits)).div_ceil(8).max(key_bytes)),
-            Buffer::Values => after(request.values.first, request.value_bytes().max(value_bytes)),
+            Buffer::Values if request.wide_indices.is_none() => after(request.values.first, value_bytes),
+            Buffer::WideIndices => after(request.wide_indices.map_or(0, |place| place.first), value_bytes),
             Buffer::Begins => after(request.segments.map_or(0, |segments| segments.begins.first), segments),
             Buffer::Ends => after(request.segments.map_or(0, |segments| segments.ends.first), segments),
             // Begin and end of each segment to select from.

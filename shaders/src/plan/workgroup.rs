@@ -81,6 +81,7 @@ impl Variant {
             | Kernel::MergePath
             | Kernel::BeginRuns
             | Kernel::Gather
+            | Kernel::WidenIndices
             | Kernel::SegmentBounds
             | Kernel::Nearest => 0,
         };

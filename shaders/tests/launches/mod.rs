@@ -68,6 +68,10 @@ pub(crate) fn requests() -> Vec<Request> {
             requests.extend(requests_of.map(|request| Request { aliased: true, ..request }));
         }
     }
+    // Indices of 64 bits, of all keys and of selected ones.
+    let keys = Request::keys(32, Spec::unsigned::<u32>(), 100_000);
+    let selections = [(100, false), (20_000, false), (100, true)].map(|(k, segmented)| keys.select(Top { k, segmented }));
+    requests.extend([keys.for_indices()].into_iter().chain(selections).map(|keys| keys.with_wide_indices(Place { first: 1 })));
     // A hybrid sort, if it is asked for, without buckets that one workgroup sorts.
     requests.push(Request { small_bucket: Some(0), ..Request::keys(32, Spec::unsigned::<u32>(), 1 << 22) });
     let indices = Request::keys(32, Spec::unsigned::<u32>(), 1000);

@@ -15,6 +15,7 @@ mod sequences;
 mod slices;
 #[path = "../support/mod.rs"]
 mod support;
+mod wide_indices;
 
 use libtest_mimic::Failed;
 use polysort_core::Error;
@@ -41,6 +42,11 @@ fn main() {
             trial("runs: keys and outputs may lie in one buffer", runs::in_one_buffer),
             trial("records: they are sorted in place by some of their bits", records::by_some_bits),
             trial("gather: elements of any size come in the order of their indices", gather::elements),
+            trial("wide indices: argsorts write indices of 64 bits", wide_indices::argsorts),
+            trial("wide indices: selections write indices of 64 bits", wide_indices::selections),
+            trial("wide indices: argsorts and selections of segments and rows write them", wide_indices::segments),
+            trial("wide indices: they may lie in the buffer of the keys; other calls refuse them", wide_indices::in_one_buffer),
+            trial("wide indices: async variants write them", wide_indices::async_variants),
             trial("runs: buffers that cannot take the runs are refused", runs::refused),
             trial("recording: passes of a tuned shape sort", recording::tuned),
             trial("recording: a sorter without a queue tests its sorts later", recording::untested),

@@ -188,6 +188,8 @@ fn cases(facts: &Facts, kernel: Kernel, requests: &[Request]) -> Vec<Case> {
                 let request = request.segments.map_or(request, of_each);
                 let Ok(plan) = SortPlan::new(request, facts) else { continue };
                 let pattern = patterns[[0, 1, 0, 2, 3, 0, 2, 4][(r + c / 2 + c) % 8]];
+                // `identity` has work only if the keys are in order.
+                let pattern = if kernel == Kernel::Identity && c < 2 { Pattern::Sorted } else { pattern };
                 // There are so many equal keys that counters of 16 bits would overflow if no thread cleared them in time.
                 let pattern = if kernel == Kernel::CountValues && count > 1 << 17 { Pattern::Equal } else { pattern };
                 cases.push(Case { plan, count, on_device, pattern });
@@ -242,6 +244,15 @@ fn requests() -> Vec<Request> {
         let selected = whole.select(Top { k: [7, 900][k % 2], segmented: true }).in_segments(segments);
         requests.push(Request { keys: Place { first: 5 }, ..selected });
     }
+    // Indices of 64 bits: of all keys, and of selected ones.
+    for (k, bits) in [8, 16, 32, 64, 128].into_iter().enumerate() {
+        let whole = Request::keys(bits, spec(bits, Options::descending()).expect("all bits"), 0);
+        let selections = [(7, k % 2 == 0), (900, k % 2 == 1), (5000, false)];
+        let selections = selections.map(|(k, segmented)| whole.select(Top { k, segmented }));
+        let first = [0, 5, 12][k % 3];
+        let wide = [whole.for_indices()].into_iter().chain(selections).map(|keys| keys.with_wide_indices(Place { first }));
+        requests.extend(wide);
+    }
     requests.extend(run_requests(spec));
     requests
 }
@@ -293,6 +304,9 @@ fn contents(case: &Case, seed: u64) -> Contents {
     contents.insert(Buffer::Count, vec![count, 5, 6, 7]);
     let values = u64::from(request.values.first) + request.value_bytes() / 4;
     contents.insert(Buffer::Values, noise(values));
+    if let Some(place) = request.wide_indices {
+        contents.insert(Buffer::WideIndices, noise(u64::from(place.first) + request.value_bytes() / 4));
+    }
     let (mut most, mut count) = (request.max, case.count);
     if let Some(of) = request.segments {
         let mut bounds = segments(of.max as usize, noise(2 * u64::from(of.max)));
@@ -420,6 +434,15 @@ fn check_model(case: &Case, start: &Contents, end: &Contents) -> Result<(), Stri
         }
     };
     let keys = bytes(start, Buffer::Keys, request.keys.first, size);
+    if let Some(place) = request.wide_indices {
+        let written = request.top.map_or(case.count.into(), |top| top.results(case.count.into())) as usize;
+        let (wide, before) = (&end[&Buffer::WideIndices], &start[&Buffer::WideIndices]);
+        let (first, last) = (place.first as usize, place.first as usize + 2 * written);
+        let indices = end[&Buffer::Values][..written].iter().flat_map(|&index| [index, 0]);
+        if !indices.eq(wide[first..last].iter().copied()) || wide[..first] != before[..first] || wide[last..] != before[last..] {
+            return Err("indices of 64 bits".into());
+        }
+    }
     if let Some(top) = request.top {
         return check_selection(case, top, &keys.iter().map(rank).collect::<Vec<_>>(), end);
     }

@@ -46,12 +46,19 @@ pub(super) struct Place {
     first: usize,
 }
 
+/// Where indices go: words of a buffer. An index of 64 bits takes two.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Indices {
+    place: Place,
+    are_wide: bool,
+}
+
 /// What a recording does.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Work {
     Sort { keys: Place, values: Option<Place>, max: usize, segments: Segmented, options: Options },
-    Argsort { keys: Place, indices: Place, max: usize, segments: Segmented, options: Options },
-    First { keys: Place, indices: Place, max: usize, k: usize, segments: Segmented, options: Options },
+    Argsort { keys: Place, indices: Indices, max: usize, segments: Segmented, options: Options },
+    First { keys: Place, indices: Indices, max: usize, k: usize, segments: Segmented, options: Options },
     Gather { from: Place, len: usize, indices: Place, to: Place, max: usize },
     Runs { keys: Place, unique: Option<Place>, max: usize, options: Options },
     Merge { runs: [(Place, Option<Place>); 2], to: (Place, Option<Place>), max: [usize; 2], options: Options },
@@ -135,7 +142,9 @@ impl<K: TestKey + MaskKey, V: Pod + core::fmt::Debug> Buffers<K, V> {
         let options = script.options::<K>();
         let kind = script.one(&["keys", "pairs", "argsort", "first"]);
         let (values, values_room) = place(&self.values, script);
-        let (indices, indices_room) = place(&self.indices, script);
+        let (into, indices_room) = place(&self.indices, script);
+        let indices = Indices { place: into, are_wide: matches!(kind, "argsort" | "first") && script.chance(40) };
+        let indices_room = if indices.are_wide { indices_room / 2 } else { indices_room };
         let most = match kind {
             "pairs" => room.min(values_room),
             "argsort" => room.min(indices_room),
@@ -172,6 +181,7 @@ impl<K: TestKey + MaskKey, V: Pod + core::fmt::Debug> Buffers<K, V> {
             _ => ask,
         };
         let ask = ask.options(options);
+        let ask = if indices.are_wide { ask.wide_indices() } else { ask };
         let max = match segments {
             Segmented::Rows { rows: 0, .. } => 0,
             Segmented::Rows { rows, len, stride } => (rows - 1) * stride + len,
@@ -186,11 +196,11 @@ impl<K: TestKey + MaskKey, V: Pod + core::fmt::Debug> Buffers<K, V> {
                 (site.sorter.prepare_sort_pairs::<K, V>(part, moved, ask), work)
             }
             "argsort" => {
-                let to = self.indices[indices.at].part(indices.first);
+                let to = self.indices[into.at].part(into.first);
                 (site.sorter.prepare_argsort::<K>(part, to, ask), Work::Argsort { keys, indices, max, segments, options })
             }
             _ => {
-                let to = self.indices[indices.at].part(indices.first);
+                let to = self.indices[into.at].part(into.first);
                 let work = Work::First { keys, indices, max, k, segments, options };
                 (site.sorter.prepare_top_k::<K>(part, to, k as u32, ask), work)
             }
@@ -356,7 +366,7 @@ impl<K: TestKey + MaskKey, V: Pod + core::fmt::Debug> Buffers<K, V> {
                 let order = order_in(&self.ranges(segments, max, counts[0]), input, options);
                 // With segments, an index is written for each key, also for those outside.
                 let written = if matches!(segments, Segmented::No) { counts[0].min(max) } else { max };
-                self.indices[indices.at].write(indices.first, &order[..written]);
+                self.write_indices(indices, &order[..written]);
             }
             Work::First { keys, indices, max, k, segments, options } => {
                 let input = &self.keys[keys.at].all[keys.first..][..max];
@@ -368,7 +378,7 @@ impl<K: TestKey + MaskKey, V: Pod + core::fmt::Debug> Buffers<K, V> {
                     first.resize(k, u32::MAX);
                     found.extend(first);
                 }
-                self.indices[indices.at].write(indices.first, &found);
+                self.write_indices(indices, &found);
             }
             Work::Gather { from, len, indices, to, max } => {
                 let by = &self.indices[indices.at].all[indices.first..][..counts[0].min(max)];
@@ -409,6 +419,11 @@ impl<K: TestKey + MaskKey, V: Pod + core::fmt::Debug> Buffers<K, V> {
                 self.keys[to].write(0, &copy);
             }
         }
+    }
+
+    fn write_indices(&mut self, Indices { place, are_wide }: Indices, indices: &[u32]) {
+        let words: Vec<u32> = indices.iter().flat_map(|&index| [index, 0].into_iter().take(1 + usize::from(are_wide))).collect();
+        self.indices[place.at].write(place.first, &words);
     }
 
     /// Returns the ranges of keys that are sorted, each by itself.

@@ -76,6 +76,7 @@ impl<K: TestKey + MaskKey, V: Pod + core::fmt::Debug> Buffers<K, V> {
         comes_out(sorter.prepare_sort_pairs::<K, V>(keys.part(0), keys.part(4), few), "InvalidBuffer")?;
         comes_out(sorter.prepare_argsort::<K>(keys.part(0), keys.part(0), few), "InvalidBuffer")?;
         comes_out(sorter.prepare_top_k::<K>(keys.part(0), indices.part(0), 0, few), "Unsupported")?;
+        comes_out(sorter.prepare_sort::<K>(keys.part(0), few.wide_indices()), "Unsupported")?;
         let column = |len| Column { elements: values.part(0), len };
         comes_out(sorter.prepare_gather::<V>(column(values_room + 1), indices.part(0), keys.part(0), few), "InvalidBuffer")?;
         comes_out(sorter.prepare_gather::<V>(column(5), indices.part(0), values.part(1), few), "InvalidBuffer")?;

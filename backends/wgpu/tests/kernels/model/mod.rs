@@ -18,10 +18,7 @@ pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64
             let state = model.state(on);
             state[..state_words(plan.radix_bits) as usize].fill(0);
             // Before a selection from segments, the number of keys is fixed, and the count is that of segments.
-            let is_fixed = matches!(command.numbers[0], Number::Is(_));
-            let fixed = || (0..3).map(|digit| model.number(digit) << (COUNT_DIGIT_BITS as usize * digit)).sum();
-            let keys: usize = if is_fixed { fixed() } else { count };
-            model.state(on)[abi::STATE_COUNT as usize] = keys as u32;
+            model.state(on)[abi::STATE_COUNT as usize] = model.launched_count() as u32;
         }
         Kernel::Histogram => model.histogram(on),
         Kernel::Scan => model.scan(on),
@@ -63,6 +60,7 @@ pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64
         Kernel::BeginRuns => model.begin_runs(on),
         Kernel::Runs => model.runs(on, groups as u32),
         Kernel::Gather => model.gather(on),
+        Kernel::WidenIndices => model.widen_indices(on),
         kernel => unreachable!("the kernel {} has no model here", kernel.name()),
     }
 }
@@ -229,6 +227,14 @@ impl Model<'_> {
     pub(crate) fn rank(&self, key: u128) -> u128 {
         let (begin, end) = self.plan.window;
         if begin == end { 0 } else { self.ordered(key) >> begin & u128::MAX >> (128 - (end - begin)) }
+    }
+
+    /// Returns the number in the first three numbers of the command: the count, or a number that is the same for all counts.
+    fn launched_count(&self) -> usize {
+        match self.command.numbers[0] {
+            Number::Is(_) => (0..3).map(|digit| self.number(digit) << (COUNT_DIGIT_BITS as usize * digit)).sum(),
+            _ => self.count,
+        }
     }
 
     fn number(&self, index: usize) -> usize {

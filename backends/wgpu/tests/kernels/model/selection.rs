@@ -131,6 +131,14 @@ impl Model<'_> {
         }
     }
 
+    pub(super) fn widen_indices(&self, on: &mut Contents) {
+        let of_each = if self.command.variant.segmented { self.plan.request.top.expect("a selection").k as usize } else { 1 };
+        let indices = on[&Buffer::Values][..self.launched_count() * of_each].to_vec();
+        let first = self.number(3);
+        let wide = self.buffer(on, 7)[first..].chunks_exact_mut(2);
+        wide.zip(indices).for_each(|(wide, index)| wide.copy_from_slice(&[index, 0]));
+    }
+
     pub(super) fn segment_bounds(&self, on: &mut Contents) {
         let keys = self.state(on)[abi::STATE_COUNT as usize];
         let [begins, ends] =
