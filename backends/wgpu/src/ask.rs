@@ -78,7 +78,7 @@ impl<'a> Ask<'a> {
     /// Requests kernels that the driver compiles in less time, but that run longer: the loops of their passes are not unrolled.
     ///
     /// This applies to sorts, also of segments, on NVIDIA's GPUs. For other calls, and on other GPUs, where it was not measured, it changes nothing.
-    /// With an empty cache of the driver, an H200 prepares a sort of 6 000 000 pairs of `u32` in 0.5 to 0.7 s instead of 1.5 to 2.2 s. The sort then
+    /// With an empty cache of the driver, an H200 prepares a sort of 6 000 000 pairs of `u32` in 0.4 to 0.7 s instead of 1.5 to 2.2 s. The sort then
     /// takes 1.4 times as long; one of 2^20 pairs takes 1.15 times as long.
     #[must_use]
     pub fn quick_to_compile(self) -> Self {

@@ -126,11 +126,14 @@ fn top_shape(shape: Variant, request: &Request, facts: &Facts) -> Result<Variant
 
 /// Returns the shape of the kernel that finds runs of up to `max` keys.
 fn runs_shape(request: &Request, max: u64, facts: &Facts) -> Variant {
-    let group = GROUP.min(facts.max_group);
+    let (group, keys) = match facts.unrolls() {
+        true => tuning::run_tile(request.key_words(), max),
+        false => (GROUP, if request.key_words() > 2 { tuning::RUN_KEYS / 2 } else { tuning::RUN_KEYS }),
+    };
+    let group = group.min(facts.max_group);
     let subgroups = facts.subgroups.filter(|_| request.algorithm != Some(Algorithm::ReduceThenScan));
     let whole = subgroups.filter(|&(_, most)| group.is_multiple_of(most));
     let ranking = whole.map(|(least, most)| Ranking::Ballot { rows: group / least, wide: most > 32 });
-    let keys = tuning::run_keys(request.key_words(), max);
     let shape = Variant { group, keys, tile: group * keys, ranking, ..Variant::of(Kernel::Runs, request.key_bits) };
     Variant { packed: request.is_packed(), aliased: request.aliased, outputs: request.run_outputs(), ..shape }
 }
