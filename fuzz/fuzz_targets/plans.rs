@@ -108,7 +108,7 @@ impl Device {
                 Memory::Less(choice, less) => usual(choice) - u32::from(less),
                 Memory::Any(bytes) => bytes.into(),
             },
-            max_group: self.max_group.of(&[256, 1024, 512, 128, 64, 32, 1, 0, 1536, 100, 2048]),
+            max_group: self.max_group.of(&[256, 1024, 512, 128, 64, 32, 1, 0, 1536, 100, 2048, 300, 384]),
             max_groups: self.max_groups.of(&[65_535, 1 << 20, (1 << 31) - 1, u32::MAX, 1000, 1, 0]),
             max_binding: self.max_binding.of(36),
             class: self.class.of(&classes),
@@ -222,6 +222,7 @@ impl Asked {
             request = Request { values: Place::default(), ..request }.with_wide_indices(place(words >> 3));
         }
         request.aliased = self.is_aliased;
+        request.quick = self.payload.is_some_and(|words| words & 8 == 8);
         request.algorithm = self.algorithm.of(&[
             None,
             Some(Algorithm::OneSweep),

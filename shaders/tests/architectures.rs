@@ -46,23 +46,21 @@ fn measured_numbers_have_records() {
     assert_eq!(measured, [Class::Nvidia]);
 }
 
-/// Only passes, only for keys from the host or if the caller asks for it, and only where this was measured.
+/// Only passes, only by request, and only where this was measured.
 #[test]
-fn passes_for_the_host_and_by_request_compile_faster() {
+fn passes_compile_faster_by_request() {
     for class in ALL {
         let segments = keys(32, 1 << 22).in_segments(Segmented { max: 100, begins: Place::default(), ends: Place::default() });
         for request in [keys(32, 1 << 18), keys(32, 1 << 26), keys(64, 1 << 22), segments] {
-            for rolled in [request.from_host(), Request { quick: true, ..request }] {
-                let plans = [request, rolled].map(|request| plan(request, class));
-                let [resident, rolled] = plans.each_ref().map(SortPlan::long_commands);
-                assert_eq!(resident.len(), rolled.len());
-                for (resident, rolled) in resident.iter().zip(rolled) {
-                    let of_segments = [Kernel::BucketSweep, Kernel::SegmentTile, Kernel::SegmentNetwork];
-                    let is_pass = resident.variant.kernel == Kernel::Onesweep || of_segments.contains(&resident.variant.kernel);
-                    let unrolled = resident.variant.unrolled && !(is_pass && class == Class::Nvidia);
-                    assert_eq!(rolled.variant, Variant { unrolled, ..resident.variant }, "{class:?}");
-                    assert!(resident.variant.unrolled || !is_pass, "{class:?}");
-                }
+            let plans = [request, request.quick_to_compile()].map(|request| plan(request, class));
+            let [resident, rolled] = plans.each_ref().map(SortPlan::long_commands);
+            assert_eq!(resident.len(), rolled.len());
+            for (resident, rolled) in resident.iter().zip(rolled) {
+                let of_segments = [Kernel::BucketSweep, Kernel::SegmentTile, Kernel::SegmentNetwork];
+                let is_pass = resident.variant.kernel == Kernel::Onesweep || of_segments.contains(&resident.variant.kernel);
+                let unrolled = resident.variant.unrolled && !(is_pass && class == Class::Nvidia);
+                assert_eq!(rolled.variant, Variant { unrolled, ..resident.variant }, "{class:?}");
+                assert!(resident.variant.unrolled || !is_pass, "{class:?}");
             }
         }
     }
@@ -98,7 +96,10 @@ fn plans_print_where_their_numbers_come_from() {
     assert!(
         text(keys(32, 1 << 20), Class::Nvidia).contains("passes: measured on NVIDIA H200 (nvidia-h200/2026-11-22-5-shapes.csv)")
     );
-    assert!(text(keys(32, 1 << 20).from_host(), Class::Nvidia).contains("loops that are not unrolled: measured on NVIDIA H200"));
+    assert!(
+        text(keys(32, 1 << 20).quick_to_compile(), Class::Nvidia)
+            .contains("loops that are not unrolled: measured on NVIDIA H200")
+    );
     for class in [Class::Amd, Class::Intel, Class::Software] {
         let text = text(hybrid, class);
         assert!(text.contains("passes: derived from the numbers of an NVIDIA H200"), "{class:?}: {text}");

@@ -12,7 +12,7 @@
 //          length of a run is known where the next run begins, so tiles also publish where their last run begins.
 //          A workgroup that waits too long for a tile counts this tile itself: no device promises that another
 //          workgroup makes progress.
-// needs    at most 32 keys per thread
+// needs    a tile that is a multiple of 32, and at most 32 keys per thread
 
 @group(0) @binding(0) var<uniform> unique_first: Number;
 @group(0) @binding(1) var<uniform> offsets_first: Number;

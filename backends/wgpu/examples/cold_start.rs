@@ -31,7 +31,11 @@ fn step<T>(name: &str, run: impl FnOnce() -> Result<T, Error>) -> Result<T, Erro
 
 fn main() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [kind, count] = &arguments[..] else { panic!("usage: cold_start CALL KEYS") };
+    let [kind, count] = &arguments[..] else {
+        panic!(
+            "usage: cold_start none|u32|argsort|segments|top|runs|prepared|prepared-pairs|prepared-quick|prepared-quick-pairs KEYS"
+        )
+    };
     let count: u32 = count.parse().expect("KEYS is a number");
     spans::collect();
     let backend = step("open", || WgpuBackend::open_with(Config::default()))?;

@@ -75,11 +75,11 @@ impl<'a> Ask<'a> {
         Self { algorithm: Some(algorithm), ..self }
     }
 
-    /// Requests kernels that the driver compiles in less time, but that run longer: the loops of their passes are not unrolled.
+    /// Requests kernels that the driver compiles in less time, but that run longer.
     ///
     /// This applies to sorts, also of segments, on NVIDIA's GPUs. For other calls, and on other GPUs, where it was not measured, it changes nothing.
-    /// With an empty cache of the driver, an H200 prepares a sort of 6 000 000 pairs of `u32` in 0.4 to 0.7 s instead of 1.5 to 2.2 s. The sort then
-    /// takes 1.4 times as long; one of 2^20 pairs takes 1.15 times as long.
+    /// With an empty cache of the driver, an H200 prepares a sort of 6 000 000 pairs of `u32` in 0.4 to 0.7 s instead of 1.5 to 2.2 s. A sort of pairs then
+    /// takes 1.2 (2^20) to 1.4 times (2^24) as long, and one of `u32` alone up to 1.55 times (2^26). Sorts of up to 2^18 keys gain little.
     #[must_use]
     pub fn quick_to_compile(self) -> Self {
         Self { quick: true, ..self }
@@ -92,8 +92,8 @@ impl<'a> Ask<'a> {
     /// keys than indices, this number is [`u32::MAX`].
     ///
     /// The device sorts indices of 32 bits in scratch, and one more launch writes the result. The scratch needs 4 more
-    /// bytes for each index. All indices must fit in one storage binding. Otherwise the call returns
-    /// [`Error::TooLong`](polysort_core::Error::TooLong) or [`Error::InvalidBuffer`](polysort_core::Error::InvalidBuffer).
+    /// bytes for each index. If the device cannot bind so many indices, the call returns
+    /// [`Error::TooLong`](polysort_core::Error::TooLong); if the buffer is too small, [`Error::InvalidBuffer`](polysort_core::Error::InvalidBuffer).
     ///
     /// Calls that write no indices return [`Error::Unsupported`](polysort_core::Error::Unsupported). A gather reads indices
     /// of 32 bits.

@@ -20,13 +20,15 @@ pub(crate) struct Kind {
     payload: Payload,
     top: Option<Top>,
     segmented: bool,
+    /// Whether a sort of segments of keys compares only some of their bits: its network then keeps equal keys in order.
+    partial: bool,
     /// Whether indices have 64 bits.
     wide_indices: bool,
     /// The outputs of a search for runs.
     runs: Option<RunOutputs>,
     /// Bytes of an element of a gather; 4 for whole words.
     gather: Option<u32>,
-    /// Whether the loops of passes are not unrolled.
+    /// Whether the loops of passes, or of the kernels that sort segments, are not unrolled.
     rolls: bool,
     /// The algorithm that the caller requested.
     asked: Option<Algorithm>,
@@ -74,18 +76,19 @@ impl Kinds {
         let asked = algorithm.filter(|algorithm| algorithm.sorts(&request)).or(request.algorithm);
         let request = Request { blocked, batch, small_bucket, ..request };
         // Selections with the same kernel are of one kind. The self-test selects as many keys as the kernel's tile has.
+        let mut least = facts.least_alike(&Request { algorithm: asked, ..request });
         let top = match request.top {
             None => None,
             Some(top) => {
                 let plan = SortPlan::new(Request { algorithm: asked, ..request }, facts)?;
+                least = plan.then.as_ref().map_or(least, |then| facts.least_alike(&then.request));
                 let selecting = plan.long_commands().iter().find(|command| command.variant.kernel == Kernel::TopK);
                 let tile = selecting.map_or(0, |command| command.variant.tile);
                 Some(Top { k: tile, ..top })
             }
         };
-        let least = facts.least_alike(&Request { algorithm: asked, ..request });
         let Request { key_bits, payload, .. } = request;
-        let rolls = facts.rolls(&request);
+        let rolls = request.top.is_none() && facts.rolls(&request);
         let gather = request.gather.map(|gather| gather.element_bytes.min(4));
         let runs = request.runs.map(|runs| RunOutputs {
             unique: runs.unique.is_some(),
@@ -93,6 +96,53 @@ impl Kinds {
             lengths: runs.lengths.is_some(),
         });
         let (segmented, wide_indices) = (request.segments.is_some(), request.wide_indices.is_some());
-        Ok((request, Kind { key_bits, payload, top, segmented, wide_indices, runs, gather, rolls, asked, least }))
+        let partial = request.has_partial_keys();
+        Ok((request, Kind { key_bits, payload, top, segmented, partial, wide_indices, runs, gather, rolls, asked, least }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polysort_core::Spec;
+    use polysort_shaders::plan::{Class, Place, Segmented};
+    use std::collections::BTreeSet;
+
+    /// Returns the kernels of a request that rank or rearrange keys, or write their indices.
+    fn kernels(request: Request, facts: &Facts) -> BTreeSet<String> {
+        let plan = SortPlan::new(request, facts).unwrap();
+        let commands = plan.needed_commands().chain(plan.then.iter().flat_map(|then| then.needed_commands()));
+        let others = [Kernel::SegmentNetwork, Kernel::WidenIndices];
+        let moves = |variant: &Variant| variant.ranking.is_some() || others.contains(&variant.kernel);
+        commands.map(|command| command.variant).filter(moves).map(|variant| format!("{variant:?}")).collect()
+    }
+
+    /// A kind has one self-test, so requests with other kernels must be of other kinds.
+    #[test]
+    fn requests_with_other_kernels_are_of_other_kinds() {
+        let facts = Facts { class: Class::Nvidia, ..Facts::new(Some((32, 32)), 48 << 10, 1024) };
+        let of = Segmented { max: 9, begins: Place::default(), ends: Place::default() };
+        let kinds = Kinds::default();
+        let mut others = 0;
+        for max in [1 << 12, 1 << 20, 1 << 24] {
+            let keys = Request::keys(32, Spec::unsigned::<u32>(), max);
+            let mut part = keys;
+            part.spec.end = 20;
+            let requests = [keys, part].into_iter().flat_map(|request| [request, request.in_segments(of)]);
+            let requests = requests
+                .flat_map(|request| [request, request.for_indices(), request.for_indices().with_wide_indices(Place::default())]);
+            let top = [1000, 3000, 6000, 300_000].map(|k| keys.select(Top { k, segmented: false }));
+            let requests: Vec<_> = requests.chain(top).flat_map(|request| [request, request.quick_to_compile()]).collect();
+            for one in &requests {
+                for other in &requests {
+                    if kernels(*one, &facts) != kernels(*other, &facts) {
+                        others += 1;
+                        let [one_kind, other_kind] = [one, other].map(|request| kinds.of(*request, &facts).unwrap().1);
+                        assert_ne!(one_kind, other_kind, "{one:?}, {other:?}");
+                    }
+                }
+            }
+        }
+        assert!(others > 1000, "{others}");
     }
 }

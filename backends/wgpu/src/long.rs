@@ -39,7 +39,7 @@ impl WgpuBackend {
             Payload::Indices => (Payload::Words(1), true),
             payload => (payload, false),
         };
-        let request = Request { payload, ..Request::keys(W::BITS, spec, count as u64) }.from_host();
+        let request = Request { payload, ..Request::keys(W::BITS, spec, count as u64) }.quick_to_compile();
         fill_indices(&mut data);
         if self.sort_in_one_trip(waiting, request, &mut data).await? {
             return Ok(());

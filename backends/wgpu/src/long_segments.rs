@@ -50,7 +50,7 @@ fn groups(segments: Segments<'_>, most: usize) -> (Vec<Group>, Vec<Range<usize>>
 /// Returns the request to sort segments of some of the keys.
 fn request<W: Word>(payload: Payload, spec: Spec) -> Request {
     let of = Segmented { max: 1, begins: Place::default(), ends: Place::default() };
-    Request { payload, ..Request::keys(W::BITS, spec, 0) }.in_segments(of).from_host()
+    Request { payload, ..Request::keys(W::BITS, spec, 0) }.in_segments(of).quick_to_compile()
 }
 
 /// Views the bytes of values as values of this payload; `None` without values.

@@ -144,7 +144,7 @@ impl WgpuBackend {
         spec: Spec,
     ) -> Result<(), Error> {
         if count as u64 <= self.most_keys::<W>(payload) {
-            let request = Request { payload, ..Request::keys(W::BITS, spec, count as u64) }.from_host();
+            let request = Request { payload, ..Request::keys(W::BITS, spec, count as u64) }.quick_to_compile();
             let sorted = self.engine().sort(waiting, request, data.by_ref(), None).await;
             if !self.needs_portions::<W>(&sorted, count, payload) {
                 return sorted;

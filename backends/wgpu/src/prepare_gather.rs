@@ -108,6 +108,7 @@ impl DeviceSorter {
             keys: indices.place(self.gpu(), Role::Keys)?,
             aliased: to.buffer == elements.buffer || to.buffer == indices.buffer,
             algorithm: ask.algorithm,
+            // The plan refuses it.
             wide_indices: ask.wide_indices.then(Place::default),
             ..Request::keys(u32::BITS, Spec::unsigned::<u32>(), ask.max.into()).gather(gather)
         };

@@ -152,6 +152,7 @@ impl DeviceSorter {
         if ask.count.is_some_and(|(count, _)| parts[1..].iter().any(|(_, part, _)| part.buffer == count)) {
             return Err(invalid("the count lies in a buffer that receives the runs; give it one of its own".into()));
         }
+        // The plan refuses them.
         let wide_indices = ask.wide_indices.then(Place::default);
         let request = Request { keys: keys_place, aliased, algorithm: ask.algorithm, wide_indices, ..request };
         let callers = |role| if role == Role::Keys { Some(keys) } else { runs.part(role) };

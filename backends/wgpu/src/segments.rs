@@ -118,7 +118,7 @@ impl WgpuBackend {
         let begins: Vec<u32> = moving().map(|range| range.start as u32).collect();
         let ends = moving().map(|range| range.end as u32).collect();
         let of = Segmented { max: begins.len() as u32, begins: Place::default(), ends: Place::default() };
-        let request = Request { payload, ..Request::keys(W::BITS, spec, count as u64) }.in_segments(of).from_host();
+        let request = Request { payload, ..Request::keys(W::BITS, spec, count as u64) }.in_segments(of).quick_to_compile();
         Ok(Some(Work { begins, ends, request }))
     }
 

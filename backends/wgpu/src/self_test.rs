@@ -45,22 +45,26 @@ pub(crate) async fn check(engine: &Arc<Engine>, waiting: Waiting, request: Reque
     }
 }
 
-/// Sorts keys of few values in descending order. The first sort has a number of keys that one launch sorts. If the kind
-/// has passes, a second sort has three tiles and a part of a fourth; its second tile is blocked.
+/// Sorts, selects or moves keys of few values, in descending order.
 async fn check_words<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -> Result<(), Error> {
     let masks = Masks::float(W::BITS).reversed(W::BITS);
-    let request = Request { spec: Spec::new::<W>(masks, 0, W::BITS)?, ..request };
+    let end = if request.has_partial_keys() { W::BITS - 6 } else { W::BITS };
+    let request = Request { spec: Spec::new::<W>(masks, 0, end)?, ..request };
     if let Some(top) = request.top {
         let facts = trial.gpu().facts;
-        if SortPlan::new(request, &facts)?.then.is_none() {
-            return check_top::<W>(trial, request, top).await;
-        }
+        let Some(then) = SortPlan::new(request, &facts)?.then else { return check_top::<W>(trial, request, top).await };
         // Selects two numbers of keys: one that a single launch sorts afterwards, and a larger one.
         for k in [facts.most_selected() + 1, SELECT_SEGMENT + 17] {
             let top = Top { k, ..top };
             check_top::<W>(trial, Request { top: Some(top), ..request }, top).await?;
         }
-        return Ok(());
+        // The sort of the selected keys, by itself: with as few and with as many keys as it may get.
+        let then = Request { values: Place::default(), ..then.request };
+        return match then.key_bits {
+            32 => check_sorts::<u32>(trial, then, least).await,
+            64 => check_sorts::<u64>(trial, then, least).await,
+            _ => check_sorts::<u128>(trial, then, least).await,
+        };
     }
     if request.segments.is_some() {
         return check_segments::<W>(trial, request, least).await;
@@ -71,6 +75,14 @@ async fn check_words<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -
     if let Some(runs) = request.runs {
         return check_runs::<W>(trial, request, runs, least).await;
     }
+    check_sorts::<W>(trial, request, least).await
+}
+
+/// The first sort has a number of keys that one launch sorts. If the kind has passes, a second sort has three tiles and a part of a fourth; its second tile is
+/// blocked.
+async fn check_sorts<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -> Result<(), Error> {
+    let masks = Masks::float(W::BITS).reversed(W::BITS);
+    let request = Request { spec: Spec::new::<W>(masks, 0, W::BITS)?, ..request };
     let facts = trial.gpu().facts;
     let most = facts.limits(request.value_words()).longest(size_of::<W>());
     let plan = SortPlan::new(Request { max: least, ..request }, &facts)?;
@@ -314,10 +326,18 @@ mod tests {
         }
     }
 
+    /// Returns the request with a window of bits that ends at `end`.
+    fn up_to_bit(mut request: Request, end: u32) -> Request {
+        request.spec.end = end;
+        request
+    }
+
     /// Fails if a kernel that sorts segments is not part of the self-test, or if the test has no segments for it.
     fn segments_are_tried(request: Request, facts: &Facts) {
         let least = facts.least_alike(&request);
-        let (trial, bounds) = in_segments(request, least, facts).unwrap().unwrap();
+        // A self-test has a spec of its own, which is partial if that of the request is.
+        let end = if request.has_partial_keys() { request.key_bits - 6 } else { request.key_bits };
+        let (trial, bounds) = in_segments(up_to_bit(request, end), least, facts).unwrap().unwrap();
         let variants = |request| -> Vec<Variant> {
             SortPlan::new(request, facts).unwrap().long_commands().iter().map(|command| command.variant).collect()
         };
@@ -347,18 +367,22 @@ mod tests {
         let forced =
             [Algorithm::ReduceThenScan, Algorithm::OneSweep, Algorithm::WideDigits].map(|wanted| (Payload::None, Some(wanted)));
         let kinds: Vec<_> = payloads.map(|payload| (payload, None)).into_iter().chain(forced).collect();
-        let devices = [lanes(4), lanes(32), apple, Facts { tuned, ..apple }, Facts::new(None, 16 << 10, 256)];
+        let nvidia = Facts { class: Class::Nvidia, ..lanes(32) };
+        let devices = [lanes(4), lanes(32), nvidia, apple, Facts { tuned, ..apple }, Facts::new(None, 16 << 10, 256)];
         for (facts, bits) in devices.iter().flat_map(|facts| [8, 16, 32, 64, 128].map(|bits| (facts, bits))) {
             for max in (1..25).flat_map(|power| [(1 << power) - 1, 1 << power, (1 << power) + 1]) {
-                let keys = Request::keys(bits, spec(bits).unwrap(), max);
+                let keys = Request { quick: max % 2 == 0, ..Request::keys(bits, spec(bits).unwrap(), max) };
                 for &(payload, algorithm) in &kinds {
                     let request = Request { payload, algorithm, ..keys };
                     if SortPlan::new(request, facts).is_ok() {
                         is_tried(request, facts);
                     }
                     let of = Segmented { max: 1000, begins: Place::default(), ends: Place::default() };
-                    if SortPlan::new(request.in_segments(of), facts).is_ok() {
-                        segments_are_tried(request.in_segments(of), facts);
+                    for request in [request, up_to_bit(request, bits - 1)] {
+                        let request = request.in_segments(of);
+                        if SortPlan::new(request, facts).is_ok() {
+                            segments_are_tried(request, facts);
+                        }
                     }
                 }
             }

@@ -329,6 +329,7 @@ impl DeviceSorter {
     ) -> Result<Prepared, Error> {
         let gpu = &self.gpu;
         let request = Request {
+            // The checks need the size of an index before its place is known.
             wide_indices: ask.wide_indices.then(Place::default),
             ..Request::keys(bits::<K>(), Spec::of_masks::<K>(ask.options)?, ask.max.into())
         };

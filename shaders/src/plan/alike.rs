@@ -6,8 +6,8 @@ use super::{shapes, tuning};
 
 impl Facts {
     /// Returns the smallest number of keys whose sort uses the same kernels as `request`. A self-test of these kernels needs
-    /// no more keys. One constant may differ: the keys per thread of the histogram. Returns 1 for selections and gathers,
-    /// whose kernels are the same for all lengths.
+    /// no more keys. One constant may differ: the keys per thread of the histogram. Returns 1 for gathers and selections,
+    /// whose kernels are the same for all lengths. A sort that follows a selection is a request of its own.
     pub fn least_alike(&self, request: &Request) -> u64 {
         if request.top.is_some() || request.gather.is_some() {
             return 1;
@@ -20,7 +20,7 @@ impl Facts {
     }
 
     /// Returns the numbers of keys at which the shape of the single launch changes. From the last one on, there may be no
-    /// single launch.
+    /// single launch, and its loops may not be unrolled.
     fn single_steps(&self, request: &Request) -> impl Iterator<Item = u64> {
         let next = |&step: &u64| {
             let shape = shapes::single(request, step, self).ok().filter(|_| request.algorithm.is_none())?;

@@ -70,19 +70,19 @@ impl Facts {
         self.subgroups.is_some_and(|(least, _)| least >= UNROLLED_LANES)
     }
 
-    /// Returns whether the loops in the passes of this request are not unrolled, although those of the device's other kernels are. Such passes compile in
-    /// less time, and run longer. They are those of OneSweep, of wide digits and of the MSD hybrid, and the kernels that sort segments.
+    /// Returns whether this request has passes, or kernels of a segment sort, whose loops are not unrolled, although the device unrolls loops. They compile in
+    /// less time, and run longer.
     pub fn rolls(&self, request: &Request) -> bool {
-        (request.from_host || request.quick) && self.has_rolled_kernels()
+        request.quick && self.has_rolled_kernels()
     }
 
-    /// Returns the shape of a pass of this request, whose loops may not be unrolled ([`rolls`](Self::rolls)).
+    /// Returns `shape`, with loops that are not unrolled if the request [`rolls`](Self::rolls).
     pub(super) fn rolled(&self, request: &Request, shape: Variant) -> Variant {
         Variant { unrolled: shape.unrolled && !self.rolls(request), ..shape }
     }
 
-    /// Returns whether the loops of the single launch are not unrolled, which sorts up to `tile` keys. A request for more keys seldom needs that launch, so
-    /// it should not be the one that takes longest to compile.
+    /// Returns whether the loops of the single launch, which sorts up to `tile` keys, are not unrolled. That is so for a request of more keys: it seldom needs
+    /// this launch, which should not take longest to compile.
     pub(super) fn rolls_single(&self, request: &Request, tile: u32) -> bool {
         request.max > tile.into() && self.has_rolled_kernels()
     }

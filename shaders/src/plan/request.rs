@@ -183,10 +183,8 @@ pub struct Request {
     /// keys, or two buffers of a search for runs or of a gather. A launch can bind one buffer twice only if both bindings
     /// are writable.
     pub aliased: bool,
-    /// Whether the keys come from the host and return to it. Copies then take most of the time, and a pass that compiles in
-    /// less time, but runs longer, may suit the request better ([`Facts::rolls`](super::Facts::rolls)).
-    pub from_host: bool,
-    /// Whether the caller prefers passes that compile in less time, but run longer.
+    /// Whether kernels that compile in less time, but run longer, suit the request better ([`Facts::rolls`](super::Facts::rolls)): the keys come from the host
+    /// and return to it, so that copies take most of the time, or the caller asked for it.
     pub quick: bool,
     /// The forced algorithm; `None` lets the planner choose. With a forced algorithm, not even a few keys are sorted in one
     /// launch.
@@ -217,7 +215,6 @@ impl Request {
             wide_indices: None,
             page: None,
             aliased: false,
-            from_host: false,
             quick: false,
             algorithm: None,
             blocked: Blocked::NONE,
@@ -226,10 +223,10 @@ impl Request {
         }
     }
 
-    /// Returns this request for keys that come from the host and return to it.
+    /// Returns this request for kernels that compile in less time, but run longer.
     #[must_use]
-    pub fn from_host(self) -> Self {
-        Self { from_host: true, ..self }
+    pub fn quick_to_compile(self) -> Self {
+        Self { quick: true, ..self }
     }
 
     /// Returns this request with values of `words` words of 32 bits, 1 to 4.

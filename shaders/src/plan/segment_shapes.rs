@@ -3,7 +3,7 @@
 use super::digit::MAX_KEYS;
 use super::facts::Facts;
 use super::fit::{fitted, held, sweep};
-use super::request::{Algorithm, Request};
+use super::request::{Algorithm, Payload, Request};
 use super::tuning::{COUNTER_KEYS, NETWORK_GROUP};
 use super::variant::Variant;
 use crate::manifest::Kernel;
@@ -16,13 +16,21 @@ pub(super) struct SegmentShapes {
     pub(super) sweep: Variant,
 }
 
+impl Request {
+    /// Returns whether this request sorts segments of keys without values, and compares only some of the keys' bits. Keys that are equal in these bits can
+    /// differ, so the network keeps their order. Otherwise equal keys without values are identical.
+    pub fn has_partial_keys(&self) -> bool {
+        let sorts_keys = self.segments.is_some() && self.top.is_none() && self.payload == Payload::None;
+        sorts_keys && self.spec.width() < self.key_bits
+    }
+}
+
 impl SegmentShapes {
     pub(super) fn new(request: &Request, facts: &Facts) -> Result<Self, Error> {
         let (key_words, value_words) = (request.key_words(), request.payload.words());
         // These kernels sort keys of 8 and 16 bits as words of 32 bits, and treat indices as values.
         let base = Variant { value_words, ..Variant::of(Kernel::SegmentNetwork, 32 * key_words) };
-        // Equal keys are identical if the sort compares all of their bits and moves no value with them.
-        let carries = value_words > 0 || request.spec.width() < request.key_bits;
+        let carries = value_words > 0 || request.has_partial_keys();
         let network_keys = if key_words + u32::from(carries) > 3 { 4 } else { 8 };
         let network = Variant {
             group: NETWORK_GROUP,

@@ -126,11 +126,9 @@ fn top_shape(shape: Variant, request: &Request, facts: &Facts) -> Result<Variant
 
 /// Returns the shape of the kernel that finds runs of up to `max` keys.
 fn runs_shape(request: &Request, max: u64, facts: &Facts) -> Variant {
-    let (group, keys) = match facts.unrolls() {
-        true => tuning::run_tile(request.key_words(), max),
-        false => (GROUP, if request.key_words() > 2 { tuning::RUN_KEYS / 2 } else { tuning::RUN_KEYS }),
-    };
-    let group = group.min(facts.max_group);
+    let (group, keys) = tuning::run_tile(request.key_words(), max, facts.unrolls());
+    // A tile has whole words of marks.
+    let group = if group > facts.max_group { GROUP } else { group };
     let subgroups = facts.subgroups.filter(|_| request.algorithm != Some(Algorithm::ReduceThenScan));
     let whole = subgroups.filter(|&(_, most)| group.is_multiple_of(most));
     let ranking = whole.map(|(least, most)| Ranking::Ballot { rows: group / least, wide: most > 32 });

@@ -246,8 +246,10 @@ pub const LOOK: u32 = 4;
 /// The tiles that a workgroup looks back at together, one for each thread, when it finds runs. A
 /// smaller workgroup looks back at as many tiles as it has threads.
 ///
-/// Not measured. When a kernel starts, as many tiles as run at a time have published no sums over earlier tiles, about
-/// 1000 on an H200. A look takes about as long for many tiles as for one.
+/// When a kernel starts, as many tiles as run at a time have published no sums over earlier tiles, about 1000 on an H200.
+///
+/// Measured (`nvidia-h200/2026-11-28-runs.txt`): on an H200, searches in 2^24 and 2^27 `u32` with 32 and 64 tiles take 1.0 to 1.03 times as long, with
+/// 256 and 512 tiles 1.02 to 1.3 times.
 pub const LOOK_TILES: u32 = 128;
 
 /// A workgroup that finds runs looks this often at an empty status word; then it counts the tile of that word itself. A look has about eight
@@ -256,19 +258,21 @@ pub const LOOK_TILES: u32 = 128;
 /// No measurement chose this number.
 pub const LOOK_LIMIT: u32 = SPIN_LIMIT / 8;
 
-/// Returns the threads of a workgroup and the keys per thread when a GPU finds runs, for up to `max` keys: at most 32 keys, the
+/// Returns the threads of a workgroup and the keys per thread when runs are found, for up to `max` keys: at most 32 keys, the
 /// bits of a word of marks. Keys of several words take fewer, so that a tile has about the same bytes. For short inputs there
-/// are fewer keys, so that many workgroups have work.
+/// are fewer keys, so that many workgroups have work. `unrolls` tells whether the device unrolls loops; if not, the shape is
+/// the same for all lengths, and not measured.
 ///
-/// Measured: on an H200, 2^27 `u32` in runs of 4 take 557 µs for the first key of each run, 761 µs with the lengths; with 256
-/// threads of 16 keys 598 and 821 µs. 2^20 take 17.9 and 19.6 µs; with 256 threads of 8 keys 19.9 and 21.3 µs.
-pub fn run_tile(key_words: u32, max: u64) -> (u32, u32) {
+/// Measured (`nvidia-h200/2026-11-28-runs.txt`): on an H200, 2^27 `u32` in runs of 4 take 557 µs for the first key of each run,
+/// 761 µs with the lengths; with 256 threads of 16 keys 598 and 821 µs. 2^20 take 17.9 and 19.6 µs; with 256 threads of 8 keys
+/// 19.9 and 21.3 µs. In runs of 1, 2^27 take 672 and 896 µs instead of 615 and 869 µs. Fewer than 8 keys were not measured.
+pub fn run_tile(key_words: u32, max: u64, unrolls: bool) -> (u32, u32) {
+    if !unrolls {
+        return (GROUP, if key_words > 2 { 8 } else { 16 });
+    }
     let words = [4, 8, 32][FEW.into_iter().filter(|&few| max > few).count()];
     (512, (words / key_words).max(2))
 }
-
-/// The keys per thread when a device that does not unroll loops finds runs. Such devices are processors.
-pub const RUN_KEYS: u32 = 16;
 
 /// The values of a wide digit for which a thread looks back at a time: those that a thread of the largest workgroup sums
 /// up.

@@ -182,6 +182,8 @@ impl<K: TestKey + MaskKey, V: Pod + core::fmt::Debug> Buffers<K, V> {
         };
         let ask = ask.options(options);
         let ask = if indices.are_wide { ask.wide_indices() } else { ask };
+        let is_quick = script.chance(20);
+        let ask = if is_quick { ask.quick_to_compile() } else { ask };
         let max = match segments {
             Segmented::Rows { rows: 0, .. } => 0,
             Segmented::Rows { rows, len, stride } => (rows - 1) * stride + len,
@@ -206,9 +208,11 @@ impl<K: TestKey + MaskKey, V: Pod + core::fmt::Debug> Buffers<K, V> {
             }
         };
         script.says(format!("prepare {work:?}, counted by {segment_count:?}: {is_counted}"));
+        let prepared = prepared.map_err(failed)?;
+        assert_eq!(prepared.plan().request.quick, is_quick, "the plan is that of the ask");
         let most = if matches!(segments, Segmented::No) { max } else { most_segments };
         Ok(Kept {
-            ready: vec![(Ready::Sort(prepared.map_err(failed)?), work)],
+            ready: vec![(Ready::Sort(prepared), work)],
             max: [most; 2],
             on_device: is_counted.then_some([segment_count; 2]),
             only_on_device,
