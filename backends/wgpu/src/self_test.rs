@@ -122,15 +122,18 @@ async fn check_segments<W: Word>(trial: &Trial<'_>, request: Request, least: u64
     check_sort::<W>(trial, request, "segments", count, &bounds).await
 }
 
+/// The begin and the end of each segment.
+type Bounds = Vec<[u32; 2]>;
+
 /// Returns a request to sort segments of all classes with the kernels for `least` keys or more, and the segments' begins and ends. The longest segment has
 /// three tiles and a part of a fourth; its second tile is blocked.
-fn in_segments(request: Request, least: u64, facts: &Facts) -> Result<Option<(Request, Vec<[u32; 2]>)>, Error> {
+fn in_segments(request: Request, least: u64, facts: &Facts) -> Result<Option<(Request, Bounds)>, Error> {
     let key_bytes = (request.key_bits as usize / 8).max(4);
     let most = facts.limits(request.value_words()).longest(key_bytes).min(1 << 20) as u32;
     let plan = SortPlan::new(Request { max: least, ..request }, facts)?;
     let Some(lists) = plan.segment_lists() else { return Ok(None) };
     let (network, tile) = (lists.network(), plan.tile);
-    let mut bounds: Vec<[u32; 2]> = vec![];
+    let mut bounds: Bounds = vec![];
     let others = 2 * network + 200;
     let long = (3 * tile.max(lists.small) + 17).min(most.saturating_sub(others));
     for keys in [2, 9, 40, 100, network, network + 1, long, 0, 5] {
