@@ -68,13 +68,17 @@ fn main() -> Result<(), Error> {
         step(name, || match &**kind {
             "none" => backend.sort(&mut keys),
             "u32" => backend.sort_pairs(&mut keys, &mut values),
-            "argsort" => backend.argsort(&keys).map(drop),
+            "argsort" => {
+                backend.argsort(&keys).map(|order| assert!(order.is_sorted_by_key(|&at| keys[at as usize]), "not sorted"))
+            }
             "segments" => backend.sort_segments(&mut keys, &*offsets),
-            "top" => backend.top_k(&keys, 100).map(drop),
-            "runs" => backend.runs(&keys).map(drop),
+            "top" => backend.top_k(&keys, 100).map(|top| assert!(top.keys.is_sorted_by(|a, b| a >= b), "not the largest first")),
+            // No two keys are equal.
+            "runs" => backend.runs(&keys).map(|runs| assert_eq!(runs.len(), keys.len(), "wrong runs")),
             other => panic!("no call {other}"),
         })?;
         assert!(!matches!(&**kind, "none" | "u32") || keys.is_sorted(), "not sorted");
+        assert!(kind != "segments" || offsets.windows(2).all(|ends| keys[ends[0]..ends[1]].is_sorted()), "not sorted");
     }
     Ok(())
 }

@@ -337,6 +337,10 @@ impl DeviceSorter {
             Wanted::Sorted(payload) => Request { payload, ..request },
             Wanted::First(k) => request.select(Top { k, segmented: ask.segments.is_some() }),
         };
+        if ask.wide_indices {
+            // Fails if the call writes no indices, before their size counts.
+            SortPlan::new(request, &gpu.facts)?;
+        }
         let place = |part: Part<'_>, role| part.place(gpu, role);
         let of_rows;
         let segments: Option<(Part<'_>, Part<'_>, u32)> = match ask.segments {
