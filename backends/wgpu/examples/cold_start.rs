@@ -38,7 +38,9 @@ fn main() -> Result<(), Error> {
     };
     let count: u32 = count.parse().expect("KEYS is a number");
     spans::collect();
-    let backend = step("open", || WgpuBackend::open_with(Config::default()))?;
+    let mut config = Config::default();
+    config.software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some();
+    let backend = step("open", || WgpuBackend::open_with(config))?;
     let input: Vec<u32> = (0..count).map(|i| i.wrapping_mul(0x9e37_79b9).rotate_left(11).wrapping_mul(0x85eb_ca6b)).collect();
     if kind.starts_with("prepared") {
         let (device, queue) = (backend.device(), backend.queue());
