@@ -470,7 +470,7 @@ kernels! {
     }
     /// Gathers elements by their indices.
     Gather = "gather" {
-        wgsl: [number key sort],
+        wgsl: [number key sort words],
         msl: none,
         bindings: [
             number counted_at, number width, number from_first, number indices_first, number to_first, sort sort, write
@@ -480,11 +480,11 @@ kernels! {
     }
     /// Writes each index of 32 bits as a number of 64 bits.
     WidenIndices = "widen_indices" {
-        wgsl: [number key sort call],
+        wgsl: [number key sort call words],
         msl: none,
         bindings: [
             number count_low, number count_middle, number count_high, number to_first, sort sort, read count, read
-            indices, write wide_to,
+            indices, write words_to,
         ],
         model: Device,
     }

@@ -25,38 +25,26 @@
 #endif
 @group(0) @binding(9) var<storage, read_write> words_to: array<u32>;
 
+// The number of indices.
+var<private> elements: u32;
+
 @compute @workgroup_size(GROUP)
 fn gather(
     @builtin(local_invocation_index) thread: u32,
     @builtin(workgroup_id) group_id: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
 ) {
-    let elements = atomicLoad(&state[counted_at.value]);
+    elements = atomicLoad(&state[counted_at.value]);
 #if PACKED
     let words = (elements + KEYS_PER_WORD - 1u) / KEYS_PER_WORD;
 #else
     let words = elements * width.value;
 #endif
-    let step = groups.x * groups.y * COPY_TILE;
-    for (var first = (group_id.y * groups.x + group_id.x) * COPY_TILE; first < words; first += step) {
-        let end = min(words, first + COPY_TILE);
-        for (var start = first + thread; start < end; start += BATCH * GROUP) {
-            // The thread reads BATCH words before it writes them: the reads do not wait for each other.
-            var held: array<u32, BATCH>;
-#repeat k BATCH
-            held[k] = gathered(min(start + k * GROUP, end - 1u), elements);
-#end
-#repeat k BATCH
-            if (start + k * GROUP < end) {
-                words_to[to_first.value + start + k * GROUP] = held[k];
-            }
-#end
-        }
-    }
+    write_words(words, thread, group_id, groups);
 }
 
 // Returns a word of the output.
-fn gathered(at: u32, elements: u32) -> u32 {
+fn word_at(at: u32) -> u32 {
 #if PACKED
     let present = min(elements - at * KEYS_PER_WORD, KEYS_PER_WORD);
     var packed = 0u;

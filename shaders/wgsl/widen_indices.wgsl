@@ -3,7 +3,7 @@
 // in       count_low, count_middle, count_high, count: the number of indices, in the four parts that the kernel begin takes;
 //          with SEGMENTED, the number of segments, each of which has sort.k indices; to_first: the first word of the
 //          result; sort; indices
-// out      wide_to: two words for each index: the index, and 0
+// out      words_to: two words for each index: the index, and 0
 // launch   any number of workgroups; each writes COPY_TILE words at a time until none is left
 
 @group(0) @binding(0) var<uniform> count_low: Number;
@@ -13,7 +13,7 @@
 @group(0) @binding(4) var<uniform> sort: Sort;
 @group(0) @binding(5) var<storage, read> count: array<u32>;
 @group(0) @binding(6) var<storage, read> indices: array<u32>;
-@group(0) @binding(7) var<storage, read_write> wide_to: array<u32>;
+@group(0) @binding(7) var<storage, read_write> words_to: array<u32>;
 
 @compute @workgroup_size(GROUP)
 fn widen_indices(
@@ -26,20 +26,10 @@ fn widen_indices(
 #else
     let words = 2u * called_count();
 #endif
-    let step = groups.x * groups.y * COPY_TILE;
-    for (var first = (group_id.y * groups.x + group_id.x) * COPY_TILE; first < words; first += step) {
-        let end = min(words, first + COPY_TILE);
-        for (var start = first + thread; start < end; start += BATCH * GROUP) {
-            // The thread reads BATCH words before it writes them: the reads do not wait for each other.
-            var held: array<u32, BATCH>;
-#repeat k BATCH
-            held[k] = indices[min(start + k * GROUP, end - 1u) / 2u];
-#end
-#repeat k BATCH
-            if (start + k * GROUP < end) {
-                wide_to[to_first.value + start + k * GROUP] = select(0u, held[k], (start + k * GROUP) % 2u == 0u);
-            }
-#end
-        }
-    }
+    write_words(words, thread, group_id, groups);
+}
+
+// Returns a word of the result: an index, or its upper word.
+fn word_at(at: u32) -> u32 {
+    return select(0u, indices[at / 2u], at % 2u == 0u);
 }

@@ -77,7 +77,7 @@ impl<'a> Ask<'a> {
 
     /// Requests kernels that the driver compiles in less time, but that run longer.
     ///
-    /// This applies to sorts, also of segments, on NVIDIA's GPUs. For other calls, and on other GPUs, where it was not measured, it changes nothing.
+    /// This applies to sorts, also of segments, on NVIDIA's GPUs. For other calls, and on other GPUs, where such kernels were not measured, this setting changes nothing.
     /// With an empty cache of the driver, an H200 prepares a sort of 6 000 000 pairs of `u32` in 0.4 to 0.7 s instead of 1.5 to 2.2 s. A sort of pairs then
     /// takes 1.2 (2^20) to 1.4 times (2^24) as long, and one of `u32` alone up to 1.55 times (2^26). Sorts of up to 2^18 keys gain little.
     #[must_use]

@@ -75,16 +75,17 @@ impl Kinds {
         let Asked { algorithm, knobs: Knobs { blocked, batch, small_bucket, .. } } = self.asked;
         let asked = algorithm.filter(|algorithm| algorithm.sorts(&request)).or(request.algorithm);
         let request = Request { blocked, batch, small_bucket, ..request };
-        // Selections with the same kernel are of one kind. The self-test selects as many keys as the kernel's tile has.
-        let mut least = facts.least_alike(&Request { algorithm: asked, ..request });
-        let top = match request.top {
-            None => None,
+        let planned = Request { algorithm: asked, ..request };
+        let (top, least) = match request.top {
+            None => (None, facts.least_alike(&planned)),
+            // Selections with the same kernel are of one kind. The self-test selects as many keys as the kernel's tile has. If a sort of the selected keys
+            // follows, its kernels depend on their number.
             Some(top) => {
-                let plan = SortPlan::new(Request { algorithm: asked, ..request }, facts)?;
-                least = plan.then.as_ref().map_or(least, |then| facts.least_alike(&then.request));
+                let plan = SortPlan::new(planned, facts)?;
                 let selecting = plan.long_commands().iter().find(|command| command.variant.kernel == Kernel::TopK);
                 let tile = selecting.map_or(0, |command| command.variant.tile);
-                Some(Top { k: tile, ..top })
+                let sorted = plan.then.as_ref().map_or(&plan.request, |then| &then.request);
+                (Some(Top { k: tile, ..top }), facts.least_alike(sorted))
             }
         };
         let Request { key_bits, payload, .. } = request;
@@ -133,12 +134,13 @@ mod tests {
                 .flat_map(|request| [request, request.for_indices(), request.for_indices().with_wide_indices(Place::default())]);
             let top = [1000, 3000, 6000, 300_000].map(|k| keys.select(Top { k, segmented: false }));
             let requests: Vec<_> = requests.chain(top).flat_map(|request| [request, request.quick_to_compile()]).collect();
-            for one in &requests {
-                for other in &requests {
-                    if kernels(*one, &facts) != kernels(*other, &facts) {
+            let known: Vec<_> =
+                requests.iter().map(|&request| (kernels(request, &facts), kinds.of(request, &facts).unwrap().1)).collect();
+            for (one, (kernels, kind)) in requests.iter().zip(&known) {
+                for (other, (other_kernels, other_kind)) in requests.iter().zip(&known) {
+                    if kernels != other_kernels {
                         others += 1;
-                        let [one_kind, other_kind] = [one, other].map(|request| kinds.of(*request, &facts).unwrap().1);
-                        assert_ne!(one_kind, other_kind, "{one:?}, {other:?}");
+                        assert_ne!(kind, other_kind, "{one:?}, {other:?}");
                     }
                 }
             }

@@ -78,11 +78,9 @@ async fn check_words<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -
     check_sorts::<W>(trial, request, least).await
 }
 
-/// The first sort has a number of keys that one launch sorts. If the kind has passes, a second sort has three tiles and a part of a fourth; its second tile is
+/// Sorts twice. The first sort has a number of keys that one launch sorts. If the kind has passes, a second sort has three tiles and a part of a fourth; its second tile is
 /// blocked.
 async fn check_sorts<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -> Result<(), Error> {
-    let masks = Masks::float(W::BITS).reversed(W::BITS);
-    let request = Request { spec: Spec::new::<W>(masks, 0, W::BITS)?, ..request };
     let facts = trial.gpu().facts;
     let most = facts.limits(request.value_words()).longest(size_of::<W>());
     let plan = SortPlan::new(Request { max: least, ..request }, &facts)?;
@@ -94,7 +92,7 @@ async fn check_sorts<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -
     }
     if plan.algorithm == Algorithm::MsdHybrid {
         // A highest digit of two bits makes four buckets, each of several tiles.
-        let spec = Spec::new::<W>(masks, 0, W::BITS - 6)?;
+        let spec = Spec::new::<W>(request.spec.masks, 0, W::BITS - 6)?;
         let count = (12 * plan.tile as usize + 17).min(most as usize);
         cases.push((Request { spec, small_bucket: Some(0), ..request }, count, Blocked::run(1, 2)));
     }
@@ -118,12 +116,16 @@ fn lengths(plan: &SortPlan, least: u64, facts: &Facts) -> (usize, Option<usize>)
 /// Sorts segments of all classes.
 async fn check_segments<W: Word>(trial: &Trial<'_>, request: Request, least: u64) -> Result<(), Error> {
     let Some((request, bounds)) = in_segments(request, least, &trial.gpu().facts)? else { return Ok(()) };
-    let count = bounds[bounds.len() - 1][1] as usize + 3;
-    check_sort::<W>(trial, request, "segments", count, &bounds).await
+    check_sort::<W>(trial, request, "segments", up_to_end(&bounds) as usize, &bounds).await
 }
 
 /// The begin and the end of each segment.
 type Bounds = Vec<[u32; 2]>;
+
+/// Returns a number of keys for these segments. Three keys follow the last one.
+fn up_to_end(bounds: &Bounds) -> u32 {
+    bounds.last().map_or(0, |last| last[1]) + 3
+}
 
 /// Returns a request to sort segments of all classes with the kernels for `least` keys or more, and the segments' begins and ends. The longest segment has
 /// three tiles and a part of a fourth; its second tile is blocked.
@@ -140,9 +142,8 @@ fn in_segments(request: Request, least: u64, facts: &Facts) -> Result<Option<(Re
         let begin = bounds.last().map_or(3, |last| last[1] + 1);
         bounds.push([begin, begin + keys]);
     }
-    let count = bounds[bounds.len() - 1][1] + 3;
     let of = Segmented { max: bounds.len() as u32, begins: Place::default(), ends: Place::default() };
-    let request = Request { max: least.max(count.into()), blocked: Blocked::run(1, 2), ..request }.in_segments(of);
+    let request = Request { max: least.max(up_to_end(&bounds).into()), blocked: Blocked::run(1, 2), ..request }.in_segments(of);
     Ok(Some((request, bounds)))
 }
 
@@ -161,9 +162,9 @@ async fn check_sort<W: Word>(
     }
     let mut sorted = keys.clone();
     let words = request.value_words() as usize;
+    let are_indices = request.payload == Payload::Indices;
     // The upper word of an index is 0.
-    let step = usize::from(request.payload != Payload::Indices);
-    let value = |i: usize| (0..words).map(move |word| if word == 0 { i as u32 } else { (step * (i + word)) as u32 });
+    let value = |i: usize| (0..words).map(move |word| if are_indices && word > 0 { 0 } else { (i + word) as u32 });
     let mut values: Vec<u32> = match request.payload {
         Payload::Indices => vec![0; count * words],
         _ => (0..count).flat_map(value).collect(),

@@ -337,10 +337,7 @@ impl DeviceSorter {
             Wanted::Sorted(payload) => Request { payload, ..request },
             Wanted::First(k) => request.select(Top { k, segmented: ask.segments.is_some() }),
         };
-        if ask.wide_indices {
-            // Fails if the call writes no indices, before their size counts.
-            SortPlan::new(request, &gpu.facts)?;
-        }
+        request.check_writes_indices()?;
         let place = |part: Part<'_>, role| part.place(gpu, role);
         let of_rows;
         let segments: Option<(Part<'_>, Part<'_>, u32)> = match ask.segments {

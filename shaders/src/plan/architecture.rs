@@ -73,8 +73,8 @@ pub struct Architecture {
     /// The number of keys of 16 bits from which on a counting sort is faster than two passes; `None` if only a forced
     /// algorithm counts keys of 16 bits.
     pub count_16: Sourced<Option<u64>>,
-    /// Whether some kernels are compiled without unrolled loops. They compile in less time, and run longer. They are the passes of sorts of the host's keys and of
-    /// callers who ask for it, and the single launch of sorts of more keys than it takes.
+    /// Whether some kernels are compiled without unrolled loops. They compile in less time, and run longer. They are the passes of [quick](super::Request::quick)
+    /// requests, and the single launch of requests for more keys than this launch takes.
     pub rolls: Sourced<bool>,
     /// Where the other numbers of [`tuning`](super::tuning) come from. All architectures share them.
     pub others: Source,

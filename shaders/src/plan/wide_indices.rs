@@ -38,14 +38,23 @@ impl Request {
         if self.wide_indices.is_some() { Buffer::WideIndices } else { Buffer::Values }
     }
 
+    /// Checks that a request with indices of 64 bits writes indices.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if it writes none.
+    pub fn check_writes_indices(&self) -> Result<(), Error> {
+        if self.wide_indices.is_some() && self.payload != Payload::Indices {
+            return Err(Error::Unsupported { what: "indices of 64 bits of a request that writes no indices".into() });
+        }
+        Ok(())
+    }
+
     /// Fails if the request has indices of 64 bits, but writes none, or more than fit a binding. The indices of 32 bits
     /// start at the begin of the scratch.
     pub(super) fn check_wide_indices(&self, max_binding: u64) -> Result<(), Error> {
+        self.check_writes_indices()?;
         if self.wide_indices.is_none() {
             return Ok(());
-        }
-        if self.payload != Payload::Indices {
-            return Err(Error::Unsupported { what: "indices of 64 bits of a request that writes no indices".into() });
         }
         if self.values != Place::default() {
             return Err(Error::Unsupported { what: "an offset of values beside indices of 64 bits".into() });

@@ -159,6 +159,11 @@ pub(crate) fn segments() -> Result<(), Failed> {
     let gaps = Ask::up_to(end + 4).segments_between(begins.raw(), ends.raw(), LENGTHS.len() as u32);
     // 40 rows of 500 keys, each padded to 512.
     let rows: Vec<Range<u32>> = (0..40).map(|row| 512 * row..512 * row + 500).collect();
+    // Few segments: as many segments as keys, each with `k` indices, would not fit a binding.
+    let k = backend.facts().most_selected();
+    let (keys, indices) = (buffer(&unsorted(1 << 20))?, buffer(&vec![BEFORE; 2 * k as usize])?);
+    let few = Ask::up_to(1 << 20).segments(counts.raw(), 1).wide_indices();
+    sorter.prepare_top_k::<u32>(keys.raw(), indices.raw(), k, few).map_err(support::failed)?;
     for (what, ask, bounds, max) in [("gaps", gaps, bounds, end + 4), ("rows", Ask::rows(40, 500, 512), rows, 39 * 512 + 500)] {
         let unsorted = unsorted(max as usize);
         let ask = ask.options(Options::descending()).counted_by(counts.raw(), 1);
