@@ -58,6 +58,25 @@ fn outputs_of_runs_have_room_for_a_run_of_each_key() {
     assert_eq!(keys(16, 5).find_runs(FindRuns { lengths: None, ..RUNS }).run_output(Buffer::RunLengths), None);
 }
 
+/// A workgroup that finds runs marks 32 keys in a word, and each thread adds up one word.
+#[test]
+fn a_tile_of_runs_has_whole_words_of_marks_on_every_device() {
+    for (max_group, lanes) in [256, 300, 384, 511, 512, 1024]
+        .into_iter()
+        .flat_map(|most| [None, Some((8, 8)), Some((32, 32))].map(|lanes| (most, lanes)))
+    {
+        for (key_bits, max) in [16, 32, 64, 128].into_iter().flat_map(|bits| [1 << 10, 1 << 20, 1 << 24].map(|max| (bits, max))) {
+            let facts = Facts::new(lanes, 48 << 10, max_group);
+            let plan = SortPlan::new(keys(key_bits, max).find_runs(RUNS), &facts).unwrap();
+            let runs = launch(&plan, Kernel::Runs).variant;
+            assert!(
+                runs.group <= max_group && runs.tile.is_multiple_of(32) && runs.tile / 32 <= runs.group,
+                "{max_group}, {lanes:?}: {runs:?}"
+            );
+        }
+    }
+}
+
 /// The position counts in keys, and the place in words.
 #[test]
 fn a_search_for_runs_knows_at_which_key_its_unique_keys_begin() {
