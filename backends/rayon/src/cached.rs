@@ -21,7 +21,7 @@ use crate::scratch::Scratch;
 use crate::source::{Key, Source};
 use crate::threads::Threads;
 use crate::trace::{Step, took};
-use crate::tuning::{BUCKETS_OF_FEW, BUCKETS_OF_FEW_TICKETS, PASS_BITS, SPLIT_PASS_BITS, tuning};
+use crate::tuning::{BUCKETS_OF_FEW, BUCKETS_OF_FEW_TICKETS, FAR_PASS_BITS, PASS_BITS, SPLIT_PASS_BITS, tuning};
 use crate::window::Window;
 
 /// Sorts `columns`, stably by `window`, with as much scratch. `even` as in [`Digit::choose`].
@@ -74,13 +74,14 @@ pub(crate) fn sort_into<C: SortFew>(
 }
 
 /// Whether so many records are sorted here: they and their scratch fit in the caches of a core, or one pass leaves a stable sort so few records
-/// in a bucket that tickets sort them, or narrow passes sort them. These read in order, and write to so few places that caches keep up.
+/// in a bucket that tickets sort them, or narrow passes sort them. These read in order, and ask for the lines that they write.
 pub(crate) fn suits<C: SortFew>(network: Network, window: Window, len: usize) -> bool {
     let (bytes, tuning) = (len * size_of::<C::Record>(), tuning());
-    let is_one_pass = C::has_tickets(network) && 2 * len <= C::few(network) << PASS_BITS;
+    let is_one_pass = C::has_tickets(network) && 2 * len <= C::few(network) << FAR_PASS_BITS;
     bytes <= tuning.cached_bytes
         || is_one_pass && bytes <= tuning.cached_stable_bytes
         || narrow::is_one_pass::<C>(network, window, len)
+        || narrow::suits::<C>(network, window, len) && bytes < tuning.stream_bytes
 }
 
 /// Whether two passes are faster than a partition and tickets for so many records.
@@ -93,8 +94,14 @@ fn suits_passes<C: SortFew>(network: Network, len: usize) -> bool {
 fn pass_bits<C: SortFew>(network: Network, len: usize) -> DigitBits {
     let share = if C::has_tickets(network) { BUCKETS_OF_FEW_TICKETS } else { BUCKETS_OF_FEW };
     let bucket = (C::few(network) / share).max(1);
-    // A bucket that is a little too large for a network costs little more if it is split once.
-    let most = if C::suits_quicksort(network, 2 * C::few(network)) { SPLIT_PASS_BITS } else { PASS_BITS };
+    let most = if C::suits_quicksort(network, 2 * C::few(network)) {
+        // A bucket that is a little too large for a network costs little more if it is split once.
+        SPLIT_PASS_BITS
+    } else if C::has_tickets(network) && 2 * len > C::few(network) << PASS_BITS {
+        FAR_PASS_BITS
+    } else {
+        PASS_BITS
+    };
     let bits = |buckets: usize| buckets.next_power_of_two().ilog2().clamp(1, most);
     DigitBits { few: bits(len.div_ceil(bucket)), many: bits(len / 2) }
 }
@@ -335,8 +342,8 @@ mod tests {
             let window = Window { low: 0, high: 64 };
             let size = size_of::<Pair<u64, V>>();
             let suits = |len: usize| suits::<Pairs<'static, u64, V>>(STABLE, window, len);
-            // Half of the tickets that a network sorts, in each of 1024 buckets.
-            let one_pass = 64 << 10;
+            // Half of the tickets that a network sorts, in each of 2048 buckets.
+            let one_pass = 64 << 11;
             let most = (tuning().cached_stable_bytes / size).min(one_pass).max(tuning().cached_bytes / size);
             assert!(suits(most) && !suits(most + 1), "{most} records of {size} bytes");
         }
@@ -348,9 +355,11 @@ mod tests {
     }
 
     #[test]
-    fn stable_sorts_by_one_narrow_pass_are_of_any_length() {
-        let suits = |high| suits::<Pairs32>(STABLE, Window { low: 0, high }, 1 << 30);
-        assert!(suits(8) && !suits(9));
+    fn stable_sorts_by_one_narrow_pass_are_of_any_length_and_by_two_of_what_is_not_written_past_the_cache() {
+        let suits = |high, len| suits::<Pairs32>(STABLE, Window { low: 0, high }, len);
+        let streamed = tuning().stream_bytes.div_ceil(size_of::<Pair<u32, u32>>());
+        assert!(suits(8, 1 << 30) && !suits(9, 1 << 30));
+        assert!(suits(16, streamed - 1) && !suits(16, streamed) && !suits(17, streamed - 1));
     }
 
     #[test]
@@ -363,8 +372,11 @@ mod tests {
         assert_eq!(bits(pass_bits::<Keys<'_, u64>>(WORDS, 2048)), (7, 10));
         // Of uneven records two.
         assert_eq!(bits(pass_bits::<Pairs32>(STABLE, 256)), (3, 7));
-        // Not more than counters of the L1.
-        assert_eq!(bits(pass_bits::<Pairs32>(STABLE, 1 << 24)), (PASS_BITS, PASS_BITS));
+        // Not more than counters of the L1, but where buckets would have more records than a network sorts.
+        let most = Pairs32::few(STABLE) << (PASS_BITS - 1);
+        assert_eq!(bits(pass_bits::<Pairs32>(STABLE, most)), (PASS_BITS, PASS_BITS));
+        assert_eq!(bits(pass_bits::<Pairs32>(STABLE, most + 1)), (FAR_PASS_BITS, FAR_PASS_BITS));
+        assert_eq!(bits(pass_bits::<Keys<'_, u32>>(WORDS, 1 << 24)), (PASS_BITS, PASS_BITS));
         for set in Set::all().into_iter().filter(|set| set.has_splits()) {
             let bits = bits(pass_bits::<Keys<'_, u32>>(Network { set, ..WORDS }, 1 << 24));
             assert_eq!(bits, (SPLIT_PASS_BITS, SPLIT_PASS_BITS));

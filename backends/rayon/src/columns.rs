@@ -1,8 +1,9 @@
 //! The caller's slices as records: read with keys mapped to ordered bits, written back in place.
 
+use crate::ahead::is_far;
 use crate::classify::{Bits, Classify};
-use crate::record::{Pair, Record};
-use crate::scatter::place;
+use crate::record::Pair;
+use crate::scatter::{Both, place, place_each};
 use crate::source::{BLOCK, Keyed, Read, Source};
 use crate::threads::Threads;
 use crate::tuning::{TASK, scan_ns};
@@ -31,6 +32,18 @@ pub(crate) trait Columns: Source + Sized + Send {
         scatter_from(scratch, self, digit, next);
     }
 
+    /// Moves each record to the next index of its low digit in `scratch`, which is as long, and from there as [`scatter`](Columns::scatter) does by its high digit.
+    /// Each digit comes with what `next` is there.
+    fn sort_by_digits<const DIGITS: usize>(
+        &mut self,
+        (low, lows): (Bits, &mut [u32; DIGITS]),
+        (high, highs): (Bits, &mut [u32; DIGITS]),
+        scratch: &mut [Self::Record],
+    ) {
+        self.place(low, lows, scratch);
+        self.scatter(scratch, high, highs);
+    }
+
     /// The first `mid` records and the rest.
     fn split_at(self, mid: usize) -> (Self, Self);
 
@@ -39,16 +52,6 @@ pub(crate) trait Columns: Source + Sized + Send {
 
     /// Puts the records at `range` in the opposite order.
     fn reverse(&mut self, range: Range<usize>, threads: Threads);
-}
-
-/// The next index of the digit of `key`, which is then one more.
-#[inline(always)]
-fn advance<W: Word, const DIGITS: usize>(digit: Bits, key: W, next: &mut [u32; DIGITS]) -> usize {
-    const { assert!(DIGITS.is_power_of_two()) }
-    // The mask changes nothing, but shows that the index is in bounds.
-    let next = &mut next[digit.class(key) & (DIGITS - 1)];
-    *next += 1;
-    *next as usize - 1
 }
 
 /// Copies each record to the next index of its digit in `target`.
@@ -129,10 +132,8 @@ impl<W: Word> Columns for Keys<'_, W> {
     }
 
     fn scatter<const DIGITS: usize>(&mut self, records: &[Self::Record], digit: Bits, next: &mut [u32; DIGITS]) {
-        for record in records {
-            let at = advance(digit, *record, next);
-            self.keys[at] = self.masks.invert(*record);
-        }
+        let masks = self.masks;
+        place_each(records.iter().map(move |&key| (key, masks.invert(key))), digit, next, &mut *self.keys);
     }
 
     fn split_at(self, mid: usize) -> (Self, Self) {
@@ -202,16 +203,12 @@ impl<W: Word, V: Pod + Send + Sync> Columns for Pairs<'_, W, V> {
 
     fn scatter<const DIGITS: usize>(&mut self, records: &[Self::Record], digit: Bits, next: &mut [u32; DIGITS]) {
         if writes_runs::<W, DIGITS>(digit, records.len()) {
-            for record in records {
-                self.values[advance(digit, record.key, next)] = record.value;
-            }
+            place_each(records.iter().map(|record| (record.key, record.value)), digit, next, &mut *self.values);
             return write_runs(self.keys, self.masks, &next[..digit.count()]);
         }
-        for record in records {
-            let at = advance(digit, record.key(), next);
-            self.keys[at] = self.masks.invert(record.key);
-            self.values[at] = record.value;
-        }
+        let masks = self.masks;
+        let raw = records.iter().map(move |record| (record.key, (masks.invert(record.key), record.value)));
+        place_each(raw, digit, next, Both(self.keys, self.values));
     }
 
     fn place<const DIGITS: usize>(&self, digit: Bits, next: &mut [u32; DIGITS], target: &mut [Self::Record]) {
@@ -226,9 +223,9 @@ impl<W: Word, V: Pod + Send + Sync> Columns for Pairs<'_, W, V> {
         {
             // The keys stay where they are until all values have moved.
             values.copy_from_slice(self.values);
-            for (&raw, value) in self.keys.iter().zip(&*values) {
-                self.values[advance(digit, self.masks.apply(raw), next)] = *value;
-            }
+            let masks = self.masks;
+            let keyed = self.keys.iter().zip(&*values).map(move |(&raw, &value)| (masks.apply(raw), value));
+            place_each(keyed, digit, next, &mut *self.values);
             return write_runs(self.keys, self.masks, &next[..digit.count()]);
         }
         scatter_from(scratch, self, digit, next);
@@ -272,10 +269,11 @@ fn place_pairs<'a, W: Word, V: Pod, const DIGITS: usize>(
     next: &mut [u32; DIGITS],
     target: &mut [Pair<W, V>],
 ) {
-    for (&raw, value) in pairs {
+    let keyed = pairs.map(move |(&raw, value)| {
         let key = masks.apply(raw);
-        target[advance(digit, key, next)] = Pair { key, value };
-    }
+        (key, Pair { key, value })
+    });
+    place_each(keyed, digit, next, target);
 }
 
 /// Hands the ordered bits of raw keys to `read`, some at a time.
@@ -402,10 +400,7 @@ impl<W: Word> Columns for Indices<'_, W> {
 
     fn scatter<const DIGITS: usize>(&mut self, records: &[Self::Record], digit: Bits, next: &mut [u32; DIGITS]) {
         self.first = None;
-        for record in records {
-            let at = advance(digit, record.key(), next);
-            self.indices[at] = u32::from_ne_bytes(record.value);
-        }
+        place_each(records.iter().map(|record| (record.key, u32::from_ne_bytes(record.value))), digit, next, &mut *self.indices);
     }
 
     fn place<const DIGITS: usize>(&self, digit: Bits, next: &mut [u32; DIGITS], target: &mut [Self::Record]) {
@@ -421,10 +416,34 @@ impl<W: Word> Columns for Indices<'_, W> {
     fn sort_by_digit<const DIGITS: usize>(&mut self, digit: Bits, next: &mut [u32; DIGITS], scratch: &mut [Self::Record]) {
         let Some(first) = self.first.take() else { return scatter_from(scratch, self, digit, next) };
         // Keys stay, and indices count up, so neither is read from where it is written.
+        let masks = self.masks;
         let keys = &self.keys[first..first + self.indices.len()];
-        for (index, &raw) in (first as u32..).zip(keys) {
-            self.indices[advance(digit, self.masks.apply(raw), next)] = index;
-        }
+        place_each(keys.iter().map(move |&raw| masks.apply(raw)).zip(first as u32..), digit, next, &mut *self.indices);
+    }
+
+    fn sort_by_digits<const DIGITS: usize>(
+        &mut self,
+        (low, lows): (Bits, &mut [u32; DIGITS]),
+        (high, highs): (Bits, &mut [u32; DIGITS]),
+        scratch: &mut [Self::Record],
+    ) {
+        let len = self.indices.len();
+        let position_bits = u32::BITS - DIGITS.ilog2();
+        let bytes = &mut bytemuck::cast_slice_mut(scratch)[..size_of::<u32>() * len];
+        // If memory is far, a record is a word of the high digit and the position: it takes less memory than a key and an index.
+        let fits = len <= 1 << position_bits && is_far(bytes.len());
+        let (Some(first), Ok(words)) = (self.first.filter(|_| fits), bytemuck::try_cast_slice_mut::<u8, u32>(bytes)) else {
+            self.place(low, lows, scratch);
+            return self.scatter(scratch, high, highs);
+        };
+        let masks = self.masks;
+        let keys = self.keys[first..first + len].iter().map(move |&raw| masks.apply(raw));
+        let keyed = keys.zip(0_u32..).map(move |(key, position)| (key, (high.class(key) as u32) << position_bits | position));
+        place_each(keyed, low, lows, &mut *words);
+        self.first = None;
+        let index = move |word: u32| first as u32 + (word & ((1 << position_bits) - 1));
+        let digit = Bits { shift: position_bits, mask: high.mask };
+        place_each(words.iter().map(move |&word| (word, index(word))), digit, highs, &mut *self.indices);
     }
 
     fn split_at(self, mid: usize) -> (Self, Self) {

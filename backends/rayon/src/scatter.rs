@@ -12,18 +12,20 @@
 //! blocks past the cache: otherwise each line that is written is first read, and a page is touched for each record.
 //! (Software write-combining: Satish et al., "Fast Sort on CPUs and GPUs", SIGMOD 2010.)
 
+use crate::ahead::{ask_behind, is_far};
 use crate::classify::Classify;
 use crate::record::Record;
 use crate::scratch::Scratch;
 use crate::source::{Key, Source};
 use crate::stream::stream;
-use crate::tuning::{COUNTED_BITS, PASS_BITS};
+use crate::tuning::{COUNTED_BITS, FAR_PASS_BITS};
 use core::ops::Range;
+use polysort_core::Word;
 
 /// The most digits that are counted.
 pub(crate) const MAX_DIGITS: usize = 1 << 12;
 
-const _: () = assert!(PASS_BITS < MAX_DIGITS.ilog2() && COUNTED_BITS < MAX_DIGITS.ilog2());
+const _: () = assert!(FAR_PASS_BITS < MAX_DIGITS.ilog2() && COUNTED_BITS < MAX_DIGITS.ilog2());
 
 /// Records that a loop takes at a time, written out. Measured: counting takes 0.34 ns a key, and 0.52 one by one.
 const UNROLLED: usize = 4;
@@ -60,25 +62,132 @@ pub(crate) fn to_starts(counters: &mut [u32]) {
     }
 }
 
-/// Moves each record to the next index of its digit, which `next` holds and which is then one more. (A function, so that its slices are
-/// known not to overlap.)
+/// What a scatter writes.
+pub(crate) trait Target {
+    type Item;
+
+    /// The bytes of all items.
+    fn bytes(&self) -> usize;
+
+    fn put(&mut self, at: usize, item: Self::Item);
+
+    /// As [`ask_behind`] for a slice.
+    fn ask_behind(&self, at: usize);
+}
+
+impl<T> Target for &mut [T] {
+    type Item = T;
+
+    fn bytes(&self) -> usize {
+        size_of_val(self)
+    }
+
+    #[inline(always)]
+    fn put(&mut self, at: usize, item: T) {
+        self[at] = item;
+    }
+
+    #[inline(always)]
+    fn ask_behind(&self, at: usize) {
+        ask_behind(self, at);
+    }
+}
+
+/// Two slices of the same length.
+pub(crate) struct Both<'a, A, B>(pub(crate) &'a mut [A], pub(crate) &'a mut [B]);
+
+impl<A, B> Target for Both<'_, A, B> {
+    type Item = (A, B);
+
+    fn bytes(&self) -> usize {
+        size_of_val(self.0) + size_of_val(self.1)
+    }
+
+    #[inline(always)]
+    fn put(&mut self, at: usize, (first, second): (A, B)) {
+        self.0[at] = first;
+        self.1[at] = second;
+    }
+
+    #[inline(always)]
+    fn ask_behind(&self, at: usize) {
+        ask_behind(self.0, at);
+        ask_behind(self.1, at);
+    }
+}
+
+/// Moves each item, which comes with its key, to the next index of its digit, which `next` holds and which is then one more. (A function, so that its slices
+/// are known not to overlap.)
+pub(crate) fn place_each<K: Word, T: Target, const DIGITS: usize>(
+    items: impl Iterator<Item = (K, T::Item)>,
+    class: impl Classify<K>,
+    next: &mut [u32; DIGITS],
+    target: T,
+) {
+    match is_far(target.bytes()) {
+        true => place_by::<_, _, DIGITS, true>(items, class, next, target),
+        false => place_by::<_, _, DIGITS, false>(items, class, next, target),
+    }
+}
+
+/// As [`place_each`], for targets of one kind: `FAR` as in [`is_far`].
+fn place_by<K: Word, T: Target, const DIGITS: usize, const FAR: bool>(
+    items: impl Iterator<Item = (K, T::Item)>,
+    class: impl Classify<K>,
+    next: &mut [u32; DIGITS],
+    mut target: T,
+) {
+    // Not `for_each`: its closure reads all of these anew for each item.
+    for (key, item) in items {
+        place_one::<_, _, DIGITS, FAR>(key, item, class, next, &mut target);
+    }
+}
+
+/// As [`place_each`], of a slice of records.
 pub(crate) fn place<R: Record, const DIGITS: usize>(
     records: &[R],
     class: impl Classify<R::Key>,
     next: &mut [u32; DIGITS],
     target: &mut [R],
 ) {
-    const { assert!(DIGITS.is_power_of_two()) }
-    let mut place = |&record: &R| {
-        let next = &mut next[class.class(record.key()) & (DIGITS - 1)];
-        target[*next as usize] = record;
-        *next += 1;
-    };
+    match is_far(size_of_val(target)) {
+        true => place_unrolled::<R, DIGITS, true>(records, class, next, target),
+        false => place_unrolled::<R, DIGITS, false>(records, class, next, target),
+    }
+}
+
+fn place_unrolled<R: Record, const DIGITS: usize, const FAR: bool>(
+    records: &[R],
+    class: impl Classify<R::Key>,
+    next: &mut [u32; DIGITS],
+    mut target: &mut [R],
+) {
+    let mut place = |&record: &R| place_one::<_, _, DIGITS, FAR>(record.key(), record, class, next, &mut target);
     let mut groups = records.chunks_exact(UNROLLED);
     for group in &mut groups {
         group.iter().for_each(&mut place);
     }
     groups.remainder().iter().for_each(&mut place);
+}
+
+#[inline(always)]
+fn place_one<K: Word, T: Target, const DIGITS: usize, const FAR: bool>(
+    key: K,
+    item: T::Item,
+    class: impl Classify<K>,
+    next: &mut [u32; DIGITS],
+    target: &mut T,
+) {
+    const { assert!(DIGITS.is_power_of_two()) }
+    // The mask changes nothing, but shows that the index is in bounds.
+    let next = &mut next[class.class(key) & (DIGITS - 1)];
+    let at = *next as usize;
+    // Before the item is written: the compiler does not know that this writes no counter.
+    *next += 1;
+    if FAR {
+        target.ask_behind(at);
+    }
+    target.put(at, item);
 }
 
 /// The places of one chunk's records in one bucket.
@@ -100,6 +209,7 @@ pub(crate) fn scatter_chunk<S: Source + ?Sized>(
         for &record in records {
             // There is a place for each record that was counted.
             if let Some(place) = places[class.class(record.key())].next() {
+                ask_behind(std::slice::from_ref(place), 0);
                 *place = record;
             }
         }
