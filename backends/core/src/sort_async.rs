@@ -10,7 +10,7 @@ use bytemuck::Pod;
 /// a blocking call on a GPU returns [`Error::Unsupported`].
 ///
 /// While a GPU works, the caller's other tasks run. Keys are mapped and data is copied in the polls. A backend on the CPU works in the first poll, and `Auto`
-/// and [`Fallback`](crate::Fallback) may open a device in a poll. A future that is dropped before it is ready leaves the slices as they were, or
+/// and `Fallback` may open a device in a poll. A future that is dropped before it is ready leaves the slices as they were, or
 /// sorted as a whole.
 pub trait SortAsync: Backend {
     /// Async variant of [`Sort::sort_with`](crate::Sort::sort_with).

@@ -24,7 +24,7 @@ use crate::{Backend, Error, Options, Segments, Sortable, Window, Word, permutati
 /// | every [`Sortable`] key, of at most 128 bits | its own |
 /// | `[K; N]` of wide keys: `[u8; 32]`, `[u64; 4]`, `[f32; 3]` | lexicographic, by the first key first |
 /// | [`Wide`] of a tuple of two to six wide keys | lexicographic |
-/// | your own | implement the trait: a number of bits, and a function that returns 64 of them; test it with [`laws::check_wide`](crate::laws::check_wide) |
+/// | your own | implement the trait: a number of bits, and a function that returns 64 of them; test it with [`laws::check_wide`](https://docs.rs/polysort/latest/polysort/laws/fn.check_wide.html) of `polysort` |
 ///
 /// # What an implementor guarantees
 /// * `bits_from` is a function: equal keys give equal bits, in each call.
