@@ -121,7 +121,7 @@ pub use polysort_core::derived;
 pub use polysort_core::permutation::apply as apply_permutation;
 pub use polysort_core::{
     AnyOperation, Backend, Cause, DynBackend, Error, InPlace, Join, Limits, MaskKey, Masks, MaybeSend, NoneLast, Operation,
-    Options, Order, Runs, Segments, Sort, SortAsync, Sortable, Spec, TopK, Values, ValuesMut, Wide, WideKey, Window,
+    Options, Order, Runs, Segments, Sort, SortAsync, SortFuture, Sortable, Spec, TopK, Values, ValuesMut, Wide, WideKey, Window,
     Word, first_of_each, pairs_by_argsort, permutation, selected_len, sorts_by_run, with_word,
 };
 pub use polysort_fallback::{Fallback, Report};

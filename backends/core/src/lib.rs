@@ -66,7 +66,7 @@ pub use provided::{first_of_each, pairs_by_argsort};
 pub use runs::Runs;
 pub use segments::Segments;
 pub use sort::Sort;
-pub use sort_async::SortAsync;
+pub use sort_async::{SortAsync, SortFuture};
 pub use sorted_runs::SortedRuns;
 pub use spec::{Options, Order, Spec, Window};
 pub use top_k::TopK;
