@@ -9,7 +9,7 @@
 # of Rust; with another version no listing is written or checked, and the script says so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-crates=(polysort polysort-arrow polysort-core polysort-external polysort-kit polysort-multi polysort-rayon polysort-shaders polysort-vector polysort-wgpu)
+crates=(polysort polysort-arrow polysort-core polysort-external polysort-fallback polysort-kit polysort-multi polysort-rayon polysort-shaders polysort-vector polysort-wgpu)
 mkdir -p target/tools
 printf '#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc "$@"\n' >target/tools/rustdoc-json
 chmod +x target/tools/rustdoc-json

@@ -7,7 +7,7 @@
 # Prints how many mistakes each crate's tests found, and the survivors. .cargo/mutants.toml names mistakes that are not planted, each with the reason.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-crates=(polysort-core polysort-shaders polysort-external polysort-arrow polysort-rayon)
+crates=(polysort-core polysort-fallback polysort-shaders polysort-external polysort-arrow polysort-rayon)
 every=1
 if [ "${1-}" = --every ]; then
     every=$2

@@ -21,8 +21,8 @@ cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
 
 if [ "$mode" = --cpu ]; then
-    cpu=(-p polysort-core -p polysort-derive -p polysort-multi -p polysort-rayon -p polysort-report -p polysort-vector -p polysort-shaders -p polysort-kit -p polysort-arrow -p polysort-external
-        --features polysort-rayon/vector,polysort-kit/vector,polysort-external/lz4)
+    cpu=(-p polysort-core -p polysort-derive -p polysort-fallback -p polysort-multi -p polysort-rayon -p polysort-report -p polysort-vector -p polysort-shaders -p polysort-kit -p polysort-arrow -p polysort-external
+        --features polysort-fallback/vector,polysort-rayon/vector,polysort-kit/vector,polysort-external/lz4)
     facade=(-p polysort --no-default-features --features rayon,multi,vector,calibration,derive)
     step "format and lints"
     cargo fmt --all --check
@@ -50,7 +50,7 @@ for features in "" rayon multi; do
     cargo clippy --quiet -p polysort --no-default-features --features "$features" --all-targets -- -D warnings
 done
 # By themselves these crates have the feature vector off; code that only searches use would be dead. The workspace above has it on.
-for crate in polysort-rayon polysort-wgpu polysort-metal polysort-kit; do
+for crate in polysort-fallback polysort-rayon polysort-wgpu polysort-metal polysort-kit; do
     cargo clippy --quiet -p "$crate" -- -D warnings
 done
 cargo clippy --quiet -p polysort-rayon --features vector -- -D warnings

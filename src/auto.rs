@@ -3,7 +3,8 @@
 use crate::costs::Costs;
 use crate::stored::Stored;
 use crate::{AnyBackend, AnyOperation, Backend, Error, Limits, Operation, RayonBackend, Spec, Word};
-use polysort_core::{Opened, Retry, sorts_by_run, with_word};
+use polysort_core::{sorts_by_run, with_word};
+use polysort_fallback::{Opened, Retry};
 #[cfg(feature = "vector")]
 use polysort_vector::{Distances, DynStore, Nearest, Search, Shape, VectorError, VectorSearch};
 use std::sync::Arc;

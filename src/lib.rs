@@ -101,6 +101,7 @@ mod calibration;
 mod costs;
 #[cfg(all(doctest, feature = "calibration", feature = "derive", feature = "multi", feature = "vector", feature = "wgpu"))]
 mod guide;
+pub mod laws;
 mod ops;
 #[cfg(feature = "rayon")]
 mod stored;
@@ -119,10 +120,11 @@ pub use ops::*;
 pub use polysort_core::derived;
 pub use polysort_core::permutation::apply as apply_permutation;
 pub use polysort_core::{
-    AnyOperation, Backend, Cause, DynBackend, Error, Fallback, InPlace, Join, Limits, MaskKey, Masks, MaybeSend, NoneLast,
-    Operation, Options, Order, Report, Runs, Segments, Sort, SortAsync, Sortable, Spec, TopK, Values, ValuesMut, Wide, WideKey,
-    Window, Word, first_of_each, laws, pairs_by_argsort, permutation, selected_len, sorts_by_run, with_word,
+    AnyOperation, Backend, Cause, DynBackend, Error, InPlace, Join, Limits, MaskKey, Masks, MaybeSend, NoneLast, Operation,
+    Options, Order, Runs, Segments, Sort, SortAsync, SortFuture, Sortable, Spec, TopK, Values, ValuesMut, Wide, WideKey, Window,
+    Word, first_of_each, pairs_by_argsort, permutation, selected_len, sorts_by_run, with_word,
 };
+pub use polysort_fallback::{Fallback, Report};
 #[cfg(all(feature = "metal", target_vendor = "apple"))]
 pub use polysort_metal::MetalBackend;
 #[cfg(feature = "multi")]
@@ -150,6 +152,7 @@ pub use polysort_wgpu::{self as gpu, WgpuBackend};
 /// ```
 #[cfg(feature = "vector")]
 pub mod vector {
+    pub use polysort_fallback::FallbackStore;
     pub use polysort_vector::*;
 }
 

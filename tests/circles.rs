@@ -1,4 +1,5 @@
-//! No two files of a crate import each other in a circle, so a reader can begin with a file that imports none.
+//! What keeps the sources easy to read. No two files of a crate import each other in a circle, so a reader can begin with a file that imports none. The
+//! contract crate stays small.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -42,6 +43,56 @@ fn a_circle_is_found() {
         of("pub struct Shown; use super::a::Other;").is_some_and(|circle| circle.len() == 3),
         "a → c (by its name at the root) → a"
     );
+}
+
+/// The most lines of code of `polysort-core`.
+const MOST_LINES_OF_CORE: usize = 2300;
+
+#[test]
+fn the_contract_crate_stays_small() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("backends/core/src");
+    let files = fs::read_dir(&folder).expect("a folder of sources").map(|entry| {
+        let path = entry.expect("an entry").path();
+        assert!(
+            path.extension().is_some_and(|extension| extension == "rs"),
+            "{} is no source file: count it too",
+            path.display()
+        );
+        let lines = lines_of_code(&fs::read_to_string(&path).expect("a file"));
+        (lines, path.file_name().expect("a file").to_string_lossy().into_owned())
+    });
+    let mut files: Vec<(usize, String)> = files.collect();
+    files.sort_by(|a, b| b.cmp(a));
+    let lines: usize = files.iter().map(|(lines, _)| lines).sum();
+    assert!(
+        lines <= MOST_LINES_OF_CORE,
+        "polysort-core has {lines} lines of code, {} too many. It has keys, order, segments, errors and the contract of backends: move other \
+         things to a crate above it, or simplify. Its files, by lines: {files:?}",
+        lines - MOST_LINES_OF_CORE
+    );
+}
+
+/// The lines that are neither blank nor comments, without test modules.
+fn lines_of_code(text: &str) -> usize {
+    let (mut count, mut lines) = (0, text.lines());
+    while let Some(line) = lines.next() {
+        if line == "#[cfg(test)]" {
+            // The module is another file, or ends where a bracket closes it, at the start of a line.
+            if lines.next().is_some_and(|module| !module.ends_with(';')) {
+                lines.by_ref().find(|line| line.starts_with('}'));
+            }
+        } else if !line.trim().is_empty() && !line.trim_start().starts_with("//") {
+            count += 1;
+        }
+    }
+    count
+}
+
+#[test]
+fn comments_blank_lines_and_test_modules_are_no_code() {
+    let text = "//! Docs.\n\nuse a::b; // one\n    // no\nfn f() {\n    g(\"//\");\n}\n\n#[cfg(test)]\nmod tests {\n    use a;\n}\nstruct S;\n";
+    assert_eq!(lines_of_code(text), 5);
+    assert_eq!(lines_of_code("#[cfg(test)]\nmod tests;\nstruct S;\n"), 1);
 }
 
 /// The folders of all crates of the workspace.

@@ -43,7 +43,7 @@ fn each_feature_pulls_in_what_it_names() {
     ];
     for features in ["", "rayon", "calibration", "derive", "wgpu", "dx12", "metal", "multi", "vulkan", "webgpu", "vector"] {
         let crates = crates(features, LINUX);
-        assert!(crates.contains("polysort-core"), "{crates:?}");
+        assert!(crates.contains("polysort-core") && crates.contains("polysort-fallback"), "{crates:?}");
         for (name, with) in of_features {
             assert_eq!(crates.contains(name), with.contains(&features), "{name} with the features {features:?}: {crates:?}");
         }
@@ -56,8 +56,8 @@ fn linking_the_gpu_backend_adds_these_crates() {
     let facade = crates("wgpu", LINUX);
     let mut alone = crates_of("polysort-wgpu", "", LINUX);
     insta::assert_snapshot!("crates_of_polysort_wgpu", Vec::from_iter(alone.clone()).join("\n"));
-    alone.insert("polysort".into());
-    assert_eq!(facade, alone, "the facade adds itself");
+    alone.extend(["polysort", "polysort-fallback"].map(String::from));
+    assert_eq!(facade, alone, "the facade adds itself and its fallback");
 }
 
 /// The API of another system adds crates of that system at most.

@@ -24,6 +24,7 @@ pub(crate) fn sortable(container: &Container<'_>, data: &DataEnum) -> Result<Tok
     if count == 0 {
         return Err(Error::new_spanned(name, "an enum without variants has no values to sort"));
     }
+    let width = index_bits(count);
     let derived = quote!(#krate::derived);
     let is_u128 = has_repr_u128(container)?;
     let discriminants = variants.iter().map(|variant| {
@@ -41,8 +42,8 @@ pub(crate) fn sortable(container: &Container<'_>, data: &DataEnum) -> Result<Tok
 
             #[automatically_derived]
             impl #krate::Sortable for #name {
-                type Bits = <#derived::Bits<{ #derived::word_bits(#derived::index_bits(#count)) }> as #derived::SmallestWord>::Word;
-                const WIDTH: u32 = #derived::index_bits(#count);
+                type Bits = <#derived::Bits<{ #derived::word_bits(#width) }> as #derived::SmallestWord>::Word;
+                const WIDTH: u32 = #width;
                 const IDENTICAL: ::core::option::Option<fn(Self, Self) -> bool> =
                     ::core::option::Option::Some(|a, b| ::core::mem::discriminant(&a) == ::core::mem::discriminant(&b));
 
@@ -64,6 +65,11 @@ pub(crate) fn sortable(container: &Container<'_>, data: &DataEnum) -> Result<Tok
     })
 }
 
+/// The bits that the indices of `count` variants need; `count` is at least 1.
+fn index_bits(count: usize) -> u32 {
+    usize::BITS - (count - 1).leading_zeros()
+}
+
 /// Whether the discriminants are of type `u128`.
 fn has_repr_u128(container: &Container<'_>) -> Result<bool> {
     for attribute in container.input.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
@@ -73,4 +79,14 @@ fn has_repr_u128(container: &Container<'_>) -> Result<bool> {
         }
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_need_the_bits_of_the_last_one() {
+        assert_eq!([1, 2, 3, 4, 5, 256, 257].map(index_bits), [0, 1, 2, 2, 3, 8, 9]);
+    }
 }

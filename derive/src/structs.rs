@@ -31,8 +31,8 @@ pub(crate) fn sortable(container: &Container<'_>, data: &DataStruct) -> Result<T
     let mut generics = container.input.generics.clone();
     let (bits, width, checks);
     if generics.params.iter().all(|param| matches!(param, GenericParam::Lifetime(_))) {
-        bits = quote!(<#derived::Bits<{ #derived::word_bits(#derived::sum([#(#widths),*])) }> as #derived::SmallestWord>::Word);
-        width = quote!(#derived::sum([#(#widths),*]));
+        width = sum(&widths);
+        bits = quote!(<#derived::Bits<{ #derived::word_bits(#width) }> as #derived::SmallestWord>::Word);
         checks = checks_of_width(container, &parts, &widths);
     } else {
         bits = quote!(<#tuple as #krate::Sortable>::Bits);
@@ -87,9 +87,9 @@ pub(crate) fn sortable(container: &Container<'_>, data: &DataStruct) -> Result<T
         impl #impl_generics #krate::Sortable for #name #type_generics #clause {
             type Bits = #bits;
             const WIDTH: u32 = #width;
-            const IS_REBUILT: bool = #derived::all([#(#rebuilt),*]);
+            const IS_REBUILT: bool = true #(& #rebuilt)*;
             const IDENTICAL: ::core::option::Option<fn(Self, Self) -> bool> = if Self::IS_REBUILT {
-                ::core::option::Option::Some(|_a, _b| #derived::all([#(#identical),*]))
+                ::core::option::Option::Some(|_a, _b| true #(& #identical)*)
             } else {
                 ::core::option::Option::None
             };
@@ -111,7 +111,7 @@ pub(crate) fn sortable(container: &Container<'_>, data: &DataStruct) -> Result<T
 
             #[inline]
             fn bits_fit(_key: Self, _: Self::Bits) -> bool {
-                #derived::all([#(#fits),*])
+                true #(& #fits)*
             }
         }
     })
@@ -198,11 +198,16 @@ fn nested_tuple(parts: &[Part<'_>]) -> TokenStream {
     }
 }
 
+/// The sum of the widths of fields.
+fn sum(widths: &[TokenStream]) -> TokenStream {
+    if widths.is_empty() { quote!(0) } else { quote!(#(#widths)+*) }
+}
+
 /// For each field, a check that its width fits in its word, and that the fields up to that one have at most 128 bits. The errors point at the field.
 fn checks_of_width(container: &Container<'_>, parts: &[Part<'_>], widths: &[TokenStream]) -> TokenStream {
     let (krate, name) = (&container.krate, container.input.ident.unraw());
     let checks = parts.iter().enumerate().map(|(at, part)| {
-        let (before, this, bits) = (&widths[..at], &widths[at], part.item(krate, "Bits"));
+        let (before, this, bits) = (sum(&widths[..at]), &widths[at], part.item(krate, "Bits"));
         let field = part.name();
         let exceeds = format!("the WIDTH of the type of field `{field}` exceeds its Bits");
         let too_long = format!("the key `{name}` has more than 128 bits with its field `{field}`");
@@ -211,7 +216,7 @@ fn checks_of_width(container: &Container<'_>, parts: &[Part<'_>], widths: &[Toke
             #[allow(unused_qualifications, reason = "derived code relies on no import")]
             const _: () = {
                 ::core::assert!(#derived::fits_in_word::<#bits>(#this), #exceeds);
-                ::core::assert!(#derived::has_room([#(#before),*], #this), #too_long);
+                ::core::assert!(#derived::has_room(#before, #this), #too_long);
             };
         }
     });

@@ -3,7 +3,7 @@
 use core::cmp::{Ordering, Reverse};
 use core::fmt::Debug;
 use core::marker::PhantomData;
-use polysort_core::laws::check;
+use polysort::laws::check;
 use polysort_core::{NoneLast, Sortable, Word};
 
 /// The bits of the word of a key, and its width.

@@ -44,7 +44,6 @@ mod backend;
 mod checks;
 mod dynamic;
 mod error;
-mod fallback;
 mod found;
 #[cfg(feature = "index")]
 mod index;
@@ -58,7 +57,6 @@ mod shape;
 pub use backend::{VectorSearch, VectorStore};
 pub use dynamic::DynStore;
 pub use error::VectorError;
-pub use fallback::FallbackStore;
 pub use found::{Distances, NO_SLOT, Nearest};
 #[cfg(feature = "index")]
 pub use index::{IvfError, IvfIndex, IvfOptions, Neighbor};

@@ -7,84 +7,72 @@ use crate::{Sortable, Word};
 use core::cmp::Reverse;
 use core::marker::PhantomData;
 
-impl Sortable for bool {
-    type Bits = u8;
-    const WIDTH: u32 = 1;
-    const IDENTICAL: Option<fn(Self, Self) -> bool> = Some(|a, b| a == b);
-
-    #[inline]
-    fn to_bits(self) -> u8 {
-        u8::from(self)
-    }
-
-    #[inline]
-    fn from_bits(bits: u8) -> Self {
-        bits != 0
-    }
-}
-
-impl Sortable for char {
-    type Bits = u32;
-    const WIDTH: u32 = 21;
-    const IDENTICAL: Option<fn(Self, Self) -> bool> = Some(|a, b| a == b);
-
-    #[inline]
-    fn to_bits(self) -> u32 {
-        u32::from(self)
-    }
-
-    #[inline]
-    fn from_bits(bits: u32) -> Self {
-        char::from_u32(bits).expect("the bits of a char")
-    }
-}
-
-/// Types of one value: all keys are equal, and a key of no bits adds none to a tuple.
-macro_rules! one_value {
-    ($([$($parameter:ident)?] $key:ty = $value:expr;)*) => {$(
+/// Keys with a function to bits and one back.
+macro_rules! mapped {
+    ($([$($parameter:ident)?] $key:ty: $bits:ty, $width:literal, $to_bits:expr, $from_bits:expr;)*) => {$(
         impl$(<$parameter: ?Sized>)? Sortable for $key {
-            type Bits = u8;
-            const WIDTH: u32 = 0;
-            const IDENTICAL: Option<fn(Self, Self) -> bool> = Some(|_, _| true);
+            type Bits = $bits;
+            const WIDTH: u32 = $width;
+            const IDENTICAL: Option<fn(Self, Self) -> bool> = Some(|a, b| a == b);
 
             #[inline]
-            fn to_bits(self) -> u8 {
-                0
+            fn to_bits(self) -> $bits {
+                $to_bits(self)
             }
 
             #[inline]
-            fn from_bits(_: u8) -> Self {
-                $value
+            fn from_bits(bits: $bits) -> Self {
+                $from_bits(bits)
             }
         }
     )*};
 }
-one_value! {
-    [] () = ();
-    [T] PhantomData<T> = PhantomData;
+mapped! {
+    [] bool: u8, 1, u8::from, |bits| bits != 0;
+    [] char: u32, 21, u32::from, |bits| char::from_u32(bits).expect("the bits of a char");
+    // Types of one value: all keys are equal, and a key of no bits adds none to a tuple.
+    [] (): u8, 0, |_| 0, |_| ();
+    [T] PhantomData<T>: u8, 0, |_| 0, |_| PhantomData;
 }
 
-/// The opposite order: the complement of the inner key's bits within its width, so that a tuple packs it as tightly.
-impl<K: Sortable> Sortable for Reverse<K> {
-    type Bits = K::Bits;
-    const WIDTH: u32 = K::WIDTH;
-    const IS_REBUILT: bool = K::IS_REBUILT;
-    const IDENTICAL: Option<fn(Self, Self) -> bool> = if K::IS_REBUILT { Some(|a, b| is_identical(a.0, b.0)) } else { None };
+/// A key around another one, which has the bits of that key, with those of a mask flipped.
+macro_rules! flipped {
+    ($($(#[$doc:meta])* $key:ty: $inner:ty, $around:expr, $mask:expr;)*) => {$(
+        $(#[$doc])*
+        impl<K: Sortable> Sortable for $key
+        where
+            $inner: Sortable,
+        {
+            type Bits = <$inner as Sortable>::Bits;
+            const WIDTH: u32 = <$inner>::WIDTH;
+            const IS_REBUILT: bool = <$inner>::IS_REBUILT;
+            const IDENTICAL: Option<fn(Self, Self) -> bool> =
+                if Self::IS_REBUILT { Some(|a, b| $crate::key::is_identical(a.0, b.0)) } else { None };
 
-    #[inline]
-    fn to_bits(self) -> K::Bits {
-        self.0.to_bits() ^ K::Bits::truncate(low_bits(K::WIDTH))
-    }
+            #[inline]
+            fn to_bits(self) -> Self::Bits {
+                self.0.to_bits() ^ Self::Bits::truncate($mask)
+            }
 
-    #[inline]
-    fn from_bits(bits: K::Bits) -> Self {
-        Reverse(K::from_bits(bits ^ K::Bits::truncate(low_bits(K::WIDTH))))
-    }
+            #[inline]
+            fn from_bits(bits: Self::Bits) -> Self {
+                $around(<$inner>::from_bits(bits ^ Self::Bits::truncate($mask)))
+            }
 
-    #[inline]
-    fn bits_fit(key: Self, _: K::Bits) -> bool {
-        fits(key.0)
-    }
+            #[inline]
+            fn bits_fit(key: Self, _: Self::Bits) -> bool {
+                $crate::parts::fits(key.0)
+            }
+        }
+    )*};
+}
+pub(crate) use flipped;
+
+flipped! {
+    /// The opposite order: the complement of the inner key's bits within its width, so that a tuple packs it as tightly.
+    Reverse<K>: K, Reverse, low_bits(K::WIDTH);
+    /// A tuple of one key: that key.
+    (K,): K, |key| (key,), 0;
 }
 
 /// The word that holds two words side by side: the `Bits` of a tuple.
@@ -109,29 +97,6 @@ join! {
     u32: u8 => u64, u16 => u64, u32 => u64, u64 => u128, u128 => u128;
     u64: u8 => u128, u16 => u128, u32 => u128, u64 => u128, u128 => u128;
     u128: u8 => u128, u16 => u128, u32 => u128, u64 => u128, u128 => u128;
-}
-
-/// A tuple of one key: that key.
-impl<K: Sortable> Sortable for (K,) {
-    type Bits = K::Bits;
-    const WIDTH: u32 = K::WIDTH;
-    const IS_REBUILT: bool = K::IS_REBUILT;
-    const IDENTICAL: Option<fn(Self, Self) -> bool> = if K::IS_REBUILT { Some(|a, b| is_identical(a.0, b.0)) } else { None };
-
-    #[inline]
-    fn to_bits(self) -> K::Bits {
-        self.0.to_bits()
-    }
-
-    #[inline]
-    fn from_bits(bits: K::Bits) -> Self {
-        (K::from_bits(bits),)
-    }
-
-    #[inline]
-    fn bits_fit(key: Self, bits: K::Bits) -> bool {
-        K::bits_fit(key.0, bits)
-    }
 }
 
 /// Lexicographic order: the bits of the first key above those of the second. More than 128 bits in all do not compile.

@@ -22,37 +22,15 @@ macro_rules! words {
 }
 words! { 8: u8; 16: u16; 32: u32; 64: u64; 128: u128; }
 
-/// The sum of the widths of some keys.
-pub const fn sum<const N: usize>(widths: [u32; N]) -> u32 {
-    let (mut sum, mut at) = (0, 0);
-    while at < N {
-        sum += widths[at];
-        at += 1;
-    }
-    sum
-}
-
-/// Whether a field of `width` bits fits in a key after fields of the widths `before`; also true if these are too much already, so that only one field is
+/// Whether a field of `width` bits fits in a key after fields of `before` bits; also true if these are too much already, so that only one field is
 /// reported.
-pub const fn has_room<const N: usize>(before: [u32; N], width: u32) -> bool {
-    let before = sum(before);
+pub const fn has_room(before: u32, width: u32) -> bool {
     before > 128 || before + width <= 128
 }
 
 /// Whether a width is at most the bits of a word.
 pub const fn fits_in_word<W: Word>(width: u32) -> bool {
     width <= W::BITS
-}
-
-/// Whether all of some conditions hold.
-#[inline]
-pub const fn all<const N: usize>(conditions: [bool; N]) -> bool {
-    let (mut all, mut at) = (true, 0);
-    while at < N {
-        all &= conditions[at];
-        at += 1;
-    }
-    all
 }
 
 /// The bits of the smallest word with room for `width` bits. More than 128 bits give 128: the derived code has a check of its own for them.
@@ -64,11 +42,6 @@ pub const fn word_bits(width: u32) -> u32 {
         33..=64 => 64,
         _ => 128,
     }
-}
-
-/// The bits that the indices of `count` variants need; `count` is at least 1.
-pub const fn index_bits(count: usize) -> u32 {
-    usize::BITS - (count - 1).leading_zeros()
 }
 
 /// The indices of the discriminants, in ascending order of these: an insertion sort, which takes one comparison for each variant that is written

@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// Why a call failed. The caller's slices are exactly as they were before, and the next call works.
 ///
 /// [`is_misuse`](Error::is_misuse) separates the caller's mistakes from the failures of a device. After a failure, another backend may succeed:
-/// [`Fallback`](crate::Fallback) tries one.
+/// `Fallback` of the crate `polysort` tries one.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -108,7 +108,7 @@ pub enum Error {
         len: usize,
     },
     /// The bits of a key break the contract of [`Sortable`](crate::Sortable).
-    #[error("key {index} has the bits {bits:#x}: {why}; check the key with `laws::check`")]
+    #[error("key {index} has the bits {bits:#x}: {why}; check the key with `polysort::laws::check`")]
     #[non_exhaustive]
     InvalidKey {
         /// The position of the key in the input.

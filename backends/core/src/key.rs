@@ -13,8 +13,8 @@ use core::fmt;
 /// * The bits fit in the low [`WIDTH`](Sortable::WIDTH) bits of the word.
 /// * `from_bits` is a function, and `from_bits(key.to_bits())` is `key`, with nothing of it lost.
 ///
-/// The trait is safe to implement: a wrong impl never causes undefined behavior. [`laws::check`](crate::laws::check) tests an impl on
-/// samples.
+/// The trait is safe to implement: a wrong impl never causes undefined behavior. [`laws::check`](https://docs.rs/polysort/latest/polysort/laws/fn.check.html) of the
+/// crate `polysort` tests an impl on samples.
 ///
 /// # What a sort checks
 /// A sort that moves keys by their bits checks every key before it changes anything:
@@ -39,7 +39,8 @@ use core::fmt;
 ///
 /// # Example
 /// ```
-/// use polysort_core::{laws, Sortable};
+/// use polysort::laws;
+/// use polysort_core::Sortable;
 ///
 /// /// A date whose bits, joined from the most significant field down, are in calendar order.
 /// #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -142,11 +143,12 @@ pub(crate) fn is_identical<K: Sortable>(key: K, other: K) -> bool {
 /// * `to_bits` returns [`Masks::apply`] of the raw bits, and `from_bits` returns its inverse.
 ///
 /// [`IN_PLACE`](Sortable::IN_PLACE) should be `Some(InPlace::of())`: without it the sorted order is the same, but a sort of a host slice copies the
-/// keys. [`laws::check_masks`](crate::laws::check_masks) tests an impl.
+/// keys. [`laws::check_masks`](https://docs.rs/polysort/latest/polysort/laws/fn.check_masks.html) of the crate `polysort` tests an impl.
 ///
 /// # Example
 /// ```
-/// use polysort_core::{laws, InPlace, MaskKey, Masks, Sortable};
+/// use polysort::laws;
+/// use polysort_core::{InPlace, MaskKey, Masks, Sortable};
 ///
 /// /// A depth in meters, sorted like its `f32`.
 /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Applications use the crate `polysort`. Depend on this crate to write a backend or a key. The crate `polysort-kit` tests a backend with one
-//! line.
+//! line, and the module `laws` of `polysort` tests a key.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
@@ -23,11 +23,9 @@ mod compound;
 pub mod derived;
 mod dynamic;
 mod error;
-mod fallback;
 mod flow;
 mod global;
 mod key;
-pub mod laws;
 mod limits;
 mod masks;
 mod maybe_send;
@@ -37,7 +35,6 @@ mod optional;
 mod parts;
 pub mod permutation;
 mod provided;
-mod retry;
 mod runs;
 mod segments;
 mod sort;
@@ -57,7 +54,6 @@ pub use bytemuck::Pod;
 pub use compound::Join;
 pub use dynamic::DynBackend;
 pub use error::{Cause, Error};
-pub use fallback::{Fallback, Report};
 pub use key::{InPlace, MaskKey, Sortable};
 pub use limits::Limits;
 pub use masks::Masks;
@@ -67,12 +63,10 @@ pub use optional::NoneLast;
 #[cfg(feature = "derive")]
 pub use polysort_derive::Sortable;
 pub use provided::{first_of_each, pairs_by_argsort};
-#[doc(hidden)]
-pub use retry::{Opened, Retry};
 pub use runs::Runs;
 pub use segments::Segments;
 pub use sort::Sort;
-pub use sort_async::SortAsync;
+pub use sort_async::{SortAsync, SortFuture};
 pub use sorted_runs::SortedRuns;
 pub use spec::{Options, Order, Spec, Window};
 pub use top_k::TopK;

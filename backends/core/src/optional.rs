@@ -1,5 +1,6 @@
 //! Keys that may be missing: `Option`, with `None` first, and [`NoneLast`].
 
+use crate::compound::flipped;
 use crate::key::is_identical;
 use crate::parts::{fits, pop, push};
 use crate::{Join, Sortable, Word};
@@ -11,13 +12,21 @@ where
     K: Sortable<Bits: Join<u8>>,
 {
     type Bits = <K::Bits as Join<u8>>::Output;
-    const WIDTH: u32 = width_with_flag::<K>();
+    const WIDTH: u32 = {
+        assert!(K::WIDTH <= <K::Bits as Word>::BITS, "the WIDTH of an optional key exceeds its Bits");
+        assert!(K::WIDTH < 128, "an optional key has at most 127 bits, and one more for None");
+        K::WIDTH + 1
+    };
     const IS_REBUILT: bool = K::IS_REBUILT;
-    const IDENTICAL: Option<fn(Self, Self) -> bool> = if K::IS_REBUILT { Some(are_identical) } else { None };
+    const IDENTICAL: Option<fn(Self, Self) -> bool> = if K::IS_REBUILT {
+        Some(|a, b| a.is_none() == b.is_none() && a.zip(b).is_none_or(|(a, b)| is_identical(a, b)))
+    } else {
+        None
+    };
 
     #[inline]
     fn to_bits(self) -> Self::Bits {
-        Word::truncate(self.map_or(0, |key| with_flag(1, key)))
+        Word::truncate(self.map_or(0, |key| push(1, K::WIDTH, key.to_bits().widen())))
     }
 
     #[inline]
@@ -62,65 +71,17 @@ pub struct NoneLast<K>(pub Option<K>);
 
 impl<K: PartialOrd> PartialOrd for NoneLast<K> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        match (&self.0, &other.0) {
-            (Some(a), Some(b)) => a.partial_cmp(b),
-            (a, b) => Some(a.is_none().cmp(&b.is_none())),
-        }
+        (self.0.is_none(), &self.0).partial_cmp(&(other.0.is_none(), &other.0))
     }
 }
 
 impl<K: Ord> Ord for NoneLast<K> {
     fn cmp(&self, other: &Self) -> Ordering {
-        match (&self.0, &other.0) {
-            (Some(a), Some(b)) => a.cmp(b),
-            (a, b) => a.is_none().cmp(&b.is_none()),
-        }
+        (self.0.is_none(), &self.0).cmp(&(other.0.is_none(), &other.0))
     }
 }
 
-/// One bit above those of the key, 1 for `None`.
-impl<K> Sortable for NoneLast<K>
-where
-    K: Sortable<Bits: Join<u8>>,
-{
-    type Bits = <K::Bits as Join<u8>>::Output;
-    const WIDTH: u32 = width_with_flag::<K>();
-    const IS_REBUILT: bool = K::IS_REBUILT;
-    const IDENTICAL: Option<fn(Self, Self) -> bool> = if K::IS_REBUILT { Some(|a, b| are_identical(a.0, b.0)) } else { None };
-
-    #[inline]
-    fn to_bits(self) -> Self::Bits {
-        Word::truncate(self.0.map_or(1 << K::WIDTH, |key| with_flag(0, key)))
-    }
-
-    #[inline]
-    fn from_bits(bits: Self::Bits) -> Self {
-        let (flag, bits) = pop(bits.widen(), K::WIDTH);
-        NoneLast((flag == 0).then(|| K::from_bits(Word::truncate(bits))))
-    }
-
-    #[inline]
-    fn bits_fit(key: Self, _: Self::Bits) -> bool {
-        key.0.is_none_or(fits)
-    }
-}
-
-/// The width of a key and of the bit above.
-const fn width_with_flag<K: Sortable>() -> u32 {
-    assert!(K::WIDTH <= <K::Bits as Word>::BITS, "the WIDTH of an optional key exceeds its Bits");
-    assert!(K::WIDTH < 128, "an optional key has at most 127 bits, and one more for None");
-    K::WIDTH + 1
-}
-
-/// A bit above those of the key.
-#[inline]
-fn with_flag<K: Sortable>(flag: u128, key: K) -> u128 {
-    push(flag, K::WIDTH, key.to_bits().widen())
-}
-
-fn are_identical<K: Sortable>(a: Option<K>, b: Option<K>) -> bool {
-    match (a, b) {
-        (Some(a), Some(b)) => is_identical(a, b),
-        (a, b) => a.is_none() && b.is_none(),
-    }
+flipped! {
+    /// The bits of `Option<K>`, but the bit above those of the key is 1 for `None`.
+    NoneLast<K>: Option<K>, NoneLast, 1 << K::WIDTH;
 }

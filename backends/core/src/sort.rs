@@ -1,7 +1,7 @@
 //! The operations on keys: what a user calls, on any backend.
 
-use crate::flow::{self, By, now};
-use crate::{Backend, Error, Options, Runs, Segments, Sortable, TopK, Values, ValuesMut, WideKey, memory, permutation, wide};
+use crate::flow::{Call, now};
+use crate::{Backend, Error, Options, Runs, Segments, Sortable, TopK, Values, ValuesMut, WideKey, memory, permutation};
 use bytemuck::Pod;
 
 /// Every operation, for every key, on every backend. Implemented for all [`Backend`]s.
@@ -26,7 +26,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort`](Sort::sort).
     fn sort_with<K: Sortable>(&self, keys: &mut [K], options: Options) -> Result<(), Error> {
-        now(flow::sort(By::blocking(self), keys, None, options))
+        now(Call::blocking(self, options).sort(keys))
     }
 
     /// Sorts `keys`, which stay as they are, into `sorted`, ascending. The contents of `sorted` before the call do not matter.
@@ -51,7 +51,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort_into`](Sort::sort_into).
     fn sort_into_with<K: Sortable>(&self, keys: &[K], sorted: &mut [K], options: Options) -> Result<(), Error> {
-        now(flow::sort_into(By::blocking(self), keys, sorted, options))
+        now(Call::blocking(self, options).sort_into(keys, sorted))
     }
 
     /// Sorts `keys`, ascending, and moves each value with its key.
@@ -67,7 +67,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort_pairs`](Sort::sort_pairs).
     fn sort_pairs_with<K: Sortable, V: Pod>(&self, keys: &mut [K], values: &mut [V], options: Options) -> Result<(), Error> {
-        now(flow::sort_pairs(By::blocking(self), keys, ValuesMut::of(values), None, options))
+        now(Call::blocking(self, options).sort_pairs(keys, ValuesMut::of(values)))
     }
 
     /// Sorts `keys` into `sorted_keys`, ascending, and moves each value with its key, from `values` to `sorted_values`. The inputs stay as
@@ -98,12 +98,8 @@ pub trait Sort: Backend {
         sorted_values: &mut [V],
         options: Options,
     ) -> Result<(), Error> {
-        now(flow::sort_pairs_into(
-            By::blocking(self),
-            (keys, Values::of(values)),
-            (sorted_keys, ValuesMut::of(sorted_values)),
-            options,
-        ))
+        let sorted = (sorted_keys, ValuesMut::of(sorted_values));
+        now(Call::blocking(self, options).sort_pairs_into((keys, Values::of(values)), sorted))
     }
 
     /// Sorts any items, ascending by a key that `key` returns once for each item. The items are swapped and need not be `Copy`.
@@ -136,7 +132,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`argsort`](Sort::argsort).
     fn argsort_with<K: Sortable>(&self, keys: &[K], options: Options) -> Result<Vec<u32>, Error> {
-        now(flow::argsort(By::blocking(self), keys, None, options))
+        now(Call::blocking(self, options).argsort(keys))
     }
 
     /// Sorts keys of any number of bits, ascending. The keys are moved whole, by the permutation that [`argsort_wide`](Sort::argsort_wide) returns.
@@ -161,9 +157,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// As [`argsort_wide_with`](Sort::argsort_wide_with).
     fn sort_wide_with<K: WideKey>(&self, keys: &mut [K], options: Options) -> Result<(), Error> {
-        let order = self.argsort_wide_with(keys, options)?;
-        permutation::gather_keys(keys, &order);
-        Ok(())
+        now(Call::blocking(self, options).sort_wide(keys))
     }
 
     /// Returns the stable permutation that sorts keys of any number of bits, ascending. The backend sorts words of 64 bits, from the most significant one
@@ -182,7 +176,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`argsort_wide`](Sort::argsort_wide).
     fn argsort_wide_with<K: WideKey>(&self, keys: &[K], options: Options) -> Result<Vec<u32>, Error> {
-        now(wide::argsort(By::blocking(self), keys, options))
+        now(Call::blocking(self, options).argsort_wide(keys))
     }
 
     /// Sorts each segment of `keys` by itself, ascending.
@@ -212,7 +206,7 @@ pub trait Sort: Backend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> Result<(), Error> {
-        now(flow::sort(By::blocking(self), keys, Some(segments.into()), options))
+        now(Call::blocking(self, options).of_segments(segments).sort(keys))
     }
 
     /// Sorts each segment of `keys` by itself, ascending, and moves each value with its key.
@@ -239,7 +233,7 @@ pub trait Sort: Backend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> Result<(), Error> {
-        now(flow::sort_pairs(By::blocking(self), keys, ValuesMut::of(values), Some(segments.into()), options))
+        now(Call::blocking(self, options).of_segments(segments).sort_pairs(keys, ValuesMut::of(values)))
     }
 
     /// Returns the permutation that sorts each segment of `keys` by itself, ascending. Indices count from the start of `keys`; a position outside
@@ -261,7 +255,7 @@ pub trait Sort: Backend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> Result<Vec<u32>, Error> {
-        now(flow::argsort(By::blocking(self), keys, Some(segments.into()), options))
+        now(Call::blocking(self, options).of_segments(segments).argsort(keys))
     }
 
     /// Returns the `k` largest keys, largest first, equal keys by lowest index; all of them if there are fewer.
@@ -285,7 +279,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`top_k`](Sort::top_k).
     fn top_k_with<K: Sortable>(&self, keys: &[K], k: usize, options: Options) -> Result<TopK<K>, Error> {
-        now(flow::top_k(By::blocking(self), keys, k, None, options))
+        now(Call::blocking(self, options).top_k(keys, k))
     }
 
     /// Returns the `k` largest keys of each segment, largest first, equal keys by lowest index. A segment of `len` keys gives `min(k, len)`
@@ -330,7 +324,7 @@ pub trait Sort: Backend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> Result<TopK<K>, Error> {
-        now(flow::top_k(By::blocking(self), keys, k, Some(segments.into()), options))
+        now(Call::blocking(self, options).of_segments(segments).top_k(keys, k))
     }
 
     /// Moves the `k` smallest keys to the start of `keys`, in ascending order; sorts all if there are fewer. The other keys follow in any order.
@@ -357,7 +351,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort`](Sort::sort).
     fn partial_sort_with<K: Sortable>(&self, keys: &mut [K], k: usize, options: Options) -> Result<(), Error> {
-        now(flow::partial_sort(By::blocking(self), keys, k, None, options))
+        now(Call::blocking(self, options).partial_sort(keys, k))
     }
 
     /// Moves the `k` smallest keys of each segment to its start, in ascending order; sorts a segment that has fewer. The other keys of the segment follow in
@@ -386,7 +380,7 @@ pub trait Sort: Backend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> Result<(), Error> {
-        now(flow::partial_sort(By::blocking(self), keys, k, Some(segments.into()), options))
+        now(Call::blocking(self, options).of_segments(segments).partial_sort(keys, k))
     }
 
     /// Puts the key that an ascending sort would put at position `n` there. No key before it is greater, and no key behind it is smaller; apart from
@@ -414,7 +408,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`select_nth`](Sort::select_nth).
     fn select_nth_with<K: Sortable>(&self, keys: &mut [K], n: usize, options: Options) -> Result<(), Error> {
-        now(flow::select_nth(By::blocking(self), keys, n, None, options))
+        now(Call::blocking(self, options).select_nth(keys, n))
     }
 
     /// Does in each segment what [`select_nth`](Sort::select_nth) does; `n` counts from the start of the segment. A segment of `n` keys or fewer
@@ -442,7 +436,7 @@ pub trait Sort: Backend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> Result<(), Error> {
-        now(flow::select_nth(By::blocking(self), keys, n, Some(segments.into()), options))
+        now(Call::blocking(self, options).of_segments(segments).select_nth(keys, n))
     }
 
     /// Finds the runs of equal neighboring keys. The keys stay as they are. In sorted keys, each run has all keys of one value.
@@ -468,7 +462,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`runs`](Sort::runs).
     fn runs_with<K: Sortable>(&self, keys: &[K], options: Options) -> Result<Runs, Error> {
-        now(flow::runs(By::blocking(self), keys, options))
+        now(Call::blocking(self, options).runs(keys))
     }
 }
 

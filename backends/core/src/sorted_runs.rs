@@ -1,12 +1,9 @@
-//! Sorted runs: where a part of their merge ends in each run, and the merge itself.
+//! Sorted runs: where a part of their merge ends in each run.
 //!
 //! The first `count` records of a merge of any number of runs are those below some key, and the earliest of those equal to it. A bisection over the *values*
 //! of keys finds that key; each of its steps counts the smaller records of each run by a bisection over a range that the steps before have narrowed.
 
 use crate::{Spec, Word};
-use core::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 
 /// The keys of sorted runs, as they lie in memory, and the order that each run is sorted by.
 #[derive(Clone, Copy, Debug)]
@@ -73,28 +70,6 @@ impl<'a, W: Word> SortedRuns<'a, W> {
         to
     }
 
-    /// Calls `visit` with the run and the index of each record between `from` and `to`, in the order of the stable merge. Takes a comparison for each level
-    /// of a heap of the runs; a backend that merges much has faster ways.
-    ///
-    /// # Panics
-    /// If `from` or `to` has another length than there are runs, or an index is behind the end of its run.
-    pub fn merge(&self, from: &[usize], to: &[usize], mut visit: impl FnMut(usize, usize)) {
-        assert!(from.len() == self.keys.len() && to.len() == self.keys.len(), "one index for each run");
-        let mut next = from.to_vec();
-        // Of equal keys, the one of the earliest run is the first of the heap.
-        let head = |run: usize, at: usize| (at < to[run]).then(|| Reverse((self.rank(self.keys[run][at]), run)));
-        let mut heads: BinaryHeap<_> = from.iter().enumerate().filter_map(|(run, &at)| head(run, at)).collect();
-        while let Some(mut first) = heads.peek_mut() {
-            let Reverse((_, run)) = *first;
-            visit(run, next[run]);
-            next[run] += 1;
-            match head(run, next[run]) {
-                Some(head) => *first = head,
-                None => drop(PeekMut::pop(first)),
-            }
-        }
-    }
-
     /// The number that a raw key is sorted by.
     fn rank(&self, raw: W) -> W {
         self.spec.rank(raw)
@@ -130,27 +105,6 @@ mod tests {
             assert_eq!(from, count(&order[..start]));
             for end in start..=order.len() {
                 assert_eq!(runs.cut(&from, end - start), count(&order[..end]), "{start}..{end}");
-            }
-        }
-    }
-
-    #[test]
-    fn merges_are_stable_and_begin_and_end_anywhere() {
-        let keys: [&[u16]; 4] = [&[0x901, 0x303, 0x302, 0x100], &[], &[0x300, 0x3ff, 0x301], &[0xf00, 0x300]];
-        // Descending by the upper half: most keys are equal.
-        let spec = Spec { masks: Masks::UNSIGNED.reversed(16), begin: 8, end: 16 };
-        let runs = SortedRuns::new(&keys, spec);
-        let mut order: Vec<(u16, usize, usize)> = vec![];
-        for (run, keys) in keys.iter().enumerate() {
-            order.extend(keys.iter().enumerate().map(|(at, &key)| (spec.rank(key), run, at)));
-        }
-        order.sort();
-        for start in 0..=order.len() {
-            for end in start..=order.len() {
-                let (from, to) = (runs.cut(&[0; 4], start), runs.cut(&[0; 4], end));
-                let mut merged = vec![];
-                runs.merge(&from, &to, |run, at| merged.push((spec.rank(runs.keys()[run][at]), run, at)));
-                assert_eq!(merged, order[start..end], "{start}..{end}");
             }
         }
     }

@@ -174,9 +174,7 @@ impl Spec {
     /// # Errors
     /// As [`Spec::new`].
     pub fn check<W: Word>(&self) -> Result<(), Error> {
-        if self.begin > self.end || self.end > W::BITS {
-            return Err(Error::InvalidRange { begin: self.begin, end: self.end, width: W::BITS });
-        }
+        Window { begin: self.begin, end: Some(self.end) }.in_width(W::BITS)?;
         if !self.masks.is_bijective::<W>() {
             return Err(Error::Unsupported { what: format!("masks {:x?} are no bijection on {} bits", self.masks, W::BITS) });
         }

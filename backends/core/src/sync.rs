@@ -1,3 +1,3 @@
-//! The locks of `global` and `retry`. `tests/models` replaces this file with the types of a model checker.
+//! The locks of `global`. `tests/models` replaces this file with the types of a model checker.
 
 pub(crate) use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -13,9 +13,11 @@
 //! So a row is sorted by as many words as it takes to tell it from its neighbors: by one word, for most keys that are spread evenly. All sorting is
 //! done by two operations that every backend has.
 
-use crate::flow::{self, By};
+use crate::flow::Call;
 use crate::parts::{fits, push};
 use crate::{Backend, Error, Options, Segments, Sortable, Window, Word, permutation};
+use core::ops::Range;
+use core::{iter, slice};
 
 /// A key of any number of bits: what [`Sort::sort_wide`](crate::Sort::sort_wide) and [`Sort::argsort_wide`](crate::Sort::argsort_wide) take.
 ///
@@ -24,7 +26,7 @@ use crate::{Backend, Error, Options, Segments, Sortable, Window, Word, permutati
 /// | every [`Sortable`] key, of at most 128 bits | its own |
 /// | `[K; N]` of wide keys: `[u8; 32]`, `[u64; 4]`, `[f32; 3]` | lexicographic, by the first key first |
 /// | [`Wide`] of a tuple of two to six wide keys | lexicographic |
-/// | your own | implement the trait: a number of bits, and a function that returns 64 of them; test it with [`laws::check_wide`](crate::laws::check_wide) |
+/// | your own | implement the trait: a number of bits, and a function that returns 64 of them; test it with [`laws::check_wide`](https://docs.rs/polysort/latest/polysort/laws/fn.check_wide.html) of `polysort` |
 ///
 /// # What an implementor guarantees
 /// * `bits_from` is a function: equal keys give equal bits, in each call.
@@ -71,17 +73,15 @@ impl<K: WideKey, const N: usize> WideKey for [K; N] {
     #[inline]
     fn bits_from(self, first: u32) -> u64 {
         // Keys of no bits have no first one.
-        let (skipped, mut at) = (first.checked_div(K::TOTAL_BITS).unwrap_or(0), first.checked_rem(K::TOTAL_BITS).unwrap_or(0));
-        let (mut bits, mut filled) = (0, 0);
+        let skipped = first.checked_div(K::TOTAL_BITS).unwrap_or(0);
+        let mut bits = Collected { bits: 0, filled: 0, first: first - skipped * K::TOTAL_BITS };
         for key in self.into_iter().skip(skipped as usize) {
-            bits |= key.bits_from(at) >> filled;
-            filled += K::TOTAL_BITS - at;
-            at = 0;
-            if filled >= u64::BITS || K::TOTAL_BITS == 0 {
+            bits.push(key);
+            if bits.filled >= u64::BITS || K::TOTAL_BITS == 0 {
                 break;
             }
         }
-        bits
+        bits.bits
     }
 
     #[inline]
@@ -133,7 +133,7 @@ wide_tuples! {
     A 0 B 1 C 2 D 3 E 4 F 5;
 }
 
-/// 64 bits from the keys of a tuple.
+/// 64 bits from the keys of an array or a tuple.
 struct Collected {
     bits: u64,
     /// The bits that are there, from the top; 64 or more if there are all.
@@ -178,82 +178,70 @@ impl Piece {
     }
 }
 
-/// The stable permutation that sorts wide keys.
-pub(crate) async fn argsort<K: WideKey>(by: By<'_, impl Backend>, keys: &[K], options: Options) -> Result<Vec<u32>, Error> {
-    let window = options.window.unwrap_or(Window { begin: 0, end: None }).in_width(K::TOTAL_BITS)?;
-    permutation::check_len(keys.len())?;
-    if let Some(index) = keys.iter().position(|key| !key.parts_fit()) {
-        let [high, low] = [0, u64::BITS].map(|first| u128::from(keys[index].bits_from(first)));
-        let why = "a key inside this one has bits beyond its own WIDTH; shown are the first 128 bits".into();
-        return Err(Error::InvalidKey { index, bits: push(high, u64::BITS, low), why });
+impl<B: Backend> Call<'_, '_, B> {
+    /// Sorts wide keys, which are moved whole.
+    pub(crate) async fn sort_wide<K: WideKey>(self, keys: &mut [K]) -> Result<(), Error> {
+        permutation::gather_keys(keys, &self.argsort_wide(keys).await?);
+        Ok(())
     }
-    let mut pieces = Piece::all(K::TOTAL_BITS, window);
-    let Some(piece) = pieces.next() else { return permutation::identity(keys.len()) };
-    let options_of = |piece: Piece| Options::ordered(options.order).bits(..piece.len);
 
-    let words: Vec<u64> = keys.iter().map(|&key| piece.of(key)).collect();
-    let mut order = flow::argsort(by, &words, None, options_of(piece)).await?;
-    let mut groups = Groups::of(&permutation::gather(&words, &order));
-    drop(words);
-    for piece in pieces {
-        if groups.is_empty() {
-            break;
+    /// The stable permutation that sorts wide keys.
+    pub(crate) async fn argsort_wide<K: WideKey>(self, keys: &[K]) -> Result<Vec<u32>, Error> {
+        let Options { window, order: direction, .. } = self.options;
+        let window = window.unwrap_or(Window { begin: 0, end: None }).in_width(K::TOTAL_BITS)?;
+        permutation::check_len(keys.len())?;
+        if let Some(index) = keys.iter().position(|key| !key.parts_fit()) {
+            let [high, low] = [0, u64::BITS].map(|first| u128::from(keys[index].bits_from(first)));
+            let why = "a key inside this one has bits beyond its own WIDTH; shown are the first 128 bits".into();
+            return Err(Error::InvalidKey { index, bits: push(high, u64::BITS, low), why });
         }
-        let rows: Vec<u32> = groups.positions().map(|position| order[position]).collect();
-        let words: Vec<u64> = rows.iter().map(|&row| piece.of(keys[row as usize])).collect();
-        // One group of all keys is no segment, so that a backend sorts it with all that it has.
-        let segments = (groups.len() > 1).then_some(Segments::Offsets(&groups.offsets));
-        let moved = flow::argsort(by, &words, segments, options_of(piece)).await?;
-        for (position, &from) in groups.positions().zip(&moved) {
-            order[position] = rows[from as usize];
-        }
-        groups = groups.parted(&permutation::gather(&words, &moved));
-    }
-    Ok(order)
-}
+        let call_for = |piece: Piece| Self { options: Options::ordered(direction).bits(..piece.len), ..self };
+        let mut pieces = Piece::all(K::TOTAL_BITS, window);
+        let Some(piece) = pieces.next() else { return permutation::identity(keys.len()) };
 
-/// Groups of neighbors that are equal so far.
-struct Groups {
-    /// The position of the first row of each group, among all rows.
-    starts: Vec<usize>,
-    /// Where each group starts among the rows of all groups; at the end, their number.
-    offsets: Vec<usize>,
-}
-
-impl Groups {
-    /// The groups of equal neighbors in sorted words.
-    fn of(words: &[u64]) -> Self {
-        let whole = Self { starts: vec![0], offsets: vec![0, words.len()] };
-        whole.parted(words)
-    }
-
-    /// The groups of neighbors in these groups whose words, one for each row of the groups, are equal too.
-    fn parted(&self, words: &[u64]) -> Self {
-        let (mut starts, mut offsets) = (vec![], vec![0]);
-        for (&start, range) in self.starts.iter().zip(self.offsets.windows(2)) {
-            let mut first = start;
-            for equal in words[range[0]..range[1]].chunk_by(|one, next| one == next) {
-                if equal.len() > 1 {
-                    starts.push(first);
-                    offsets.push(offsets[offsets.len() - 1] + equal.len());
-                }
-                first += equal.len();
+        let words: Vec<u64> = keys.iter().map(|&key| piece.of(key)).collect();
+        let mut order = call_for(piece).argsort(&words).await?;
+        // The positions of rows that are equal so far, more than one in each group.
+        let mut groups = parted(slice::from_ref(&(0..keys.len())), &permutation::gather(&words, &order));
+        drop(words);
+        for piece in pieces {
+            if groups.is_empty() {
+                break;
             }
+            let positions = || groups.iter().cloned().flatten();
+            let rows: Vec<u32> = positions().map(|position| order[position]).collect();
+            let words: Vec<u64> = rows.iter().map(|&row| piece.of(keys[row as usize])).collect();
+            let ends = groups.iter().scan(0, |end, group| {
+                *end += group.len();
+                Some(*end)
+            });
+            let offsets: Vec<usize> = iter::once(0).chain(ends).collect();
+            // One group of all keys is no segment, so that a backend sorts it with all that it has.
+            let segments = (groups.len() > 1).then_some(Segments::Offsets(&offsets));
+            let moved = Call { segments, ..call_for(piece) }.argsort(&words).await?;
+            for (position, &from) in positions().zip(&moved) {
+                order[position] = rows[from as usize];
+            }
+            groups = parted(&groups, &permutation::gather(&words, &moved));
         }
-        Self { starts, offsets }
+        Ok(order)
     }
+}
 
-    fn len(&self) -> usize {
-        self.starts.len()
+/// The parts of `groups` whose rows are equal in one more word. `words` has the word of each row of the groups, sorted within each group.
+fn parted(groups: &[Range<usize>], mut words: &[u64]) -> Vec<Range<usize>> {
+    let mut parts = vec![];
+    for group in groups {
+        let (own, others) = words.split_at(group.len());
+        words = others;
+        let mut begin = group.start;
+        for equal in own.chunk_by(|one, next| one == next) {
+            let end = begin + equal.len();
+            if equal.len() > 1 {
+                parts.push(begin..end);
+            }
+            begin = end;
+        }
     }
-
-    fn is_empty(&self) -> bool {
-        self.starts.is_empty()
-    }
-
-    /// The positions of the rows of all groups.
-    fn positions(&self) -> impl Iterator<Item = usize> {
-        let lens = self.offsets.windows(2).map(|range| range[1] - range[0]);
-        self.starts.iter().zip(lens).flat_map(|(&start, len)| start..start + len)
-    }
+    parts
 }

@@ -26,8 +26,8 @@ impl<'a, K: Sortable> Words<'a, K> {
     /// The words of `keys`.
     ///
     /// # Errors
-    /// [`Error::InvalidKey`] for the first key that its bits would not give back; [`Error::Unsupported`] for a type that is not rebuilt from its
-    /// bits ([`Sortable::IS_REBUILT`]): the caller moves such keys by a permutation.
+    /// [`Error::InvalidKey`] for the first key that its bits would not give back. The type is rebuilt from its bits ([`Sortable::IS_REBUILT`]): the
+    /// caller moves keys of other types by a permutation.
     pub(crate) fn of(keys: &'a mut [K]) -> Result<Self, Error> {
         match K::IN_PLACE {
             Some(view) => Ok(Self::InPlace(view.words_mut(keys))),
@@ -114,10 +114,7 @@ pub fn shared_words<K: Sortable>(keys: &[K]) -> Result<Cow<'_, [K::Bits]>, Error
 
 /// The ordered bits of keys that can all be rebuilt from them.
 pub(crate) fn checked_words<K: Sortable>(keys: &[K]) -> Result<Vec<K::Bits>, Error> {
-    if !K::IS_REBUILT {
-        let what = format!("to sort {} by their bits alone, which do not hold them", core::any::type_name::<K>());
-        return Err(Error::Unsupported { what });
-    }
+    debug_assert!(K::IS_REBUILT, "the bits of {} do not hold its keys", core::any::type_name::<K>());
     mapped(keys, is_restored)
 }
 

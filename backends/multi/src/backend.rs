@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// # A device that fails
 /// The other devices sort its parts after their own, and the call succeeds. [`report`](MultiBackend::report) has the reason. If all devices fail, the
 /// call returns the error of the first one, and all slices are as they were, except `indices` of an argsort or a selection. The next call tries the device again. A lost
-/// device is opened again with [`Backend::reopen`], as [`Fallback`](polysort_core::Fallback) does: after `k` failures in a row, `2^(k-1) - 1` calls, at most
+/// device is opened again with [`Backend::reopen`], as [`Fallback`](polysort_fallback::Fallback) does: after `k` failures in a row, `2^(k-1) - 1` calls, at most
 /// 1023, go without it.
 ///
 /// # Threads

@@ -1,7 +1,8 @@
 //! One device: when a lost one is opened again, and what it has done so far.
 
 use crate::report::DeviceReport;
-use polysort_core::{Backend, DynBackend, Error, Opened, Retry};
+use polysort_core::{Backend, DynBackend, Error};
+use polysort_fallback::{Opened, Retry};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 

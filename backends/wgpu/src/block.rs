@@ -4,6 +4,7 @@
 
 use crate::copy::Copiers;
 use crate::data::Data;
+use crate::heap_merge;
 use core::ops::Range;
 use polysort_core::{SortedRuns, Word};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -107,7 +108,7 @@ impl<'a, W: Word> Block<'a, W> {
             let from = runs.cut(from, start);
             let to = runs.cut(&from, PART.min(count - start));
             let mut at = 0;
-            runs.merge(&from, &to, |run, index| {
+            heap_merge::merge(*runs, &from, &to, |run, index| {
                 if let Some(keys) = keys.as_deref_mut() {
                     let key = bytemuck::bytes_of(&runs.keys()[run][index]);
                     keys[at * key.len()..][..key.len()].copy_from_slice(key);

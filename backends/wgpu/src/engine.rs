@@ -38,7 +38,7 @@ pub(crate) const PASS: ComputePassDescriptor<'_> = ComputePassDescriptor { label
 ///
 /// - Calls in flight may take up to [`in_flight`](Memory::in_flight) bytes together. A call that is alone may take more.
 /// - A call for which there is no room waits for others to end. If none ends within [`patience`](Memory::patience), the
-///   call fails with [`Error::OutOfMemory`]; [`Fallback`](polysort_core::Fallback) then calls its second backend. So a
+///   call fails with [`Error::OutOfMemory`]; `Fallback` of the crate `polysort` then calls its second backend. So a
 ///   caller that suspends the future of one call and makes another call gets an error instead of a deadlock.
 /// - In a browser, a call for which there is no room fails at once.
 ///

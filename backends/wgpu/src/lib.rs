@@ -37,6 +37,7 @@ mod engine;
 mod faults;
 mod gather;
 mod gpu;
+mod heap_merge;
 mod host_memory;
 mod joined;
 mod kinds;

@@ -1,4 +1,4 @@
-//! Model tests of the concurrent parts of the contract crate and of the GPU backend: they run in many orders of a few threads.
+//! Model tests of the concurrent parts of the contract crate, of `polysort-fallback` and of the GPU backend: they run in many orders of a few threads.
 //!
 //! The modules are the source files of these crates. Here, their `crate::sync` has the types of loom, a model checker. Loom runs a test repeatedly, each time
 //! with another order of the threads' steps (Norris and Demsky, "CDSChecker", 2013). A test explores all orders, or all orders with a limited number of
@@ -17,8 +17,8 @@ mod global;
 mod pool;
 #[path = "../../../backends/wgpu/src/readers.rs"]
 mod readers;
-#[allow(unreachable_pub, reason = "the contract crate exports it")]
-#[path = "../../../backends/core/src/retry.rs"]
+#[allow(unreachable_pub, reason = "polysort-fallback exports it")]
+#[path = "../../../backends/fallback/src/retry.rs"]
 mod retry;
 #[path = "../../../backends/wgpu/src/turns.rs"]
 mod turns;

@@ -1,8 +1,9 @@
 //! Sorts into other slices: the input stays, and an error leaves the output as it was.
 
 use crate::support::Std;
+use polysort::Fallback;
 use polysort_core::{
-    AnyOperation, Backend, Error, Fallback, Limits, Operation, Options, Sort, Spec, Values, ValuesMut, Word, sorts_by_run,
+    AnyOperation, Backend, Error, Limits, Operation, Options, Sort, Spec, Values, ValuesMut, Word, sorts_by_run,
 };
 
 const BACKEND: Std<0> = Std;

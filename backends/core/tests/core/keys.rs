@@ -224,7 +224,7 @@ fn keys_of_no_bits_are_equal_and_take_no_room() -> Result<(), Error> {
         expected.sort();
         BACKEND.sort(&mut keys)?;
         assert_eq!(keys, expected);
-        polysort_core::laws::check(&keys, Ord::cmp).unwrap();
+        polysort::laws::check(&keys, Ord::cmp).unwrap();
         Ok(())
     }
     let wide = [3_u128, u128::MAX, 0, 1 << 127];
@@ -280,7 +280,7 @@ fn a_mask_key_without_an_in_place_view_sorts_by_its_masks_everywhere() -> Result
         assert_eq!(spec, Spec::of_masks::<f32>(options)?);
         assert_eq!(spec, Spec::of::<f32>(options)?);
     }
-    polysort_core::laws::check_masks::<Depth>([0, 1, 1 << 31, u32::MAX]).unwrap();
+    polysort::laws::check_masks::<Depth>([0, 1, 1 << 31, u32::MAX]).unwrap();
     assert!(matches!(Spec::of_masks::<Depth>(Options::ascending().bits(..33)), Err(Error::InvalidRange { .. })));
     Ok(())
 }

@@ -2,7 +2,6 @@
 
 mod contract;
 mod derived;
-mod fallback;
 mod into;
 mod keys;
 mod laws;

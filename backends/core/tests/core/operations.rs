@@ -1,9 +1,10 @@
 //! Operations as a backend gets them: their checks, the provided ones, a backend behind one type, and futures.
 
 use crate::support::Std;
+use polysort::Fallback;
 use polysort_core::{
-    AnyOperation, Backend, DynBackend, Error, Fallback, Limits, Operation, Options, Segments, Sort, SortAsync, Spec, Values,
-    ValuesMut, sorts_by_run,
+    AnyOperation, Backend, DynBackend, Error, Limits, Operation, Options, Segments, Sort, SortAsync, Spec, Values, ValuesMut,
+    sorts_by_run,
 };
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};

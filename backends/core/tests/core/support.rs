@@ -1,24 +1,6 @@
-//! A backend for the tests of the contract, and a watchdog for tests that could hang.
+//! A backend for the tests of the contract.
 
 use polysort_core::{AnyOperation, Backend, Error, Limits, Spec, Word, permutation, sorts_by_run};
-use std::panic::resume_unwind;
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
-
-/// Runs a test that could hang, and fails if it takes longer than a minute.
-pub(crate) fn watched(test: impl FnOnce() + Send + 'static) {
-    let (ended, end) = channel();
-    let thread = std::thread::spawn(move || {
-        test();
-        ended.send(()).expect("the watchdog waits");
-    });
-    if end.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
-        panic!("the test hangs");
-    }
-    if let Err(panic) = thread.join() {
-        resume_unwind(panic);
-    }
-}
 
 /// `std`'s stable sort.
 #[derive(Clone, Debug)]

@@ -2,7 +2,8 @@
 
 use crate::support::{config, ensure, failed};
 use libtest_mimic::Failed;
-use polysort_core::{Backend, Error, Fallback, Options, Sort};
+use polysort_core::{Backend, Error, Options, Sort};
+use polysort_fallback::Fallback;
 use polysort_rayon::RayonBackend;
 use polysort_shaders::manifest::Kernel;
 use polysort_shaders::plan::Algorithm;

@@ -6,7 +6,8 @@ mod kernels;
 mod support;
 
 use libtest_mimic::{Failed, Trial};
-use polysort_core::{Backend, Error, Fallback, Sort};
+use polysort_core::{Backend, Error, Sort};
+use polysort_fallback::Fallback;
 use polysort_rayon::RayonBackend;
 use polysort_wgpu::testing::{self, Fault};
 use polysort_wgpu::{Config, SortBuffer, WgpuBackend};

@@ -1,12 +1,9 @@
 //! Vector search on one backend after another.
 
-use crate::backend::{VectorSearch, VectorStore};
-use crate::error::VectorError;
-use crate::found::{Distances, Nearest};
-use crate::search::Search;
-use crate::shape::Shape;
+use crate::Fallback;
 use core::fmt;
-use polysort_core::{Error, Fallback};
+use polysort_core::Error;
+use polysort_vector::{Distances, Nearest, Search, Shape, VectorError, VectorSearch, VectorStore};
 
 /// The vectors of a [`Fallback`], in the memory of both backends.
 ///

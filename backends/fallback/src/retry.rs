@@ -5,8 +5,8 @@
 //! calls that go on without it   0   1   3   7   …   511   1023           the call after these tries again
 //! ```
 
-use crate::error::Error;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
+use polysort_core::Error;
 
 /// The most calls in a row that go on without the device.
 const MOST_SKIPPED: u32 = 1023;

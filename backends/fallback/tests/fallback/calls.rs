@@ -1,7 +1,9 @@
 //! Fallbacks: which backend answers, and when a primary backend that failed is tried again.
 
-use crate::support::{Plain, Std, watched};
-use polysort_core::{AnyOperation, Backend, Error, Fallback, Limits, Sort, Spec, Word, sorts_by_run};
+use crate::support::{Std, watched};
+use polysort_core::{AnyOperation, Backend, Error, Limits, Sort, Spec, Word, sorts_by_run};
+use polysort_fallback::Fallback;
+use polysort_kit::StdBackend;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
@@ -89,7 +91,7 @@ impl<const TEST: usize> Backend for Scripted<TEST> {
 
     fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
         self.answer()?;
-        Plain.run(operation, spec)
+        StdBackend.run(operation, spec)
     }
 }
 

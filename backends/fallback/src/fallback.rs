@@ -1,7 +1,7 @@
 //! One backend after another.
 
 use crate::retry::{Opened, Retry};
-use crate::{AnyOperation, Backend, Error, Limits, Spec, sorts_by_run};
+use polysort_core::{AnyOperation, Backend, Error, Limits, Spec, sorts_by_run};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Sorts on the primary backend `P`, and on the secondary backend `S` if `P` fails.

@@ -1,6 +1,5 @@
 //! Tests of a key type: call [`check`] in a test of your own [`Sortable`] impl, and [`check_wide`] for a [`WideKey`].
 
-use crate::masks::low_bits;
 use crate::{MaskKey, Sortable, WideKey, Word};
 use core::cmp::Ordering;
 use core::fmt::Debug;
@@ -46,7 +45,8 @@ pub fn check<K: Sortable + Debug>(samples: &[K], compare: impl Fn(&K, &K) -> Ord
             let shown = format!("{key:?} gave {bits:#x}, then {again:#x}");
             return Err(violation::<K>("to_bits gives the same bits each time", shown));
         }
-        if bits > K::Bits::truncate(low_bits(K::WIDTH)) || !K::bits_fit(*key, bits) {
+        let is_too_wide = bits.widen().checked_shr(K::WIDTH).is_some_and(|above| above != 0);
+        if is_too_wide || !K::bits_fit(*key, bits) {
             let shown = format!("{key:?} has the bits {bits:#x}, WIDTH is {}", K::WIDTH);
             return Err(violation::<K>("bits fit in WIDTH", shown));
         }

@@ -1,6 +1,7 @@
 //! Vector search on a primary backend that fails at a chosen call, with a secondary one behind it.
 
-use polysort_core::{Backend, Error, Fallback, Limits, Pod, Spec, Word};
+use polysort_core::{Backend, Error, Limits, Pod, Spec, Word};
+use polysort_fallback::Fallback;
 use polysort_rayon::RayonBackend;
 use polysort_vector::{Distances, Metric, Nearest, Search, Shape, VectorError, VectorSearch, VectorStore};
 use std::sync::Arc;
