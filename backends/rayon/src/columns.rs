@@ -2,6 +2,7 @@
 
 use crate::ahead::is_far;
 use crate::classify::{Bits, Classify};
+use crate::equal::write_runs;
 use crate::record::Pair;
 use crate::scatter::{Both, place, place_each};
 use crate::source::{BLOCK, Keyed, Read, Source};
@@ -76,12 +77,12 @@ fn writes_runs<W: Word, const DIGITS: usize>(digit: Bits, len: usize) -> bool {
 }
 
 /// Overwrites the keys by those of each digit, up to its end.
-fn write_runs<W: Word>(keys: &mut [W], masks: Masks, ends: &[u32]) {
+fn write_digits<W: Word>(keys: &mut [W], masks: Masks, ends: &[u32]) {
     let mut start = 0;
-    for (ordered, &end) in ends.iter().enumerate() {
-        keys[start..end as usize].fill(masks.invert(W::truncate(ordered as u128)));
-        start = end as usize;
-    }
+    let run = |(ordered, &end): (usize, &u32)| {
+        (masks.invert(W::truncate(ordered as u128)), (end - std::mem::replace(&mut start, end)) as usize)
+    };
+    write_runs(keys, ends.iter().enumerate().map(run));
 }
 
 /// Keys alone.
@@ -204,7 +205,7 @@ impl<W: Word, V: Pod + Send + Sync> Columns for Pairs<'_, W, V> {
     fn scatter<const DIGITS: usize>(&mut self, records: &[Self::Record], digit: Bits, next: &mut [u32; DIGITS]) {
         if writes_runs::<W, DIGITS>(digit, records.len()) {
             place_each(records.iter().map(|record| (record.key, record.value)), digit, next, &mut *self.values);
-            return write_runs(self.keys, self.masks, &next[..digit.count()]);
+            return write_digits(self.keys, self.masks, &next[..digit.count()]);
         }
         let masks = self.masks;
         let raw = records.iter().map(move |record| (record.key, (masks.invert(record.key), record.value)));
@@ -226,7 +227,7 @@ impl<W: Word, V: Pod + Send + Sync> Columns for Pairs<'_, W, V> {
             let masks = self.masks;
             let keyed = self.keys.iter().zip(&*values).map(move |(&raw, &value)| (masks.apply(raw), value));
             place_each(keyed, digit, next, &mut *self.values);
-            return write_runs(self.keys, self.masks, &next[..digit.count()]);
+            return write_digits(self.keys, self.masks, &next[..digit.count()]);
         }
         scatter_from(scratch, self, digit, next);
     }
@@ -472,7 +473,7 @@ mod tests {
         assert!(writes_runs::<u8, 256>(whole, 1024) && !writes_runs::<u8, 256>(whole, 1023));
         assert!(!writes_runs::<u8, 256>(part, 1024) && !writes_runs::<u16, 256>(whole, 1024));
         let mut keys = [0_u8; 6];
-        write_runs(&mut keys, Masks::signed(8), &[0, 2, 2, 6]);
+        write_digits(&mut keys, Masks::signed(8), &[0, 2, 2, 6]);
         assert_eq!(keys.map(u8::cast_signed), [-127, -127, -125, -125, -125, -125]);
     }
 

@@ -4,6 +4,7 @@
 //! ([`Dictionary`]). Keys that are not in it are set aside and merged in.
 
 use crate::dictionary::Dictionary;
+use crate::equal::{write_run, write_runs};
 use crate::threads::Threads;
 use crate::trace::{Step, took};
 use crate::tuning::{COUNTED_SAMPLES, DICTIONARY, FIRST_SAMPLES, scan_ns};
@@ -19,9 +20,6 @@ const WAYS_16: usize = 2;
 /// Neighbouring values of 8 or 16 bits whose keys are counted together, so that a thread finds the value that its share of the output starts with.
 const BLOCK: usize = 256;
 
-/// Keys that are written at a time: what is written behind a run is overwritten by the next.
-const WRITTEN: usize = 32;
-
 /// Up to so many values are counted by comparing.
 const COMPARED: usize = 4;
 
@@ -36,7 +34,7 @@ pub(crate) fn sort<W: Word>(keys: &mut [W], masks: Masks, threads: Threads) {
     let key = move |ordered: usize| W::truncate(raw(ordered) as u128);
     if threads.is_one() && u32::try_from(keys.len()).is_ok() {
         let counts = counted(keys);
-        return fill_alone(keys, (0..1 << W::BITS).map(|ordered| (key(ordered), counts[slot(raw(ordered))] as usize)));
+        return write_runs(keys, (0..1 << W::BITS).map(|ordered| (key(ordered), counts[slot(raw(ordered))] as usize)));
     }
     let shares = in_chunks(keys, threads, |range| Some(counted(&keys[range]))).expect("counting always works");
     let shares = &shares[..];
@@ -242,36 +240,10 @@ fn fill<W: Word>(keys: &mut [W], threads: Threads, runs: Runs<'_>, run: impl Fn(
             (next, end) = (next + 1, end + count);
             // The first runs may end before the share starts, and the last one behind its end.
             let stop = end.saturating_sub(start).min(len);
-            write(keys, at, stop - at, key);
+            write_run(keys, at, stop - at, key);
             at = stop;
         }
     });
-}
-
-/// As [`fill`], on this thread: `runs` are the key of each run, and its length.
-fn fill_alone<W: Word>(keys: &mut [W], runs: impl Iterator<Item = (W, usize)>) {
-    let mut at = 0;
-    for (key, len) in runs {
-        write(keys, at, len, key);
-        at += len;
-    }
-}
-
-/// Writes `len` keys from `at` on, and perhaps some more behind them.
-#[inline(always)]
-fn write<W: Word>(keys: &mut [W], at: usize, len: usize, key: W) {
-    // The lengths of most runs differ by little, and then this has no branch that is hard to foresee.
-    match keys.get_mut(at..at + WRITTEN) {
-        Some(block) if len <= WRITTEN => block.fill(key),
-        _ => write_long(&mut keys[at..], len, key),
-    }
-}
-
-fn write_long<W: Word>(keys: &mut [W], len: usize, key: W) {
-    match keys.as_chunks_mut::<WRITTEN>().0.get_mut(..len.div_ceil(WRITTEN)) {
-        Some(blocks) => blocks.iter_mut().for_each(|block| *block = [key; WRITTEN]),
-        None => keys[..len].fill(key),
-    }
 }
 
 #[cfg(test)]

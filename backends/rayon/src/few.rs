@@ -7,7 +7,7 @@ use crate::source::Keyed;
 use crate::threads::Threads;
 use crate::tickets;
 use crate::trace::{Step, took};
-use crate::tuning::{FEW_ROWS, few_keys, few_tickets};
+use crate::tuning::{FEW_ROWS, PAIRS_OF_BYTES, few_keys, few_tickets};
 use crate::window::Window;
 use bytemuck::{Pod, Zeroable};
 use polysort_core::{Masks, Word};
@@ -103,7 +103,8 @@ impl<W: Word> SortFew for Keys<'_, W> {
 
 impl<W: Word, V: Pod + Send + Sync> SortFew for Pairs<'_, W, V> {
     fn has_short_tickets(&self, window: Window) -> bool {
-        tickets::hold_keys::<W, V>(window, self.keys.len())
+        let len = self.keys.len();
+        tickets::hold_keys::<W, V>(window, len) && (len <= PAIRS_OF_BYTES || window.width() > u8::BITS)
     }
 
     fn sort_few(&mut self, network: Network, window: Window) {

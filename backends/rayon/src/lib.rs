@@ -19,6 +19,7 @@ mod columns;
 mod counting;
 mod dictionary;
 mod digit;
+mod equal;
 mod few;
 mod frequent;
 #[cfg(test)]

@@ -78,7 +78,7 @@ mod tests {
     use crate::columns::{Indices, Pairs};
     use crate::testing::spread_wide as spread;
     use crate::trace::{Step, steps_of};
-    use crate::tuning::{few_keys, few_tickets, quicksort_keys, tuning};
+    use crate::tuning::{PAIRS_OF_BYTES, few_keys, few_tickets, quicksort_keys, tuning};
     use polysort_core::Masks;
 
     fn of<W: Word>(len: usize, key: impl Fn(usize) -> u64) -> Vec<W> {
@@ -197,9 +197,11 @@ mod tests {
     fn short_tickets_sort_indices_and_pairs_of_narrow_keys() {
         let short = short_tickets(Set::widest());
         // Other registers than those of 512 bits have none.
-        for len in [2, 64, short].into_iter().filter(|&len| len <= short) {
+        for len in [2, 64, PAIRS_OF_BYTES, PAIRS_OF_BYTES + 1, short].into_iter().filter(|&len| len <= short) {
             let tickets = [Step::Tickets { len, bits: 32 }];
-            assert_eq!(stable_steps::<u8>(of(len, spread), Spec::unsigned::<u8>()), [tickets.to_vec(), tickets.to_vec()]);
+            // For more pairs of bytes, a pass is faster.
+            let of_pairs = if len <= PAIRS_OF_BYTES { tickets[0] } else { Step::Narrow { len, passes: 1 } };
+            assert_eq!(stable_steps::<u8>(of(len, spread), Spec::unsigned::<u8>()), [vec![of_pairs], tickets.to_vec()]);
             assert_eq!(stable_steps::<u16>(of(len, spread), Spec::unsigned::<u16>()), [tickets.to_vec(), tickets.to_vec()]);
             let part = Spec::new::<u64>(Masks::UNSIGNED, 30, 40).expect("10 bits");
             assert_eq!(stable_steps::<u64>(of(len, spread), part)[1], tickets);
