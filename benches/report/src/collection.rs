@@ -116,7 +116,7 @@ fn csv_files(folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::HEADER;
+    use polysort_measure::HEADER;
 
     /// Writes files below a new folder.
     fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {

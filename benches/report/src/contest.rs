@@ -9,7 +9,7 @@
 //!
 //! Systems of different runs are never compared. Rows with a wrong answer are left out.
 
-use crate::record::{By, Row};
+use polysort_measure::{By, Row};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Our name in records. Earlier versions of ours have a hyphen and the version after it.
@@ -310,7 +310,8 @@ fn choice(algorithm: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{HEADER, Origin, Record};
+    use crate::record::{Origin, Record};
+    use polysort_measure::HEADER;
 
     /// Rows of `run,system,backend,algorithm,op,payload,pattern,n,median`.
     fn rows(lines: &[&str]) -> Vec<Row> {

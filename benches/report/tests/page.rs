@@ -1,6 +1,7 @@
 //! The page of a small record: its figures, their numbers and sources, and what it must not contain.
 
-use polysort_report::{By, HEADER, Origin, Page, Record, ReportError};
+use polysort_measure::{By, HEADER};
+use polysort_report::{Origin, Page, Record, ReportError};
 
 /// A record of `system,backend,op,key,payload,pattern,n,scope,threads,median,min`.
 fn record(name: &str, kind: &str, lines: &[&str]) -> Record {
