@@ -6,7 +6,7 @@
 
 use polysort_core::{Options, Sort};
 use polysort_kit::{Pattern, TestKey};
-use polysort_measure::{Cell, Effort, Row, Run, Series, Times, record, run_name, take_turns, timed};
+use polysort_measure::{Cell, Effort, Row, Series, Times, Trial, record, run_name, take_turns, timed};
 use polysort_rayon::RayonBackend;
 use polysort_vector::{Metric, Precision, Search, Shape, VectorSearch, VectorStore};
 use rayon::prelude::*;
@@ -185,7 +185,7 @@ impl Bench {
                     });
                 }),
             };
-            Ok::<_, Infallible>(Run::new(time, verified))
+            Ok::<_, Infallible>(Trial::new(time, verified))
         });
         let moved = [touched as f64, 2.0 * 8.0 * copied as f64, size_of_val(memory) as f64];
         let times = [0, 1, 2].map(|system: usize| series[system].ranked());

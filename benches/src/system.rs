@@ -1,7 +1,7 @@
 //! A system that sorts, ours or a peer.
 
 use crate::task::Task;
-use polysort_measure::{Run, timed};
+use polysort_measure::{Trial, timed};
 use std::fmt;
 use std::time::Duration;
 
@@ -25,11 +25,11 @@ pub struct System<'a> {
 
 impl System<'_> {
     /// Sorts all slices once, and verifies them. The time is that of the sorts alone.
-    pub fn run(&mut self) -> Run {
+    pub fn run(&mut self) -> Trial {
         self.task.prepare();
         let (time, ()) = timed(|| self.task.run());
         std::thread::sleep(self.rest);
-        Run { time, is_right: self.task.verify(), rest: self.rest }
+        Trial { time, is_right: self.task.verify(), rest: self.rest }
     }
 }
 

@@ -12,7 +12,7 @@ pub struct Timed {
     pub system: &'static str,
     /// As in [`System`].
     pub backend: &'static str,
-    /// The runs. Each sorts all slices.
+    /// The trials. Each sorts all slices.
     pub series: Series,
 }
 

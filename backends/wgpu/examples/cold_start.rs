@@ -12,21 +12,20 @@
 mod spans;
 
 use polysort_core::{Error, Sort};
+use polysort_measure::timed;
 use polysort_wgpu::wgpu::{BufferDescriptor, BufferUsages, PollType};
 use polysort_wgpu::{Ask, Config, Count, DeviceSorter, WgpuBackend};
-use std::time::Instant;
 
 /// Runs a step, and prints its time.
 fn step<T>(name: &str, run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     spans::clear();
-    let started = Instant::now();
-    let result = run()?;
-    print!("{name},{:.1}", started.elapsed().as_secs_f64() * 1e3);
+    let (time, result) = timed(run);
+    print!("{name},{:.1}", time.as_secs_f64() * 1e3);
     for (span, (time, count)) in spans::times() {
         print!(",{count} x {span} {:.1}", time.as_secs_f64() * 1e3);
     }
     println!();
-    Ok(result)
+    result
 }
 
 fn main() -> Result<(), Error> {
@@ -38,9 +37,7 @@ fn main() -> Result<(), Error> {
     };
     let count: u32 = count.parse().expect("KEYS is a number");
     spans::collect();
-    let mut config = Config::default();
-    config.software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some();
-    let backend = step("open", || WgpuBackend::open_with(config))?;
+    let backend = step("open", || WgpuBackend::open_with(Config::from_env()))?;
     let input: Vec<u32> = (0..count).map(|i| i.wrapping_mul(0x9e37_79b9).rotate_left(11).wrapping_mul(0x85eb_ca6b)).collect();
     if kind.starts_with("prepared") {
         let (device, queue) = (backend.device(), backend.queue());

@@ -11,12 +11,13 @@ use core::future::Future;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 use polysort_core::Error;
+use polysort_measure::{Times, timed};
 use polysort_wgpu::wgpu::{
     BufferDescriptor, BufferUsages, Extent3d, LoadOp, Operations, PollType, RenderPassColorAttachment, RenderPassDescriptor,
     StoreOp, TextureDescriptor, TextureDimension, TextureFormat, TextureUsages, TextureView,
 };
 use polysort_wgpu::{Ask, Config, Count, DeviceSorter, Prepared, WgpuBackend};
-use std::time::Instant;
+use std::time::Duration;
 
 /// Frames before the program prepares the sort, and after the sort is prepared.
 const BEFORE: usize = 10;
@@ -40,12 +41,11 @@ fn draw(backend: &WgpuBackend, picture: &TextureView, sort: Option<(&Prepared, u
     Ok(())
 }
 
-/// Adds the time of `frame` to `frames`, in milliseconds.
-fn timed<T>(frames: &mut Vec<f64>, frame: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    let started = Instant::now();
-    let result = frame()?;
-    frames.push(started.elapsed().as_secs_f64() * 1e3);
-    Ok(result)
+/// Adds the time of `frame` to `frames`.
+fn add<T>(frames: &mut Vec<Duration>, frame: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    let (time, result) = timed(frame);
+    frames.push(time);
+    result
 }
 
 fn main() -> Result<(), Error> {
@@ -73,7 +73,7 @@ fn main() -> Result<(), Error> {
 
     let (mut before, mut preparing, mut after) = (vec![], vec![], vec![]);
     for _ in 0..BEFORE {
-        timed(&mut before, || draw(&backend, &picture, None))?;
+        add(&mut before, || draw(&backend, &picture, None))?;
     }
     let mut call = pin!(sorter.prepare_sort_pairs_async::<f32, u32>(&depths, &splats, Ask::up_to(keys)));
     let sort = loop {
@@ -85,17 +85,17 @@ fn main() -> Result<(), Error> {
                 _ => panic!("neither async nor blocking: {how}"),
             }
         };
-        if let Some(sort) = timed(&mut preparing, frame)? {
+        if let Some(sort) = add(&mut preparing, frame)? {
             break sort;
         }
     };
     for _ in 0..AFTER {
-        timed(&mut after, || draw(&backend, &picture, Some((&sort, keys))))?;
+        add(&mut after, || draw(&backend, &picture, Some((&sort, keys))))?;
     }
-    for (phase, frames) in [("before", &mut before), ("preparing", &mut preparing), ("sorting", &mut after)] {
-        let together: f64 = frames.iter().sum();
-        frames.sort_by(f64::total_cmp);
-        let (count, median, longest) = (frames.len(), frames[frames.len() / 2], frames[frames.len() - 1]);
+    for (phase, frames) in [("before", before), ("preparing", preparing), ("sorting", after)] {
+        let (count, ms) = (frames.len(), |time: Duration| time.as_secs_f64() * 1e3);
+        let (together, frames) = (ms(frames.iter().sum()), frames.into_iter().collect::<Times>());
+        let (median, longest) = (ms(frames.median()), ms(frames.percentile(100)));
         println!("{how},{phase},{count} frames,{together:.1} ms together,median {median:.2} ms,longest {longest:.2} ms");
     }
     Ok(())

@@ -27,7 +27,7 @@ impl Line<'_> {
         self.text_of(times, self.n as f64, is_right)
     }
 
-    /// Returns the row, with the end of its line. The speed is in 10⁹ units per second, of which a run does `amount`: keys, or bytes.
+    /// Returns the row, with the end of its line. The speed is in 10⁹ units per second, of which a trial processes `amount`: keys, or bytes.
     pub fn text_of(&self, times: &Times, amount: f64, is_right: bool) -> String {
         let Self { system, backend, algorithm, key, payload, n } = *self;
         let [median, p5, p95, ..] = times.of_one(1).map(|nanos| nanos.to_string());

@@ -1,4 +1,4 @@
-//! The times of runs, and their percentiles.
+//! The times of trials, and their percentiles.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ pub fn timed<R>(work: impl FnOnce() -> R) -> (Duration, R) {
     (start.elapsed(), result)
 }
 
-/// The times of runs, in ascending order.
+/// The times of trials, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Times(Vec<Duration>);
 
@@ -24,28 +24,28 @@ impl FromIterator<Duration> for Times {
 }
 
 impl Times {
-    /// Returns the number of runs.
+    /// Returns the number of trials.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Returns the smallest time that at least `percent` % of the runs did not exceed; zero without runs. 0 gives the shortest time, and 100 the longest.
+    /// Returns the smallest time that at least `percent` % of the trials did not exceed; zero without trials. 0 gives the shortest time, and 100 the longest.
     pub fn percentile(&self, percent: usize) -> Duration {
         percentile(&self.0, percent)
     }
 
-    /// Returns the median. Of an even number of runs, it is the shorter one of the two in the middle.
+    /// Returns the median. Of an even number of trials, it is the shorter one of the two in the middle.
     pub fn median(&self) -> Duration {
         self.percentile(50)
     }
 
     /// Returns the five times of a record's row, in nanoseconds: the median, the 5th and the 95th percentile, the shortest and the longest time. Each
-    /// run made `calls` calls, and the times are those of one call.
+    /// trial made `calls` calls, and the times are those of one call.
     pub fn of_one(&self, calls: usize) -> [u64; 5] {
         [50, 5, 95, 0, 100].map(|percent| (self.percentile(percent).as_nanos() as f64 / calls as f64).round() as u64)
     }
 
-    /// Returns how much was done in a nanosecond of the median run, if a run does `amount`: 10⁹ keys or bytes per second.
+    /// Returns what the median trial processed per nanosecond, if a trial processes `amount`: 10⁹ keys or bytes per second.
     pub fn per_nanosecond(&self, amount: f64) -> f64 {
         amount / self.median().as_nanos().max(1) as f64
     }
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_times_of_runs() {
+    fn percentiles_are_times_of_trials() {
         let of = |nanos: &[u64]| [5, 50, 95].map(|percent| times(nanos.iter().copied()).percentile(percent).as_nanos());
         assert_eq!(of(&(1..=100).rev().collect::<Vec<_>>()), [5, 50, 95]);
         assert_eq!(of(&[3]), [3, 3, 3]);

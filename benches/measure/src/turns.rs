@@ -29,19 +29,19 @@ impl Effort {
     }
 }
 
-/// One run of a system.
+/// One trial: a system ran once on a case.
 #[derive(Clone, Copy, Debug)]
-pub struct Run {
-    /// The time of the run.
+pub struct Trial {
+    /// The time of what is measured alone, without preparation and verification.
     pub time: Duration,
     /// Whether the result is that of the reference.
     pub is_right: bool,
-    /// The time after the run in which the threads of the system fell asleep. The budget does not count it.
+    /// The time after the trial in which the threads of the system fell asleep. The budget does not count it.
     pub rest: Duration,
 }
 
-impl Run {
-    /// Returns a run without a rest.
+impl Trial {
+    /// Returns a trial without a rest.
     pub const fn new(time: Duration, is_right: bool) -> Self {
         Self { time, is_right, rest: Duration::ZERO }
     }
@@ -59,7 +59,7 @@ pub enum Verdict {
     Failed(String),
 }
 
-/// The runs of one system.
+/// The trials of one system.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
     /// The times, in the order of the rounds.
@@ -93,10 +93,10 @@ pub fn order(count: usize, round: usize) -> impl Iterator<Item = usize> {
 
 /// Measures systems, which take turns. Adds the times and the verdict of system `i` to `series[i]`.
 ///
-/// `run` gets the index of a system, runs the system once, and verifies the result. It times the run itself, without what it does before and after. A
+/// `run` gets the index of a system, runs the system once, and verifies the result. It times the system alone, without what it does before and after. A
 /// system whose series has failed does not run.
-pub fn take_turns<E: Display>(series: &mut [Series], effort: Effort, mut run: impl FnMut(usize) -> Result<Run, E>) {
-    let mut turn = |series: &mut [Series], system: usize| -> Option<Run> {
+pub fn take_turns<E: Display>(series: &mut [Series], effort: Effort, mut run: impl FnMut(usize) -> Result<Trial, E>) {
+    let mut turn = |series: &mut [Series], system: usize| -> Option<Trial> {
         let verdict = &mut series[system].verdict;
         if matches!(verdict, Verdict::Failed(_)) {
             return None;
@@ -147,7 +147,7 @@ pub fn take_turns<E: Display>(series: &mut [Series], effort: Effort, mut run: im
 mod tests {
     use super::*;
 
-    const RIGHT: Run = Run::new(Duration::from_nanos(1), true);
+    const RIGHT: Trial = Trial::new(Duration::from_nanos(1), true);
 
     fn new(count: usize) -> Vec<Series> {
         vec![Series::default(); count]
@@ -172,7 +172,7 @@ mod tests {
             take_turns(&mut series, Effort::rounds(1, 3), |system| {
                 let is_right = system == 0 || round != wrong;
                 round += system;
-                Ok::<_, String>(Run { is_right, ..RIGHT })
+                Ok::<_, String>(Trial { is_right, ..RIGHT })
             });
             let verdicts = [Verdict::Verified, Verdict::Wrong];
             assert!(series.iter().zip(verdicts).all(|(series, verdict)| series.verdict == verdict), "{wrong}: {series:?}");
@@ -198,7 +198,7 @@ mod tests {
         let (mut series, mut next) = (new(2), 0);
         take_turns(&mut series, Effort::rounds(0, 3), |_| {
             next += 1;
-            Ok::<_, String>(Run::new(Duration::from_nanos([10, 5, 8, 8, 40, 10][next - 1]), true))
+            Ok::<_, String>(Trial::new(Duration::from_nanos([10, 5, 8, 8, 40, 10][next - 1]), true))
         });
         let nanos = |at: usize| series[at].times.iter().map(Duration::as_nanos).collect::<Vec<_>>();
         assert_eq!((nanos(0), nanos(1)), (vec![10, 8, 40], vec![5, 8, 10]));
@@ -213,7 +213,7 @@ mod tests {
             let mut series = new(1);
             take_turns(&mut series, effort, |_| {
                 std::thread::sleep(Duration::from_millis(6));
-                Ok::<_, String>(Run { rest, ..RIGHT })
+                Ok::<_, String>(Trial { rest, ..RIGHT })
             });
             series[0].times.len()
         };
@@ -226,14 +226,14 @@ mod tests {
         let effort = Effort { least: 5, most: 5, budget: Duration::from_millis(10), ..Effort::rounds(1, 0) };
         let rounds = |slow| {
             let mut series = new(2);
-            take_turns(&mut series, effort, |system| Ok::<_, String>(Run::new(Duration::from_millis([5, slow][system]), true)));
+            take_turns(&mut series, effort, |system| Ok::<_, String>(Trial::new(Duration::from_millis([5, slow][system]), true)));
             [series[0].times.len(), series[1].times.len()]
         };
         assert_eq!((rounds(20), rounds(21)), ([5, 5], [5, 1]));
         // Within the budget, all are timed.
         let mut series = new(2);
         take_turns(&mut series, Effort::rounds(1, 5), |system| {
-            Ok::<_, String>(Run::new(Duration::from_secs([1, 100][system]), true))
+            Ok::<_, String>(Trial::new(Duration::from_secs([1, 100][system]), true))
         });
         assert_eq!(series[1].times.len(), 5);
     }

@@ -27,7 +27,7 @@ use polysort::gpu::WgpuBackend;
 use polysort::multi::Speeds;
 use polysort::{Backend, DynBackend, MultiBackend, RayonBackend, Sort};
 use polysort_benches::machine::describe_machine;
-use polysort_measure::{Cell, Effort, Row, Run, Series, Verdict, append, run_name, split_mix, take_turns, timed};
+use polysort_measure::{Cell, Effort, Row, Series, Trial, Verdict, append, run_name, split_mix, take_turns, timed};
 use rayon::prelude::*;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -198,7 +198,7 @@ fn case(run: &str, devices: &Devices, n: usize, with_values: bool, reps: usize) 
     systems.push(system("copy", None));
     let mut phases = vec![vec![]; devices.together + 1];
     let mut series = vec![Series::default(); systems.len()];
-    take_turns(&mut series, Effort::rounds(0, reps), |at| -> Result<Run> {
+    take_turns(&mut series, Effort::rounds(0, reps), |at| -> Result<Trial> {
         let (System { name, backend }, before) = (&systems[at], all.report());
         let time = data.run(backend.as_ref())?;
         if *name == "multi all" {
@@ -208,7 +208,7 @@ fn case(run: &str, devices: &Devices, n: usize, with_values: bool, reps: usize) 
             }
             phases[devices.together].push(after.merge_time - before.merge_time);
         }
-        Ok(Run::new(time, backend.is_none() || data.is_right()))
+        Ok(Trial::new(time, backend.is_none() || data.is_right()))
     });
     let mut rows = vec![];
     for (System { name, backend }, series) in systems.iter().zip(series) {
