@@ -30,10 +30,10 @@ fn main() -> Result<(), Error> {
                             scope.spawn(|| to.copy_from_slice(from));
                         }
                     });
-                    Ok(())
+                    Ok(vec![])
                 }),
             };
-            merge.map(|()| Trial::new(time, system != 0 || merged.is_sorted()))
+            merge.map(|_| Trial::new(time, system != 0 || merged.is_sorted()))
         });
         assert!(series[0].is_verified(), "{:?}", series[0].verdict);
         let [merge, copy] = [0, 1].map(|system: usize| series[system].ranked().median().as_secs_f64());

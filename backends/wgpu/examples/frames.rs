@@ -7,14 +7,16 @@
 //! runs: this phase shows only that the frames go on. One line for each phase: the number of its frames, and the median and the longest of them in milliseconds. The driver keeps compiled kernels for later processes; NVIDIA's driver begins anew
 //! with the environment variable `__GL_SHADER_DISK_CACHE_PATH` set to an empty folder.
 
+mod device;
+
 use core::future::Future;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 use polysort_core::Error;
 use polysort_measure::{Times, timed};
 use polysort_wgpu::wgpu::{
-    BufferDescriptor, BufferUsages, Extent3d, LoadOp, Operations, PollType, RenderPassColorAttachment, RenderPassDescriptor,
-    StoreOp, TextureDescriptor, TextureDimension, TextureFormat, TextureUsages, TextureView,
+    Extent3d, LoadOp, Operations, RenderPassColorAttachment, RenderPassDescriptor, StoreOp, TextureDescriptor, TextureDimension,
+    TextureFormat, TextureUsages, TextureView,
 };
 use polysort_wgpu::{Ask, Config, Count, DeviceSorter, Prepared, WgpuBackend};
 use std::time::Duration;
@@ -37,7 +39,7 @@ fn draw(backend: &WgpuBackend, picture: &TextureView, sort: Option<(&Prepared, u
     };
     drop(encoder.begin_render_pass(&RenderPassDescriptor { color_attachments: &[Some(cleared)], ..Default::default() }));
     backend.queue().submit([encoder.finish()]);
-    backend.device().poll(PollType::wait_indefinitely()).expect("the device is there");
+    device::wait(backend).expect("the device is there");
     Ok(())
 }
 
@@ -53,12 +55,8 @@ fn main() -> Result<(), Error> {
     let [keys, how] = &arguments[..] else { panic!("usage: frames KEYS async|blocking") };
     let keys: u32 = keys.parse().expect("KEYS is a number");
     let backend = WgpuBackend::open_with(Config::default())?;
-    let device = backend.device();
-    let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
-    let buffer =
-        || device.create_buffer(&BufferDescriptor { label: None, size: 4 * u64::from(keys), usage, mapped_at_creation: false });
-    let (depths, splats) = (buffer(), buffer());
-    let picture = device.create_texture(&TextureDescriptor {
+    let [depths, splats] = [(); 2].map(|()| device::buffer(&backend, 4 * keys as usize));
+    let picture = backend.device().create_texture(&TextureDescriptor {
         label: None,
         size: Extent3d { width: 1920, height: 1080, depth_or_array_layers: 1 },
         mip_level_count: 1,
@@ -69,7 +67,7 @@ fn main() -> Result<(), Error> {
         view_formats: &[],
     });
     let picture = picture.create_view(&Default::default());
-    let sorter = DeviceSorter::new(device, backend.queue())?;
+    let sorter = DeviceSorter::new(backend.device(), backend.queue())?;
 
     let (mut before, mut preparing, mut after) = (vec![], vec![], vec![]);
     for _ in 0..BEFORE {

@@ -89,9 +89,9 @@ mod tests {
             call.once(|op, keys, values| {
                 sort(op, keys, values)?;
                 if op == HostOp::Keys {
-                    keys[7] ^= 1
+                    keys[7] ^= 1;
                 } else {
-                    values.swap(7, 8)
+                    values.swap(7, 8);
                 }
                 Ok::<_, String>(())
             })?;

@@ -27,7 +27,7 @@ pub use host_call::{HostCall, HostOp};
 pub use input::{batch, split_mix, states, words};
 pub use line::Line;
 pub use repeat::{WARM_UP, repeat, warm_up};
-pub use row::{By, Cell, HEADER, Row, append, csv_line, record, run_name};
+pub use row::{By, Cell, HEADER, Row, append, record, run_name};
 pub use times::{Times, median, timed};
 pub use turns::{Effort, Series, Trial, Verdict, order, take_turns};
 pub use verify::is_stable_order;

@@ -7,30 +7,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 /// The columns of a record. Records of a GPU, and those that `polysort bench` writes, lack `threads`.
-pub const HEADER: [&str; 19] = [
-    "run",
-    "system",
-    "backend",
-    "algorithm",
-    "op",
-    "key",
-    "payload",
-    "pattern",
-    "order",
-    "n",
-    "scope",
-    "threads",
-    "median_ns",
-    "p5_ns",
-    "p95_ns",
-    "min_ns",
-    "max_ns",
-    "reps",
-    "verified",
-];
-
-/// The index of the column that a record may lack.
-const THREADS: usize = 11;
+pub const HEADER: &str = "run,system,backend,algorithm,op,key,payload,pattern,order,n,scope,threads,median_ns,p5_ns,p95_ns,min_ns,max_ns,reps,verified";
 
 /// What was sorted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -119,8 +96,8 @@ impl Row {
 /// Returns the text of a record: the columns and the rows. It has the column `threads` if its first row has a number of threads; all rows must be alike.
 pub fn record(rows: &[Row]) -> String {
     let has_threads = rows.first().is_some_and(|row| row.cell.threads.is_some());
-    let columns = HEADER.into_iter().enumerate().filter(|(at, _)| has_threads || *at != THREADS);
-    csv_line(columns.map(|(_, name)| name)) + &lines(rows)
+    let header = if has_threads { HEADER.into() } else { HEADER.replace("threads,", "") };
+    header + "\n" + &lines(rows)
 }
 
 /// Appends rows to the record at `path`. A new or empty file gets the columns first.
@@ -138,7 +115,7 @@ fn lines(rows: &[Row]) -> String {
 }
 
 /// Returns a line of a CSV file (RFC 4180), with its end. A field with a comma, a quote or a line break is put in quotes.
-pub fn csv_line(fields: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+pub(crate) fn csv_line(fields: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let quoted = |field: &str| match field.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", field.replace('"', "\"\"")),
         false => field.to_string(),

@@ -315,7 +315,7 @@ mod tests {
 
     /// Rows of `run,system,backend,algorithm,op,payload,pattern,n,median`.
     fn rows(lines: &[&str]) -> Vec<Row> {
-        let mut text = HEADER.join(",") + "\n";
+        let mut text = HEADER.to_string() + "\n";
         for line in lines {
             let [run, system, backend, algorithm, op, payload, pattern, n, median] = line.split(',').collect::<Vec<_>>()[..]
             else {

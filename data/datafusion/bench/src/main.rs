@@ -9,7 +9,7 @@ mod table;
 use clap::Parser;
 use datafusion::error::{DataFusionError, Result};
 use polysort_core::{Backend, DynBackend};
-use polysort_measure::{Times, csv_line, order};
+use polysort_measure::{Times, order};
 use polysort_rayon::RayonBackend;
 use session::Session;
 use std::io::{BufRead, Write};
@@ -112,23 +112,17 @@ async fn measure(
     let times = times.map(|times| times.into_iter().collect::<Times>());
     println!("system,backend,source,query,scale,rows,threads,median_ns,min_ns,max_ns,reps,verified");
     for (session, times) in sessions.iter().zip(&times) {
-        let [median, _, _, least, most] = times.of_one(1).map(|nanos| nanos.to_string());
+        let [median, _, _, least, most] = times.of_one(1);
         let backend = if session.name == "polysort" { backend.name() } else { "datafusion".into() };
-        let fields = [
+        println!(
+            "{},\"{backend}\",{},\"{}\",{},{rows},{threads},{median},{least},{most},{},{}",
             session.name,
-            &backend,
             if arguments.parquet.is_some() { "parquet" } else { "memory" },
-            &arguments.by.join(" "),
-            &arguments.scale.to_string(),
-            &rows.to_string(),
-            &threads.to_string(),
-            &median,
-            &least,
-            &most,
-            &times.count().to_string(),
-            &(!arguments.unverified).to_string(),
-        ];
-        print!("{}", csv_line(fields));
+            arguments.by.join(" "),
+            arguments.scale,
+            times.count(),
+            !arguments.unverified
+        );
     }
     let [stock, ours] = times.map(|times| times.median().as_secs_f64());
     eprintln!("medians: DataFusion {stock:.3} s, with polysort {ours:.3} s: {:.2} x DataFusion's speed", stock / ours);
