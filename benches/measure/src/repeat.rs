@@ -40,7 +40,7 @@ mod tests {
             Ok::<_, ()>(())
         };
         assert_eq!(warm_up(work), Ok(()));
-        assert!(start.elapsed() >= WARM_UP, "{:?}", start.elapsed());
+        assert!(start.elapsed() >= Duration::from_millis(500), "{:?}", start.elapsed());
         assert!((2..=25).contains(&runs), "{runs}");
     }
 
