@@ -54,7 +54,7 @@ fn main() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [keys, how] = &arguments[..] else { panic!("usage: frames KEYS async|blocking") };
     let keys: u32 = keys.parse().expect("KEYS is a number");
-    let backend = WgpuBackend::open_with(Config::default())?;
+    let backend = WgpuBackend::open_with(Config::from_env())?;
     let [depths, splats] = [(); 2].map(|()| device::buffer(&backend, 4 * keys as usize));
     let picture = backend.device().create_texture(&TextureDescriptor {
         label: None,

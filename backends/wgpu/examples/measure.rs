@@ -175,7 +175,8 @@ fn run<K: MaskKey + Send + Sync + PartialEq + Default + std::fmt::Debug>(argumen
                 let is_right = bytemuck::cast_slice::<K, u8>(&host) == bytemuck::cast_slice(&expected);
                 sorted.map(|()| Trial::new(time, is_right))
             });
-            print!("{}", line("host", "none").text(&series[0].ranked(), series[0].is_verified()));
+            let host = series[0].completed()?;
+            print!("{}", line("host", "none").text(&host.ranked(), host.is_verified()));
         }
         if per_launch {
             print_launches(&profile);

@@ -61,6 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let same = |query: usize| found.of(query).1.iter().zip(expected.of(query).1).all(|(&a, &b)| close(a, b));
             Ok::<_, polysort_vector::VectorError>(Trial::new(time, (0..queries).all(same)))
         });
+        let whole = whole[0].completed()?;
         let all = queries * candidates;
         let row = |scope: &str, times: &Times| {
             let line = Line {
@@ -71,9 +72,9 @@ fn main() -> Result<(), Box<dyn Error>> {
                 payload: &format!("top {k}"),
                 n: all,
             };
-            print!("{}", line.text_of(times, (all * shape.vector_bytes()) as f64, whole[0].is_verified()));
+            print!("{}", line.text_of(times, (all * shape.vector_bytes()) as f64, whole.is_verified()));
         };
-        row("whole", &whole[0].ranked());
+        row("whole", &whole.ranked());
         let profile = backend.profile_search(&store, &search, k as u32, trials)?;
         row("device", &times(&profile.device));
         for (name, launch) in &profile.launches {

@@ -7,7 +7,7 @@
 
 use polysort_core::{Backend, Error, Sort};
 use polysort_measure::{HostCall, HostOp, Times, repeat};
-use polysort_wgpu::WgpuBackend;
+use polysort_wgpu::{Config, WgpuBackend};
 use std::time::Duration;
 
 /// Sorts a copy of the input, and returns how long the call took.
@@ -56,7 +56,7 @@ fn main() -> Result<(), Error> {
     let seconds: f64 = std::env::args().nth(1).and_then(|seconds| seconds.parse().ok()).unwrap_or(1.0);
     let most: u32 = std::env::args().nth(2).and_then(|power| power.parse().ok()).unwrap_or(26);
     let time = Duration::from_secs_f64(seconds);
-    let backend = WgpuBackend::open()?;
+    let backend = WgpuBackend::open_with(Config::from_env())?;
     eprintln!("{}", backend.name());
     println!("threads,op,n,calls,keys_per_second,median_ns,mean_ns,p95_ns,max_ns");
     for op in [HostOp::Keys, HostOp::Pairs, HostOp::Argsort] {

@@ -74,6 +74,14 @@ impl Series {
         self.times.iter().copied().collect()
     }
 
+    /// Returns the series if the system did not fail.
+    ///
+    /// # Errors
+    /// The text of the error that the system returned.
+    pub fn completed(&self) -> Result<&Self, String> {
+        if let Verdict::Failed(why) = &self.verdict { Err(why.clone()) } else { Ok(self) }
+    }
+
     /// Whether every result was right.
     pub fn is_verified(&self) -> bool {
         self.verdict == Verdict::Verified
@@ -190,7 +198,8 @@ mod tests {
         }
         assert_eq!((runs, series[0].times.len(), series[1].times.len()), ([2, 6], 1, 6));
         assert_eq!(series[0].verdict, Verdict::Failed("no memory".into()));
-        assert!(series[1].is_verified());
+        assert_eq!(series[0].completed().err().as_deref(), Some("no memory"));
+        assert!(series[1].is_verified() && series[1].completed().is_ok());
     }
 
     #[test]

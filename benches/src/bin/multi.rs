@@ -21,13 +21,13 @@
 //! Rows with the scope `phase` belong to `multi all`: `part N` is the time of device `N` for its part, and `merge` that of the merge on the CPU. At the end, the
 //! program destroys the first GPU in the middle of a sort, and checks the answer.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, ensure};
 use clap::Parser;
 use polysort::gpu::WgpuBackend;
 use polysort::multi::Speeds;
 use polysort::{Backend, DynBackend, MultiBackend, RayonBackend, Sort};
 use polysort_benches::machine::describe_machine;
-use polysort_measure::{Cell, Effort, Row, Series, Trial, Verdict, append, run_name, split_mix, take_turns, timed};
+use polysort_measure::{Cell, Effort, Row, Series, Trial, append, run_name, split_mix, take_turns, timed};
 use rayon::prelude::*;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -212,9 +212,7 @@ fn case(run: &str, devices: &Devices, n: usize, with_values: bool, reps: usize) 
     });
     let mut rows = vec![];
     for (System { name, backend }, series) in systems.iter().zip(series) {
-        if let Verdict::Failed(why) = &series.verdict {
-            bail!("{name}: {why}");
-        }
+        series.completed().map_err(Error::msg).context(*name)?;
         let system = if backend.is_some() { "polysort" } else { "memory" };
         rows.push(Row::new(run, (system, name), &cell, &series.ranked(), 1, series.is_verified()));
     }

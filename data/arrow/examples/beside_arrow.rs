@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn cases(len: usize, rng: &mut SmallRng) -> Vec<(&'static str, Vec<SortColumn>)> {
     let rows = len as i64;
     let words: Vec<String> = (0..1000).map(|_| random_text(rng, 8..33)).collect();
-    let few = |rng: &mut SmallRng| Some(i64::MIN + i64::MAX / 50 * rng.random_range(0..100));
+    let few = |rng: &mut SmallRng| Some(i64::MIN.wrapping_add((i64::MAX / 50).wrapping_mul(rng.random_range(0..100))));
     let day = |rng: &mut SmallRng| rng.random_range(8000..10_500);
     let url = |rng: &mut SmallRng| format!("https://example.org/{}", random_text(rng, 4..20));
     let nullable = |rng: &mut SmallRng| rng.random_bool(0.9).then(|| rng.random());
