@@ -14,7 +14,7 @@ mkdir -p target/tools
 printf '#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc "$@"\n' >target/tools/rustdoc-json
 chmod +x target/tools/rustdoc-json
 # Published libraries without a listing; only the warnings about their documentation matter.
-packages=(-p polysort-derive -p polysort-metal -p polysort-report) files=()
+packages=(-p polysort-derive -p polysort-measure -p polysort-metal -p polysort-report) files=()
 for crate in "${crates[@]}"; do
     packages+=(-p "$crate") files+=("target/doc/${crate//-/_}.json")
 done

@@ -21,7 +21,7 @@ cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
 
 if [ "$mode" = --cpu ]; then
-    cpu=(-p polysort-core -p polysort-derive -p polysort-fallback -p polysort-multi -p polysort-rayon -p polysort-report -p polysort-vector -p polysort-shaders -p polysort-kit -p polysort-arrow -p polysort-external
+    cpu=(-p polysort-core -p polysort-derive -p polysort-fallback -p polysort-measure -p polysort-multi -p polysort-rayon -p polysort-report -p polysort-vector -p polysort-shaders -p polysort-kit -p polysort-arrow -p polysort-external
         --features polysort-fallback/vector,polysort-rayon/vector,polysort-kit/vector,polysort-external/lz4)
     facade=(-p polysort --no-default-features --features rayon,multi,vector,calibration,derive)
     step "format and lints"

@@ -6,15 +6,12 @@
 
 use polysort_core::{Options, Sort};
 use polysort_kit::{Pattern, TestKey};
+use polysort_measure::{Cell, Effort, Row, Series, Times, Trial, record, run_name, take_turns, timed};
 use polysort_rayon::RayonBackend;
 use polysort_vector::{Metric, Precision, Search, Shape, VectorSearch, VectorStore};
 use rayon::prelude::*;
-use std::fmt::Write as _;
+use std::convert::Infallible;
 use std::hint::black_box;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
-
-const HEADER: &str =
-    "run,system,backend,algorithm,op,key,payload,pattern,order,n,scope,median_ns,p5_ns,p95_ns,min_ns,max_ns,reps,verified";
 
 /// Vectors of a list, on average a thousand or so in an index.
 const LIST: usize = 1000;
@@ -36,7 +33,7 @@ struct Bench {
     keys: usize,
     store_bytes: usize,
     filter: String,
-    rows: String,
+    rows: Vec<Row>,
 }
 
 fn main() {
@@ -49,18 +46,18 @@ fn main() {
     let mut bench = Bench {
         threads: backend.threads(),
         backend,
-        run: format!("{:x}", SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_nanos()),
+        run: run_name(),
         rounds: number("--rounds", rounds),
         keys: 1 << number("--keys", keys),
         store_bytes: number("--mib", mib) << 20,
         filter: value("--only").unwrap_or_default(),
-        rows: format!("{HEADER}\n"),
+        rows: vec![],
     };
     println!("{:<52} {:>9} {:>8} {:>7} {:>7} {:>7}", "", "median", "GB/s", "copy", "sum", "best");
     bench.selections();
     bench.searches();
     if let Some(file) = value("--csv") {
-        std::fs::write(file, &bench.rows).expect("a file that can be written");
+        std::fs::write(file, record(&bench.rows)).expect("a file that can be written");
     }
 }
 
@@ -94,8 +91,9 @@ impl Bench {
         let order = if descends { "desc" } else { "asc" };
         let window = if descends || options == Options::ascending() { "" } else { " window" };
         let len = self.keys;
-        let what = format!("k={k}{window},top_k,{},none,{},{order},{len}", K::NAME, format!("{pattern:?}").to_lowercase());
-        if !what.contains(&self.filter) {
+        let pattern_name = format!("{pattern:?}").to_lowercase();
+        let case = Case::new(format!("k={k}{window}"), ["top_k", K::NAME, "none", &pattern_name, order], len);
+        if !self.has(&case) {
             return;
         }
         let keys: Vec<K> = pattern.keys(len, 7);
@@ -105,7 +103,7 @@ impl Bench {
         let expected = &order[..k.min(len)];
         let verified = select() == expected;
         let bytes = vec![1_u64; size_of_val(&*keys) / 8];
-        self.turns(&what, verified, size_of_val(&*keys), &bytes, || drop(black_box(select())));
+        self.turns(&case, verified, size_of_val(&*keys), &bytes, || drop(black_box(select())));
     }
 
     fn searches(&mut self) {
@@ -143,19 +141,25 @@ impl Bench {
             && nearest == polysort_vector::nearest_by(&one, &found, &offsets, NEAREST).expect("a selection");
         let bytes = candidates.len() * store.shape().vector_bytes();
         let pattern = format!("{}-{sharing}", if gathered { "gathered" } else { "in-place" });
-        let what = |operation: &str| {
+        let case = |operation: &str| {
             let (key, metric) = (format!("{precision:?}").to_lowercase(), format!("{metric:?}").to_lowercase());
-            format!("{metric} {operation},ivf,{key},d={dimension},{pattern},asc,{}", candidates.len())
+            let texts = ["ivf", &key, &format!("d={dimension}"), &pattern, "asc"];
+            Case::new(format!("{metric} {operation}"), texts, candidates.len())
         };
         let distances = || drop(black_box(backend.distances(store, &search).expect("a search")));
-        self.turns(&what("distances"), verified, bytes, &lists.bytes, distances);
+        self.turns(&case("distances"), verified, bytes, &lists.bytes, distances);
         let nearest = || drop(black_box(backend.nearest(store, &search, NEAREST).expect("a search")));
-        self.turns(&what(&format!("nearest k={NEAREST}")), verified, bytes, &lists.bytes, nearest);
+        self.turns(&case(&format!("nearest k={NEAREST}")), verified, bytes, &lists.bytes, nearest);
+    }
+
+    /// Whether the filter lets a case through.
+    fn has(&self, case: &Case) -> bool {
+        case.text().contains(&self.filter)
     }
 
     /// Times `work`, which reads `touched` bytes, in turns with a copy of `memory` and its sum.
-    fn turns(&mut self, what: &str, verified: bool, touched: usize, memory: &[u64], work: impl Fn() + Sync) {
-        if !what.contains(&self.filter) {
+    fn turns(&mut self, case: &Case, verified: bool, touched: usize, memory: &[u64], work: impl Fn() + Sync) {
+        if !self.has(case) {
             return;
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build().expect("a pool");
@@ -164,57 +168,67 @@ impl Bench {
         let copied = memory.len().min(self.keys);
         let copied_share = copied.div_ceil(self.threads);
         let mut target = vec![0_u64; copied];
-        let mut times = [vec![], vec![], vec![]];
-        for round in 0..=self.rounds {
-            let copy = time(|| {
-                pool.install(|| {
-                    let shares = memory[..copied].par_chunks(copied_share).zip(target.par_chunks_mut(copied_share));
-                    shares.for_each(|(from, to)| to.copy_from_slice(from));
-                });
-            });
-            let sum = time(|| {
-                pool.install(|| {
-                    black_box(memory.par_chunks(share).map(sum).reduce(|| 0, u64::wrapping_add));
-                });
-            });
-            let ours = time(&work);
-            // The first turn finds memory that has never been touched.
-            if round > 0 {
-                for (times, time) in times.iter_mut().zip([ours, copy, sum]) {
-                    times.push(time);
-                }
-            }
-        }
-        let read = size_of_val(memory) as f64;
-        let moved = [touched as f64, 2.0 * 8.0 * copied as f64, read];
-        let speed = |system: usize, round: usize| moved[system] / times[system][round] as f64;
-        let ratio = |peer: usize| median((0..self.rounds).map(|round| speed(0, round) / speed(peer, round)).collect());
-        let best = |system: usize| (0..self.rounds).map(|round| speed(system, round)).fold(0.0, f64::max);
-        let ours = median(times[0].iter().map(|&time| time as f64).collect());
+        let mut series = vec![Series::default(); 3];
+        // The warm-up finds memory that has never been touched.
+        take_turns(&mut series, Effort::rounds(1, self.rounds), |system| {
+            let (time, ()) = match system {
+                0 => timed(&work),
+                1 => timed(|| {
+                    pool.install(|| {
+                        let shares = memory[..copied].par_chunks(copied_share).zip(target.par_chunks_mut(copied_share));
+                        shares.for_each(|(from, to)| to.copy_from_slice(from));
+                    });
+                }),
+                _ => timed(|| {
+                    pool.install(|| {
+                        black_box(memory.par_chunks(share).map(sum).reduce(|| 0, u64::wrapping_add));
+                    });
+                }),
+            };
+            Ok::<_, Infallible>(Trial::new(time, verified))
+        });
+        let moved = [touched as f64, 2.0 * 8.0 * copied as f64, size_of_val(memory) as f64];
+        let times = [0, 1, 2].map(|system: usize| series[system].ranked());
+        // Our speed over that of a peer, in bytes per second.
+        let ratio = |peer: usize| series[peer].over(&series[0]) * moved[0] / moved[peer];
+        let best = |system: usize| moved[system] / times[system].percentile(0).as_nanos() as f64;
         println!(
             "{:<52} {:>6.2} ms {:>8.1} {:>7.2} {:>7.2} {:>7.2}{}",
-            what,
-            ours / 1e6,
-            touched as f64 / ours,
+            case.text(),
+            times[0].median().as_secs_f64() * 1e3,
+            times[0].per_nanosecond(moved[0]),
             ratio(1),
             ratio(2),
             best(0) / best(2),
             if verified { "" } else { "  WRONG ANSWER" }
         );
-        let case = what.split_once(',').expect("an algorithm first");
-        let systems = [("polysort,rayon", case.0), ("memory,copy", "bytes"), ("memory,sum", "bytes")];
-        for (index, (system, algorithm)) in systems.into_iter().enumerate() {
+        let systems = [("polysort", "rayon", &*case.algorithm), ("memory", "copy", "bytes"), ("memory", "sum", "bytes")];
+        for (index, (system, backend, algorithm)) in systems.into_iter().enumerate() {
             // The peers' times are for moving as many bytes as ours reads; a copy moves each byte twice.
-            let scale = touched as f64 / moved[index];
-            let mut nanos: Vec<u64> = times[index].iter().map(|&time| (time as f64 * scale) as u64).collect();
-            nanos.sort_unstable();
-            let at = |percent: usize| nanos[(nanos.len() * percent).div_ceil(100).max(1) - 1];
-            let [median, p5, p95, min, max] = [50, 5, 95, 0, 100].map(at);
-            let (run, reps) = (&self.run, nanos.len());
-            let row =
-                format!("{run},{system},{algorithm},{},end_to_end,{median},{p5},{p95},{min},{max},{reps},{verified}", case.1);
-            writeln!(self.rows, "{row}").expect("a String takes all");
+            let scaled: Times = series[index].times.iter().map(|time| time.mul_f64(moved[0] / moved[index])).collect();
+            let row = Row::new(&self.run, (system, backend), &case.cell, &scaled, 1, verified);
+            self.rows.push(Row { algorithm: algorithm.into(), ..row });
         }
+    }
+}
+
+/// What is measured, and by which algorithm.
+struct Case {
+    algorithm: String,
+    cell: Cell,
+}
+
+impl Case {
+    /// The texts are the operation, the key, the payload, the pattern and the order.
+    fn new(algorithm: String, texts: [&str; 5], n: usize) -> Self {
+        let [op, key, payload, pattern, order] = texts.map(String::from);
+        Self { algorithm, cell: Cell { op, key, payload, pattern, n, threads: None, order, scope: "end_to_end".into() } }
+    }
+
+    /// The name of the case, in which the filter looks.
+    fn text(&self) -> String {
+        let Cell { op, key, payload, pattern, n, order, .. } = &self.cell;
+        format!("{},{op},{key},{payload},{pattern},{order},{n}", self.algorithm)
     }
 }
 
@@ -279,15 +293,4 @@ fn sum(words: &[u64]) -> u64 {
         lanes.iter_mut().zip(block).for_each(|(lane, &word)| *lane = lane.wrapping_add(word));
     }
     lanes.into_iter().fold(0, u64::wrapping_add)
-}
-
-fn time(work: impl FnOnce()) -> u64 {
-    let start = Instant::now();
-    work();
-    start.elapsed().as_nanos() as u64
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

@@ -1,101 +1,55 @@
 //! The CPU backend and what a Rust user would take instead: `cargo bench -p polysort-benches --bench cpu -- u32`.
 //!
-//! A benchmark's name is `<operation>/<system>-<key>-<pattern>-<len>`. Data is hot for short lengths; each measurement sorts fresh copies.
+//! A benchmark's name is `<operation>/<system>-<key>-<pattern>-<len>`. The systems are those of `cpu_grid`: each run sorts fresh copies of different slices,
+//! and is verified; the time is that of one slice.
 
-use criterion::measurement::WallTime;
-use criterion::{BatchSize, BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use polysort_core::Sort;
-use polysort_kit::{Pattern, TestKey};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use polysort_benches::input::Input;
+use polysort_benches::key::BenchKey;
+use polysort_benches::peers::{self, Field};
+use polysort_benches::system::System;
+use polysort_kit::Pattern;
 use polysort_rayon::RayonBackend;
-use rayon::prelude::*;
-use rdst::RadixKey;
-use voracious_radix_sort::Radixable;
+use std::time::Duration;
 
 const LENGTHS: [usize; 5] = [1 << 6, 1 << 10, 1 << 14, 1 << 18, 1 << 22];
 const PATTERNS: [Pattern; 4] = [Pattern::Uniform, Pattern::NearlySorted, Pattern::FewUnique, Pattern::PowerLaw];
 const SEED: u64 = 7;
 
-/// A key that all the peers sort.
-trait PeerKey: TestKey + RadixKey + radsort::Key + Radixable<Self> + voracious_radix_sort::RadixKey {}
-impl PeerKey for u32 {}
-impl PeerKey for u64 {}
-impl PeerKey for f32 {}
-
-fn system<T: Clone>(
-    group: &mut BenchmarkGroup<'_, WallTime>,
-    system: &str,
-    case: &str,
-    input: &[T],
-    mut sort: impl FnMut(&mut [T]),
-) {
-    group.bench_function(BenchmarkId::from_parameter(format!("{system}-{case}")), |bencher| {
-        bencher.iter_batched_ref(|| input.to_vec(), |keys| sort(keys), BatchSize::LargeInput);
-    });
+fn group<K>(criterion: &mut Criterion, op: &str, case: &str, input: &Input<K>, systems: Vec<System<'_>>) {
+    let mut group = criterion.benchmark_group(op);
+    group.throughput(Throughput::Elements(input.len as u64)).sample_size(20);
+    let slices = (input.keys.len() / input.len) as u32;
+    for mut system in systems {
+        let name = format!("{}_{}-{case}", system.system, system.backend);
+        group.bench_function(BenchmarkId::from_parameter(&name), |bencher| {
+            let mut once = || {
+                let run = system.run();
+                assert!(run.is_right, "{name}: the answer is wrong");
+                run.time
+            };
+            bencher.iter_custom(|iterations| (0..iterations).map(|_| once()).sum::<Duration>() / slices);
+        });
+    }
 }
 
-fn keys<K: PeerKey>(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("sort");
-    let backend = RayonBackend::default();
+fn cases<K: BenchKey>(criterion: &mut Criterion) {
+    let field = Field { threads: rayon::current_num_threads(), only: vec![] };
     for len in LENGTHS {
-        group.throughput(Throughput::Elements(len as u64)).sample_size(20);
         for pattern in PATTERNS {
-            let (input, case) = (pattern.keys::<K>(len, SEED), format!("{}-{pattern:?}-{len}", K::NAME));
-            system(&mut group, "polysort_rayon", &case, &input, |keys| backend.sort(keys).expect("a sort"));
-            system(&mut group, "std_unstable", &case, &input, |keys| keys.sort_unstable_by(K::compare));
-            system(&mut group, "rayon_unstable", &case, &input, |keys| keys.par_sort_unstable_by(K::compare));
-            system(&mut group, "rdst", &case, &input, rdst::RadixSort::radix_sort_unstable);
-            system(&mut group, "radsort", &case, &input, radsort::sort);
-            system(&mut group, "voracious", &case, &input, voracious_radix_sort::RadixSort::voracious_sort);
+            let (input, case) = (Input::<K>::new(pattern, len, SEED), format!("{}-{pattern:?}-{len}", K::NAME));
+            group(criterion, "sort", &case, &input, peers::keys(&input, &field));
+            if K::NAME == "u32" {
+                group(criterion, "sort_pairs", &format!("u32+{case}"), &input, peers::pairs::<K, u32>(&input, &field));
+            }
+            if (K::NAME, pattern) == ("f32", Pattern::Uniform) {
+                group(criterion, "argsort", &case, &input, peers::argsort(&input, &field));
+                let first = peers::own("first100", &input, &[RayonBackend::default()]);
+                group(criterion, "top_k", &format!("{case}-k100"), &input, first);
+            }
         }
     }
 }
 
-fn pairs(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("sort_pairs");
-    let backend = RayonBackend::default();
-    for len in LENGTHS {
-        group.throughput(Throughput::Elements(len as u64)).sample_size(20);
-        for pattern in PATTERNS {
-            let (input, case) = (pattern.keys::<u32>(len, SEED), format!("u32+u32-{pattern:?}-{len}"));
-            let values: Vec<u32> = (0..len as u32).collect();
-            let tuples: Vec<(u32, u32)> = input.iter().copied().zip(0..).collect();
-            group.bench_function(BenchmarkId::from_parameter(format!("polysort_rayon-{case}")), |bencher| {
-                let copies = || (input.clone(), values.clone());
-                let sort = |(keys, values): &mut (Vec<u32>, Vec<u32>)| backend.sort_pairs(keys, values).expect("a sort");
-                bencher.iter_batched_ref(copies, sort, BatchSize::LargeInput);
-            });
-            system(&mut group, "std_stable", &case, &tuples, |pairs| pairs.sort_by_key(|pair| pair.0));
-            system(&mut group, "rayon_stable", &case, &tuples, |pairs| pairs.par_sort_by_key(|pair| pair.0));
-            system(&mut group, "radsort", &case, &tuples, |pairs| radsort::sort_by_key(pairs, |pair| pair.0));
-        }
-    }
-}
-
-fn argsort_and_selection(criterion: &mut Criterion) {
-    let backend = RayonBackend::default();
-    for len in LENGTHS {
-        let input = Pattern::Uniform.keys::<f32>(len, SEED);
-        let mut group = criterion.benchmark_group("argsort");
-        group.throughput(Throughput::Elements(len as u64)).sample_size(20);
-        let case = format!("f32-Uniform-{len}");
-        group.bench_function(BenchmarkId::from_parameter(format!("polysort_rayon-{case}")), |bencher| {
-            bencher.iter(|| backend.argsort(&input).expect("a sort"));
-        });
-        group.bench_function(BenchmarkId::from_parameter(format!("std_stable-{case}")), |bencher| {
-            bencher.iter(|| {
-                let mut order: Vec<u32> = (0..len as u32).collect();
-                order.sort_by(|&a, &b| input[a as usize].total_cmp(&input[b as usize]));
-                order
-            });
-        });
-        group.finish();
-        let mut group = criterion.benchmark_group("top_k");
-        group.throughput(Throughput::Elements(len as u64)).sample_size(20);
-        group.bench_function(BenchmarkId::from_parameter(format!("polysort_rayon-{case}-k50")), |bencher| {
-            bencher.iter(|| backend.top_k(&input, 50).expect("a selection"));
-        });
-    }
-}
-
-criterion_group!(cpu, keys::<u32>, keys::<u64>, keys::<f32>, pairs, argsort_and_selection);
+criterion_group!(cpu, cases::<u32>, cases::<u64>, cases::<f32>);
 criterion_main!(cpu);

@@ -7,11 +7,7 @@
 // payload, n, median, p5 and p95 in nanoseconds, 10^9 keys a second, whether the result is sorted. The environment variable SEED, a number, makes
 // other keys.
 
-#include <algorithm>
-#include <chrono>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
+#include "measure.cuh"
 #include <cstring>
 #include <cub/cub.cuh>
 #if __has_include(<cub/device/device_merge.cuh>)
@@ -19,18 +15,14 @@
 #define HAS_MERGE 1
 #endif
 #include <string>
-#include <vector>
-
-#define CHECK(call)                                                                                                                        \
-    do {                                                                                                                                   \
-        cudaError_t status = (call);                                                                                                       \
-        if (status != cudaSuccess) {                                                                                                       \
-            std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(status));                                                           \
-            std::exit(1);                                                                                                                  \
-        }                                                                                                                                  \
-    } while (0)
 
 struct Nothing {};
+
+// Pseudo-random words for keys of a length, and of the environment variable SEED.
+States states_of(size_t n) {
+    const char *seed = std::getenv("SEED");
+    return {0x123456789abcdef0u ^ n ^ (seed ? std::strtoull(seed, nullptr, 10) << 40 : 0)};
+}
 
 // Of keys of 32 bits: sorted, equal, low16, which is uniform in the low 16 bits; else uniform.
 std::string pattern;
@@ -70,11 +62,9 @@ template <typename K, typename V> struct Sort {
 
     explicit Sort(size_t n) : count(n) {
         std::vector<uint8_t> bytes(n * sizeof(K));
-        const char *seed = std::getenv("SEED");
-        uint64_t state = 0x123456789abcdef0u ^ n ^ (seed ? std::strtoull(seed, nullptr, 10) << 40 : 0);
+        States states = states_of(n);
         for (size_t i = 0; i < bytes.size(); i += 8) {
-            state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-            uint64_t word = state * 0x2545f4914f6cdd1dull;
+            uint64_t word = states.word();
             std::memcpy(&bytes[i], &word, std::min<size_t>(8, bytes.size() - i));
         }
         uint32_t *words = reinterpret_cast<uint32_t *>(bytes.data());
@@ -132,14 +122,10 @@ template <typename K, typename V> void run_merge(const char *key, const char *pa
     std::vector<K> host[2];
     K *runs[2], *merged;
     V *values[2] = {nullptr, nullptr}, *merged_values = nullptr;
-    const char *seed = std::getenv("SEED");
-    uint64_t state = 0x123456789abcdef0u ^ n ^ (seed ? std::strtoull(seed, nullptr, 10) << 40 : 0);
+    States states = states_of(n);
     for (int r = 0; r < 2; r++) {
         host[r].resize(n);
-        for (K &k : host[r]) {
-            state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-            k = K((state * 0x2545f4914f6cdd1dull) >> (64 - 8 * sizeof(K)));
-        }
+        for (K &k : host[r]) k = K(states.word() >> (64 - 8 * sizeof(K)));
         CHECK(cudaMalloc(&runs[r], n * sizeof(K)));
         CHECK(cudaMemcpy(runs[r], host[r].data(), n * sizeof(K), cudaMemcpyHostToDevice));
         // The device sorts the run: a sort on the host would take minutes.
@@ -176,39 +162,18 @@ template <typename K, typename V> void run_merge(const char *key, const char *pa
     };
     launch();
     CHECK(cudaMalloc(&scratch, scratch_bytes));
-    cudaEvent_t begin, end;
-    CHECK(cudaEventCreate(&begin));
-    CHECK(cudaEventCreate(&end));
-    auto warm = std::chrono::steady_clock::now();
-    while (std::chrono::steady_clock::now() - warm < std::chrono::milliseconds(500)) {
-        for (int i = 0; i < 8; i++) launch();
-        CHECK(cudaDeviceSynchronize());
-    }
-    std::vector<double> nanos[2];
+    warm_up(launch);
+    Clock clock;
+    std::vector<double> of_merges, of_copies;
     for (int i = 0; i < trials; i++) {
-        for (int what = 1; what >= 0; what--) {
-            CHECK(cudaEventRecord(begin));
-            if (what == 0) launch();
-            else copy();
-            CHECK(cudaEventRecord(end));
-            CHECK(cudaEventSynchronize(end));
-            float ms;
-            CHECK(cudaEventElapsedTime(&ms, begin, end));
-            nanos[what].push_back(ms * 1e6);
-        }
+        of_copies.push_back(clock.nanos(copy));
+        of_merges.push_back(clock.nanos(launch));
     }
     std::vector<K> found(2 * n);
     CHECK(cudaMemcpy(found.data(), merged, 2 * n * sizeof(K), cudaMemcpyDeviceToHost));
     bool verified = std::is_sorted(found.begin(), found.end());
-    const char *names[2] = {"DeviceMerge", "cudaMemcpy"};
-    for (int what = 0; what < 2; what++) {
-        auto &times = nanos[what];
-        std::sort(times.begin(), times.end());
-        auto at = [&](int percent) { return times[std::max<size_t>((times.size() * percent + 99) / 100, 1) - 1]; };
-        std::printf("cub,cub,%s,%s,%s,%zu,%.0f,%.0f,%.0f,%.2f,%s\n", names[what], key, payload, 2 * n, at(50), at(5), at(95), 2 * n / at(50),
-                    verified ? "true" : "false");
-    }
-    std::fflush(stdout);
+    print_row("DeviceMerge", key, payload, 2 * n, of_merges, verified);
+    print_row("cudaMemcpy", key, payload, 2 * n, of_copies, verified);
     cudaFree(runs[0]), cudaFree(runs[1]), cudaFree(values[0]), cudaFree(values[1]), cudaFree(merged), cudaFree(merged_values), cudaFree(scratch);
 }
 #endif
@@ -223,26 +188,13 @@ template <typename K, typename V> void run(const char *key, const char *payload,
         return;
     }
     Sort<K, V> sort(n);
-    cudaEvent_t begin, end;
-    CHECK(cudaEventCreate(&begin));
-    CHECK(cudaEventCreate(&end));
-    // The clock of an idle device is low.
-    auto warm = std::chrono::steady_clock::now();
-    while (std::chrono::steady_clock::now() - warm < std::chrono::milliseconds(500)) {
-        for (int i = 0; i < 8; i++) sort.restore(), sort.launch();
-        CHECK(cudaDeviceSynchronize());
-    }
+    warm_up([&] { sort.restore(), sort.launch(); });
+    Clock clock;
     std::vector<double> nanos;
     K *sorted = nullptr;
     for (int i = 0; i < trials; i++) {
         sort.restore();
-        CHECK(cudaEventRecord(begin));
-        sorted = sort.launch();
-        CHECK(cudaEventRecord(end));
-        CHECK(cudaEventSynchronize(end));
-        float ms;
-        CHECK(cudaEventElapsedTime(&ms, begin, end));
-        nanos.push_back(ms * 1e6);
+        nanos.push_back(clock.nanos([&] { sorted = sort.launch(); }));
     }
     std::vector<K> host(n);
     CHECK(cudaMemcpy(host.data(), sorted, n * sizeof(K), cudaMemcpyDeviceToHost));
@@ -250,12 +202,8 @@ template <typename K, typename V> void run(const char *key, const char *payload,
     for (size_t i = 1; i < sort.bounds.size(); i++) {
         verified = (i == 1 || verified) && std::is_sorted(host.begin() + sort.bounds[i - 1], host.begin() + sort.bounds[i]);
     }
-    std::sort(nanos.begin(), nanos.end());
-    auto at = [&](int percent) { return nanos[std::max<size_t>((nanos.size() * percent + 99) / 100, 1) - 1]; };
     std::string algorithm = segments.empty() ? "DeviceRadixSort" : "DeviceSegmentedSort " + segments;
-    std::printf("cub,cub,%s,%s,%s,%zu,%.0f,%.0f,%.0f,%.2f,%s\n", algorithm.c_str(), key, payload, n, at(50), at(5), at(95), n / at(50),
-                verified ? "true" : "false");
-    std::fflush(stdout);
+    print_row(algorithm.c_str(), key, payload, n, nanos, verified);
 }
 
 template <typename K> void choose(const char *key, const std::string &payload, const char *lengths, int trials) {

@@ -7,32 +7,17 @@
 // p95 in nanoseconds, 10^9 keys a second, whether the number of runs and their keys are right. The example `measure_runs` of polysort-wgpu makes
 // the same keys.
 
-#include <algorithm>
-#include <chrono>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
+#include "measure.cuh"
 #include <cstring>
 #include <cub/cub.cuh>
 #include <string>
-#include <vector>
-
-#define CHECK(call)                                                                                                                        \
-    do {                                                                                                                                   \
-        cudaError_t status = (call);                                                                                                       \
-        if (status != cudaSuccess) {                                                                                                       \
-            std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(status));                                                           \
-            std::exit(1);                                                                                                                  \
-        }                                                                                                                                  \
-    } while (0)
 
 // Ascending keys in runs of 1 to 2 * mean - 1 keys.
 template <typename K> std::vector<K> keys_of(size_t n, uint64_t mean) {
     std::vector<K> keys;
-    uint64_t state = 0x123456789abcdef0u ^ n;
+    States states = {0x123456789abcdef0u ^ n};
     for (K key = 1; keys.size() < n; key += 3) {
-        state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-        size_t length = 1 + state % (2 * mean - 1);
+        size_t length = 1 + states.next() % (2 * mean - 1);
         keys.resize(std::min(n, keys.size() + length), key);
     }
     return keys;
@@ -55,36 +40,18 @@ template <typename K> void run(const char *key, bool encode, size_t n, uint64_t 
     };
     launch();
     CHECK(cudaMalloc(&scratch, scratch_bytes));
-    cudaEvent_t begin, end;
-    CHECK(cudaEventCreate(&begin));
-    CHECK(cudaEventCreate(&end));
-    // The clock of an idle device is low.
-    auto warm = std::chrono::steady_clock::now();
-    while (std::chrono::steady_clock::now() - warm < std::chrono::milliseconds(500)) {
-        for (int i = 0; i < 8; i++) launch();
-        CHECK(cudaDeviceSynchronize());
-    }
+    warm_up(launch);
+    Clock clock;
     std::vector<double> nanos;
-    for (int i = 0; i < trials; i++) {
-        CHECK(cudaEventRecord(begin));
-        launch();
-        CHECK(cudaEventRecord(end));
-        CHECK(cudaEventSynchronize(end));
-        float ms;
-        CHECK(cudaEventElapsedTime(&ms, begin, end));
-        nanos.push_back(ms * 1e6);
-    }
+    for (int i = 0; i < trials; i++) nanos.push_back(clock.nanos(launch));
     uint32_t found;
     CHECK(cudaMemcpy(&found, count, 4, cudaMemcpyDeviceToHost));
     std::vector<K> firsts(found), expected = host;
     CHECK(cudaMemcpy(firsts.data(), unique, found * sizeof(K), cudaMemcpyDeviceToHost));
     expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
-    std::sort(nanos.begin(), nanos.end());
-    auto at = [&](int percent) { return nanos[std::max<size_t>((nanos.size() * percent + 99) / 100, 1) - 1]; };
-    const char *algorithm = encode ? "DeviceRunLengthEncode::Encode" : "DeviceSelect::Unique";
-    std::printf("cub,cub,%s run:%llu,%s,none,%zu,%.0f,%.0f,%.0f,%.2f,%s\n", algorithm, (unsigned long long)mean, key, n, at(50), at(5), at(95),
-                n / at(50), firsts == expected ? "true" : "false");
-    std::fflush(stdout);
+    std::string algorithm = encode ? "DeviceRunLengthEncode::Encode" : "DeviceSelect::Unique";
+    algorithm += " run:" + std::to_string(mean);
+    print_row(algorithm.c_str(), key, "none", n, nanos, firsts == expected);
     cudaFree(keys), cudaFree(unique), cudaFree(lengths), cudaFree(count), cudaFree(scratch);
 }
 

@@ -8,6 +8,7 @@ import sys
 import time
 
 import torch
+from rows import print_row, warm_up
 
 dimensions, (vectors, queries, candidates, k, trials) = sys.argv[1], map(int, sys.argv[2:7])
 metric = sys.argv[7] if len(sys.argv) > 7 else "l2"
@@ -15,17 +16,17 @@ precision = sys.argv[8] if len(sys.argv) > 8 else "f32"
 
 
 def row(what: str, nanos: list[int], size: int) -> None:
-    nanos = sorted(nanos)
-    median = nanos[len(nanos) // 2]
-    print(f"torch,cuda,{what},{precision},top {k},{queries * candidates},{median},{nanos[0]},{nanos[-1]},{size / median:.1f},true", flush=True)
+    print_row(what, precision, f"top {k}", queries * candidates, nanos, True, size)
 
 
 def timed(run) -> tuple[list[int], list[int]]:
     """Wall and device nanoseconds of each run, after half a second of them."""
-    start = time.perf_counter()
-    while time.perf_counter() - start < 0.5:
+
+    def waited() -> None:
         run()
         torch.cuda.synchronize()
+
+    warm_up(waited)
     wall, device = [], []
     for _ in range(trials):
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)

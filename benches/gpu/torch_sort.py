@@ -1,6 +1,6 @@
 """torch.sort of u32-sized keys that start and end on the host: torch_sort.py LENGTHS TRIALS (powers of two, as 20,24,26).
 
-Prints rows as cub.cu does: the median of whole calls, from pageable memory and from pinned, into memory that is kept; and "cpu", from
+Prints rows as cub.cu does, of whole calls: from pageable memory and from pinned, into memory that is kept; and "cpu", from
 pageable memory into a new tensor, as `.cpu()` makes it.
 """
 
@@ -8,6 +8,7 @@ import sys
 import time
 
 import torch
+from rows import print_row, warm_up
 
 
 def run(n: int, trials: int, name: str) -> None:
@@ -16,8 +17,9 @@ def run(n: int, trials: int, name: str) -> None:
     if pinned:
         keys = keys.pin_memory()
     back = torch.empty_like(keys, pin_memory=pinned)
-    nanos = []
-    for trial in range(trials + 2):
+
+    def once() -> int:
+        nonlocal back
         start = time.perf_counter_ns()
         values = keys.cuda(non_blocking=pinned).sort().values
         if name == "cpu":
@@ -25,12 +27,11 @@ def run(n: int, trials: int, name: str) -> None:
         else:
             back.copy_(values)
         torch.cuda.synchronize()
-        if trial >= 2:
-            nanos.append(time.perf_counter_ns() - start)
-    nanos.sort()
-    verified = bool((back[1:] >= back[:-1]).all())
-    median = nanos[len(nanos) // 2]
-    print(f"torch,cuda,{name},u32,none,{n},{median},{nanos[0]},{nanos[-1]},{n / median:.2f},{str(verified).lower()}", flush=True)
+        return time.perf_counter_ns() - start
+
+    warm_up(once)
+    nanos = [once() for _ in range(trials)]
+    print_row(name, "u32", "none", n, nanos, bool((back[1:] >= back[:-1]).all()))
 
 
 for exponent in sys.argv[1].split(","):

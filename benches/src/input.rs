@@ -2,11 +2,9 @@
 
 use crate::key::BenchKey;
 use polysort_kit::Pattern;
+use polysort_measure::batch;
 use rayon::prelude::*;
 use std::sync::OnceLock;
-
-/// Keys of one batch, at least: many different short slices in a row, so that the processor cannot learn their branches.
-const BATCH: usize = 1 << 16;
 
 /// Slices of the same length, one after the other, and their answer by std's sort.
 #[derive(Clone, Debug)]
@@ -24,13 +22,13 @@ pub struct Input<K> {
 impl<K: BenchKey> Input<K> {
     /// Slices of `len` keys each, of `pattern`, drawn from `seed`.
     pub fn new(pattern: Pattern, len: usize, seed: u64) -> Self {
-        let slices = (BATCH / len).max(1);
+        let slices = batch(len);
         let slice = |index: usize| pattern.keys::<K>(len, seed.wrapping_add(index as u64)).into_iter().map(K::tamed);
         let keys: Vec<K> = (0..slices).flat_map(slice).collect();
         let mut ranked: Vec<(u128, u32)> = keys.iter().enumerate().map(|(at, key)| (key.ordered(), (at % len) as u32)).collect();
         // All different, so that an unstable sort gives the stable order.
         pool().install(|| {
-            if len < BATCH {
+            if slices > 1 {
                 ranked.par_chunks_mut(len).for_each(<[_]>::sort_unstable);
             } else {
                 ranked.par_sort_unstable();

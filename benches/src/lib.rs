@@ -6,8 +6,8 @@
 //! task      one system's work on such slices: prepare, run, verify
 //! system    a system that sorts, ours or a peer
 //! peers     the systems, by operation
-//! timing    rounds in which the systems take turns
-//! record    the row of a measurement, and the text about the machine
+//! timing    the systems of a cell take turns, by polysort-measure
+//! machine   the text about the machine that lies beside a record
 //! table     ratios to the best peer
 //! plot      the plot of the README: which records it shows; polysort-report draws it
 //! ```
@@ -16,9 +16,9 @@
 
 pub mod input;
 pub mod key;
+pub mod machine;
 pub mod peers;
 pub mod plot;
-pub mod record;
 pub mod system;
 pub mod table;
 pub mod task;

@@ -2,8 +2,9 @@
 
 use anyhow::Result;
 use plotters::prelude::*;
+use polysort_measure::{By, Row};
 use polysort_report::plot::{self, Area, Axes, CPU, Line};
-use polysort_report::{By, Row, Style};
+use polysort_report::{Style, read_rows};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -61,7 +62,7 @@ pub fn draw(folder: &Path) -> Result<String> {
         let (panels, legend) = root.split_vertically(PANEL.1 * SERIES.len() as u32);
         let areas = panels.split_evenly((SERIES.len(), OPERATIONS.len()));
         for (series, areas) in SERIES.iter().zip(areas.chunks(OPERATIONS.len())) {
-            let rows = Row::read_all(&folder.join(series.record))?;
+            let rows = read_rows(&folder.join(series.record))?;
             for (operation, area) in OPERATIONS.iter().zip(areas) {
                 panel(area, series, *operation, &rows)?;
             }

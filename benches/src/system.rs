@@ -1,6 +1,7 @@
 //! A system that sorts, ours or a peer.
 
 use crate::task::Task;
+use polysort_measure::{Trial, timed};
 use std::fmt;
 use std::time::Duration;
 
@@ -20,6 +21,16 @@ pub struct System<'a> {
     pub task: Box<dyn Task + 'a>,
     /// Time after a run, outside of what is timed, in which its threads fall asleep.
     pub rest: Duration,
+}
+
+impl System<'_> {
+    /// Sorts all slices once, and verifies them. The time is that of the sorts alone.
+    pub fn run(&mut self) -> Trial {
+        self.task.prepare();
+        let (time, ()) = timed(|| self.task.run());
+        std::thread::sleep(self.rest);
+        Trial { time, is_right: self.task.verify(), rest: self.rest }
+    }
 }
 
 impl fmt::Debug for System<'_> {

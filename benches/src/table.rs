@@ -1,7 +1,7 @@
 //! Ratios to the best peer, cell by cell.
 
 use crate::system::{FLOOR, WITNESS};
-use polysort_report::{By, Cell, Row};
+use polysort_measure::{By, Cell, Row};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -1,6 +1,7 @@
 //! The page of the repository's records.
 
-use polysort_report::{By, Collection, Page};
+use polysort_measure::By;
+use polysort_report::{Collection, Page};
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -7,9 +7,10 @@
 
 use polysort::{Backend, MaskKey, Options, RayonBackend, Sort, Sortable, Spec, Word};
 use polysort_kit::{Custom, Pattern, TestKey};
+use polysort_measure::{Effort, Series, Trial, take_turns, timed};
 use std::cmp::Reverse;
+use std::convert::Infallible;
 use std::hint::black_box;
-use std::time::Instant;
 
 /// Keys of a line, and turns that each of the three takes.
 const LINES: [(usize, usize); 3] = [(1 << 10, 2001), (1 << 16, 301), (1 << 22, 41)];
@@ -99,34 +100,16 @@ fn line<K: TestKey>(
     let mut expected = keys.clone();
     expected.sort_by(K::compare);
     let mut copy = keys.clone();
-    let mut time = |sort: &dyn Fn(&mut [K])| {
+    let mut series = vec![Series::default(); 3];
+    take_turns(&mut series, Effort::rounds(1, turns), |which| {
         copy.copy_from_slice(&keys);
-        let begun = Instant::now();
-        sort(black_box(&mut copy));
-        let elapsed = begun.elapsed().as_nanos() as f64;
-        assert!(copy.iter().zip(&expected).all(|(key, expected)| key.raw() == expected.raw()));
-        elapsed
-    };
-    let (mut times, mut over_before, mut over_unchecked) = (vec![], vec![], vec![]);
-    for turn in 0..=turns {
-        // The order changes from turn to turn, so that none always comes first.
-        let mut elapsed = [0.0; 3];
-        for at in 0..3 {
-            let which = (turn + at) % 3;
-            elapsed[which] = time([sort, as_before, unchecked][which]);
-        }
-        // The first turn warms up.
-        if turn > 0 {
-            times.push(elapsed[0]);
-            over_before.push(elapsed[0] / elapsed[1]);
-            over_unchecked.push(elapsed[0] / elapsed[2]);
-        }
-    }
-    let [time, before, unchecked] = [times, over_before, over_unchecked].map(median);
+        let sort = [sort, as_before, unchecked][which];
+        let (time, ()) = timed(|| sort(black_box(&mut copy)));
+        let is_right = copy.iter().zip(&expected).all(|(key, expected)| key.raw() == expected.raw());
+        Ok::<_, Infallible>(Trial::new(time, is_right))
+    });
+    assert!(series.iter().all(Series::is_verified), "{}: a wrong answer", K::NAME);
+    let [time, before, unchecked] =
+        [series[0].ranked().median().as_nanos() as f64, series[0].over(&series[1]), series[0].over(&series[2])];
     println!("{:<24}{len:>9}{time:>12.0}{before:>18.3}{unchecked:>18.3}", K::NAME);
-}
-
-fn median(mut numbers: Vec<f64>) -> f64 {
-    numbers.sort_by(f64::total_cmp);
-    numbers[numbers.len() / 2]
 }

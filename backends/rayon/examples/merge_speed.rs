@@ -3,8 +3,8 @@
 //! `cargo run --release -p polysort-rayon --example merge_speed [THREADS]`
 
 use polysort_core::Error;
+use polysort_measure::{Effort, Series, Trial, take_turns, timed};
 use polysort_rayon::RayonBackend;
-use std::time::{Duration, Instant};
 
 const LEN: usize = 1 << 26;
 const ROUNDS: usize = 9;
@@ -19,28 +19,25 @@ fn main() -> Result<(), Error> {
         let mut sorted = keys.clone();
         sorted.chunks_mut(LEN / runs).for_each(<[u32]>::sort_unstable);
         let slices: Vec<&[u32]> = sorted.chunks(LEN / runs).collect();
-        let (mut merges, mut copies) = (vec![], vec![]);
-        for _ in 0..ROUNDS {
-            let start = Instant::now();
-            std::thread::scope(|scope| {
-                let share = LEN.div_ceil(threads);
-                for (to, from) in merged.chunks_mut(share).zip(sorted.chunks(share)) {
-                    scope.spawn(|| to.copy_from_slice(from));
-                }
-            });
-            copies.push(start.elapsed());
-            let start = Instant::now();
-            backend.merge_into(&slices, &mut merged)?;
-            merges.push(start.elapsed());
-            assert!(merged.is_sorted());
-        }
-        let (merge, copy) = (median(merges), median(copies));
+        let mut series = vec![Series::default(); 2];
+        take_turns(&mut series, Effort::rounds(0, ROUNDS), |system| {
+            let (time, merge) = match system {
+                0 => timed(|| backend.merge_into(&slices, &mut merged)),
+                _ => timed(|| {
+                    std::thread::scope(|scope| {
+                        let share = LEN.div_ceil(threads);
+                        for (to, from) in merged.chunks_mut(share).zip(sorted.chunks(share)) {
+                            scope.spawn(|| to.copy_from_slice(from));
+                        }
+                    });
+                    Ok(vec![])
+                }),
+            };
+            merge.map(|_| Trial::new(time, system != 0 || merged.is_sorted()))
+        });
+        assert!(series[0].is_verified(), "{:?}", series[0].verdict);
+        let [merge, copy] = [0, 1].map(|system: usize| series[system].ranked().median().as_secs_f64());
         println!("{runs},{threads},{:.1},{:.1},{:.2}", 1e3 * merge, 1e3 * copy, copy / merge);
     }
     Ok(())
-}
-
-fn median(mut times: Vec<Duration>) -> f64 {
-    times.sort();
-    times[times.len() / 2].as_secs_f64()
 }

@@ -9,24 +9,23 @@
 //! that of the step if threads work at the same time. The driver keeps compiled kernels for later processes; NVIDIA's driver begins anew with the
 //! environment variable `__GL_SHADER_DISK_CACHE_PATH` set to an empty folder.
 
+mod device;
 mod spans;
 
 use polysort_core::{Error, Sort};
-use polysort_wgpu::wgpu::{BufferDescriptor, BufferUsages, PollType};
+use polysort_measure::timed;
 use polysort_wgpu::{Ask, Config, Count, DeviceSorter, WgpuBackend};
-use std::time::Instant;
 
 /// Runs a step, and prints its time.
 fn step<T>(name: &str, run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     spans::clear();
-    let started = Instant::now();
-    let result = run()?;
-    print!("{name},{:.1}", started.elapsed().as_secs_f64() * 1e3);
+    let (time, result) = timed(run);
+    print!("{name},{:.1}", time.as_secs_f64() * 1e3);
     for (span, (time, count)) in spans::times() {
         print!(",{count} x {span} {:.1}", time.as_secs_f64() * 1e3);
     }
     println!();
-    Ok(result)
+    result
 }
 
 fn main() -> Result<(), Error> {
@@ -38,28 +37,21 @@ fn main() -> Result<(), Error> {
     };
     let count: u32 = count.parse().expect("KEYS is a number");
     spans::collect();
-    let mut config = Config::default();
-    config.software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some();
-    let backend = step("open", || WgpuBackend::open_with(config))?;
+    let backend = step("open", || WgpuBackend::open_with(Config::from_env()))?;
     let input: Vec<u32> = (0..count).map(|i| i.wrapping_mul(0x9e37_79b9).rotate_left(11).wrapping_mul(0x85eb_ca6b)).collect();
     if kind.starts_with("prepared") {
-        let (device, queue) = (backend.device(), backend.queue());
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
-        let buffer = || {
-            device.create_buffer(&BufferDescriptor { label: None, size: 4 * u64::from(count), usage, mapped_at_creation: false })
-        };
-        let (keys, values) = (buffer(), buffer());
-        let sorter = step("sorter", || DeviceSorter::new(device, queue))?;
+        let [keys, values] = [(); 2].map(|()| device::buffer(&backend, 4 * count as usize));
+        let sorter = step("sorter", || DeviceSorter::new(backend.device(), backend.queue()))?;
         let ask = if kind.contains("quick") { Ask::up_to(count).quick_to_compile() } else { Ask::up_to(count) };
         let prepared = step("prepare", || match kind.ends_with("pairs") {
             true => sorter.prepare_sort_pairs::<u32, u32>(&keys, &values, ask),
             false => sorter.prepare_sort::<u32>(&keys, ask),
         })?;
         return step("first frame", || {
-            let mut encoder = device.create_command_encoder(&Default::default());
+            let mut encoder = backend.device().create_command_encoder(&Default::default());
             prepared.record_in(&mut encoder, Count::Fixed(count))?;
-            queue.submit([encoder.finish()]);
-            device.poll(PollType::wait_indefinitely()).expect("the device is there");
+            backend.queue().submit([encoder.finish()]);
+            device::wait(&backend).expect("the device is there");
             Ok(())
         });
     }

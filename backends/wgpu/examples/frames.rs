@@ -7,16 +7,19 @@
 //! runs: this phase shows only that the frames go on. One line for each phase: the number of its frames, and the median and the longest of them in milliseconds. The driver keeps compiled kernels for later processes; NVIDIA's driver begins anew
 //! with the environment variable `__GL_SHADER_DISK_CACHE_PATH` set to an empty folder.
 
+mod device;
+
 use core::future::Future;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 use polysort_core::Error;
+use polysort_measure::{Times, timed};
 use polysort_wgpu::wgpu::{
-    BufferDescriptor, BufferUsages, Extent3d, LoadOp, Operations, PollType, RenderPassColorAttachment, RenderPassDescriptor,
-    StoreOp, TextureDescriptor, TextureDimension, TextureFormat, TextureUsages, TextureView,
+    Extent3d, LoadOp, Operations, RenderPassColorAttachment, RenderPassDescriptor, StoreOp, TextureDescriptor, TextureDimension,
+    TextureFormat, TextureUsages, TextureView,
 };
 use polysort_wgpu::{Ask, Config, Count, DeviceSorter, Prepared, WgpuBackend};
-use std::time::Instant;
+use std::time::Duration;
 
 /// Frames before the program prepares the sort, and after the sort is prepared.
 const BEFORE: usize = 10;
@@ -36,29 +39,24 @@ fn draw(backend: &WgpuBackend, picture: &TextureView, sort: Option<(&Prepared, u
     };
     drop(encoder.begin_render_pass(&RenderPassDescriptor { color_attachments: &[Some(cleared)], ..Default::default() }));
     backend.queue().submit([encoder.finish()]);
-    backend.device().poll(PollType::wait_indefinitely()).expect("the device is there");
+    device::wait(backend).expect("the device is there");
     Ok(())
 }
 
-/// Adds the time of `frame` to `frames`, in milliseconds.
-fn timed<T>(frames: &mut Vec<f64>, frame: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    let started = Instant::now();
-    let result = frame()?;
-    frames.push(started.elapsed().as_secs_f64() * 1e3);
-    Ok(result)
+/// Adds the time of `frame` to `frames`.
+fn add<T>(frames: &mut Vec<Duration>, frame: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    let (time, result) = timed(frame);
+    frames.push(time);
+    result
 }
 
 fn main() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [keys, how] = &arguments[..] else { panic!("usage: frames KEYS async|blocking") };
     let keys: u32 = keys.parse().expect("KEYS is a number");
-    let backend = WgpuBackend::open_with(Config::default())?;
-    let device = backend.device();
-    let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
-    let buffer =
-        || device.create_buffer(&BufferDescriptor { label: None, size: 4 * u64::from(keys), usage, mapped_at_creation: false });
-    let (depths, splats) = (buffer(), buffer());
-    let picture = device.create_texture(&TextureDescriptor {
+    let backend = WgpuBackend::open_with(Config::from_env())?;
+    let [depths, splats] = [(); 2].map(|()| device::buffer(&backend, 4 * keys as usize));
+    let picture = backend.device().create_texture(&TextureDescriptor {
         label: None,
         size: Extent3d { width: 1920, height: 1080, depth_or_array_layers: 1 },
         mip_level_count: 1,
@@ -69,11 +67,11 @@ fn main() -> Result<(), Error> {
         view_formats: &[],
     });
     let picture = picture.create_view(&Default::default());
-    let sorter = DeviceSorter::new(device, backend.queue())?;
+    let sorter = DeviceSorter::new(backend.device(), backend.queue())?;
 
     let (mut before, mut preparing, mut after) = (vec![], vec![], vec![]);
     for _ in 0..BEFORE {
-        timed(&mut before, || draw(&backend, &picture, None))?;
+        add(&mut before, || draw(&backend, &picture, None))?;
     }
     let mut call = pin!(sorter.prepare_sort_pairs_async::<f32, u32>(&depths, &splats, Ask::up_to(keys)));
     let sort = loop {
@@ -85,17 +83,17 @@ fn main() -> Result<(), Error> {
                 _ => panic!("neither async nor blocking: {how}"),
             }
         };
-        if let Some(sort) = timed(&mut preparing, frame)? {
+        if let Some(sort) = add(&mut preparing, frame)? {
             break sort;
         }
     };
     for _ in 0..AFTER {
-        timed(&mut after, || draw(&backend, &picture, Some((&sort, keys))))?;
+        add(&mut after, || draw(&backend, &picture, Some((&sort, keys))))?;
     }
-    for (phase, frames) in [("before", &mut before), ("preparing", &mut preparing), ("sorting", &mut after)] {
-        let together: f64 = frames.iter().sum();
-        frames.sort_by(f64::total_cmp);
-        let (count, median, longest) = (frames.len(), frames[frames.len() / 2], frames[frames.len() - 1]);
+    for (phase, frames) in [("before", before), ("preparing", preparing), ("sorting", after)] {
+        let (count, ms) = (frames.len(), |time: Duration| time.as_secs_f64() * 1e3);
+        let (together, frames) = (ms(frames.iter().sum()), frames.into_iter().collect::<Times>());
+        let (median, longest) = (ms(frames.median()), ms(frames.percentile(100)));
         println!("{how},{phase},{count} frames,{together:.1} ms together,median {median:.2} ms,longest {longest:.2} ms");
     }
     Ok(())

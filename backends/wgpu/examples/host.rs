@@ -11,6 +11,7 @@
 mod spans;
 
 use polysort_core::{Backend, Options, Sort};
+use polysort_measure::{Times, is_stable_order, split_mix};
 use polysort_rayon::RayonBackend;
 use polysort_wgpu::testing::{self, Knobs};
 use polysort_wgpu::wgpu::PollType;
@@ -22,13 +23,6 @@ use std::time::{Duration, Instant};
 
 /// The number of columns of a diagram.
 const COLUMNS: u32 = 100;
-
-/// The key at an index (the finalizer of SplitMix64).
-fn key(index: usize) -> u32 {
-    let z = (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    (z ^ z >> 27) as u32
-}
 
 /// A sum that does not depend on the order.
 fn sum(keys: &[u32]) -> (u64, u64) {
@@ -44,7 +38,7 @@ fn is_sorted(keys: &[u32]) -> bool {
 
 /// Runs one call, checks its result, and returns its time.
 fn call(backend: &WgpuBackend, op: &str, keys: &mut [u32], sorted: &mut [u32]) -> Result<(Instant, Duration), Box<dyn Error>> {
-    keys.par_iter_mut().enumerate().for_each(|(index, slot)| *slot = key(index));
+    keys.par_iter_mut().enumerate().for_each(|(index, slot)| *slot = split_mix(index as u64) as u32);
     let before = sum(keys);
     spans::clear();
     let started = Instant::now();
@@ -75,11 +69,8 @@ fn call(backend: &WgpuBackend, op: &str, keys: &mut [u32], sorted: &mut [u32]) -
             let order = backend.argsort(keys)?;
             let elapsed = started.elapsed();
             sorted.par_iter_mut().zip(&order).for_each(|(slot, &index)| *slot = keys[index as usize]);
-            let stable = order.par_windows(2).all(|pair| {
-                let [one, other] = [pair[0], pair[1]].map(|index| (keys[index as usize], index));
-                one < other
-            });
-            (elapsed, stable && sum(sorted) == before)
+            let stable = is_stable_order(keys, sorted, |&key| key, |i| order[i] as usize);
+            (elapsed, stable && is_sorted(sorted) && sum(sorted) == before)
         }
         other => return Err(format!("unknown operation: {other}").into()),
     };
@@ -135,16 +126,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (_, first) = call(&backend, op, &mut keys, &mut sorted)?;
     let timed = (0..calls).map(|_| call(&backend, op, &mut keys, &mut sorted)).collect::<Result<Vec<_>, _>>()?;
     let (started, last) = timed[timed.len() - 1];
-    let mut times: Vec<f64> = timed.iter().map(|(_, elapsed)| elapsed.as_secs_f64() * 1e3).collect();
-    times.sort_by(f64::total_cmp);
-    let median = times[times.len() / 2];
+    let times: Times = timed.iter().map(|(_, elapsed)| *elapsed).collect();
+    let [median, shortest, longest] = [50, 0, 100].map(|percent| times.percentile(percent).as_secs_f64() * 1e3);
     println!("{}", backend.name());
     println!(
         "{op} of 2^{power} u32, portions of {}: median {median:.2} ms ({:.3} Gkeys/s), {:.2} to {:.2} ms, first call {:.2} ms; the diagram is of {:.2} ms",
         portion.map_or("the usual length".into(), |portion| format!("{portion} keys")),
         len as f64 / median / 1e6,
-        times[0],
-        times[times.len() - 1],
+        shortest,
+        longest,
         first.as_secs_f64() * 1e3,
         last.as_secs_f64() * 1e3,
     );

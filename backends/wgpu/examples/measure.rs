@@ -10,11 +10,15 @@
 //! SEED, a number, makes other keys that are uniform. SHAPE is that of a pass, instead of the built-in one: threads, keys per thread and slices, as
 //! 512,32,2.
 
-use polysort_core::{MaskKey, Options, Sort};
+mod device;
+
+use device::{buffer, print_launches, read, run as submit, times, write};
+use polysort_core::{Backend, MaskKey, Options, Sort};
 use polysort_kit::Pattern;
+use polysort_measure::{Effort, Line, Series, Trial, is_stable_order, take_turns, timed, warm_up, words};
 use polysort_rayon::RayonBackend;
 use polysort_shaders::plan::Algorithm;
-use polysort_wgpu::wgpu::{self, BufferDescriptor, BufferUsages};
+use polysort_wgpu::wgpu::CommandEncoder;
 use polysort_wgpu::{Ask, Config, Count, DeviceSorter, PassKind, PassShape, Setup, Tuned, WgpuBackend};
 use rayon::prelude::*;
 use std::error::Error;
@@ -35,8 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn run<K: MaskKey + Send + Sync + PartialEq + Default + std::fmt::Debug>(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let (trials, per_launch) = (arguments[3].parse()?, arguments.iter().any(|argument| argument == "--launches"));
     let named = |name: &str| arguments.iter().skip_while(|argument| *argument != name).nth(1).cloned();
-    let mut config = Config::default();
-    config.software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some();
+    let mut config = Config::from_env();
     config.algorithm = match arguments.get(4).map(String::as_str) {
         Some("onesweep") => Some(Algorithm::OneSweep),
         Some("wide") => Some(Algorithm::WideDigits),
@@ -48,7 +51,7 @@ fn run<K: MaskKey + Send + Sync + PartialEq + Default + std::fmt::Debug>(argumen
     let algorithm = config.algorithm;
     let backend = WgpuBackend::open_with(config)?;
     let seed = std::env::var("SEED").map_or(Ok(0), |seed| seed.parse::<u64>())?;
-    let (device, queue) = (backend.device(), backend.queue());
+    let queue = backend.queue();
     let value_bytes = match arguments[1].as_str() {
         "none" => 0,
         "u32" => 4,
@@ -63,17 +66,13 @@ fn run<K: MaskKey + Send + Sync + PartialEq + Default + std::fmt::Debug>(argumen
         let kind = PassKind::new(size_of::<K>().div_ceil(4) as u32, value_bytes as u32 / 4);
         setup = setup.tuned(Tuned::NONE.with(kind, PassShape { group, keys, slices })?);
     }
-    let sorter = DeviceSorter::with(device, setup)?;
-    eprintln!("{}", polysort_core::Backend::name(&backend));
+    let sorter = DeviceSorter::with(backend.device(), setup)?;
+    eprintln!("{}", backend.name());
     for exponent in arguments[2].split(',') {
         let count = 1_usize << exponent.parse::<u32>()?;
-        let mut state = 0x1234_5678_9abc_def0_u64 ^ count as u64 ^ seed << 40;
         let mut bytes = vec![0_u8; count * size_of::<K>()];
-        for chunk in bytes.chunks_mut(8) {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            chunk.copy_from_slice(&state.wrapping_mul(0x2545_f491_4f6c_dd1d).to_le_bytes()[..chunk.len()]);
+        for (chunk, word) in bytes.chunks_mut(8).zip(words(0x1234_5678_9abc_def0 ^ count as u64 ^ seed << 40)) {
+            chunk.copy_from_slice(&word.to_le_bytes()[..chunk.len()]);
         }
         let words: &mut [u32] = bytemuck::cast_slice_mut(&mut bytes);
         match named("--pattern").as_deref() {
@@ -87,17 +86,9 @@ fn run<K: MaskKey + Send + Sync + PartialEq + Default + std::fmt::Debug>(argumen
             }
             None => {}
         }
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
-        let buffer = |size: usize| {
-            device.create_buffer(&BufferDescriptor {
-                label: None,
-                size: size.next_multiple_of(4) as u64,
-                usage,
-                mapped_at_creation: false,
-            })
-        };
+        let buffer = |bytes: usize| buffer(&backend, bytes);
         let (source, keys) = (buffer(bytes.len()), buffer(bytes.len()));
-        queue.write_buffer(&source, 0, &bytes);
+        write(&backend, &source, &bytes)?;
         let descending = arguments.iter().any(|argument| argument == "--descending");
         let options = if descending { Options::descending() } else { Options::ascending() };
         let mut ask = Ask::up_to(count as u32).options(options);
@@ -110,14 +101,14 @@ fn run<K: MaskKey + Send + Sync + PartialEq + Default + std::fmt::Debug>(argumen
         let offsets = named("--segments").map(|segments| offsets_of(&segments, count)).transpose()?;
         let offset_buffer = buffer(4 * offsets.as_ref().map_or(1, Vec::len));
         if let Some(offsets) = &offsets {
-            queue.write_buffer(&offset_buffer, 0, bytemuck::cast_slice(offsets));
+            write(&backend, &offset_buffer, bytemuck::cast_slice(offsets))?;
             ask = ask.segments(&offset_buffer, offsets.len() as u32 - 1);
         }
-        let values = buffer((count * value_bytes).max(4));
+        let values = buffer(count * value_bytes);
         // Each value is its position, in a second word with all bits turned.
         let positions: Vec<u32> = (0..count as u32).flat_map(|place| [place, !place].into_iter().take(value_bytes / 4)).collect();
-        let position_buffer = buffer((count * value_bytes).max(4));
-        queue.write_buffer(&position_buffer, 0, bytemuck::cast_slice(&positions));
+        let position_buffer = buffer(count * value_bytes);
+        write(&backend, &position_buffer, bytemuck::cast_slice(&positions))?;
         let top: Option<u32> = named("--top").map(|k| k.parse()).transpose()?;
         let selected = buffer(4 * top.unwrap_or(1) as usize);
         let prepared = match value_bytes {
@@ -126,31 +117,29 @@ fn run<K: MaskKey + Send + Sync + PartialEq + Default + std::fmt::Debug>(argumen
             4 => sorter.prepare_sort_pairs::<K, u32>(&keys, &values, ask)?,
             _ => sorter.prepare_sort_pairs::<K, u64>(&keys, &values, ask)?,
         };
-        let restore = |encoder: &mut wgpu::CommandEncoder| {
+        let restore = |encoder: &mut CommandEncoder| {
             encoder.copy_buffer_to_buffer(&source, 0, &keys, 0, keys.size());
             if value_bytes > 0 {
                 encoder.copy_buffer_to_buffer(&position_buffer, 0, &values, 0, values.size());
             }
         };
         let count32 = Count::Fixed(offsets.as_ref().map_or(count, |offsets| offsets.len() - 1) as u32);
-        // The clock of an idle device is low.
-        let warm = std::time::Instant::now();
-        while warm.elapsed().as_millis() < 500 {
-            let mut encoder = device.create_command_encoder(&Default::default());
-            for _ in 0..8 {
-                restore(&mut encoder);
-                prepared.record_in(&mut encoder, count32)?;
-            }
-            queue.submit([encoder.finish()]);
-            device.poll(wgpu::PollType::wait_indefinitely())?;
-        }
+        warm_up(|| {
+            submit::<Box<dyn Error>>(&backend, |encoder| {
+                for _ in 0..8 {
+                    restore(encoder);
+                    prepared.record_in(encoder, count32)?;
+                }
+                Ok(())
+            })
+        })?;
         let profile = prepared.profile(queue, count32, trials, restore)?;
         // Of the last trial.
         let input: Vec<K> = bytemuck::cast_slice(&bytes).to_vec();
         let mut sorted = input.clone();
         let verified = match top {
             Some(k) => {
-                read(&backend, &selected, 4 * k as usize)
+                read(&backend, &selected, 4 * k as usize)?
                     == bytemuck::cast_slice(&RayonBackend::default().bottom_k(&sorted, k as usize)?.indices)
             }
             None => {
@@ -163,8 +152,8 @@ fn run<K: MaskKey + Send + Sync + PartialEq + Default + std::fmt::Debug>(argumen
                 if descending {
                     sorted.reverse();
                 }
-                read(&backend, &keys, bytes.len()) == bytemuck::cast_slice::<K, u8>(&sorted)
-                    && (value_bytes == 0 || went_along(&input, &sorted, &read(&backend, &values, count * value_bytes)))
+                read(&backend, &keys, bytes.len())? == bytemuck::cast_slice::<K, u8>(&sorted)
+                    && (value_bytes == 0 || went_along(&input, &sorted, &read(&backend, &values, count * value_bytes)?))
             }
         };
         let algorithm = match (top, named("--segments")) {
@@ -173,37 +162,24 @@ fn run<K: MaskKey + Send + Sync + PartialEq + Default + std::fmt::Debug>(argumen
             _ if descending => format!("{:?} descending", prepared.plan().algorithm),
             _ => format!("{:?}", prepared.plan().algorithm),
         };
-        let nanos = |percent| profile.device.percentile(percent).as_nanos();
-        println!(
-            "polysort,wgpu,{algorithm},{},{},{count},{},{},{},{:.2},{verified}",
-            arguments[0],
-            arguments[1],
-            nanos(50),
-            nanos(5),
-            nanos(95),
-            count as f64 / nanos(50) as f64
-        );
+        let line =
+            |algorithm, payload| Line { system: "polysort", backend: "wgpu", algorithm, key: &arguments[0], payload, n: count };
+        print!("{}", line(&algorithm, &arguments[1]).text(&times(&profile.device), verified));
         if arguments.iter().any(|argument| argument == "--host") {
-            let mut nanos: Vec<u128> = vec![];
-            for _ in 0..trials {
-                sorted.copy_from_slice(&input);
-                let start = std::time::Instant::now();
-                backend.sort(&mut sorted)?;
-                nanos.push(start.elapsed().as_nanos());
-            }
-            nanos.sort_unstable();
-            let (median, name) = (nanos[nanos.len() / 2], &arguments[0]);
-            println!(
-                "polysort,wgpu,host,{name},none,{count},{median},{},{},{:.2},{verified}",
-                nanos[0],
-                nanos[nanos.len() - 1],
-                count as f64 / median as f64
-            );
+            let (mut expected, mut host, mut series) = (input.clone(), input.clone(), [Series::default()]);
+            expected.par_sort_unstable_by_key(|key| key.to_bits());
+            // The first call compiles.
+            take_turns(&mut series, Effort::rounds(1, trials), |_| {
+                host.copy_from_slice(&input);
+                let (time, sorted) = timed(|| backend.sort(&mut host));
+                let is_right = bytemuck::cast_slice::<K, u8>(&host) == bytemuck::cast_slice(&expected);
+                sorted.map(|()| Trial::new(time, is_right))
+            });
+            let host = series[0].completed()?;
+            print!("{}", line("host", "none").text(&host.ranked(), host.is_verified()));
         }
         if per_launch {
-            for (name, times) in &profile.launches {
-                println!("    {name:<12} {:>9.1} us", times.median().as_nanos() as f64 / 1000.0);
-            }
+            print_launches(&profile);
         }
     }
     Ok(())
@@ -229,23 +205,6 @@ fn offsets_of(segments: &str, count: usize) -> Result<Vec<u32>, Box<dyn Error>> 
 fn went_along<K: MaskKey + Sync>(input: &[K], sorted: &[K], values: &[u8]) -> bool {
     let values: Vec<u32> = bytemuck::pod_collect_to_vec(values);
     let words = values.len() / input.len();
-    let place = |i: usize| values[i * words];
-    (0..input.len()).into_par_iter().all(|i| {
-        let leads = input.get(place(i) as usize).is_some_and(|key| key.to_bits() == sorted[i].to_bits());
-        let is_whole = values[i * words + 1..(i + 1) * words].iter().all(|&word| word == !place(i));
-        leads && is_whole && (i == 0 || sorted[i - 1].to_bits() != sorted[i].to_bits() || place(i - 1) < place(i))
-    })
-}
-
-/// The first bytes of a buffer.
-fn read(backend: &WgpuBackend, buffer: &wgpu::Buffer, bytes: usize) -> Vec<u8> {
-    let (device, size) = (backend.device(), bytes.next_multiple_of(4) as u64);
-    let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
-    let staging = device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
-    let mut encoder = device.create_command_encoder(&Default::default());
-    encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, size);
-    backend.queue().submit([encoder.finish()]);
-    staging.slice(..).map_async(wgpu::MapMode::Read, |mapped| mapped.expect("the device is there"));
-    device.poll(wgpu::PollType::wait_indefinitely()).expect("the device is there");
-    staging.slice(..).get_mapped_range().expect("it is mapped")[..bytes].to_vec()
+    let is_whole = |value: &[u32]| value[1..].iter().all(|&word| word == !value[0]);
+    values.par_chunks(words).all(is_whole) && is_stable_order(input, sorted, |key| key.to_bits(), |i| values[i * words] as usize)
 }

@@ -8,14 +8,18 @@
 //!
 //! `measure_merge resident LENGTH` sorts 2^LENGTH u32 that are on the device in one call of `sort_buffer`, and checks the result. It prints the plan.
 
+mod device;
+
 use bytemuck::Pod;
+use device::{buffer, print_launches, read, wait, write};
 use polysort_core::{Backend, MaskKey, Options};
+use polysort_measure::{Effort, Line, Series, Trial, split_mix, take_turns, timed, warm_up};
 use polysort_rayon::RayonBackend;
-use polysort_wgpu::wgpu::{self, BufferDescriptor, BufferUsages};
+use polysort_wgpu::wgpu::CommandEncoder;
 use polysort_wgpu::{Ask, Config, Count, DeviceSorter, MergeAsk, SortBuffer, WgpuBackend};
 use rayon::prelude::*;
 use std::error::Error;
-use std::time::Instant;
+use std::time::Duration;
 
 /// Merges, or copies, in one submission.
 const BATCH: u32 = 10;
@@ -37,17 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn open() -> Result<WgpuBackend, polysort_core::Error> {
-    let mut config = Config::default();
-    config.software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some();
-    WgpuBackend::open_with(config)
-}
-
-/// A pseudo-random number (SplitMix64).
-fn random(i: u64, seed: u64) -> u64 {
-    let z = (i + (seed << 40)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
+    WgpuBackend::open_with(Config::from_env())
 }
 
 fn run<K: MaskKey + Send + Sync + Default + PartialEq, V: Pod + Send + Sync>(arguments: &[String]) -> Result<(), Box<dyn Error>> {
@@ -61,7 +55,7 @@ fn run<K: MaskKey + Send + Sync + Default + PartialEq, V: Pod + Send + Sync>(arg
     for exponent in arguments[2].split(',') {
         let len = 1_usize << exponent.parse::<u32>()?;
         let key = |i: usize, run: u64| -> K {
-            let words = [random(i as u64, 2 * seed + run), random(i as u64, 2 * seed + run + 99)];
+            let words = [0, 99].map(|other| split_mix(i as u64 + ((2 * seed + run + other) << 40)));
             bytemuck::pod_read_unaligned(&bytemuck::bytes_of(&words)[..size_of::<K>()])
         };
         let runs: [Vec<K>; 2] = [0, 1].map(|run| {
@@ -75,11 +69,7 @@ fn run<K: MaskKey + Send + Sync + Default + PartialEq, V: Pod + Send + Sync>(arg
         };
         let has_values = size_of::<V>() > 0;
         let values = [0..len, len..2 * len].map(|range| range.into_par_iter().map(value).collect::<Vec<V>>());
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
-        let buffer = |bytes: usize| {
-            let size = bytes.next_multiple_of(4).max(4) as u64;
-            device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
-        };
+        let buffer = |bytes: usize| buffer(&backend, bytes);
         let (key_bytes, value_bytes) = (len * size_of::<K>(), len * size_of::<V>());
         let keys = [buffer(key_bytes), buffer(key_bytes)];
         let moved = [buffer(value_bytes), buffer(value_bytes)];
@@ -101,41 +91,29 @@ fn run<K: MaskKey + Send + Sync + Default + PartialEq, V: Pod + Send + Sync>(arg
             sorter.prepare_merge::<K>([&keys[0], &keys[1]], &merged, ask)?
         };
         let counts = [Count::Fixed(len as u32); 2];
-        let merges = || -> Result<u128, Box<dyn Error>> {
-            let mut encoder = device.create_command_encoder(&Default::default());
-            (0..BATCH).try_for_each(|_| merge.record_in(&mut encoder, counts))?;
-            timed(&backend, encoder)
-        };
-        let copies = || -> Result<u128, Box<dyn Error>> {
-            let mut encoder = device.create_command_encoder(&Default::default());
+        let batch = |of_merges: bool, encoder: &mut CommandEncoder| -> Result<(), Box<dyn Error>> {
             for _ in 0..BATCH {
+                if of_merges {
+                    merge.record_in(encoder, counts)?;
+                    continue;
+                }
                 for run in 0..2 {
-                    let (at, bytes) = (run as u64 * key_bytes as u64, key_bytes as u64);
-                    encoder.copy_buffer_to_buffer(&keys[run], 0, &merged, at, bytes);
+                    let (at, bytes) = (run * key_bytes, key_bytes as u64);
+                    encoder.copy_buffer_to_buffer(&keys[run], 0, &merged, at as u64, bytes);
                     if has_values {
-                        encoder.copy_buffer_to_buffer(
-                            &moved[run],
-                            0,
-                            &merged_values,
-                            at / bytes * value_bytes as u64,
-                            value_bytes as u64,
-                        );
+                        let (at, bytes) = (run * value_bytes, value_bytes as u64);
+                        encoder.copy_buffer_to_buffer(&moved[run], 0, &merged_values, at as u64, bytes);
                     }
                 }
             }
-            timed(&backend, encoder)
+            Ok(())
         };
-        // The clock of an idle device is low.
-        let warm = Instant::now();
-        while warm.elapsed().as_millis() < 500 {
-            copies()?;
-            merges()?;
-        }
-        let (mut of_merges, mut of_copies) = (vec![], vec![]);
-        for _ in 0..trials {
-            of_copies.push(copies()?);
-            of_merges.push(merges()?);
-        }
+        let one = |of_merges: bool| one_of_batch(&backend, |encoder| batch(of_merges, encoder));
+        warm_up(|| one(false).and(one(true)).map(drop))?;
+        let mut series = vec![Series::default(); 2];
+        // The merges are verified after the last one.
+        take_turns(&mut series, Effort::rounds(0, trials), |system| one(system == 1).map(|time| Trial::new(time, true)));
+        series.iter().try_for_each(|series| series.completed().map(drop))?;
         let profile = merge.profile(queue, counts, trials, |_| {})?;
         // Of the last trial.
         let verified = {
@@ -146,64 +124,31 @@ fn run<K: MaskKey + Send + Sync + Default + PartialEq, V: Pod + Send + Sync>(arg
                 && (!has_values
                     || read(&backend, &merged_values, 2 * value_bytes)? == bytemuck::cast_slice::<V, u8>(&expected_values))
         };
-        let device_nanos: Vec<u128> = profile.device.iter().map(|time| time.as_nanos()).collect();
-        for (algorithm, mut nanos) in [("merge", of_merges), ("copy", of_copies), ("merge by timestamps", device_nanos)] {
-            nanos.sort_unstable();
-            let at = |percent: usize| nanos.get((nanos.len() * percent).div_ceil(100).max(1) - 1).copied().unwrap_or(0);
-            let (name, payload, rate) = (&arguments[0], &arguments[1], 2.0 * len as f64 / at(50).max(1) as f64);
-            println!(
-                "polysort,wgpu,{algorithm},{name},{payload},{},{},{},{},{rate:.2},{verified}",
-                2 * len,
-                at(50),
-                at(5),
-                at(95)
-            );
+        let by_timestamps = device::times(&profile.device);
+        let rows = [("merge", series[1].ranked()), ("copy", series[0].ranked()), ("merge by timestamps", by_timestamps)];
+        for (algorithm, times) in rows.iter().filter(|(_, times)| times.count() > 0) {
+            let (key, payload, n) = (&arguments[0], &arguments[1], 2 * len);
+            let line = Line { system: "polysort", backend: "wgpu", algorithm, key, payload, n };
+            print!("{}", line.text(times, verified));
         }
-        for (name, times) in &profile.launches {
-            println!("    {name:<12} {:>9.1} us", times.median().as_nanos() as f64 / 1000.0);
-        }
+        print_launches(&profile);
     }
     Ok(())
 }
 
-/// Submits a batch, and returns the nanoseconds of one of its merges, or copies.
-fn timed(backend: &WgpuBackend, encoder: wgpu::CommandEncoder) -> Result<u128, Box<dyn Error>> {
+/// Submits a batch, and returns the time of one of its merges, or copies.
+fn one_of_batch(
+    backend: &WgpuBackend,
+    record: impl FnOnce(&mut CommandEncoder) -> Result<(), Box<dyn Error>>,
+) -> Result<Duration, Box<dyn Error>> {
+    let mut encoder = backend.device().create_command_encoder(&Default::default());
+    record(&mut encoder)?;
     let commands = encoder.finish();
-    let start = Instant::now();
-    backend.queue().submit([commands]);
-    backend.device().poll(wgpu::PollType::wait_indefinitely())?;
-    Ok(start.elapsed().as_nanos() / u128::from(BATCH))
-}
-
-/// The bytes that the host and the device exchange at a time.
-const CHUNK: usize = 256 << 20;
-
-/// Writes a buffer, chunk by chunk.
-fn write(backend: &WgpuBackend, buffer: &wgpu::Buffer, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
-    for (i, chunk) in bytes.chunks(CHUNK).enumerate() {
-        backend.queue().write_buffer(buffer, (i * CHUNK) as u64, chunk);
-        backend.queue().submit([]);
-        backend.device().poll(wgpu::PollType::wait_indefinitely())?;
-    }
-    Ok(())
-}
-
-/// Reads the first bytes of a buffer, chunk by chunk.
-fn read(backend: &WgpuBackend, buffer: &wgpu::Buffer, bytes: usize) -> Result<Vec<u8>, Box<dyn Error>> {
-    let (device, usage) = (backend.device(), BufferUsages::MAP_READ | BufferUsages::COPY_DST);
-    let size = bytes.min(CHUNK).next_multiple_of(4) as u64;
-    let mut found = Vec::with_capacity(bytes);
-    while found.len() < bytes {
-        let staging = device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
-        let some = (bytes - found.len()).min(CHUNK);
-        let mut encoder = device.create_command_encoder(&Default::default());
-        encoder.copy_buffer_to_buffer(buffer, found.len() as u64, &staging, 0, some.next_multiple_of(4) as u64);
-        backend.queue().submit([encoder.finish()]);
-        staging.slice(..).map_async(wgpu::MapMode::Read, |mapped| mapped.expect("the device is there"));
-        device.poll(wgpu::PollType::wait_indefinitely())?;
-        found.extend_from_slice(&staging.slice(..).get_mapped_range()?[..some]);
-    }
-    Ok(found)
+    let (time, done) = timed(|| {
+        backend.queue().submit([commands]);
+        wait(backend)
+    });
+    Ok(done.map(|()| time / BATCH)?)
 }
 
 /// Sorts keys that are on the device in one call, and compares them with the CPU's sort.
@@ -213,7 +158,7 @@ fn resident(exponent: u32) -> Result<(), Box<dyn Error>> {
     let limits = backend.device().limits();
     let name = backend.name();
     println!("{name}: buffers of up to {} bytes, bindings of {}", limits.max_buffer_size, limits.max_storage_buffer_binding_size);
-    let key = |i: usize| random(i as u64, 5) as u32;
+    let key = |i: usize| split_mix(i as u64 + (5 << 40)) as u32;
     let mut keys: Vec<u32> = (0..len).into_par_iter().map(key).collect();
     let mut on_device = SortBuffer::<u32>::with_capacity(&backend, len)?;
     write(&backend, on_device.raw(), bytemuck::cast_slice(&keys))?;
@@ -228,10 +173,11 @@ fn resident(exponent: u32) -> Result<(), Box<dyn Error>> {
     drop(prepared);
     for call in ["first", "second"] {
         write(&backend, on_device.raw(), bytemuck::cast_slice(&keys))?;
-        let start = Instant::now();
-        backend.sort_buffer(&mut on_device, Options::ascending())?;
-        backend.device().poll(wgpu::PollType::wait_indefinitely())?;
-        let elapsed = start.elapsed();
+        let (elapsed, done) = timed(|| -> Result<(), Box<dyn Error>> {
+            backend.sort_buffer(&mut on_device, Options::ascending())?;
+            Ok(wait(&backend)?)
+        });
+        done?;
         println!("{len} u32, {call} call: {elapsed:?}, {:.2} keys a nanosecond", len as f64 / elapsed.as_nanos() as f64);
     }
     let found = read(&backend, on_device.raw(), 4 * len)?;

@@ -4,7 +4,10 @@
 //! length of a run. Prints a row for each length: system, backend, algorithm, keys, payload, number of keys, median, p5 and p95 in nanoseconds,
 //! 10^9 keys a second, whether the outputs are right. `benches/gpu/cub_runs.cu` makes the same keys.
 
-use polysort_core::{MaskKey, Sort};
+mod device;
+
+use polysort_core::{Backend, MaskKey, Sort};
+use polysort_measure::{Line, states, warm_up};
 use polysort_rayon::RayonBackend;
 use polysort_wgpu::{Ask, Config, Count, DeviceSorter, RunBuffers, SortBuffer, WgpuBackend};
 use std::error::Error;
@@ -22,22 +25,17 @@ fn run<K: MaskKey + PartialEq>(arguments: &[String], key_of: fn(u64) -> K) -> Re
     let [name, outputs, lengths, mean, trials, ..] = arguments else { return Err("too few arguments".into()) };
     let (mean, trials): (u64, usize) = (mean.parse()?, trials.parse()?);
     let per_launch = arguments.iter().any(|argument| argument == "--launches");
-    let mut config = Config::default();
-    config.software = std::env::var_os("POLYSORT_SOFTWARE_GPU").is_some();
-    let backend = WgpuBackend::open_with(config)?;
+    let backend = WgpuBackend::open_with(Config::from_env())?;
     let sorter = DeviceSorter::new(backend.device(), backend.queue())?;
-    eprintln!("{}", polysort_core::Backend::name(&backend));
+    eprintln!("{}", backend.name());
     for exponent in lengths.split(',') {
         let count = 1_usize << exponent.parse::<u32>()?;
-        let mut state = 0x1234_5678_9abc_def0_u64 ^ count as u64;
-        let (mut keys, mut key) = (vec![], 1);
-        while keys.len() < count {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            let length = 1 + (state % (2 * mean - 1)) as usize;
+        let (mut keys, mut random) = (vec![], states(0x1234_5678_9abc_def0 ^ count as u64).zip((1..).step_by(3)));
+        while keys.len() < count
+            && let Some((word, key)) = random.next()
+        {
+            let length = 1 + (word % (2 * mean - 1)) as usize;
             keys.resize(count.min(keys.len() + length), key_of(key));
-            key += 3;
         }
         let expected = RayonBackend::default().runs(&keys)?;
         let in_buffer = SortBuffer::from_slice(&backend, &keys)?;
@@ -53,9 +51,9 @@ fn run<K: MaskKey + PartialEq>(arguments: &[String], key_of: fn(u64) -> K) -> Re
             other => return Err(format!("no outputs {other}").into()),
         };
         let prepared = sorter.prepare_runs::<K>(in_buffer.raw(), runs, Ask::up_to(count as u32))?;
-        // The clock of an idle device is low.
-        prepared.profile(backend.queue(), Count::Fixed(count as u32), trials, |_| ())?;
-        let profile = prepared.profile(backend.queue(), Count::Fixed(count as u32), trials, |_| ())?;
+        let profile = |trials| prepared.profile(backend.queue(), Count::Fixed(count as u32), trials, |_| ());
+        warm_up(|| profile(1).map(drop))?;
+        let profile = profile(trials)?;
         let runs = expected.len();
         let mut right = found.read()?[0] as usize == runs;
         if outputs != "offsets" {
@@ -67,15 +65,11 @@ fn run<K: MaskKey + PartialEq>(arguments: &[String], key_of: fn(u64) -> K) -> Re
         if outputs == "offsets" {
             right &= offsets.read()?.iter().map(|&offset| offset as usize).take(runs + 1).eq(expected.offsets.iter().copied());
         }
-        let times = &profile.device;
-        let at = |percent| times.percentile(percent).as_nanos();
-        let speed = count as f64 / at(50).max(1) as f64;
-        let times = format!("{},{},{},{speed:.2}", at(50), at(5), at(95));
-        println!("polysort,wgpu,runs {outputs} run:{mean},{name},none,{count},{times},{right}");
+        let algorithm = &format!("runs {outputs} run:{mean}");
+        let line = Line { system: "polysort", backend: "wgpu", algorithm, key: name, payload: "none", n: count };
+        print!("{}", line.text(&device::times(&profile.device), right));
         if per_launch {
-            for (kernel, times) in &profile.launches {
-                eprintln!("  {kernel}: {:?}", times.median());
-            }
+            device::print_launches(&profile);
         }
     }
     Ok(())

@@ -4,12 +4,15 @@
 //! PRECISION: f32, f16. Prints the rows of a benchmark record, system to verified: of the whole call, from the host and back to it, and of the
 //! distances alone, on the device, with 10^9 bytes of vectors a second. Results are verified against the CPU's.
 
+mod device;
+
+use device::times;
 use polysort_core::Backend;
+use polysort_measure::{Effort, Line, Series, Times, Trial, take_turns, timed, warm_up, words};
 use polysort_rayon::RayonBackend;
 use polysort_vector::{Check, Metric, Precision, Search, Shape, VectorSearch, VectorStore};
-use polysort_wgpu::WgpuBackend;
+use polysort_wgpu::{Config, WgpuBackend};
 use std::error::Error;
-use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -26,17 +29,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some("f16") => Precision::F16,
         Some(other) => return Err(format!("no precision {other}").into()),
     };
-    let backend = WgpuBackend::open()?;
+    let backend = WgpuBackend::open_with(Config::from_env())?;
     eprintln!("{}", backend.name());
     for dimension in arguments[0].split(',') {
         let shape = Shape::new(dimension.parse()?, vectors).precision(precision);
-        let mut state = 0x1234_5678_9abc_def0_u64;
-        let mut random = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32
-        };
+        let mut words = words(0x1234_5678_9abc_def0);
+        let mut random = || words.next().expect("words have no end") >> 32;
         let (mut store, mut reference) = (backend.vector_store(shape)?, RayonBackend::default().vector_store(shape)?);
         // In parts, so that the host does not hold all of it twice.
         for first in (0..vectors).step_by(1 << 14) {
@@ -53,37 +51,34 @@ fn main() -> Result<(), Box<dyn Error>> {
         let offsets: Vec<u32> = (0..=queries).map(|query| (query * candidates) as u32).collect();
         let search = Search::new(&asked, &listed, &offsets).metric(metric).check(Check::Device);
         let expected = RayonBackend::default().nearest(&reference, &search, k)?;
-        // The clock of an idle device is low.
-        let warm = Instant::now();
-        let mut found = backend.nearest(&store, &search, k)?;
-        while warm.elapsed().as_millis() < 500 {
-            found = backend.nearest(&store, &search, k)?;
-        }
+        warm_up(|| backend.nearest(&store, &search, k).map(drop))?;
         // Sums of other orders, so that close ones may change places.
         let close = |a: f32, b: f32| (a - b).abs() <= 1e-5 * shape.dimension as f32;
-        let same = |query: usize| found.of(query).1.iter().zip(expected.of(query).1).all(|(&a, &b)| close(a, b));
-        let verified = (0..queries).all(same);
-        let mut nanos: Vec<u128> = vec![];
-        for _ in 0..trials {
-            let start = Instant::now();
-            backend.nearest(&store, &search, k)?;
-            nanos.push(start.elapsed().as_nanos());
-        }
-        nanos.sort_unstable();
-        let all = (queries * candidates) as u64;
-        let bytes = all * shape.vector_bytes() as u64;
-        let row = |scope: &str, nanos: [u128; 3]| {
-            let [median, low, high] = nanos;
-            let (what, each) = (format!("ivf {metric:?} {dimension} x {queries} x {candidates}"), bytes as f64 / median as f64);
-            println!("polysort,wgpu,{what} {scope},{precision:?},top {k},{all},{median},{low},{high},{each:.1},{verified}");
+        let mut whole = [Series::default()];
+        take_turns(&mut whole, Effort::rounds(0, trials), |_| {
+            let (time, found) = timed(|| backend.nearest(&store, &search, k));
+            let found = found?;
+            let same = |query: usize| found.of(query).1.iter().zip(expected.of(query).1).all(|(&a, &b)| close(a, b));
+            Ok::<_, polysort_vector::VectorError>(Trial::new(time, (0..queries).all(same)))
+        });
+        let whole = whole[0].completed()?;
+        let all = queries * candidates;
+        let row = |scope: &str, times: &Times| {
+            let line = Line {
+                system: "polysort",
+                backend: "wgpu",
+                algorithm: &format!("ivf {metric:?} {dimension} x {queries} x {candidates} {scope}"),
+                key: &format!("{precision:?}"),
+                payload: &format!("top {k}"),
+                n: all,
+            };
+            print!("{}", line.text_of(times, (all * shape.vector_bytes()) as f64, whole.is_verified()));
         };
-        row("whole", [nanos[trials / 2], nanos[0], nanos[trials - 1]]);
+        row("whole", &whole.ranked());
         let profile = backend.profile_search(&store, &search, k as u32, trials)?;
-        let device = |percent| profile.device.percentile(percent).as_nanos();
-        row("device", [device(50), device(5), device(95)]);
-        for (name, times) in &profile.launches {
-            let of = |percent| times.percentile(percent).as_nanos();
-            row(name, [of(50), of(5), of(95)]);
+        row("device", &times(&profile.device));
+        for (name, launch) in &profile.launches {
+            row(name, &times(launch));
         }
     }
     Ok(())

@@ -8,33 +8,32 @@
 mod spans;
 
 use polysort_core::{Error, Sort};
+use polysort_measure::{repeat, split_mix, timed};
 use polysort_wgpu::{Config, WgpuBackend};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn series(backend: &WgpuBackend, threads: usize, copy_threads: usize, len: usize, time: Duration) -> Result<(), Error> {
     let start = std::sync::Barrier::new(threads);
     let thread = |seed: u32| {
-        let input: Vec<u32> =
-            (0..len as u32).map(|i| (i ^ seed).wrapping_mul(0x9e37_79b9).rotate_left(11).wrapping_mul(0x85eb_ca6b)).collect();
-        let mut keys = input.clone();
-        for _ in 0..5 {
+        let input: Vec<u32> = (0..len as u64).map(|i| split_mix(i + (u64::from(seed) << 40)) as u32).collect();
+        let (mut keys, mut calls, mut in_calls) = (input.clone(), 0, Duration::ZERO);
+        let mut once = || {
             keys.copy_from_slice(&input);
-            backend.sort(&mut keys)?;
-        }
+            let (time, sorted) = timed(|| backend.sort(&mut keys));
+            sorted.map(|()| time)
+        };
+        repeat(5, Duration::ZERO, || once().map(drop))?;
         start.wait();
         if seed == 0 {
             spans::clear();
         }
-        let (started, mut calls, mut in_calls) = (Instant::now(), 0, Duration::ZERO);
-        while started.elapsed() < time {
-            keys.copy_from_slice(&input);
-            let call = Instant::now();
-            backend.sort(&mut keys)?;
-            in_calls += call.elapsed();
+        let elapsed = repeat(0, time, || {
+            in_calls += once()?;
             calls += 1;
-        }
+            Ok::<_, Error>(())
+        })?;
         assert!(keys.is_sorted(), "not sorted");
-        Ok::<_, Error>((calls, in_calls, started.elapsed()))
+        Ok::<_, Error>((calls, in_calls, elapsed))
     };
     let thread = &thread;
     let results: Vec<(u32, Duration, Duration)> = std::thread::scope(|scope| {

@@ -116,7 +116,7 @@ fn csv_files(folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::HEADER;
+    use polysort_measure::HEADER;
 
     /// Writes files below a new folder.
     fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -135,15 +135,14 @@ mod tests {
 
     #[test]
     fn the_newest_of_each_kind_and_machine() {
-        let header = HEADER.join(",");
         let files = [
-            ("records/one/2026-11-23-grid.csv", &*header),
-            ("records/one/2026-11-23-10-grid.csv", &header),
-            ("records/one/2026-11-23-9-grid.csv", &header),
+            ("records/one/2026-11-23-grid.csv", HEADER),
+            ("records/one/2026-11-23-10-grid.csv", HEADER),
+            ("records/one/2026-11-23-9-grid.csv", HEADER),
             ("records/one/2026-11-23-10.txt", "a quiet machine"),
-            ("records/one/2026-11-24-select.csv", &header),
+            ("records/one/2026-11-24-select.csv", HEADER),
             ("records/one/2026-11-24-calls.csv", "turn,n\n"),
-            ("records/two/2026-11-22-grid.csv", &header),
+            ("records/two/2026-11-22-grid.csv", HEADER),
             ("records/two/2026-11-22-grid.txt", "of the grid"),
             ("records/two/2026-11-22.txt", "of the day"),
         ];
@@ -167,7 +166,7 @@ mod tests {
     fn an_older_record_is_drawn_for_a_peer_that_newer_ones_lack() {
         let of = |peers: &[&str]| {
             let row = |system: &&str| format!("r,{system},f,auto,sort,u32,none,uniform,asc,8,resident,,1,1,1,1,1,1,true\n");
-            HEADER.join(",") + "\n" + &["polysort"].iter().chain(peers).map(row).collect::<String>()
+            HEADER.to_string() + "\n" + &["polysort"].iter().chain(peers).map(row).collect::<String>()
         };
         let wrong = of(&["lampshade"]).replace("true", "false")
             + "r,torch,f,auto,ivf,f32,none,uniform,asc,8,resident,,1,1,1,1,1,1,true\n";

@@ -9,7 +9,7 @@
 //!
 //! Systems of different runs are never compared. Rows with a wrong answer are left out.
 
-use crate::record::{By, Row};
+use polysort_measure::{By, Row};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Our name in records. Earlier versions of ours have a hyphen and the version after it.
@@ -310,11 +310,12 @@ fn choice(algorithm: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{HEADER, Origin, Record};
+    use crate::record::{Origin, Record};
+    use polysort_measure::HEADER;
 
     /// Rows of `run,system,backend,algorithm,op,payload,pattern,n,median`.
     fn rows(lines: &[&str]) -> Vec<Row> {
-        let mut text = HEADER.join(",") + "\n";
+        let mut text = HEADER.to_string() + "\n";
         for line in lines {
             let [run, system, backend, algorithm, op, payload, pattern, n, median] = line.split(',').collect::<Vec<_>>()[..]
             else {

@@ -1,7 +1,7 @@
 //! Draws records of benchmarks: plots of speeds as SVG, and a report as one HTML page.
 //!
 //! ```text
-//! record      a row of a record, and the CSV file that it is in
+//! record      a record: rows of polysort-measure, and where they come from
 //! collection  the records of a folder that are drawn: for each machine and kind the newest, and the newest with each peer
 //! contest     the times of the systems in each case, and the ratio of the best peer's time to ours
 //! style       the color and the dashes of each system's line
@@ -25,5 +25,5 @@ mod style;
 pub use collection::Collection;
 pub use error::ReportError;
 pub use page::Page;
-pub use record::{By, Cell, HEADER, Origin, Record, Row};
+pub use record::{Origin, Record, read_rows};
 pub use style::Style;

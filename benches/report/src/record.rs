@@ -1,157 +1,66 @@
-//! A row of a record, and the CSV file that it is in.
+//! A record: the rows of a CSV file, and where they come from.
 
 use crate::error::ReportError;
+use polysort_measure::{Cell, HEADER, Row};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The columns of a record. Records of a GPU lack `threads`.
-pub const HEADER: [&str; 19] = [
-    "run",
-    "system",
-    "backend",
-    "algorithm",
-    "op",
-    "key",
-    "payload",
-    "pattern",
-    "order",
-    "n",
-    "scope",
-    "threads",
-    "median_ns",
-    "p5_ns",
-    "p95_ns",
-    "min_ns",
-    "max_ns",
-    "reps",
-    "verified",
-];
-
 /// The column that a record may lack.
 const THREADS: &str = "threads";
 
-/// What was sorted.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Cell {
-    /// The operation, such as `sort`.
-    pub op: String,
-    /// The type of the keys.
-    pub key: String,
-    /// The type of the values, or `none`.
-    pub payload: String,
-    /// The name of the pattern.
-    pub pattern: String,
-    /// The number of keys in one call.
-    pub n: usize,
-    /// The number of threads, if the record has it.
-    pub threads: Option<usize>,
-    /// The direction: `asc` or `desc`.
-    pub order: String,
-    /// What is timed: `resident` or `end_to_end`.
-    pub scope: String,
+/// Reads the rows of a CSV file, whose columns can be in any order.
+///
+/// # Errors
+/// If the file cannot be read, lacks columns, or has a text where a number must be.
+pub fn read_rows(path: &Path) -> Result<Vec<Row>, ReportError> {
+    let file = std::fs::File::open(path);
+    let file = file.map_err(|error| ReportError::Read { path: path.into(), source: error.into() })?;
+    parse_rows(file, path)
 }
 
-/// The statistic of a row that counts as its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// The median.
-    Median,
-    /// The shortest time: where other jobs disturb the machine.
-    Least,
-}
-
-/// One system in one cell. Times are in nanoseconds, for one call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// The name of the process.
-    pub run: String,
-    /// The author of the code: `polysort`, or a peer.
-    pub system: String,
-    /// Our backend, or the function of a peer.
-    pub backend: String,
-    /// The algorithm, or `auto`.
-    pub algorithm: String,
-    /// What was sorted.
-    pub cell: Cell,
-    /// The median, the 5th and the 95th percentile, the shortest and the longest time.
-    pub times: [u64; 5],
-    /// The number of timed runs.
-    pub reps: usize,
-    /// Whether each run gave the right answer.
-    pub verified: bool,
-}
-
-impl Row {
-    /// Returns the time of one call by the statistic `by`, in nanoseconds.
-    pub fn time(&self, by: By) -> f64 {
-        self.times[if by == By::Median { 0 } else { 3 }].max(1) as f64
+/// Reads rows from the text of a CSV file. Errors call it `path`.
+fn parse_rows(text: impl Read, path: &Path) -> Result<Vec<Row>, ReportError> {
+    let read = |error: csv::Error| ReportError::Read { path: path.into(), source: error.into() };
+    let mut reader = csv::Reader::from_reader(text);
+    let header = reader.headers().map_err(read)?.clone();
+    let columns: BTreeMap<&str, usize> = header.iter().zip(0..).collect();
+    let missing: Vec<&str> = HEADER.split(',').filter(|name| *name != THREADS && !columns.contains_key(name)).collect();
+    if !missing.is_empty() {
+        return Err(ReportError::Columns { path: path.into(), missing: missing.join(", ") });
     }
-
-    /// Returns the fields in the order of [`HEADER`]. A row without a number of threads has an empty field.
-    pub fn fields(&self) -> Vec<String> {
-        let Cell { op, key, payload, pattern, n, threads, order, scope } = &self.cell;
-        let texts = [&self.run, &self.system, &self.backend, &self.algorithm, op, key, payload, pattern, order];
-        let mut fields: Vec<String> = texts.into_iter().cloned().collect();
-        fields.extend([n.to_string(), scope.clone(), threads.map_or_else(String::new, |threads| threads.to_string())]);
-        fields.extend(self.times.map(|time| time.to_string()));
-        fields.extend([self.reps.to_string(), self.verified.to_string()]);
-        fields
-    }
-
-    /// Reads the rows of a CSV file, whose columns can be in any order.
-    ///
-    /// # Errors
-    /// If the file cannot be read, lacks columns, or has a text where a number must be.
-    pub fn read_all(path: &Path) -> Result<Vec<Self>, ReportError> {
-        let file = std::fs::File::open(path);
-        let file = file.map_err(|error| ReportError::Read { path: path.into(), source: error.into() })?;
-        Self::parse_all(file, path)
-    }
-
-    /// Reads rows from the text of a CSV file. Errors call it `path`.
-    fn parse_all(text: impl Read, path: &Path) -> Result<Vec<Self>, ReportError> {
-        let read = |error: csv::Error| ReportError::Read { path: path.into(), source: error.into() };
-        let mut reader = csv::Reader::from_reader(text);
-        let header = reader.headers().map_err(read)?.clone();
-        let columns: BTreeMap<&str, usize> = header.iter().zip(0..).collect();
-        let missing: Vec<&str> = HEADER.into_iter().filter(|name| *name != THREADS && !columns.contains_key(name)).collect();
-        if !missing.is_empty() {
-            return Err(ReportError::Columns { path: path.into(), missing: missing.join(", ") });
-        }
-        let parse = |record: Result<csv::StringRecord, csv::Error>| {
-            let record = record.map_err(read)?;
-            let text = |name: &str| columns.get(name).and_then(|&at| record.get(at)).unwrap_or_default().to_string();
-            let number = |name: &'static str| -> Result<u64, ReportError> {
-                let line = record.position().map_or(0, csv::Position::line);
-                let text = text(name);
-                text.parse().map_err(|_| ReportError::Number { path: path.into(), line, column: name, text })
-            };
-            let threads = if text(THREADS).is_empty() { None } else { Some(number(THREADS)? as usize) };
-            let cell = Cell {
-                op: text("op"),
-                key: text("key"),
-                payload: text("payload"),
-                pattern: text("pattern"),
-                n: number("n")? as usize,
-                threads,
-                order: text("order"),
-                scope: text("scope"),
-            };
-            let times = [number("median_ns")?, number("p5_ns")?, number("p95_ns")?, number("min_ns")?, number("max_ns")?];
-            Ok(Self {
-                run: text("run"),
-                system: text("system"),
-                backend: text("backend"),
-                algorithm: text("algorithm"),
-                cell,
-                times,
-                reps: number("reps")? as usize,
-                verified: text("verified") == "true",
-            })
+    let parse = |record: Result<csv::StringRecord, csv::Error>| {
+        let record = record.map_err(read)?;
+        let text = |name: &str| columns.get(name).and_then(|&at| record.get(at)).unwrap_or_default().to_string();
+        let number = |name: &'static str| -> Result<u64, ReportError> {
+            let line = record.position().map_or(0, csv::Position::line);
+            let text = text(name);
+            text.parse().map_err(|_| ReportError::Number { path: path.into(), line, column: name, text })
         };
-        reader.records().map(parse).collect()
-    }
+        let threads = if text(THREADS).is_empty() { None } else { Some(number(THREADS)? as usize) };
+        let cell = Cell {
+            op: text("op"),
+            key: text("key"),
+            payload: text("payload"),
+            pattern: text("pattern"),
+            n: number("n")? as usize,
+            threads,
+            order: text("order"),
+            scope: text("scope"),
+        };
+        let times = [number("median_ns")?, number("p5_ns")?, number("p95_ns")?, number("min_ns")?, number("max_ns")?];
+        Ok(Row {
+            run: text("run"),
+            system: text("system"),
+            backend: text("backend"),
+            algorithm: text("algorithm"),
+            cell,
+            times,
+            reps: number("reps")? as usize,
+            verified: text("verified") == "true",
+        })
+    };
+    reader.records().map(parse).collect()
 }
 
 /// Where the rows of a record come from, for readers.
@@ -194,7 +103,7 @@ impl Record {
     /// # Errors
     /// If the file is no record, or if it or the text cannot be read.
     pub fn read(path: &Path) -> Result<Self, ReportError> {
-        let rows = Row::read_all(path)?;
+        let rows = read_rows(path)?;
         let name = |part: Option<&std::ffi::OsStr>| part.map_or_else(String::new, |part| part.to_string_lossy().into_owned());
         let folder = std::path::absolute(path).ok().and_then(|path| path.parent().map(Path::to_owned));
         let machine = name(folder.as_deref().and_then(Path::file_name));
@@ -218,7 +127,7 @@ impl Record {
     /// # Errors
     /// If the text is no record.
     pub fn parse(text: &str, origin: Origin) -> Result<Self, ReportError> {
-        let rows = Row::parse_all(text.as_bytes(), &PathBuf::from(&origin.name))?;
+        let rows = parse_rows(text.as_bytes(), &PathBuf::from(&origin.name))?;
         Ok(Self { origin, rows })
     }
 }
@@ -250,6 +159,7 @@ fn split_name(stem: &str) -> (Option<&str>, u32, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use polysort_measure::By;
 
     #[test]
     fn names_have_a_date_a_number_and_a_kind() {
@@ -267,10 +177,10 @@ mod tests {
         let record = Record::parse(text, Origin::default()).expect("a record");
         let [row] = &record.rows[..] else { panic!("{record:?}") };
         assert_eq!((row.cell.n, row.cell.threads, row.time(By::Median), row.time(By::Least)), (1024, None, 50.0, 1.0));
-        assert_eq!(
-            row.fields().join(","),
-            "r,polysort,rayon,auto,sort,u32,none,uniform,asc,1024,end_to_end,,50,5,95,1,100,7,true"
-        );
+        // A row that is written and read is the same.
+        let again = Record::parse(&polysort_measure::record(&record.rows), Origin::default()).expect("a record");
+        assert_eq!(again.rows, record.rows);
+        assert_eq!((&*row.run, &*row.cell.scope, row.times, row.reps), ("r", "end_to_end", [50, 5, 95, 1, 100], 7));
     }
 
     #[test]
@@ -281,8 +191,7 @@ mod tests {
         };
         let columns = of("run,system,n\na,b,1\n");
         assert!(columns.starts_with("a.csv is no record of sorts: the columns backend, algorithm, op, key,"), "{columns}");
-        let header = HEADER.join(",");
-        let number = of(&format!("{header}\nr,s,b,auto,sort,u32,none,uniform,asc,many,end_to_end,1,1,1,1,1,1,1,true\n"));
+        let number = of(&format!("{HEADER}\nr,s,b,auto,sort,u32,none,uniform,asc,many,end_to_end,1,1,1,1,1,1,1,true\n"));
         assert_eq!(number, "a.csv, line 2: n is \"many\", and must be a whole number");
     }
 }

@@ -1,10 +1,11 @@
 //! The page of a small record: its figures, their numbers and sources, and what it must not contain.
 
-use polysort_report::{By, HEADER, Origin, Page, Record, ReportError};
+use polysort_measure::{By, HEADER};
+use polysort_report::{Origin, Page, Record, ReportError};
 
 /// A record of `system,backend,op,key,payload,pattern,n,scope,threads,median,min`.
 fn record(name: &str, kind: &str, lines: &[&str]) -> Record {
-    let mut text = HEADER.join(",") + "\n";
+    let mut text = HEADER.to_string() + "\n";
     for line in lines {
         let [system, backend, op, key, payload, pattern, n, scope, threads, median, min] =
             line.split(',').collect::<Vec<_>>()[..]

@@ -4,14 +4,15 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use polysort_benches::input::Input;
 use polysort_benches::key::BenchKey;
+use polysort_benches::machine::describe_machine;
 use polysort_benches::peers::{self, Field};
-use polysort_benches::record::{describe_machine, row, run_name};
 use polysort_benches::table::{standings, table, verdict};
 use polysort_benches::task::Payload;
-use polysort_benches::timing::{Effort, Timed, measure};
+use polysort_benches::timing::{Timed, measure};
 use polysort_kit::Pattern;
+use polysort_measure::{By, Cell, Effort, Row, append, run_name};
 use polysort_rayon::RayonBackend;
-use polysort_report::{By, Cell, HEADER, Row};
+use polysort_report::read_rows;
 use std::fs::OpenOptions;
 use std::path::PathBuf;
 use std::process::Command;
@@ -77,7 +78,7 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let by = if arguments.least { By::Least } else { By::Median };
     let rows = if !arguments.read.is_empty() {
-        let files = arguments.read.iter().map(|path| Row::read_all(path));
+        let files = arguments.read.iter().map(|path| read_rows(path));
         files.collect::<Result<Vec<_>, _>>()?.concat()
     } else {
         // A process without this variable starts itself again.
@@ -177,11 +178,11 @@ impl Grid<'_> {
     }
 
     fn cells<K: BenchKey>(&mut self, input: &Input<K>, pattern: Pattern) -> Result<()> {
-        let Arguments { budget, least_reps, most_reps, systems, evict, .. } = self.arguments;
-        let reps = (*least_reps, *most_reps);
-        let effort = Effort { budget: Duration::from_millis(*budget), reps, evicted: evict << 20 };
+        let &Arguments { budget, least_reps: least, most_reps: most, ref systems, evict, .. } = self.arguments;
+        let (budget, evicted) = (Duration::from_millis(budget), evict << 20);
         let field = Field { threads: self.threads, only: systems.clone() };
-        for (shift, op) in self.arguments.ops.iter().enumerate() {
+        for (first, op) in self.arguments.ops.iter().enumerate() {
+            let effort = Effort { warm_ups: 2, least, most, budget, first };
             let payload = match op.as_str() {
                 "pairs32" => u32::NAME,
                 "pairs64" => u64::NAME,
@@ -202,7 +203,7 @@ impl Grid<'_> {
                 scope: "end_to_end".into(),
             };
             if !self.backends.is_empty() {
-                let timed = measure(peers::own(op, input, &self.backends), effort, shift);
+                let timed = measure(peers::own(op, input, &self.backends), effort, evicted);
                 anyhow::ensure!(timed.len() == self.backends.len(), "a sort of ours panicked: {:?}", cell(1));
                 for (&threads, timed) in self.arguments.pools.iter().zip(timed) {
                     self.keep(&cell(threads), &[timed], input.slices())?;
@@ -210,12 +211,12 @@ impl Grid<'_> {
                 continue;
             }
             let timed = match op.as_str() {
-                "sort" => measure(peers::keys(input, &field), effort, shift),
-                "pairs32" => measure(peers::pairs::<K, u32>(input, &field), effort, shift),
-                "pairs64" => measure(peers::pairs::<K, u64>(input, &field), effort, shift),
-                "median" => measure(peers::partly(input, input.len / 2..input.len / 2 + 1, &field), effort, shift),
-                "tenth" => measure(peers::partly(input, 0..input.len.div_ceil(10), &field), effort, shift),
-                _ => measure(peers::argsort(input, &field), effort, shift),
+                "sort" => measure(peers::keys(input, &field), effort, evicted),
+                "pairs32" => measure(peers::pairs::<K, u32>(input, &field), effort, evicted),
+                "pairs64" => measure(peers::pairs::<K, u64>(input, &field), effort, evicted),
+                "median" => measure(peers::partly(input, input.len / 2..input.len / 2 + 1, &field), effort, evicted),
+                "tenth" => measure(peers::partly(input, 0..input.len.div_ceil(10), &field), effort, evicted),
+                _ => measure(peers::argsort(input, &field), effort, evicted),
             };
             self.keep(&cell(self.threads), &timed, input.slices())?;
         }
@@ -223,15 +224,12 @@ impl Grid<'_> {
     }
 
     fn keep(&mut self, cell: &Cell, timed: &[Timed], slices: usize) -> Result<()> {
-        let rows: Vec<Row> = timed.iter().map(|timed| row(&self.run, cell, timed, slices)).collect();
+        let row = |Timed { system, backend, series }: &Timed| {
+            Row::new(&self.run, (system, backend), cell, &series.ranked(), slices, series.is_verified())
+        };
+        let rows: Vec<Row> = timed.iter().map(row).collect();
         if let Some(path) = &self.arguments.csv {
-            let is_new = !path.exists();
-            let mut writer = csv::Writer::from_writer(OpenOptions::new().create(true).append(true).open(path)?);
-            if is_new {
-                writer.write_record(HEADER)?;
-            }
-            rows.iter().try_for_each(|row| writer.write_record(row.fields()))?;
-            writer.flush()?;
+            append(path, &rows)?;
         }
         self.rows.extend(rows);
         Ok(())

@@ -21,17 +21,16 @@
 //! Rows with the scope `phase` belong to `multi all`: `part N` is the time of device `N` for its part, and `merge` that of the merge on the CPU. At the end, the
 //! program destroys the first GPU in the middle of a sort, and checks the answer.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 use clap::Parser;
 use polysort::gpu::WgpuBackend;
 use polysort::multi::Speeds;
 use polysort::{Backend, DynBackend, MultiBackend, RayonBackend, Sort};
-use polysort_benches::record::{self, describe_machine, run_name};
-use polysort_benches::timing::Timed;
-use polysort_report::{Cell, HEADER};
+use polysort_benches::machine::describe_machine;
+use polysort_measure::{Cell, Effort, Row, Series, Trial, append, run_name, split_mix, take_turns, timed};
 use rayon::prelude::*;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Measures sorts of host slices on several devices at once, beside each device alone.
 #[derive(Parser)]
@@ -69,8 +68,6 @@ const CHUNK: usize = 1 << 20;
 struct System {
     name: &'static str,
     backend: Option<DynBackend>,
-    times: Vec<Duration>,
-    verified: bool,
 }
 
 /// The slices of a case.
@@ -100,15 +97,12 @@ fn main() -> Result<()> {
         text.extend(format!("Beside them: {}\n", names(&devices.all[devices.together..])).bytes());
     }
     std::fs::write(args.csv.with_extension("txt"), text)?;
-    let (run, mut rows) = (run_name(), vec![]);
+    let run = run_name();
+    std::fs::write(&args.csv, "")?;
     let cases = args.keys.iter().map(|&bits| (bits, false)).chain(args.pairs.iter().map(|&bits| (bits, true)));
     for (bits, with_values) in cases {
-        rows.extend(case(&run, &devices, 1 << bits, with_values, args.reps)?);
         // After each case, so that a run that is cut off leaves what it has measured.
-        let mut writer = csv::Writer::from_path(&args.csv)?;
-        writer.write_record(HEADER)?;
-        rows.iter().try_for_each(|row| writer.write_record(row))?;
-        writer.flush()?;
+        append(&args.csv, &case(&run, &devices, 1 << bits, with_values, args.reps)?)?;
     }
     if !args.keep {
         lose(devices.together())?;
@@ -160,7 +154,7 @@ fn gpu(adapter: &str) -> Result<DynBackend> {
 }
 
 /// Measures one case, and returns the rows of its systems and phases.
-fn case(run: &str, devices: &Devices, n: usize, with_values: bool, reps: usize) -> Result<Vec<Vec<String>>> {
+fn case(run: &str, devices: &Devices, n: usize, with_values: bool, reps: usize) -> Result<Vec<Row>> {
     let mut data = Data::random(n, with_values)?;
     let cell = Cell {
         op: if with_values { "sort_pairs" } else { "sort" }.into(),
@@ -195,7 +189,7 @@ fn case(run: &str, devices: &Devices, n: usize, with_values: bool, reps: usize) 
     let shown = all.report().speeds().context("a device had no part")?;
     println!("together: {:.1?}, merge {:.1}", in_gb(&shown.devices), shown.merge / 1e9);
     let chosen = multi.clone().with_speeds(shown)?;
-    let system = |name, backend: Option<DynBackend>| System { name, backend, times: vec![], verified: true };
+    let system = |name, backend: Option<DynBackend>| System { name, backend };
     let mut systems: Vec<System> =
         devices.all.iter().zip(NAMES).map(|(device, (name, _))| system(name, Some(device.clone()))).collect();
     systems.push(system("multi equal", Some(DynBackend::new(multi))));
@@ -203,63 +197,43 @@ fn case(run: &str, devices: &Devices, n: usize, with_values: bool, reps: usize) 
     systems.push(system("multi chosen", Some(DynBackend::new(chosen))));
     systems.push(system("copy", None));
     let mut phases = vec![vec![]; devices.together + 1];
-    let count = systems.len();
-    for round in 0..reps {
-        for turn in 0..count {
-            let system = &mut systems[(turn + round) % count];
-            let before = all.report();
-            system.times.push(data.run(system.backend.as_ref())?);
-            system.verified &= system.backend.is_none() || data.is_right();
-            if system.name == "multi all" {
-                let after = all.report();
-                for (phase, (after, before)) in phases.iter_mut().zip(after.devices.iter().zip(&before.devices)) {
-                    phase.push(after.time - before.time);
-                }
-                phases[devices.together].push(after.merge_time - before.merge_time);
+    let mut series = vec![Series::default(); systems.len()];
+    take_turns(&mut series, Effort::rounds(0, reps), |at| -> Result<Trial> {
+        let (System { name, backend }, before) = (&systems[at], all.report());
+        let time = data.run(backend.as_ref())?;
+        if *name == "multi all" {
+            let after = all.report();
+            for (phase, (after, before)) in phases.iter_mut().zip(after.devices.iter().zip(&before.devices)) {
+                phase.push(after.time - before.time);
             }
+            phases[devices.together].push(after.merge_time - before.merge_time);
         }
-    }
+        Ok(Trial::new(time, backend.is_none() || data.is_right()))
+    });
     let mut rows = vec![];
-    for System { name, backend, times, verified } in systems {
+    for (System { name, backend }, series) in systems.iter().zip(series) {
+        series.completed().map_err(Error::msg).context(*name)?;
         let system = if backend.is_some() { "polysort" } else { "memory" };
-        rows.push((row(run, &cell, system, name, times, verified), name));
+        rows.push(Row::new(run, (system, name), &cell, &series.ranked(), 1, series.is_verified()));
     }
+    let cell = Cell { scope: "phase".into(), ..cell };
     let names = NAMES.map(|(_, part)| part).into_iter().take(devices.together).chain(["merge"]);
     for (times, name) in phases.into_iter().zip(names) {
-        let mut fields = row(run, &cell, "polysort", name, times, true);
-        fields[10] = "phase".into();
-        rows.push((fields, name));
+        rows.push(Row::new(run, ("polysort", name), &cell, &times.into_iter().collect(), 1, true));
     }
-    for (fields, name) in &rows {
-        println!("  {name:<14}{:>10.1} ms   verified {}", fields[12].parse::<f64>()? / 1e6, fields[18]);
+    for Row { backend, times, verified, .. } in &rows {
+        println!("  {backend:<14}{:>10.1} ms   verified {verified}", times[0] as f64 / 1e6);
     }
-    Ok(rows.into_iter().map(|(fields, _)| fields).collect())
-}
-
-fn row(
-    run: &str,
-    cell: &Cell,
-    system: &'static str,
-    backend: &'static str,
-    mut times: Vec<Duration>,
-    verified: bool,
-) -> Vec<String> {
-    times.sort_unstable();
-    record::row(run, cell, &Timed { system, backend, times, verified }, 1).fields()
+    Ok(rows)
 }
 
 impl Data {
     /// Random keys, and the answer of the CPU backend.
     fn random(n: usize, with_values: bool) -> Result<Self> {
-        // A bijection of 64 bits whose values look random, of the index.
-        let random = |index: u64| {
-            let mixed = (index ^ (index >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) >> 32
-        };
         let mut input = vec![0_u32; n];
         input.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, keys)| {
             for (index, key) in keys.iter_mut().enumerate() {
-                *key = random((chunk * CHUNK + index) as u64 + 0x1234_5678) as u32;
+                *key = split_mix((chunk * CHUNK + index) as u64 + 0x1234_5678) as u32;
             }
         });
         let (keys, mut expected) = (input.clone(), input.clone());
@@ -278,19 +252,18 @@ impl Data {
 
     /// Sorts a copy of the input, and returns the time of the sort. Without a backend, returns the time of the copy.
     fn run(&mut self, backend: Option<&DynBackend>) -> Result<Duration> {
-        let begin = Instant::now();
-        self.keys.par_chunks_mut(CHUNK).zip(self.input.par_chunks(CHUNK)).for_each(|(to, from)| to.copy_from_slice(from));
-        let copied = begin.elapsed();
+        let shares = self.keys.par_chunks_mut(CHUNK).zip(self.input.par_chunks(CHUNK));
+        let (copied, ()) = timed(|| shares.for_each(|(to, from)| to.copy_from_slice(from)));
         if let Some((values, _)) = &mut self.values {
             values.par_iter_mut().enumerate().for_each(|(index, value)| *value = index as u32);
         }
         let Some(backend) = backend else { return Ok(copied) };
-        let begin = Instant::now();
-        match &mut self.values {
-            Some((values, _)) => backend.sort_pairs(&mut self.keys, values)?,
-            None => backend.sort(&mut self.keys)?,
-        }
-        Ok(begin.elapsed())
+        let (time, sorted) = timed(|| match &mut self.values {
+            Some((values, _)) => backend.sort_pairs(&mut self.keys, values),
+            None => backend.sort(&mut self.keys),
+        });
+        sorted?;
+        Ok(time)
     }
 
     fn is_right(&self) -> bool {

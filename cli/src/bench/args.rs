@@ -7,7 +7,7 @@ use crate::order::Direction;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use polysort::AnyBackend;
-use polysort_report::By;
+use polysort_measure::By;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 

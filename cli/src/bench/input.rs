@@ -5,11 +5,9 @@ use super::compare::{by, sort_pairs};
 use crate::dtype::Key;
 use crate::order::Direction;
 use core::cmp::Ordering;
+use polysort_measure::batch;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-
-/// Shorter arrays are measured in batches of about this many keys. A batch fits the cache, and is too long for a branch predictor to learn.
-const BATCH_KEYS: usize = 1 << 16;
 
 /// The most keys of a segment of [`Op::SortSegments`].
 const LONGEST_SEGMENT: usize = 2000;
@@ -33,7 +31,7 @@ pub(crate) struct Answer<K> {
 impl<K: Key> Input<K> {
     /// Returns the input of a case, which `seed` determines.
     pub(crate) fn new(case: &Case, seed: u64) -> Self {
-        let arrays = BATCH_KEYS.div_ceil(case.len).max(1) as u64;
+        let arrays = batch(case.len) as u64;
         let seed = seed << 32;
         let keys = (0..arrays).flat_map(|array| case.pattern.keys::<K>(case.len, seed | array)).collect();
         let mut rng = SmallRng::seed_from_u64(seed);
@@ -43,11 +41,6 @@ impl<K: Key> Input<K> {
             offsets.push(case.len.min(last + rng.random_range(0..=LONGEST_SEGMENT)));
         }
         Self { keys, len: case.len, offsets }
-    }
-
-    /// Returns the number of arrays.
-    pub(crate) fn arrays(&self) -> usize {
-        self.keys.len() / self.len
     }
 
     /// Returns the answer of std's stable sort.
@@ -117,9 +110,9 @@ mod tests {
     #[test]
     fn short_arrays_are_batched_and_differ() {
         let input = Input::<u32>::new(&Case { pattern: Pattern::Uniform, ..case(Op::Sort, 100) }, 1);
-        assert_eq!((input.arrays(), input.keys.len()), (656, 65_600));
+        assert_eq!(input.keys.len(), 65_600);
         assert_ne!(input.keys[..100], input.keys[100..200]);
-        assert_eq!(Input::<u32>::new(&case(Op::Sort, 70_000), 1).arrays(), 1);
+        assert_eq!(Input::<u32>::new(&case(Op::Sort, 70_000), 1).keys.len(), 70_000);
     }
 
     #[test]

@@ -31,7 +31,7 @@ mod table;
 
 pub(crate) use args::BenchArgs;
 pub(crate) use case::{Algorithm, Case, Op, Payload};
-pub(crate) use measure::{Measured, Rounds, Verdict, measure};
+pub(crate) use measure::{Measured, measure};
 pub(crate) use pattern::Pattern;
 pub(crate) use system::{OURS, STD};
 pub(crate) use systems::systems;
@@ -45,6 +45,7 @@ use crate::standard::stdout;
 use anyhow::{Context, Result};
 use backends::open_backends;
 use polysort::AnyBackend;
+use polysort_measure::{record, run_name};
 use rayon::ThreadPoolBuilder;
 use std::io::Write;
 use std::path::Path;
@@ -74,31 +75,30 @@ fn run(args: &BenchArgs) -> Result<Outcome> {
     let report = args.report.as_deref().map(report::open).transpose()?;
     let mut table = if only_csv { None } else { Some(stdout()?) };
     let backends = open_backends(&args.backends, args.adapter.as_deref(), &args.algorithms)?;
-    let rounds = Rounds { warmups: 1, reps: args.reps.get(), seeds: args.seeds.get() as u64 };
-    let (id, mut rows, mut failures, mut outcome) = (table::run_id(), String::new(), vec![], Outcome::Fine);
+    let (reps, seeds) = (args.reps.get(), args.seeds.get());
+    let (run, mut rows, mut failures, mut outcome) = (run_name(), vec![], vec![], Outcome::Fine);
     if let Some(out) = &mut table {
         out.write_all(table::LEGEND.as_bytes())?;
     }
     for case in args.cases() {
         let measured = with_key!(case.dtype, K => {
-            spin(case.to_string(), || measure::<K>(&case, &systems(&case, &backends), rounds))
+            spin(case.to_string(), || measure::<K>(&case, &systems(&case, &backends), reps, seeds))
         });
         if let Some(out) = &mut table {
             out.write_all(table::text(&case, &measured).as_bytes())?;
         }
-        rows += &table::csv_rows(&id, &case, &measured);
+        rows.extend(table::rows(&run, &case, &measured));
         failures.extend(table::failures(&case, &measured));
-        if measured.iter().any(|measured| measured.verdict != Verdict::Verified) {
+        if !measured.iter().all(|measured| measured.series.is_verified()) {
             outcome = Outcome::Failed;
         }
     }
-    let record = format!("{}\n{rows}", table::CSV_HEADER);
     if let Some(output) = output {
-        output.write(None, |out| out.write_all(record.as_bytes()))?;
+        output.write(None, |out| out.write_all(record(&rows).as_bytes()))?;
     }
     if let Some(report) = report {
         let backends: Vec<&AnyBackend> = backends.iter().map(|(backend, _)| backend).collect();
-        report::of_run(report, &record, &failures, &backends, args)?;
+        report::of_run(report, rows, &failures, &backends, args)?;
     }
     Ok(outcome)
 }

@@ -16,8 +16,9 @@ use crate::progress::spin;
 use crate::standard::stdout;
 use anyhow::{Result, bail};
 use core::fmt::Write as _;
-use polysort::gpu::{PassKind, Times, Tuned, WgpuBackend};
+use polysort::gpu::{PassKind, Tuned, WgpuBackend};
 use polysort::{Backend, Error};
+use polysort_measure::Times;
 use std::io::Write;
 
 /// The smallest number of keys, unless `--sizes` is given. These keys take half a megabyte in both buffers together.
@@ -119,7 +120,7 @@ fn is_no_room(error: &anyhow::Error) -> bool {
 
 /// Returns the rate of the median pass in 10⁹ bytes per second, read and written.
 fn rate(point: &Point) -> f64 {
-    point.passes.gigabytes_per_second((KEY_BYTES * point.keys) as u64)
+    point.passes.per_nanosecond((KEY_BYTES * point.keys) as f64)
 }
 
 /// Returns the verdict on the rates of growing working sets; none if there are fewer than two.

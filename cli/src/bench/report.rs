@@ -8,7 +8,8 @@ use crate::standard::stdout;
 use anyhow::{Context, Result, bail};
 use chrono::Utc;
 use polysort::{AnyBackend, Backend};
-use polysort_report::{By, Collection, Origin, Page, Record};
+use polysort_measure::{By, Row};
+use polysort_report::{Collection, Origin, Page, Record};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -52,10 +53,10 @@ pub(super) fn of_records(folder: &Path, paths: &[PathBuf], by: By) -> Result<Out
     Ok(Outcome::Fine)
 }
 
-/// Writes the page of a run. `record` is its CSV text, and `failures` has a sentence for each system without a result.
+/// Writes the page of a run. `rows` are those of its record, and `failures` has a sentence for each system without a result.
 pub(super) fn of_run(
     output: Output,
-    record: &str,
+    rows: Vec<Row>,
     failures: &[String],
     backends: &[&AnyBackend],
     args: &BenchArgs,
@@ -77,7 +78,7 @@ pub(super) fn of_run(
         machine,
         text,
     };
-    let records = [Record::parse(record, origin)?];
+    let records = [Record { origin, rows }];
     let page = Page {
         title: "polysort bench",
         records: &records,

@@ -7,10 +7,7 @@ use anyhow::{Result, bail};
 use polysort::gpu::wgpu::{CommandEncoder, Features, PollType};
 use polysort::gpu::{Algorithm, Ask, Count, DeviceSorter, PassKind, Prepared, Profile, Setup, SortBuffer, Tuned, WgpuBackend};
 use polysort::{AnyBackend, Backend, Error, MaskKey, RayonBackend, Sort};
-use std::time::{Duration, Instant};
-
-/// The time for which a device sorts before it is timed. The clock rate of an idle device is low.
-const WARM_UP: Duration = Duration::from_millis(500);
+use polysort_measure::warm_up;
 
 /// The sorts that are submitted at a time while the device warms up.
 const AT_A_TIME: usize = 8;
@@ -97,8 +94,8 @@ impl<K: Key + MaskKey> Resident<K> {
 
     /// Keeps the device busy until its clock rate is high.
     pub(crate) fn warm_up(&self, sort: &Prepared) -> Result<()> {
-        let (device, begun) = (self.backend.device(), Instant::now());
-        while begun.elapsed() < WARM_UP {
+        let device = self.backend.device();
+        warm_up(|| {
             let mut commands = device.create_command_encoder(&Default::default());
             for _ in 0..AT_A_TIME {
                 self.restore(0, &mut commands);
@@ -106,8 +103,8 @@ impl<K: Key + MaskKey> Resident<K> {
             }
             self.backend.queue().submit([commands.finish()]);
             device.poll(PollType::wait_indefinitely())?;
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Sorts a set `trials` times.

@@ -26,8 +26,9 @@ use crate::standard::stdout;
 use anyhow::{Context, Result, bail};
 use core::fmt::Write as _;
 use core::time::Duration;
-use polysort::gpu::{Facts, PassKind, PassShape, Prepared, Times, Tuned, WgpuBackend};
+use polysort::gpu::{Facts, PassKind, PassShape, Prepared, Tuned, WgpuBackend};
 use polysort::{AnyBackend, Backend, Error, MaskKey, store_tuned, stored_tuned};
+use polysort_measure::{Times, median};
 use std::io::Write;
 
 /// The default of `--sizes`. These keys do not fit any cache, and their passes take nearly all of the time.
@@ -233,8 +234,7 @@ impl Swept<'_> {
             gains.push(built_in.median().as_secs_f64() / own.median().as_secs_f64());
             times.extend(own.iter());
         }
-        gains.sort_by(f64::total_cmp);
-        Ok(Found::Timed(times.into_iter().collect(), gains[gains.len() / 2]))
+        Ok(Found::Timed(times.into_iter().collect(), median(gains)))
     }
 }
 

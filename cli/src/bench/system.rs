@@ -4,9 +4,9 @@ use super::case::Algorithm;
 use super::input::{Answer, Input};
 use crate::dtype::Key;
 use bytemuck::Pod;
-use core::hint::black_box;
 use polysort::Error;
-use std::time::{Duration, Instant};
+use polysort_measure::timed;
+use std::time::Duration;
 
 /// The names of the systems.
 pub(crate) const OURS: &str = "polysort";
@@ -56,8 +56,8 @@ impl<K: Key> System<K> {
         match &self.run {
             Run::Keys(sort) => {
                 let mut keys = input.keys.clone();
-                let (time, ()) = timed(|| keys.chunks_exact_mut(input.len).try_for_each(|array| sort(array, &input.offsets)))?;
-                Ok((time, Answer { keys, indices: vec![] }))
+                let (time, done) = timed(|| keys.chunks_exact_mut(input.len).try_for_each(|array| sort(array, &input.offsets)));
+                done.map(|()| (time, Answer { keys, indices: vec![] }))
             }
             Run::Columns32(sort) => columns(input, sort),
             Run::Columns64(sort) => columns(input, sort),
@@ -65,7 +65,8 @@ impl<K: Key> System<K> {
             Run::Pairs64(sort) => pairs(input, *sort),
             Run::Shared(find) => {
                 let arrays = input.keys.chunks_exact(input.len);
-                let (time, found) = timed(|| arrays.clone().map(find).collect::<Done<Vec<_>>>())?;
+                let (time, found) = timed(|| arrays.clone().map(find).collect::<Done<Vec<_>>>());
+                let found = found?;
                 let (mut keys, indices) = (vec![], found.concat());
                 for (array, indices) in arrays.zip(&found) {
                     // An index out of bounds adds no key, and so the answer is wrong.
@@ -86,7 +87,7 @@ trait Value: Pod + From<u32> + TryInto<u32> {
 
     /// Returns the values of all arrays.
     fn all<K: Key>(input: &Input<K>) -> Vec<Self> {
-        (0..input.arrays()).flat_map(|_| 0..input.len as u32).map(Self::from).collect()
+        (0..input.keys.len()).map(|at| Self::from((at % input.len) as u32)).collect()
     }
 }
 
@@ -96,22 +97,13 @@ impl Value for u64 {}
 fn columns<K: Key, V: Value>(input: &Input<K>, sort: &SortColumns<K, V>) -> Done<(Duration, Answer<K>)> {
     let (mut keys, mut values) = (input.keys.clone(), V::all(input));
     let mut arrays = keys.chunks_exact_mut(input.len).zip(values.chunks_exact_mut(input.len));
-    let (time, ()) = timed(|| arrays.try_for_each(|(keys, values)| sort(keys, values)))?;
-    Ok((time, Answer { keys, indices: values.into_iter().map(V::index).collect() }))
+    let (time, done) = timed(|| arrays.try_for_each(|(keys, values)| sort(keys, values)));
+    done.map(|()| (time, Answer { keys, indices: values.into_iter().map(V::index).collect() }))
 }
 
 fn pairs<K: Key, V: Value>(input: &Input<K>, sort: fn(&mut [(K, V)])) -> Done<(Duration, Answer<K>)> {
     let mut pairs: Vec<(K, V)> = input.keys.iter().copied().zip(V::all(input)).collect();
-    let (time, ()) = timed(|| {
-        pairs.chunks_exact_mut(input.len).for_each(sort);
-        Ok(())
-    })?;
+    let (time, ()) = timed(|| pairs.chunks_exact_mut(input.len).for_each(sort));
     let (keys, indices) = pairs.into_iter().map(|(key, value)| (key, value.index())).unzip();
     Ok((time, Answer { keys, indices }))
-}
-
-fn timed<R>(work: impl FnOnce() -> Done<R>) -> Done<(Duration, R)> {
-    let start = Instant::now();
-    let result = black_box(work())?;
-    Ok((start.elapsed(), result))
 }

@@ -1,12 +1,13 @@
 //! Generated keys of several types: the speed of each backend, and of std's sorts.
 
-use crate::bench::{Algorithm, Case, Measured, OURS, Op, Pattern, Payload, Rounds, STD, Verdict, measure, speed, systems};
+use crate::bench::{Algorithm, Case, Measured, OURS, Op, Pattern, Payload, STD, measure, speed, systems};
 use crate::dtype::{Dtype, with_key};
 use crate::order::Direction;
 use crate::outcome::Outcome;
 use crate::progress::spin;
 use anyhow::Result;
 use polysort::AnyBackend;
+use polysort_measure::Verdict;
 use std::io::Write;
 
 /// The cases: name, operation, key type and payload.
@@ -25,7 +26,7 @@ const CASES: [(&str, Op, Dtype, Payload); 8] = [
 pub(crate) fn show(out: &mut dyn Write, backends: &[AnyBackend], quick: bool) -> Result<Outcome> {
     // Few runs give a rough speed. `bench` measures more exactly.
     let (len, reps) = if quick { (1 << 18, 5) } else { (1 << 24, 2) };
-    let (rounds, mut outcome) = (Rounds { warmups: 1, reps, seeds: 1 }, Outcome::Fine);
+    let mut outcome = Outcome::Fine;
     writeln!(out, "\n{len} generated keys, every bit random, and the speed of the fastest of std's sorts\n")?;
     write!(out, "{:<14}{:>18}", "", "std")?;
     backends.iter().try_for_each(|backend| write!(out, "{:>26}", backend.kind()))?;
@@ -36,14 +37,14 @@ pub(crate) fn show(out: &mut dyn Write, backends: &[AnyBackend], quick: bool) ->
         let measured = with_key!(dtype, K => {
             let mut systems = systems::<K>(&case, &backends);
             systems.retain(|of| [OURS, STD].contains(&of.system));
-            spin(case.to_string(), || measure(&case, &systems, rounds))
+            spin(case.to_string(), || measure(&case, &systems, reps, 1))
         });
         let (ours, std): (Vec<_>, Vec<_>) = measured.into_iter().partition(|of| of.system == OURS);
         let std = std.iter().map(Measured::median).min().expect("std sorts everything");
         write!(out, "{name:<14}{}", speed(len, std))?;
         for of in &ours {
             write!(out, "{:>26}", shown(of, len, std))?;
-            if of.verdict != Verdict::Verified {
+            if !of.series.is_verified() {
                 outcome = Outcome::Failed;
             }
         }
@@ -54,7 +55,7 @@ pub(crate) fn show(out: &mut dyn Write, backends: &[AnyBackend], quick: bool) ->
 
 /// Returns a cell of the table: the speed, and that speed over the speed of std.
 fn shown(of: &Measured, len: usize, std: u64) -> String {
-    match &of.verdict {
+    match &of.series.verdict {
         Verdict::Verified => format!("{}{:>7.1}x", speed(len, of.median()), std as f64 / of.median().max(1) as f64),
         Verdict::Wrong => "WRONG ANSWER".into(),
         Verdict::Failed(why) => format!("  failed: {why}"),

@@ -6,11 +6,12 @@
 //! sorted and has the keys of the input. On Linux, the program fails if the peak of its resident memory exceeds the cap by more than 64 MiB.
 
 use polysort_external::{ExternalError, Keys, Sorter};
+use polysort_measure::{order, timed};
 use polysort_rayon::RayonBackend;
 use std::fs::File;
 use std::io::{Read, Result, Write};
 use std::path::Path;
-use std::time::Instant;
+use std::time::Duration;
 
 /// What a process may use beside the cap.
 const SLACK_MIB: usize = 64;
@@ -26,20 +27,24 @@ fn main() -> std::result::Result<(), ExternalError> {
     let mut sorter = Sorter::new(Keys::<u32>::new(), RayonBackend::default()).memory(cap << 20).folder(folder.path());
     println!("round,mib,cap_mib,sort_s,two_copies_s,two_copies_over_sort,peak_mib,verified");
     for round in 0..rounds {
-        let start = Instant::now();
-        for (from, to) in [(&input, &copy), (&copy, &output)] {
-            copy_file(from, to).map_err(ExternalError::Output)?;
+        let (mut copies, mut sort) = (Duration::ZERO, Duration::ZERO);
+        for system in order(2, round) {
+            let (time, done) = match system {
+                0 => timed(|| copy_file(&input, &copy).and_then(|()| copy_file(&copy, &output)).map_err(ExternalError::Output)),
+                _ => timed(|| sorter.sort_file(&input, &output).map(|summary| eprintln!("{summary:?}"))),
+            };
+            done?;
+            if system == 0 {
+                copies = time;
+                continue;
+            }
+            sort = time;
+            let found = checked(&output).map_err(ExternalError::Output)?;
+            assert!(found == Some(written), "the output is not sorted, or has other keys than the input");
         }
-        let copies = start.elapsed().as_secs_f64();
-        let start = Instant::now();
-        let summary = sorter.sort_file(&input, &output)?;
-        let sort = start.elapsed().as_secs_f64();
-        let peak = peak_mib();
-        let found = checked(&output).map_err(ExternalError::Output)?;
-        assert!(found == Some(written), "the output is not sorted, or has other keys than the input");
+        let (copies, sort, peak) = (copies.as_secs_f64(), sort.as_secs_f64(), peak_mib());
         let peak_text = peak.map_or("unknown".into(), |peak| peak.to_string());
         println!("{round},{size},{cap},{sort:.2},{copies:.2},{:.2},{peak_text},true", copies / sort);
-        eprintln!("{summary:?}");
         assert!(peak.is_none_or(|peak| peak <= cap + SLACK_MIB), "a peak of {peak:?} MiB with a cap of {cap} MiB");
     }
     Ok(())

@@ -7,8 +7,9 @@
 mod lampshade;
 mod wgpu_sort;
 
+use polysort_measure::{Effort, Line, Series, Trial, take_turns, warm_up, words};
 use std::error::Error;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Keys, and values if they are pairs, on a device that can sort them.
 trait Peer {
@@ -44,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             other => return Err(format!("no system {other}").into()),
         };
         let measured = opened.and_then(|mut peer| {
-            println!("{system},wgpu,{}", row(&mut *peer, &columns, trials)?);
+            print!("{}", row(system, &mut *peer, &columns, trials)?);
             Ok(())
         });
         if let Err(error) = measured {
@@ -56,32 +57,19 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// The words of which `measure` makes its keys.
 fn keys(count: usize) -> Vec<u32> {
-    let mut state = 0x1234_5678_9abc_def0_u64 ^ count as u64;
-    let mut keys = vec![0; count];
-    for pair in keys.chunks_mut(2) {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        let word = state.wrapping_mul(0x2545_f491_4f6c_dd1d);
-        pair.copy_from_slice(&[word as u32, (word >> 32) as u32][..pair.len()]);
-    }
-    keys
+    let halves = |word: u64| [word as u32, (word >> 32) as u32];
+    words(0x1234_5678_9abc_def0 ^ count as u64).flat_map(halves).take(count).collect()
 }
 
-/// Of a row, what comes after the backend.
-fn row(peer: &mut dyn Peer, columns: &[Vec<u32>], trials: usize) -> Result<String, Box<dyn Error>> {
-    // The clock of an idle device is low.
-    let warm = Instant::now();
-    while warm.elapsed().as_millis() < 500 {
-        peer.run(8)?;
-    }
-    let mut times = (0..trials).map(|_| peer.run(1)).collect::<Result<Vec<_>, _>>()?;
-    times.sort_unstable();
-    let nanos = |percent: usize| times[(times.len() * percent).div_ceil(100).max(1) - 1].as_nanos();
-    let (payload, count) = (if columns.len() == 1 { "none" } else { "u32" }, columns[0].len());
-    let (algorithm, verified) = (peer.algorithm(), peer.read()? == sorted(columns));
-    let (median, low, high) = (nanos(50), nanos(5), nanos(95));
-    Ok(format!("{algorithm},u32,{payload},{count},{median},{low},{high},{:.2},{verified}", count as f64 / median as f64))
+/// The row of a peer.
+fn row(system: &str, peer: &mut dyn Peer, columns: &[Vec<u32>], trials: usize) -> Result<String, Box<dyn Error>> {
+    warm_up(|| peer.run(8).map(drop))?;
+    // The result of the last run is verified.
+    let mut series = [Series::default()];
+    take_turns(&mut series, Effort::rounds(0, trials), |_| peer.run(1).map(|time| Trial::new(time, true)));
+    let (payload, verified) = (if columns.len() == 1 { "none" } else { "u32" }, peer.read()? == sorted(columns));
+    let line = Line { system, backend: "wgpu", algorithm: peer.algorithm(), key: "u32", payload, n: columns[0].len() };
+    Ok(line.text(&series[0].completed()?.ranked(), verified))
 }
 
 /// The columns in the order of std's stable sort.

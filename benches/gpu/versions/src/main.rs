@@ -5,32 +5,19 @@
 //!
 //! Then 8 threads sort 2^20 keys each, again and again: one line for each round, with the 10^9 keys a second of all threads by each version.
 
-use std::time::{Duration, Instant};
-
-/// What is sorted again and again: nothing is allocated between the calls.
-struct Work {
-    input: Vec<u32>,
-    sorted: Vec<u32>,
-    keys: Vec<u32>,
-    values: Vec<u32>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Op {
-    Keys,
-    Pairs,
-    Argsort,
-}
+use polysort_measure::{HostCall, HostOp, Times, order, repeat};
+use std::convert::Infallible;
+use std::time::Duration;
 
 /// A version of the backend.
 trait Version: Sync {
-    fn call(&self, op: Op, work: &mut Work);
+    fn call(&self, op: HostOp, keys: &mut [u32], values: &mut Vec<u32>);
 }
 
 macro_rules! version {
     ($name:ident, $core:ident, $wgpu:ident) => {
         mod $name {
-            use super::{Op, Version, Work};
+            use super::{HostOp, Version};
             use $core::{Backend, Sort};
 
             pub(crate) fn open() -> Box<dyn Version> {
@@ -40,11 +27,11 @@ macro_rules! version {
             }
 
             impl Version for $wgpu::WgpuBackend {
-                fn call(&self, op: Op, work: &mut Work) {
+                fn call(&self, op: HostOp, keys: &mut [u32], values: &mut Vec<u32>) {
                     let result = match op {
-                        Op::Keys => self.sort(&mut work.keys),
-                        Op::Pairs => self.sort_pairs(&mut work.keys, &mut work.values),
-                        Op::Argsort => self.argsort(&work.keys).map(|indices| work.values = indices),
+                        HostOp::Keys => self.sort(keys),
+                        HostOp::Pairs => self.sort_pairs(keys, values),
+                        HostOp::Argsort => self.argsort(keys).map(|indices| *values = indices),
                     };
                     result.expect("it sorts");
                 }
@@ -56,97 +43,64 @@ macro_rules! version {
 version!(old, core_old, wgpu_old);
 version!(new, core_new, wgpu_new);
 
-impl Work {
-    fn new(len: usize) -> Self {
-        // SplitMix64.
-        let mut state = len as u64;
-        let mut next = || {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let z = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            (z ^ z >> 31) as u32
-        };
-        let input: Vec<u32> = (0..len).map(|_| next()).collect();
-        let mut sorted = input.clone();
-        sorted.sort_unstable();
-        Self { keys: input.clone(), values: input.clone(), input, sorted }
-    }
-
-    /// Sorts a copy of the input, and returns how many microseconds the call took.
-    fn once(&mut self, version: &dyn Version, op: Op) -> f64 {
-        self.keys.copy_from_slice(&self.input);
-        if matches!(op, Op::Pairs) {
-            self.values.copy_from_slice(&self.input);
-        }
-        let started = Instant::now();
-        version.call(op, self);
-        started.elapsed().as_secs_f64() * 1e6
-    }
-
-    fn check(&self, op: Op) {
-        let right = match op {
-            Op::Keys => self.keys == self.sorted,
-            Op::Pairs => self.keys == self.sorted && self.values == self.sorted,
-            Op::Argsort => self.values.iter().zip(&self.sorted).all(|(&i, &key)| self.input[i as usize] == key),
-        };
-        assert!(right, "{op:?} of {} keys", self.input.len());
-    }
+/// Makes a call, and returns how long it took.
+fn once(call: &mut HostCall, version: &dyn Version) -> Result<Duration, Infallible> {
+    call.once(|op, keys, values| {
+        version.call(op, keys, values);
+        Ok(())
+    })
 }
 
 /// Returns the 10^9 keys a second that 8 threads sort together. Each thread makes calls of its own.
-fn together(version: &dyn Version, seconds: f64) -> f64 {
+fn together(version: &dyn Version, time: Duration) -> Result<f64, Infallible> {
     const THREADS: usize = 8;
     const LEN: usize = 1 << 20;
     let calls: usize = std::thread::scope(|scope| {
         let sorter = || {
-            let mut work = Work::new(LEN);
-            let (started, mut calls) = (Instant::now(), 0);
-            while started.elapsed().as_secs_f64() < seconds {
-                work.once(version, Op::Keys);
+            let (mut call, mut calls) = (HostCall::new(HostOp::Keys, LEN, 0), 0);
+            repeat(0, time, || {
                 calls += 1;
-            }
-            work.check(Op::Keys);
-            calls
+                once(&mut call, version).map(drop)
+            })?;
+            assert!(call.is_right(), "8 threads: a wrong answer");
+            Ok(calls)
         };
         let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(sorter)).collect();
-        threads.into_iter().map(|thread| thread.join().expect("a thread sorts")).sum()
-    });
-    (calls * LEN) as f64 / seconds / 1e9
+        threads.into_iter().map(|thread| thread.join().expect("a thread sorts")).sum::<Result<usize, Infallible>>()
+    })?;
+    Ok((calls * LEN) as f64 / time.as_secs_f64() / 1e9)
 }
 
-fn main() {
+fn main() -> Result<(), Infallible> {
     let arguments: Vec<String> = std::env::args().collect();
     let (seconds, most): (f64, u32) = (arguments[1].parse().expect("seconds"), arguments[2].parse().expect("a power of two"));
+    let time = Duration::from_secs_f64(seconds);
     let versions = [old::open(), new::open()];
     println!("op,n,turns,old_median_us,new_median_us,old_over_new");
     let mut logarithms = vec![];
-    for op in [Op::Keys, Op::Pairs, Op::Argsort] {
+    for op in [HostOp::Keys, HostOp::Pairs, HostOp::Argsort] {
         for power in (10..=most).step_by(2) {
-            let mut work = Work::new(1 << power);
-            let started = Instant::now();
-            for round in 0.. {
-                if round >= 5 && started.elapsed() > Duration::from_millis(200) {
-                    break;
-                }
-                for version in &versions {
-                    work.once(&**version, op);
-                    work.check(op);
-                }
-            }
-            let mut times = [vec![], vec![]];
-            let (started, mut turns) = (Instant::now(), 0);
-            while started.elapsed().as_secs_f64() < seconds || turns < 12 {
-                for which in [turns % 2, 1 - turns % 2] {
-                    work.once(&*versions[which], op);
-                    times[which].extend((0..3).map(|_| work.once(&*versions[which], op)));
+            let mut call = HostCall::new(op, 1 << power, u64::from(power));
+            repeat(5, Duration::from_millis(200), || {
+                versions.iter().try_for_each(|version| {
+                    once(&mut call, &**version)?;
+                    assert!(call.is_right(), "{op:?} of 2^{power} keys");
+                    Ok::<_, Infallible>(())
+                })
+            })?;
+            let (mut times, mut turns) = ([vec![], vec![]], 0);
+            repeat(12, time, || {
+                for which in order(2, turns) {
+                    once(&mut call, &*versions[which])?;
+                    for _ in 0..3 {
+                        times[which].push(once(&mut call, &*versions[which])?);
+                    }
                 }
                 turns += 1;
-            }
-            work.check(op);
-            let [old, new] = times.map(|mut times| {
-                times.sort_unstable_by(f64::total_cmp);
-                times[times.len() / 2]
-            });
+                Ok::<_, Infallible>(())
+            })?;
+            assert!(call.is_right(), "{op:?} of 2^{power} keys");
+            let [old, new] = times.map(|times| times.into_iter().collect::<Times>().median().as_secs_f64() * 1e6);
             logarithms.push((old / new).ln());
             println!("{op:?},2^{power},{turns},{old:.1},{new:.1},{:.3}", old / new);
         }
@@ -154,7 +108,8 @@ fn main() {
     println!("geometric mean {:.3}", (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp());
     println!("8 threads,2^20,round,old,new,new_over_old");
     for round in 0..3 {
-        let [old, new] = [0, 1].map(|which| together(&*versions[which], seconds));
+        let [old, new] = [together(&*versions[0], time)?, together(&*versions[1], time)?];
         println!("8 threads,2^20,{round},{old:.2},{new:.2},{:.2}", new / old);
     }
+    Ok(())
 }

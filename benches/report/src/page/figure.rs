@@ -4,10 +4,11 @@ use crate::contest::{COPY, Case, END_TO_END, Standing, is_ours, is_peer};
 use crate::error::ReportError;
 use crate::html::escape;
 use crate::plot::{self, Axes, LETTERS, Line, PANEL};
-use crate::record::{By, Origin};
+use crate::record::Origin;
 use crate::style::Style;
 use core::fmt::Write;
 use core::ops::Range;
+use polysort_measure::By;
 use std::collections::BTreeSet;
 
 /// What a record has in common with all rows of a figure: what is timed, and the number of threads.

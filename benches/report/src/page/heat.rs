@@ -6,8 +6,9 @@
 use super::figure::{Cases, Setting, caption, figure, key_rank, setting, short};
 use crate::contest::{Contests, Ratio, Standing};
 use crate::html::{duration, escape, length, length_html, ratio};
-use crate::record::{By, Origin};
+use crate::record::Origin;
 use core::fmt::Write;
+use polysort_measure::By;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The ratio at the end of the scale. The color of larger ratios is the same.

@@ -20,8 +20,9 @@ mod summary;
 use crate::contest::{Contests, Functions, RESIDENT, contests, peers, unknown};
 use crate::error::ReportError;
 use crate::html::{STYLE, escape};
-use crate::record::{By, Record};
+use crate::record::Record;
 use core::fmt::Write;
+use polysort_measure::By;
 
 /// The element that marks a page as a report. [`Page::is_report`] looks for it.
 const MARK: &str = "<meta name=\"generator\" content=\"polysort bench --report\">";

@@ -5,10 +5,11 @@ use crate::contest::{COPY, Case, Contests, Standing, is_ours};
 use crate::error::ReportError;
 use crate::html::{escape, length};
 use crate::plot::{self, PANEL, Points};
-use crate::record::{By, Origin, Row};
+use crate::record::Origin;
 use crate::style::Style;
 use core::cmp::Reverse;
 use core::fmt::Write;
+use polysort_measure::{By, Row};
 use std::collections::BTreeMap;
 
 /// Pixels of a row, and of the axis below all rows.

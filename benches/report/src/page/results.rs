@@ -2,8 +2,8 @@
 
 use crate::contest::is_peer;
 use crate::html::{digits, duration, escape, length_html, ratio};
-use crate::record::{By, Cell, Row};
 use core::fmt::Write;
+use polysort_measure::{By, Cell, Row};
 use std::collections::BTreeMap;
 
 /// Returns a table with a line for each row of a record: its time, its speed, and the time of the fastest peer of the same run divided by its time.

@@ -8,8 +8,9 @@ use super::figure::{Cases, Panel, Setting, bytes, caption, figure, key_rank, ord
 use crate::contest::{COPY, Case, Contests, OURS, Standing};
 use crate::error::ReportError;
 use crate::html::{digits, escape, length_html};
-use crate::record::{By, Origin};
+use crate::record::Origin;
 use core::fmt::Write;
+use polysort_measure::By;
 use std::collections::BTreeMap;
 
 /// The bytes of an index that an argsort writes.

@@ -4,8 +4,9 @@ use super::figure::{Panel, caption, figure, key_rank, speed_panels};
 use crate::contest::{Case, Contests, END_TO_END, Functions, OURS, RESIDENT, Standing, contests};
 use crate::error::ReportError;
 use crate::html::{digits, duration, escape, length_html};
-use crate::record::{By, Record};
+use crate::record::Record;
 use core::fmt::Write;
+use polysort_measure::By;
 use std::collections::BTreeSet;
 
 /// Returns the figure of the first of `records` that has both scopes of a sort of ours.

@@ -3,7 +3,8 @@
 use super::figure::{Cases, Panel, Setting, caption, figure, key_rank, ordered, setting, short, speed_panels};
 use crate::contest::{COPY, Contests, OURS, Standing, is_ours, is_peer};
 use crate::error::ReportError;
-use crate::record::{By, Origin};
+use crate::record::Origin;
+use polysort_measure::By;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the figures. A record without peers has one line for each number of threads.

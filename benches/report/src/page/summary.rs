@@ -3,8 +3,9 @@
 use super::figure::{setting, short, statistic};
 use crate::contest::{Case, Contests, OURS, Ratio};
 use crate::html::{escape, length_html, ratio};
-use crate::record::{By, Origin};
+use crate::record::Origin;
 use core::fmt::Write;
+use polysort_measure::By;
 use std::collections::BTreeMap;
 
 /// Returns the table over all records. Each record has a number, which the link to its section ends with.

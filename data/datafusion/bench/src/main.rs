@@ -9,6 +9,7 @@ mod table;
 use clap::Parser;
 use datafusion::error::{DataFusionError, Result};
 use polysort_core::{Backend, DynBackend};
+use polysort_measure::{Times, order};
 use polysort_rayon::RayonBackend;
 use session::Session;
 use std::io::{BufRead, Write};
@@ -101,31 +102,29 @@ async fn measure(
 ) -> Result<()> {
     let mut times = [Vec::new(), Vec::new()];
     for rep in 0..arguments.reps {
-        for index in if rep % 2 == 0 { [0, 1] } else { [1, 0] } {
+        for index in order(2, rep) {
             let session = &sessions[index];
             let time = session.time(arguments, rows, rep + 1 == arguments.reps).await?;
             eprintln!("{}: {:.3} s", session.name, time.as_secs_f64());
             times[index].push(time);
         }
     }
+    let times = times.map(|times| times.into_iter().collect::<Times>());
     println!("system,backend,source,query,scale,rows,threads,median_ns,min_ns,max_ns,reps,verified");
-    for (session, times) in sessions.iter().zip(&mut times) {
-        times.sort();
+    for (session, times) in sessions.iter().zip(&times) {
+        let [median, _, _, least, most] = times.of_one(1);
         let backend = if session.name == "polysort" { backend.name() } else { "datafusion".into() };
         println!(
-            "{},\"{backend}\",{},\"{}\",{},{rows},{threads},{},{},{},{},{}",
+            "{},\"{backend}\",{},\"{}\",{},{rows},{threads},{median},{least},{most},{},{}",
             session.name,
             if arguments.parquet.is_some() { "parquet" } else { "memory" },
             arguments.by.join(" "),
             arguments.scale,
-            times[times.len() / 2].as_nanos(),
-            times[0].as_nanos(),
-            times[times.len() - 1].as_nanos(),
-            times.len(),
+            times.count(),
             !arguments.unverified
         );
     }
-    let [stock, ours] = times.map(|times| times[times.len() / 2].as_secs_f64());
+    let [stock, ours] = times.map(|times| times.median().as_secs_f64());
     eprintln!("medians: DataFusion {stock:.3} s, with polysort {ours:.3} s: {:.2} x DataFusion's speed", stock / ours);
     Ok(())
 }
