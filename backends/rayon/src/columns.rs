@@ -430,7 +430,7 @@ impl<W: Word> Columns for Indices<'_, W> {
     ) {
         let len = self.indices.len();
         let position_bits = u32::BITS - DIGITS.ilog2();
-        let bytes = &mut bytemuck::cast_slice_mut(scratch)[..size_of::<u32>() * len];
+        let bytes = &mut bytemuck::cast_slice_mut(scratch)[..size_of_val(self.indices)];
         // If memory is far, a record is a word of the high digit and the position: it takes less memory than a key and an index.
         let fits = len <= 1 << position_bits && is_far(bytes.len());
         let (Some(first), Ok(words)) = (self.first.filter(|_| fits), bytemuck::try_cast_slice_mut::<u8, u32>(bytes)) else {
