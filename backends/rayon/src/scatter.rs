@@ -79,7 +79,7 @@ impl<T> Target for &mut [T] {
     type Item = T;
 
     fn bytes(&self) -> usize {
-        size_of_val::<[T]>(self)
+        self.len() * size_of::<T>()
     }
 
     #[inline(always)]
