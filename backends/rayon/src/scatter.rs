@@ -79,7 +79,7 @@ impl<T> Target for &mut [T] {
     type Item = T;
 
     fn bytes(&self) -> usize {
-        self.len() * size_of::<T>()
+        size_of_val::<[T]>(*self)
     }
 
     #[inline(always)]
