@@ -1,6 +1,6 @@
 //! Fallbacks: which backend answers, and when a primary backend that failed is tried again.
 
-use crate::support::{Std, watched};
+use crate::support::watched;
 use polysort_core::{AnyOperation, Backend, Error, Limits, Sort, Spec, Word, sorts_by_run};
 use polysort_fallback::Fallback;
 use polysort_kit::StdBackend;
@@ -115,7 +115,7 @@ fn is_taken<P: Backend, S: Backend>(both: &Fallback<P, S>) -> bool {
 
 #[test]
 fn the_second_takes_over_what_the_first_cannot_and_counts_it() {
-    let both = Fallback::new(Scripted::<0>::open(), Std::<0>);
+    let both = Fallback::new(Scripted::<0>::open(), StdBackend);
     *SCRIPTS[0].failure() = Some(Error::OutOfMemory { asked: 8, limit: None });
     let (mut keys, mut values) = ([2_u8, 1], *b"ba");
     both.sort(&mut keys).unwrap();
@@ -142,7 +142,7 @@ fn the_second_takes_over_what_the_first_cannot_and_counts_it() {
 
 #[test]
 fn a_callers_mistake_does_not_fall_back() {
-    let both = Fallback::new(Scripted::<1>::open(), Std::<1>);
+    let both = Fallback::new(Scripted::<1>::open(), StdBackend);
     *SCRIPTS[1].failure() = Some(Spec::new::<u8>(polysort_core::Masks::UNSIGNED, 2, 1).unwrap_err());
     assert!(matches!(both.sort(&mut [2_u8, 1]), Err(Error::InvalidRange { .. })));
     assert_eq!(both.report().fell_back, 0);
@@ -151,7 +151,7 @@ fn a_callers_mistake_does_not_fall_back() {
 #[test]
 fn a_first_that_does_not_open_is_tried_again_by_the_next_call() {
     SCRIPTS[2].fails_to_open.store(true, SeqCst);
-    let both = Fallback::<Scripted<2>, Std<2>>::global().unwrap();
+    let both = Fallback::<Scripted<2>, StdBackend>::global().unwrap();
     assert_eq!((both.name().as_str(), SCRIPTS[2].tried()), ("std", 1));
     assert!(matches!(both.primary(), Err(Error::Unavailable { .. })));
     assert_eq!(SCRIPTS[2].tried(), 1, "looking at the first backend is no try");
@@ -164,7 +164,7 @@ fn a_first_that_does_not_open_is_tried_again_by_the_next_call() {
     assert!(!is_taken(&clone));
     assert!(is_taken(&both));
     assert_eq!((clone.name().as_str(), clone.report().taken), ("scripted, else std", 1));
-    let shared = Fallback::<Scripted<2>, Std<2>>::global().unwrap();
+    let shared = Fallback::<Scripted<2>, StdBackend>::global().unwrap();
     assert!(is_taken(&shared));
     assert_eq!((SCRIPTS[2].tried(), shared.report().taken), (3, 2), "the shared one is the same one still");
 }
@@ -174,7 +174,7 @@ fn a_first_that_does_not_open_is_tried_again_by_the_next_call() {
 fn tries_become_rarer_up_to_a_bound_and_a_success_resets_them() {
     let script = &SCRIPTS[3];
     script.fails_to_open.store(true, SeqCst);
-    let both = Fallback::<Scripted<3>, Std<3>>::open().unwrap();
+    let both = Fallback::<Scripted<3>, StdBackend>::open().unwrap();
     let until_tried = || {
         let before = script.tried();
         (0..5000).find(|_| !is_taken(&both) && script.tried() > before).expect("a try within 5000 calls")
@@ -195,7 +195,7 @@ fn tries_become_rarer_up_to_a_bound_and_a_success_resets_them() {
 #[test]
 fn a_first_that_is_lost_is_opened_again() {
     let script = &SCRIPTS[4];
-    let both = Fallback::<Scripted<4>, Std<4>>::open().unwrap();
+    let both = Fallback::<Scripted<4>, StdBackend>::open().unwrap();
     assert!(is_taken(&both));
     script.lose();
     assert!(!both.is_lost(), "the second one is there");
@@ -216,19 +216,19 @@ fn a_first_that_is_lost_is_opened_again() {
 #[test]
 fn it_is_lost_with_the_second_and_has_the_limits_of_the_second() {
     let script = &SCRIPTS[5];
-    let both = Fallback::new(Ok(Std::<5>), Scripted::<5>::open().unwrap());
+    let both = Fallback::new(Ok(StdBackend), Scripted::<5>::open().unwrap());
     assert_eq!((both.limits(), both.limits().longest(1)), (both.secondary().limits(), 7));
     assert!(!both.is_lost());
     script.lose();
     assert!(both.is_lost());
-    let other = Fallback::new(Scripted::<5>::open(), Std::<5>);
+    let other = Fallback::new(Scripted::<5>::open(), StdBackend);
     assert_eq!(other.limits(), Limits::default());
     // The shared one opens again with its second backend.
-    let shared = Fallback::<Std<5>, Scripted<5>>::global().unwrap();
+    let shared = Fallback::<StdBackend, Scripted<5>>::global().unwrap();
     let number = shared.secondary().number;
     script.lose();
     assert!(shared.is_lost());
-    assert_eq!(Fallback::<Std<5>, Scripted<5>>::global().unwrap().secondary().number, number + 1);
+    assert_eq!(Fallback::<StdBackend, Scripted<5>>::global().unwrap().secondary().number, number + 1);
 }
 
 #[test]
@@ -254,14 +254,14 @@ fn calls_that_come_while_the_first_opens_do_not_wait() {
             Limits::default()
         }
         fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
-            Std::<6>.sort_bits(keys, spec)
+            StdBackend.sort_bits(keys, spec)
         }
         fn sort_pairs_bits<W: Word, V: bytemuck::Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
-            Std::<6>.sort_pairs_bits(keys, values, spec)
+            StdBackend.sort_pairs_bits(keys, values, spec)
         }
     }
     watched(|| {
-        let both = Fallback::<Slow, Std<6>>::open().unwrap();
+        let both = Fallback::<Slow, StdBackend>::open().unwrap();
         let same = both.clone();
         let opening = std::thread::spawn(move || same.sort(&mut [2, 1]));
         INSIDE.wait();
@@ -295,13 +295,13 @@ fn a_panic_while_the_first_opens_counts_as_a_failure() {
             Limits::default()
         }
         fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
-            Std::<7>.sort_bits(keys, spec)
+            StdBackend.sort_bits(keys, spec)
         }
         fn sort_pairs_bits<W: Word, V: bytemuck::Pod>(&self, keys: &mut [W], values: &mut [V], spec: Spec) -> Result<(), Error> {
-            Std::<7>.sort_pairs_bits(keys, values, spec)
+            StdBackend.sort_pairs_bits(keys, values, spec)
         }
     }
-    let both = Fallback::<Panics, Std<7>>::open().unwrap();
+    let both = Fallback::<Panics, StdBackend>::open().unwrap();
     let mut keys = [2, 1];
     assert!(catch_unwind(AssertUnwindSafe(|| both.sort(&mut keys))).is_err());
     assert_eq!(keys, [2, 1]);
@@ -333,7 +333,7 @@ fn a_late_loss_does_not_close_the_next_device() {
         }
         fn sort_bits<W: Word>(&self, keys: &mut [W], spec: Spec) -> Result<(), Error> {
             if self.0 > 0 {
-                return Std::<8>.sort_bits(keys, spec);
+                return StdBackend.sort_bits(keys, spec);
             }
             // The first call on the first device notes its loss late.
             if WAITS.swap(false, SeqCst) {
@@ -347,7 +347,7 @@ fn a_late_loss_does_not_close_the_next_device() {
         }
     }
     watched(|| {
-        let both = Fallback::new(Numbered::open(), Std::<8>);
+        let both = Fallback::new(Numbered::open(), StdBackend);
         let same = both.clone();
         let late = std::thread::spawn(move || same.sort(&mut [2, 1]));
         LATE.wait();

@@ -1,7 +1,5 @@
-//! A backend that never fails, and a watchdog for tests that could hang.
+//! A watchdog for tests that could hang.
 
-use polysort_core::{AnyOperation, Backend, Error, Limits, Spec, sorts_by_run};
-use polysort_kit::StdBackend;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -18,29 +16,5 @@ pub(crate) fn watched(test: impl FnOnce() + Send + 'static) {
     }
     if let Err(panic) = thread.join() {
         resume_unwind(panic);
-    }
-}
-
-/// The sort of [`StdBackend`]. The type parameter gives each test a device of its own, and the sorts are compiled once.
-#[derive(Clone, Debug)]
-pub(crate) struct Std<const TEST: usize>;
-
-impl<const TEST: usize> Backend for Std<TEST> {
-    fn open() -> Result<Self, Error> {
-        Ok(Self)
-    }
-
-    fn name(&self) -> String {
-        StdBackend.name()
-    }
-
-    fn limits(&self) -> Limits {
-        StdBackend.limits()
-    }
-
-    sorts_by_run!();
-
-    fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
-        StdBackend.run(operation, spec)
     }
 }
