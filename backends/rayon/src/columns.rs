@@ -33,16 +33,15 @@ pub(crate) trait Columns: Source + Sized + Send {
         scatter_from(scratch, self, digit, next);
     }
 
-    /// Moves each record to the next index of its low digit in `scratch`, which is as long, and from there as [`scatter`](Columns::scatter) does by its high digit.
-    /// Each digit comes with what `next` is there.
+    /// Sorts everything stably by two digits, by way of `scratch`, which is as long. Each digit comes with the next index of each of its values, as in
+    /// [`scatter`](Columns::scatter).
     fn sort_by_digits<const DIGITS: usize>(
         &mut self,
         (low, lows): (Bits, &mut [u32; DIGITS]),
         (high, highs): (Bits, &mut [u32; DIGITS]),
         scratch: &mut [Self::Record],
     ) {
-        self.place(low, lows, scratch);
-        self.scatter(scratch, high, highs);
+        scatter_twice(scratch, self, (low, lows), (high, highs));
     }
 
     /// The first `mid` records and the rest.
@@ -69,6 +68,17 @@ fn scatter_from<C: Columns, const DIGITS: usize>(
 ) {
     columns.copy_to(0, scratch);
     columns.scatter(scratch, digit, next);
+}
+
+/// [`Columns::sort_by_digits`] by way of records in `scratch`.
+fn scatter_twice<C: Columns, const DIGITS: usize>(
+    scratch: &mut [C::Record],
+    columns: &mut C,
+    (low, lows): (Bits, &mut [u32; DIGITS]),
+    (high, highs): (Bits, &mut [u32; DIGITS]),
+) {
+    columns.place(low, lows, scratch);
+    columns.scatter(scratch, high, highs);
 }
 
 /// Whether all keys of a digit are equal, so that they need not be moved one by one, and so many that this pays.
@@ -434,8 +444,7 @@ impl<W: Word> Columns for Indices<'_, W> {
         // If memory is far, a record is a word of the high digit and the position: it takes less memory than a key and an index.
         let fits = len <= 1 << position_bits && is_far(bytes.len());
         let (Some(first), Ok(words)) = (self.first.filter(|_| fits), bytemuck::try_cast_slice_mut::<u8, u32>(bytes)) else {
-            self.place(low, lows, scratch);
-            return self.scatter(scratch, high, highs);
+            return scatter_twice(scratch, self, (low, lows), (high, highs));
         };
         let masks = self.masks;
         let keys = self.keys[first..first + len].iter().map(move |&raw| masks.apply(raw));
