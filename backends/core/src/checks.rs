@@ -51,6 +51,7 @@ impl AnyOperation<'_> {
     }
 }
 
+#[inline]
 pub(crate) fn check_segments(segments: Option<Segments<'_>>, keys: usize) -> Result<(), Error> {
     segments.map_or(Ok(()), |segments| segments.check(keys))
 }

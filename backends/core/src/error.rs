@@ -164,6 +164,7 @@ impl Error {
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] with both lengths if they differ.
+    #[inline]
     pub fn check_lengths(left: &'static str, left_len: usize, right: &'static str, right_len: usize) -> Result<(), Self> {
         if left_len == right_len { Ok(()) } else { Err(Error::LengthMismatch { left, left_len, right, right_len }) }
     }

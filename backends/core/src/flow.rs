@@ -5,12 +5,19 @@
 use crate::checks::{check_pairs_into, check_segments};
 use crate::words::{Pairs, Words, checked_words, rebuilt, shared_words};
 use crate::{
-    AnyOperation, Backend, Error, Operation, Options, Runs, Segments, Sortable, Spec, TopK, Values, ValuesMut, memory,
-    permutation, selected_len,
+    Backend, Error, Operation, Options, Runs, Segments, Sortable, Spec, TopK, Values, ValuesMut, memory, permutation,
+    selected_len,
 };
 use core::ops::Range;
-use core::pin::pin;
+use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
+
+/// Runs an operation on the backend of a [`Call`]. Not a function: its future would be copied, at a cost that a sort of 64 keys feels.
+macro_rules! run {
+    ($call:ident, $operation:expr, $spec:expr) => {
+        if $call.is_async { $call.backend.run_async($operation, $spec).await } else { $call.backend.run($operation, $spec) }
+    };
+}
 
 /// All of a call but its operation and its data.
 pub(crate) struct Call<'b, 's, B> {
@@ -45,16 +52,12 @@ impl<'b, 's, B: Backend> Call<'b, 's, B> {
         Ok(spec)
     }
 
-    async fn run(self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
-        if self.is_async { self.backend.run_async(operation, spec).await } else { self.backend.run(operation, spec) }
+    pub(crate) fn sort<K: Sortable>(self, keys: &mut [K]) -> impl Future<Output = Result<(), Error>> {
+        self.order(keys, None)
     }
 
-    pub(crate) async fn sort<K: Sortable>(self, keys: &mut [K]) -> Result<(), Error> {
-        self.order(keys, None).await
-    }
-
-    pub(crate) async fn partial_sort<K: Sortable>(self, keys: &mut [K], k: usize) -> Result<(), Error> {
-        self.order(keys, Some(0..k)).await
+    pub(crate) fn partial_sort<K: Sortable>(self, keys: &mut [K], k: usize) -> impl Future<Output = Result<(), Error>> {
+        self.order(keys, Some(0..k))
     }
 
     pub(crate) async fn select_nth<K: Sortable>(self, keys: &mut [K], n: usize) -> Result<(), Error> {
@@ -78,7 +81,7 @@ impl<'b, 's, B: Backend> Call<'b, 's, B> {
             None => Operation::Sort { keys, segments },
             Some(positions) => Operation::PartialSort { keys, positions, segments },
         };
-        self.run(operation.into(), spec).await?;
+        run!(self, operation.into(), spec)?;
         words.finish()
     }
 
@@ -91,10 +94,10 @@ impl<'b, 's, B: Backend> Call<'b, 's, B> {
         let spec = self.spec::<K>(keys.len())?;
         if let Some(view) = K::IN_PLACE {
             let (keys, sorted) = (view.words(keys), view.words_mut(sorted));
-            return self.run(Operation::SortInto { keys, sorted }.into(), spec).await;
+            return run!(self, Operation::SortInto { keys, sorted }.into(), spec);
         }
         let mut words = checked_words(keys)?;
-        self.run(Operation::Sort { keys: &mut words, segments: None }.into(), spec).await?;
+        run!(self, Operation::Sort { keys: &mut words, segments: None }.into(), spec)?;
         sorted.copy_from_slice(&rebuilt(&words)?);
         Ok(())
     }
@@ -110,7 +113,7 @@ impl<'b, 's, B: Backend> Call<'b, 's, B> {
         let (spec, segments) = (self.spec::<K>(keys.len())?, self.segments);
         let mut pairs = Pairs::of(keys, values)?;
         let (keys, values) = pairs.get();
-        self.run(Operation::SortPairs { keys, values, segments }.into(), spec).await?;
+        run!(self, Operation::SortPairs { keys, values, segments }.into(), spec)?;
         pairs.finish()
     }
 
@@ -123,12 +126,12 @@ impl<'b, 's, B: Backend> Call<'b, 's, B> {
         let spec = self.spec::<K>(keys.len())?;
         if let Some(view) = K::IN_PLACE {
             let (keys, sorted_keys) = (view.words(keys), view.words_mut(sorted_keys));
-            return self.run(Operation::SortPairsInto { keys, values, sorted_keys, sorted_values }.into(), spec).await;
+            return run!(self, Operation::SortPairsInto { keys, values, sorted_keys, sorted_values }.into(), spec);
         }
         if K::IS_REBUILT {
             let (mut words, mut moved) = (checked_words(keys)?, memory::collected(values.bytes().iter().copied())?);
             let values = sorted_values.over(&mut moved);
-            self.run(Operation::SortPairs { keys: &mut words, values, segments: None }.into(), spec).await?;
+            run!(self, Operation::SortPairs { keys: &mut words, values, segments: None }.into(), spec)?;
             sorted_keys.copy_from_slice(&rebuilt(&words)?);
             sorted_values.bytes_mut().copy_from_slice(&moved);
             return Ok(());
@@ -144,7 +147,7 @@ impl<'b, 's, B: Backend> Call<'b, 's, B> {
         let (spec, segments) = (self.spec::<K>(keys.len())?, self.segments);
         let mut indices = permutation::room(keys.len())?;
         let words = shared_words(keys)?;
-        self.run(Operation::Argsort { keys: &words, segments, indices: &mut indices }.into(), spec).await?;
+        run!(self, Operation::Argsort { keys: &words, segments, indices: &mut indices }.into(), spec)?;
         Ok(indices)
     }
 
@@ -153,7 +156,7 @@ impl<'b, 's, B: Backend> Call<'b, 's, B> {
         permutation::check_len(keys.len())?;
         let words = shared_words(keys)?;
         let mut indices = vec![0; selected_len(k, segments, keys.len())];
-        self.run(Operation::TopK { keys: &words, k, segments, indices: &mut indices }.into(), spec).await?;
+        run!(self, Operation::TopK { keys: &words, k, segments, indices: &mut indices }.into(), spec)?;
         Ok(TopK { keys: permutation::gather(keys, &indices), indices })
     }
 
@@ -161,14 +164,14 @@ impl<'b, 's, B: Backend> Call<'b, 's, B> {
         let spec = self.spec::<K>(keys.len())?;
         let words = shared_words(keys)?;
         let mut offsets = vec![];
-        self.run(Operation::Runs { keys: &words, offsets: &mut offsets }.into(), spec).await?;
+        run!(self, Operation::Runs { keys: &words, offsets: &mut offsets }.into(), spec)?;
         Ok(Runs { offsets })
     }
 }
 
-/// The result of a future that never waits.
-pub(crate) fn now<T>(ready: impl Future<Output = T>) -> T {
-    match pin!(ready).poll(&mut Context::from_waker(Waker::noop())) {
+/// The result of a future that never waits. It is not moved: copying it takes as long as sorting 16 keys.
+pub(crate) fn now<T>(ready: Pin<&mut impl Future<Output = T>>) -> T {
+    match ready.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result,
         Poll::Pending => unreachable!("a blocking call is ready at its first poll"),
     }

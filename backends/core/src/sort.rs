@@ -3,6 +3,7 @@
 use crate::flow::{Call, now};
 use crate::{Backend, Error, Options, Runs, Segments, Sortable, TopK, Values, ValuesMut, WideKey, memory, permutation};
 use bytemuck::Pod;
+use core::pin::pin;
 
 /// Every operation, for every key, on every backend. Implemented for all [`Backend`]s.
 ///
@@ -26,7 +27,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort`](Sort::sort).
     fn sort_with<K: Sortable>(&self, keys: &mut [K], options: Options) -> Result<(), Error> {
-        now(Call::blocking(self, options).sort(keys))
+        now(pin!(Call::blocking(self, options).sort(keys)))
     }
 
     /// Sorts `keys`, which stay as they are, into `sorted`, ascending. The contents of `sorted` before the call do not matter.
@@ -51,7 +52,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort_into`](Sort::sort_into).
     fn sort_into_with<K: Sortable>(&self, keys: &[K], sorted: &mut [K], options: Options) -> Result<(), Error> {
-        now(Call::blocking(self, options).sort_into(keys, sorted))
+        now(pin!(Call::blocking(self, options).sort_into(keys, sorted)))
     }
 
     /// Sorts `keys`, ascending, and moves each value with its key.
@@ -67,7 +68,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort_pairs`](Sort::sort_pairs).
     fn sort_pairs_with<K: Sortable, V: Pod>(&self, keys: &mut [K], values: &mut [V], options: Options) -> Result<(), Error> {
-        now(Call::blocking(self, options).sort_pairs(keys, ValuesMut::of(values)))
+        now(pin!(Call::blocking(self, options).sort_pairs(keys, ValuesMut::of(values))))
     }
 
     /// Sorts `keys` into `sorted_keys`, ascending, and moves each value with its key, from `values` to `sorted_values`. The inputs stay as
@@ -99,7 +100,7 @@ pub trait Sort: Backend {
         options: Options,
     ) -> Result<(), Error> {
         let sorted = (sorted_keys, ValuesMut::of(sorted_values));
-        now(Call::blocking(self, options).sort_pairs_into((keys, Values::of(values)), sorted))
+        now(pin!(Call::blocking(self, options).sort_pairs_into((keys, Values::of(values)), sorted)))
     }
 
     /// Sorts any items, ascending by a key that `key` returns once for each item. The items are swapped and need not be `Copy`.
@@ -132,7 +133,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`argsort`](Sort::argsort).
     fn argsort_with<K: Sortable>(&self, keys: &[K], options: Options) -> Result<Vec<u32>, Error> {
-        now(Call::blocking(self, options).argsort(keys))
+        now(pin!(Call::blocking(self, options).argsort(keys)))
     }
 
     /// Sorts keys of any number of bits, ascending. The keys are moved whole, by the permutation that [`argsort_wide`](Sort::argsort_wide) returns.
@@ -157,7 +158,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// As [`argsort_wide_with`](Sort::argsort_wide_with).
     fn sort_wide_with<K: WideKey>(&self, keys: &mut [K], options: Options) -> Result<(), Error> {
-        now(Call::blocking(self, options).sort_wide(keys))
+        now(pin!(Call::blocking(self, options).sort_wide(keys)))
     }
 
     /// Returns the stable permutation that sorts keys of any number of bits, ascending. The backend sorts words of 64 bits, from the most significant one
@@ -176,7 +177,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`argsort_wide`](Sort::argsort_wide).
     fn argsort_wide_with<K: WideKey>(&self, keys: &[K], options: Options) -> Result<Vec<u32>, Error> {
-        now(Call::blocking(self, options).argsort_wide(keys))
+        now(pin!(Call::blocking(self, options).argsort_wide(keys)))
     }
 
     /// Sorts each segment of `keys` by itself, ascending.
@@ -206,7 +207,7 @@ pub trait Sort: Backend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> Result<(), Error> {
-        now(Call::blocking(self, options).of_segments(segments).sort(keys))
+        now(pin!(Call::blocking(self, options).of_segments(segments).sort(keys)))
     }
 
     /// Sorts each segment of `keys` by itself, ascending, and moves each value with its key.
@@ -233,7 +234,7 @@ pub trait Sort: Backend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> Result<(), Error> {
-        now(Call::blocking(self, options).of_segments(segments).sort_pairs(keys, ValuesMut::of(values)))
+        now(pin!(Call::blocking(self, options).of_segments(segments).sort_pairs(keys, ValuesMut::of(values))))
     }
 
     /// Returns the permutation that sorts each segment of `keys` by itself, ascending. Indices count from the start of `keys`; a position outside
@@ -255,7 +256,7 @@ pub trait Sort: Backend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> Result<Vec<u32>, Error> {
-        now(Call::blocking(self, options).of_segments(segments).argsort(keys))
+        now(pin!(Call::blocking(self, options).of_segments(segments).argsort(keys)))
     }
 
     /// Returns the `k` largest keys, largest first, equal keys by lowest index; all of them if there are fewer.
@@ -279,7 +280,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`top_k`](Sort::top_k).
     fn top_k_with<K: Sortable>(&self, keys: &[K], k: usize, options: Options) -> Result<TopK<K>, Error> {
-        now(Call::blocking(self, options).top_k(keys, k))
+        now(pin!(Call::blocking(self, options).top_k(keys, k)))
     }
 
     /// Returns the `k` largest keys of each segment, largest first, equal keys by lowest index. A segment of `len` keys gives `min(k, len)`
@@ -324,7 +325,7 @@ pub trait Sort: Backend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> Result<TopK<K>, Error> {
-        now(Call::blocking(self, options).of_segments(segments).top_k(keys, k))
+        now(pin!(Call::blocking(self, options).of_segments(segments).top_k(keys, k)))
     }
 
     /// Moves the `k` smallest keys to the start of `keys`, in ascending order; sorts all if there are fewer. The other keys follow in any order.
@@ -351,7 +352,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`sort`](Sort::sort).
     fn partial_sort_with<K: Sortable>(&self, keys: &mut [K], k: usize, options: Options) -> Result<(), Error> {
-        now(Call::blocking(self, options).partial_sort(keys, k))
+        now(pin!(Call::blocking(self, options).partial_sort(keys, k)))
     }
 
     /// Moves the `k` smallest keys of each segment to its start, in ascending order; sorts a segment that has fewer. The other keys of the segment follow in
@@ -380,7 +381,7 @@ pub trait Sort: Backend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> Result<(), Error> {
-        now(Call::blocking(self, options).of_segments(segments).partial_sort(keys, k))
+        now(pin!(Call::blocking(self, options).of_segments(segments).partial_sort(keys, k)))
     }
 
     /// Puts the key that an ascending sort would put at position `n` there. No key before it is greater, and no key behind it is smaller; apart from
@@ -408,7 +409,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`select_nth`](Sort::select_nth).
     fn select_nth_with<K: Sortable>(&self, keys: &mut [K], n: usize, options: Options) -> Result<(), Error> {
-        now(Call::blocking(self, options).select_nth(keys, n))
+        now(pin!(Call::blocking(self, options).select_nth(keys, n)))
     }
 
     /// Does in each segment what [`select_nth`](Sort::select_nth) does; `n` counts from the start of the segment. A segment of `n` keys or fewer
@@ -436,7 +437,7 @@ pub trait Sort: Backend {
         segments: impl Into<Segments<'a>>,
         options: Options,
     ) -> Result<(), Error> {
-        now(Call::blocking(self, options).of_segments(segments).select_nth(keys, n))
+        now(pin!(Call::blocking(self, options).of_segments(segments).select_nth(keys, n)))
     }
 
     /// Finds the runs of equal neighboring keys. The keys stay as they are. In sorted keys, each run has all keys of one value.
@@ -462,7 +463,7 @@ pub trait Sort: Backend {
     /// # Errors
     /// [`Error::InvalidRange`] for a range of bits that the key does not have, else as [`runs`](Sort::runs).
     fn runs_with<K: Sortable>(&self, keys: &[K], options: Options) -> Result<Runs, Error> {
-        now(Call::blocking(self, options).runs(keys))
+        now(pin!(Call::blocking(self, options).runs(keys)))
     }
 }
 

@@ -43,6 +43,7 @@ impl Window {
     ///
     /// # Errors
     /// [`Error::InvalidRange`] if the window starts after its end or ends after the last bit of the key.
+    #[inline]
     pub fn in_width(self, width: u32) -> Result<(u32, u32), Error> {
         let (begin, end) = (self.begin, self.end.unwrap_or(width));
         if begin > end || end > width {
@@ -160,6 +161,7 @@ impl Spec {
     }
 
     /// The spec of words whose ascending order has these masks and this width.
+    #[inline]
     fn ordered(ascending: Masks, width: u32, options: Options) -> Result<Self, Error> {
         let (begin, end) = options.window.map_or(Ok((0, width)), |window| window.in_width(width))?;
         let masks = match options.order {

@@ -81,7 +81,7 @@ pub(crate) fn suits<C: SortFew>(network: Network, window: Window, len: usize) ->
     bytes <= tuning.cached_bytes
         || is_one_pass && bytes <= tuning.cached_stable_bytes
         || narrow::is_one_pass::<C>(network, window, len)
-        || narrow::suits::<C>(network, window, len) && bytes < tuning.stream_bytes
+        || narrow::suits::<C>(network, window, len) && bytes < tuning.narrow_bytes
 }
 
 /// Whether two passes are faster than a partition and tickets for so many records.
@@ -355,11 +355,11 @@ mod tests {
     }
 
     #[test]
-    fn stable_sorts_by_one_narrow_pass_are_of_any_length_and_by_two_of_what_is_not_written_past_the_cache() {
+    fn stable_sorts_by_one_narrow_pass_are_of_any_length_and_by_two_of_what_fits_in_the_last_cache() {
         let suits = |high, len| suits::<Pairs32>(STABLE, Window { low: 0, high }, len);
-        let streamed = tuning().stream_bytes.div_ceil(size_of::<Pair<u32, u32>>());
+        let over = tuning().narrow_bytes.div_ceil(size_of::<Pair<u32, u32>>());
         assert!(suits(8, 1 << 30) && !suits(9, 1 << 30));
-        assert!(suits(16, streamed - 1) && !suits(16, streamed) && !suits(17, streamed - 1));
+        assert!(suits(16, over - 1) && !suits(16, over) && !suits(17, over - 1));
     }
 
     #[test]

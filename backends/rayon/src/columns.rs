@@ -4,7 +4,7 @@ use crate::ahead::is_far;
 use crate::classify::{Bits, Classify};
 use crate::equal::write_runs;
 use crate::record::Pair;
-use crate::scatter::{Both, place, place_each};
+use crate::scatter::{Both, nothing, place, place_each};
 use crate::source::{BLOCK, Keyed, Read, Source};
 use crate::threads::Threads;
 use crate::tuning::{TASK, scan_ns};
@@ -83,7 +83,7 @@ fn scatter_twice<C: Columns, const DIGITS: usize>(
 
 /// Whether all keys of a digit are equal, so that they need not be moved one by one, and so many that this pays.
 fn writes_runs<W: Word, const DIGITS: usize>(digit: Bits, len: usize) -> bool {
-    digit.is_whole::<W>() && len >= 4 * DIGITS
+    digit.is_whole::<W>() && len >= 8 * DIGITS
 }
 
 /// Overwrites the keys by those of each digit, up to its end.
@@ -93,6 +93,13 @@ fn write_digits<W: Word>(keys: &mut [W], masks: Masks, ends: &[u32]) {
         (masks.invert(W::truncate(ordered as u128)), (end - std::mem::replace(&mut start, end)) as usize)
     };
     write_runs(keys, ends.iter().enumerate().map(run));
+}
+
+/// Turns ordered bits back into raw keys. Mapping all keys after a scatter takes less time than mapping each one in it: this loop is vector code.
+fn to_raw<W: Word>(keys: &mut [W], masks: Masks) {
+    if !masks.is_identity::<W>() {
+        keys.iter_mut().for_each(|key| *key = masks.invert(*key));
+    }
 }
 
 /// Keys alone.
@@ -143,8 +150,8 @@ impl<W: Word> Columns for Keys<'_, W> {
     }
 
     fn scatter<const DIGITS: usize>(&mut self, records: &[Self::Record], digit: Bits, next: &mut [u32; DIGITS]) {
-        let masks = self.masks;
-        place_each(records.iter().map(move |&key| (key, masks.invert(key))), digit, next, &mut *self.keys);
+        place(records, digit, next, self.keys);
+        to_raw(self.keys, self.masks);
     }
 
     fn split_at(self, mid: usize) -> (Self, Self) {
@@ -214,32 +221,47 @@ impl<W: Word, V: Pod + Send + Sync> Columns for Pairs<'_, W, V> {
 
     fn scatter<const DIGITS: usize>(&mut self, records: &[Self::Record], digit: Bits, next: &mut [u32; DIGITS]) {
         if writes_runs::<W, DIGITS>(digit, records.len()) {
-            place_each(records.iter().map(|record| (record.key, record.value)), digit, next, &mut *self.values);
+            place_each(
+                records,
+                nothing(records.len()),
+                |_, record, ()| (record.key, record.value),
+                digit,
+                next,
+                &mut *self.values,
+            );
             return write_digits(self.keys, self.masks, &next[..digit.count()]);
         }
-        let masks = self.masks;
-        let raw = records.iter().map(move |record| (record.key, (masks.invert(record.key), record.value)));
-        place_each(raw, digit, next, Both(self.keys, self.values));
+        let both = |_, record: Self::Record, ()| (record.key, (record.key, record.value));
+        place_each(records, nothing(records.len()), both, digit, next, Both(self.keys, self.values));
+        to_raw(self.keys, self.masks);
     }
 
     fn place<const DIGITS: usize>(&self, digit: Bits, next: &mut [u32; DIGITS], target: &mut [Self::Record]) {
-        place_pairs(self.keys.iter().zip(self.values.iter().copied()), self.masks, digit, next, target);
+        read_numbered(self.keys, self.masks, &mut |at, keys| {
+            place_each(keys, &self.values[at], |_, key, value| (key, Pair { key, value }), digit, next, &mut *target);
+        });
     }
 
     fn sort_by_digit<const DIGITS: usize>(&mut self, digit: Bits, next: &mut [u32; DIGITS], scratch: &mut [Self::Record]) {
-        let bytes = &mut bytemuck::cast_slice_mut(scratch)[..size_of_val(self.values)];
-        // Values of operations are arrays of bytes, which any memory holds.
-        if writes_runs::<W, DIGITS>(digit, self.keys.len())
-            && let Ok(values) = bytemuck::try_cast_slice_mut::<u8, V>(bytes)
-        {
+        let (values, keys) = bytemuck::cast_slice_mut(scratch).split_at_mut(size_of_val(self.values));
+        // Values of operations are arrays of bytes, which any memory holds, as it holds keys of 8 bits.
+        let (Ok(values), Ok(keys)) = (bytemuck::try_cast_slice_mut::<u8, V>(values), bytemuck::try_cast_slice_mut::<u8, W>(keys))
+        else {
+            return scatter_from(scratch, self, digit, next);
+        };
+        values.copy_from_slice(self.values);
+        if writes_runs::<W, DIGITS>(digit, keys.len()) {
             // The keys stay where they are until all values have moved.
-            values.copy_from_slice(self.values);
-            let masks = self.masks;
-            let keyed = self.keys.iter().zip(&*values).map(move |(&raw, &value)| (masks.apply(raw), value));
-            place_each(keyed, digit, next, &mut *self.values);
+            read_numbered(self.keys, self.masks, &mut |at, keys| {
+                place_each(keys, &values[at], |_, key, value| (key, value), digit, next, &mut *self.values);
+            });
             return write_digits(self.keys, self.masks, &next[..digit.count()]);
         }
-        scatter_from(scratch, self, digit, next);
+        keys.copy_from_slice(self.keys);
+        read_numbered(keys, self.masks, &mut |at, keys| {
+            place_each(keys, &values[at], |_, key, value| (key, (key, value)), digit, next, Both(self.keys, self.values));
+        });
+        to_raw(self.keys, self.masks);
     }
 
     fn split_at(self, mid: usize) -> (Self, Self) {
@@ -272,21 +294,6 @@ fn reverse<T: Send>(slice: &mut [T], threads: Threads) {
     });
 }
 
-/// Copies pairs of a raw key and a value to the next index of their digit in `target`.
-fn place_pairs<'a, W: Word, V: Pod, const DIGITS: usize>(
-    pairs: impl Iterator<Item = (&'a W, V)>,
-    masks: Masks,
-    digit: Bits,
-    next: &mut [u32; DIGITS],
-    target: &mut [Pair<W, V>],
-) {
-    let keyed = pairs.map(move |(&raw, value)| {
-        let key = masks.apply(raw);
-        (key, Pair { key, value })
-    });
-    place_each(keyed, digit, next, target);
-}
-
 /// Hands the ordered bits of raw keys to `read`, some at a time.
 pub(crate) fn read_ordered<W: Word>(keys: &[W], masks: Masks, read: Read<'_, W>) {
     if masks.is_identity::<W>() {
@@ -299,6 +306,15 @@ pub(crate) fn read_ordered<W: Word>(keys: &[W], masks: Masks, read: Read<'_, W>)
         }
         read(&ordered[..keys.len()]);
     }
+}
+
+/// As [`read_ordered`], with the positions of the keys.
+fn read_numbered<W: Word>(keys: &[W], masks: Masks, read: &mut dyn FnMut(Range<usize>, &[W])) {
+    let mut start = 0;
+    read_ordered(keys, masks, &mut |keys| {
+        read(start..start + keys.len(), keys);
+        start += keys.len();
+    });
 }
 
 /// Hands pairs of a raw key and a value to `read`, some at a time.
@@ -411,14 +427,19 @@ impl<W: Word> Columns for Indices<'_, W> {
 
     fn scatter<const DIGITS: usize>(&mut self, records: &[Self::Record], digit: Bits, next: &mut [u32; DIGITS]) {
         self.first = None;
-        place_each(records.iter().map(|record| (record.key, u32::from_ne_bytes(record.value))), digit, next, &mut *self.indices);
+        let index = |_, record: Self::Record, ()| (record.key, u32::from_ne_bytes(record.value));
+        place_each(records, nothing(records.len()), index, digit, next, &mut *self.indices);
     }
 
     fn place<const DIGITS: usize>(&self, digit: Bits, next: &mut [u32; DIGITS], target: &mut [Self::Record]) {
         match self.first {
             Some(first) => {
                 let keys = &self.keys[first..first + self.indices.len()];
-                place_pairs(keys.iter().zip((first as u32..).map(u32::to_ne_bytes)), self.masks, digit, next, target);
+                read_numbered(keys, self.masks, &mut |at, keys| {
+                    let start = first + at.start;
+                    let pair = |at, key, ()| (key, Pair { key, value: ((start + at) as u32).to_ne_bytes() });
+                    place_each(keys, nothing(keys.len()), pair, digit, next, &mut *target);
+                });
             }
             None => place_all(self, digit, next, target),
         }
@@ -427,9 +448,11 @@ impl<W: Word> Columns for Indices<'_, W> {
     fn sort_by_digit<const DIGITS: usize>(&mut self, digit: Bits, next: &mut [u32; DIGITS], scratch: &mut [Self::Record]) {
         let Some(first) = self.first.take() else { return scatter_from(scratch, self, digit, next) };
         // Keys stay, and indices count up, so neither is read from where it is written.
-        let masks = self.masks;
         let keys = &self.keys[first..first + self.indices.len()];
-        place_each(keys.iter().map(move |&raw| masks.apply(raw)).zip(first as u32..), digit, next, &mut *self.indices);
+        read_numbered(keys, self.masks, &mut |at, keys| {
+            let start = first + at.start;
+            place_each(keys, nothing(keys.len()), |at, key, ()| (key, (start + at) as u32), digit, next, &mut *self.indices);
+        });
     }
 
     fn sort_by_digits<const DIGITS: usize>(
@@ -446,14 +469,14 @@ impl<W: Word> Columns for Indices<'_, W> {
         let (Some(first), Ok(words)) = (self.first.filter(|_| fits), bytemuck::try_cast_slice_mut::<u8, u32>(bytes)) else {
             return scatter_twice(scratch, self, (low, lows), (high, highs));
         };
-        let masks = self.masks;
-        let keys = self.keys[first..first + len].iter().map(move |&raw| masks.apply(raw));
-        let keyed = keys.zip(0_u32..).map(move |(key, position)| (key, (high.class(key) as u32) << position_bits | position));
-        place_each(keyed, low, lows, &mut *words);
+        read_numbered(&self.keys[first..first + len], self.masks, &mut |at, keys| {
+            let word = |position, key, ()| (key, (high.class(key) as u32) << position_bits | (at.start + position) as u32);
+            place_each(keys, nothing(keys.len()), word, low, lows, &mut *words);
+        });
         self.first = None;
-        let index = move |word: u32| first as u32 + (word & ((1 << position_bits) - 1));
+        let index = move |_, word, ()| (word, first as u32 + (word & ((1 << position_bits) - 1)));
         let digit = Bits { shift: position_bits, mask: high.mask };
-        place_each(words.iter().map(move |&word| (word, index(word))), digit, highs, &mut *self.indices);
+        place_each(words, nothing(words.len()), index, digit, highs, &mut *self.indices);
     }
 
     fn split_at(self, mid: usize) -> (Self, Self) {
@@ -479,8 +502,8 @@ mod tests {
     #[test]
     fn runs_of_equal_keys_are_written_if_a_digit_is_all_of_the_key_and_keys_are_many() {
         let (whole, part) = (Bits { shift: 0, mask: 255 }, Bits { shift: 1, mask: 127 });
-        assert!(writes_runs::<u8, 256>(whole, 1024) && !writes_runs::<u8, 256>(whole, 1023));
-        assert!(!writes_runs::<u8, 256>(part, 1024) && !writes_runs::<u16, 256>(whole, 1024));
+        assert!(writes_runs::<u8, 256>(whole, 2048) && !writes_runs::<u8, 256>(whole, 2047));
+        assert!(!writes_runs::<u8, 256>(part, 2048) && !writes_runs::<u16, 256>(whole, 2048));
         let mut keys = [0_u8; 6];
         write_digits(&mut keys, Masks::signed(8), &[0, 2, 2, 6]);
         assert_eq!(keys.map(u8::cast_signed), [-127, -127, -125, -125, -125, -125]);

@@ -7,16 +7,13 @@ use crate::source::Keyed;
 use crate::threads::Threads;
 use crate::tickets;
 use crate::trace::{Step, took};
-use crate::tuning::{FEW_ROWS, PAIRS_OF_BYTES, few_keys, few_tickets};
+use crate::tuning::{FEW_ROWS, MOST_BYTES, ROWS_OF_BYTES, ROWS_OF_PAIRED_BYTES, few_keys, few_tickets, short_tickets};
 use crate::window::Window;
 use bytemuck::{Pod, Zeroable};
 use polysort_core::{Masks, Word};
 
 /// The widest registers hold 16 tickets of 32 bits.
 const _: () = assert!(FEW_ROWS * 16 <= tickets::MAX);
-
-/// Bytes that are sorted as words of 16 bits, at most: more are counted.
-const MOST_BYTES: usize = 256;
 
 /// How a few records are sorted.
 #[derive(Clone, Copy)]
@@ -36,6 +33,11 @@ pub(crate) trait SortFew: Columns {
     /// The most records that [`sort_few`](SortFew::sort_few) and [`finish`](SortFew::finish) sort.
     fn few(network: Network) -> usize {
         few_tickets(network.set)
+    }
+
+    /// The most records that tickets of 32 bits sort faster than anything else, if they [suit](SortFew::has_short_tickets).
+    fn most_short_tickets(_: Network, _: Window) -> usize {
+        0
     }
 
     /// Whether [`sort_few`](SortFew::sort_few) sorts tickets of 32 bits that tell the whole record, so that no record is copied.
@@ -102,9 +104,12 @@ impl<W: Word> SortFew for Keys<'_, W> {
 }
 
 impl<W: Word, V: Pod + Send + Sync> SortFew for Pairs<'_, W, V> {
+    fn most_short_tickets(network: Network, window: Window) -> usize {
+        short_tickets(network.set, window.width(), ROWS_OF_PAIRED_BYTES)
+    }
+
     fn has_short_tickets(&self, window: Window) -> bool {
-        let len = self.keys.len();
-        tickets::hold_keys::<W, V>(window, len) && (len <= PAIRS_OF_BYTES || window.width() > u8::BITS)
+        tickets::hold_keys::<W, V>(window, self.keys.len())
     }
 
     fn sort_few(&mut self, network: Network, window: Window) {
@@ -116,6 +121,10 @@ impl<W: Word, V: Pod + Send + Sync> SortFew for Pairs<'_, W, V> {
 }
 
 impl<W: Word> SortFew for Indices<'_, W> {
+    fn most_short_tickets(network: Network, window: Window) -> usize {
+        short_tickets(network.set, window.width(), ROWS_OF_BYTES)
+    }
+
     fn has_short_tickets(&self, window: Window) -> bool {
         self.count_up() && tickets::are_short(window, self.len())
     }

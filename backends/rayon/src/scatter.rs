@@ -27,7 +27,7 @@ pub(crate) const MAX_DIGITS: usize = 1 << 12;
 
 const _: () = assert!(FAR_PASS_BITS < MAX_DIGITS.ilog2() && COUNTED_BITS < MAX_DIGITS.ilog2());
 
-/// Records that a loop takes at a time, written out. Measured: counting takes 0.34 ns a key, and 0.52 one by one.
+/// Items that a loop takes at a time, written out. Measured on Zen 3: a pass takes 0.93 × as long as one by one.
 const UNROLLED: usize = 4;
 
 /// A counter for each digit.
@@ -69,6 +69,9 @@ pub(crate) trait Target {
     /// The bytes of all items.
     fn bytes(&self) -> usize;
 
+    /// The same target. If it is several slices, the compiler sees in this that they are as long.
+    fn trimmed(self) -> Self;
+
     fn put(&mut self, at: usize, item: Self::Item);
 
     /// As [`ask_behind`] for a slice.
@@ -80,6 +83,11 @@ impl<T> Target for &mut [T] {
 
     fn bytes(&self) -> usize {
         size_of_val::<[T]>(*self)
+    }
+
+    #[inline(always)]
+    fn trimmed(self) -> Self {
+        self
     }
 
     #[inline(always)]
@@ -104,6 +112,12 @@ impl<A, B> Target for Both<'_, A, B> {
     }
 
     #[inline(always)]
+    fn trimmed(self) -> Self {
+        let len = self.0.len();
+        Self(self.0, &mut self.1[..len])
+    }
+
+    #[inline(always)]
     fn put(&mut self, at: usize, (first, second): (A, B)) {
         self.0[at] = first;
         self.1[at] = second;
@@ -116,64 +130,64 @@ impl<A, B> Target for Both<'_, A, B> {
     }
 }
 
-/// Moves each item, which comes with its key, to the next index of its digit, which `next` holds and which is then one more. (A function, so that its slices
-/// are known not to overlap.)
-pub(crate) fn place_each<K: Word, T: Target, const DIGITS: usize>(
-    items: impl Iterator<Item = (K, T::Item)>,
-    class: impl Classify<K>,
-    next: &mut [u32; DIGITS],
-    target: T,
-) {
-    match is_far(target.bytes()) {
-        true => place_by::<_, _, DIGITS, true>(items, class, next, target),
-        false => place_by::<_, _, DIGITS, false>(items, class, next, target),
-    }
-}
-
-/// As [`place_each`], for targets of one kind: `FAR` as in [`is_far`].
-fn place_by<K: Word, T: Target, const DIGITS: usize, const FAR: bool>(
-    items: impl Iterator<Item = (K, T::Item)>,
-    class: impl Classify<K>,
-    next: &mut [u32; DIGITS],
-    mut target: T,
-) {
-    // Not `for_each`: its closure reads all of these anew for each item.
-    for (key, item) in items {
-        place_one::<_, _, DIGITS, FAR>(key, item, class, next, &mut target);
-    }
-}
-
-/// As [`place_each`], of a slice of records.
+/// Copies each record to the next index of its digit in `target`, which `next` holds and which is then one more.
 pub(crate) fn place<R: Record, const DIGITS: usize>(
     records: &[R],
     class: impl Classify<R::Key>,
     next: &mut [u32; DIGITS],
     target: &mut [R],
 ) {
-    match is_far(size_of_val(target)) {
-        true => place_unrolled::<R, DIGITS, true>(records, class, next, target),
-        false => place_unrolled::<R, DIGITS, false>(records, class, next, target),
+    place_each(records, nothing(records.len()), |_, record, ()| (record.key(), record), class, next, target);
+}
+
+/// So many places with nothing in them, for [`place_each`].
+pub(crate) fn nothing(len: usize) -> &'static [()] {
+    &[(); usize::MAX][..len]
+}
+
+/// As [`place`], of items: `item` makes each one, and its key, of a position and of what `left` and `right` have there. These are as long as each other. (A
+/// function, so that its slices are known not to overlap.)
+pub(crate) fn place_each<A: Copy, B: Copy, K: Word, T: Target, const DIGITS: usize>(
+    left: &[A],
+    right: &[B],
+    item: impl Fn(usize, A, B) -> (K, T::Item),
+    class: impl Classify<K>,
+    next: &mut [u32; DIGITS],
+    target: T,
+) {
+    match is_far(target.bytes()) {
+        true => place_by::<_, _, _, _, DIGITS, true>(left, right, item, class, next, target),
+        false => place_by::<_, _, _, _, DIGITS, false>(left, right, item, class, next, target),
     }
 }
 
-fn place_unrolled<R: Record, const DIGITS: usize, const FAR: bool>(
-    records: &[R],
-    class: impl Classify<R::Key>,
+/// As [`place_each`], for targets of one kind: `FAR` as in [`is_far`].
+fn place_by<A: Copy, B: Copy, K: Word, T: Target, const DIGITS: usize, const FAR: bool>(
+    left: &[A],
+    right: &[B],
+    item: impl Fn(usize, A, B) -> (K, T::Item),
+    class: impl Classify<K>,
     next: &mut [u32; DIGITS],
-    mut target: &mut [R],
+    target: T,
 ) {
-    let mut place = |&record: &R| place_one::<_, _, DIGITS, FAR>(record.key(), record, class, next, &mut target);
-    let mut groups = records.chunks_exact(UNROLLED);
-    for group in &mut groups {
-        group.iter().for_each(&mut place);
+    let mut target = target.trimmed();
+    let ((lefts, last_left), (rights, last_right)) = (left.as_chunks::<UNROLLED>(), right.as_chunks::<UNROLLED>());
+    let mut at = 0;
+    for (lefts, rights) in lefts.iter().zip(rights) {
+        for (&left, &right) in lefts.iter().zip(rights) {
+            place_one::<_, _, DIGITS, FAR>(item(at, left, right), class, next, &mut target);
+            at += 1;
+        }
     }
-    groups.remainder().iter().for_each(&mut place);
+    for (&left, &right) in last_left.iter().zip(last_right) {
+        place_one::<_, _, DIGITS, FAR>(item(at, left, right), class, next, &mut target);
+        at += 1;
+    }
 }
 
 #[inline(always)]
 fn place_one<K: Word, T: Target, const DIGITS: usize, const FAR: bool>(
-    key: K,
-    item: T::Item,
+    (key, item): (K, T::Item),
     class: impl Classify<K>,
     next: &mut [u32; DIGITS],
     target: &mut T,

@@ -15,7 +15,7 @@ use crate::few::{Network, SortFew};
 use crate::scratch::Scratch;
 use crate::simd::Set;
 use crate::threads::Threads;
-use crate::tuning::{COUNT_16, COUNT_FEW, MERGED_KEYS, short_tickets};
+use crate::tuning::{COUNT_16, COUNT_FEW, MERGED_KEYS, network_keys};
 use crate::window::Window;
 use crate::{counting, msd, narrow, presorted};
 use polysort_core::{Spec, Word};
@@ -28,7 +28,7 @@ pub(crate) fn sort_keys<W: Word>(keys: &mut [W], spec: Spec, threads: Threads) {
     }
     let network = Network { set: Set::widest(), whole };
     let mut columns = Keys { keys, masks: spec.masks };
-    if len <= Keys::<W>::few(network) {
+    if len <= if Keys::<W>::has_tickets(network) { Keys::<W>::few(network) } else { network_keys(network.set, W::BITS) } {
         return columns.sort_few(network, window);
     }
     let Some(columns) = presorted::settle(columns, window, network, len > MERGED_KEYS, threads) else { return };
@@ -48,7 +48,7 @@ pub(crate) fn sort<C: SortFew>(mut columns: C, window: Window, whole: bool, thre
         return;
     }
     let network = Network { set: Set::widest(), whole };
-    if columns.len() <= short_tickets(network.set) && columns.has_short_tickets(window) {
+    if columns.len() <= C::most_short_tickets(network, window) && columns.has_short_tickets(window) {
         return columns.sort_few(network, window);
     }
     if columns.len() <= C::few(network) {
@@ -78,7 +78,7 @@ mod tests {
     use crate::columns::{Indices, Pairs};
     use crate::testing::spread_wide as spread;
     use crate::trace::{Step, steps_of};
-    use crate::tuning::{PAIRS_OF_BYTES, few_keys, few_tickets, quicksort_keys, tuning};
+    use crate::tuning::{ROWS_OF_BYTES, ROWS_OF_PAIRED_BYTES, few_keys, few_tickets, quicksort_keys, short_tickets, tuning};
     use polysort_core::Masks;
 
     fn of<W: Word>(len: usize, key: impl Fn(usize) -> u64) -> Vec<W> {
@@ -176,10 +176,10 @@ mod tests {
 
     #[test]
     fn passes_sort_by_few_bits() {
-        let (few, short) = (few_tickets(Set::widest()), short_tickets(Set::widest()));
-        // Clearing 256 counters pays from 64 records on, and twice as many from 512. The window is a part of the key, so pairs have no short tickets.
+        let few = few_tickets(Set::widest());
+        // Clearing 256 counters pays from 64 records on, and twice as many from 256. The window is a part of the key, so pairs have no short tickets.
         for (len, passes, bits) in
-            [(63, 0, 8), (64, 1, 8), (64, 0, 9), (511, 0, 16), (512, 2, 16), (5000, 1, 7), (5000, 2, 16), (5000, 0, 17)]
+            [(63, 0, 8), (64, 1, 8), (64, 0, 9), (255, 0, 16), (256, 2, 16), (5000, 1, 7), (5000, 2, 16), (5000, 0, 17)]
         {
             let spec = Spec::new::<u32>(Masks::UNSIGNED, 4, 4 + bits).expect("bits of a key");
             let [of_pairs, of_indices] = stable_steps::<u32>(of(len, spread), spec);
@@ -188,6 +188,7 @@ mod tests {
             if len <= few && !is_narrow {
                 assert!(matches!(of_pairs[..], [Step::Tickets { .. }]));
             }
+            let short = short_tickets(Set::widest(), bits, ROWS_OF_BYTES);
             let expected = if len > short { of_pairs } else { vec![Step::Tickets { len, bits: 32 }] };
             assert_eq!(of_indices, expected);
         }
@@ -195,16 +196,20 @@ mod tests {
 
     #[test]
     fn short_tickets_sort_indices_and_pairs_of_narrow_keys() {
-        let short = short_tickets(Set::widest());
-        // Other registers than those of 512 bits have none.
-        for len in [2, 64, PAIRS_OF_BYTES, PAIRS_OF_BYTES + 1, short].into_iter().filter(|&len| len <= short) {
-            let tickets = [Step::Tickets { len, bits: 32 }];
-            // For more pairs of bytes, a pass is faster.
-            let of_pairs = if len <= PAIRS_OF_BYTES { tickets[0] } else { Step::Narrow { len, passes: 1 } };
-            assert_eq!(stable_steps::<u8>(of(len, spread), Spec::unsigned::<u8>()), [vec![of_pairs], tickets.to_vec()]);
-            assert_eq!(stable_steps::<u16>(of(len, spread), Spec::unsigned::<u16>()), [tickets.to_vec(), tickets.to_vec()]);
-            let part = Spec::new::<u64>(Masks::UNSIGNED, 30, 40).expect("10 bits");
-            assert_eq!(stable_steps::<u64>(of(len, spread), part)[1], tickets);
+        let most = |bits, rows| short_tickets(Set::widest(), bits, rows);
+        // Registers of 128 bits have none.
+        for len in [2, 64, 65, 128, 129, 256, 257, 512, 513, 1024] {
+            let (tickets, pass) = (Step::Tickets { len, bits: 32 }, Step::Narrow { len, passes: 1 });
+            let [of_pairs, of_indices] = stable_steps::<u8>(of(len, spread), Spec::unsigned::<u8>());
+            assert_eq!(of_pairs == [tickets], len <= most(8, ROWS_OF_PAIRED_BYTES) || len < 64, "{len}: {of_pairs:?}");
+            assert_eq!(of_indices == [tickets], len <= most(8, ROWS_OF_BYTES) || len < 64, "{len}: {of_indices:?}");
+            // For more bytes, a pass is faster.
+            assert!([of_pairs, of_indices].iter().all(|steps| steps == &[tickets] || steps == &[pass]));
+            if len <= most(16, 0) {
+                assert_eq!(pairs_steps::<u16>(of(len, spread), Spec::unsigned::<u16>()), [tickets]);
+                let part = Spec::new::<u64>(Masks::UNSIGNED, 30, 40).expect("10 bits");
+                assert_eq!(stable_steps::<u64>(of(len, spread), part)[1], [tickets]);
+            }
         }
         assert_eq!(pairs_steps::<u8>(of(1500, spread), Spec::unsigned::<u8>()), [Step::Narrow { len: 1500, passes: 1 }]);
         assert_eq!(pairs_steps::<u16>(of(1500, spread), Spec::unsigned::<u16>()), [Step::Narrow { len: 1500, passes: 2 }]);

@@ -42,8 +42,12 @@ impl Threads {
     /// `work / thread_ns`.
     pub(crate) fn worth(work: Work, available: impl FnOnce() -> usize) -> Self {
         let (nanoseconds, costs) = work.costs();
+        if nanoseconds <= costs.enter_ns.max(costs.least_gain_ns) {
+            return Self::ONE;
+        }
         let work = (nanoseconds / costs.more_work.1).saturating_mul(costs.more_work.0);
-        let pays = |threads: u64| threads > 1 && costs.enter_ns + costs.thread_ns * threads + work / threads < nanoseconds;
+        let most = nanoseconds - costs.least_gain_ns;
+        let pays = |threads: u64| threads > 1 && costs.enter_ns + costs.thread_ns * threads + work / threads < most;
         let best = (work / costs.thread_ns).isqrt();
         if !pays(best) {
             return Self::ONE;
@@ -199,10 +203,12 @@ mod tests {
                     let best = (2..=available).map(several).fold(f64::INFINITY, f64::min);
                     let threads = Threads::worth(kind(nanoseconds), || available).count();
                     if threads > 1 {
-                        assert!(several(threads) < nanoseconds as f64 * 1.001, "{threads} threads for {:?}", kind(nanoseconds));
+                        let most = nanoseconds as f64 * 1.001 - costs.least_gain_ns as f64;
+                        assert!(several(threads) < most, "{threads} threads for {:?}", kind(nanoseconds));
                         assert!(several(threads) < best * 1.02, "{threads} of {available} threads for {:?}", kind(nanoseconds));
                     } else {
-                        assert!(best > nanoseconds as f64 * 0.97, "one of {available} threads for {:?}", kind(nanoseconds));
+                        let least = nanoseconds as f64 * 0.97 - costs.least_gain_ns as f64;
+                        assert!(best > least, "one of {available} threads for {:?}", kind(nanoseconds));
                     }
                 }
             }

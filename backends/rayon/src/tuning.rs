@@ -19,6 +19,9 @@ pub(crate) struct Tuning {
     pub(crate) bucket_bytes: usize,
     /// From this size on, a partition writes past the cache: what it writes would be evicted before it is read again.
     pub(crate) stream_bytes: usize,
+    /// Up to this size, two passes by 8 bits sort records by 16 bits. Measured on Zen 3 with 32 MiB of L3, ns a record by passes and by a partition: pairs of `u16` with
+    /// `u32`, 2^20 4.7 and 11.9, 2^21 6.8 and 10.1, 2^23 7.5 and 10.5; argsorts 6.4 and 8.5, 4.5 and 9.2, 9.8 and 10.1.
+    pub(crate) narrow_bytes: usize,
     /// From this size on, a scatter asks for the lines that it will write.
     pub(crate) far_bytes: usize,
     /// The write-combining blocks of a partition, together.
@@ -37,6 +40,7 @@ impl Tuning {
             near_bytes: (8 * machine.l2).min(MOST_NEAR_BYTES),
             bucket_bytes: machine.l2 / 4,
             stream_bytes: machine.l3 / 8,
+            narrow_bytes: machine.l3,
             far_bytes: machine.l2 / 2,
             buffer_bytes: machine.l2 / 8,
         }
@@ -52,15 +56,28 @@ pub(crate) fn tuning() -> Tuning {
 /// partition and networks take 2.0.
 pub(crate) const FEW_ROWS: usize = 64;
 
-/// The most records that tickets of 32 bits sort, if these tell the whole record: such a sort copies no record. Measured with AVX-512 on Emerald Rapids, 64 to
-/// 1024 records, beside passes or tickets of a copy: argsorts of `u8` 1.2 to 2.2 × as fast, of `u16` 1.5 to 2.4 ×, pairs of `u8` with `u32` 1.1 to 1.9 ×,
-/// of `u16` 1.3 to 1.8 ×.
-pub(crate) fn short_tickets(set: Set) -> usize {
-    if set.lanes(u32::BITS) < 16 { 0 } else { few_keys(set, u32::BITS) }
+/// The most records that tickets of 32 bits sort by a window of so many bits, if these tell the whole record: such a sort copies no record. Passes by 8 bits are
+/// fast, so that tickets of these fill `rows_of_bytes` registers at most.
+///
+/// Measured with AVX-512 on Emerald Rapids, 64 to 1024 records, beside passes or tickets of a copy: argsorts of `u16` are 1.5 to 2.4 × as fast, pairs of `u16` with `u32`
+/// 1.2 to 1.8 ×. With AVX2 on Zen 3, argsorts of 2^9 `u16` are 1.1 × as fast as by passes, pairs 0.9 ×.
+pub(crate) fn short_tickets(set: Set, bits: u32, rows_of_bytes: usize) -> usize {
+    let lanes = set.lanes(u32::BITS);
+    let rows = match lanes {
+        _ if lanes < 8 => 0,
+        _ if bits <= 8 => rows_of_bytes,
+        8 => FEW_ROWS / 2,
+        _ => FEW_ROWS,
+    };
+    rows * lanes
 }
 
-/// The most pairs of keys of 8 bits that tickets sort rather than a pass. Measured on Emerald Rapids, with values of `u32`, ns a pair: 2^9 2.8 and 3.1, 2^10 3.1 and 2.5.
-pub(crate) const PAIRS_OF_BYTES: usize = 700;
+/// Registers of tickets of 8 bits and a position, at most, that sort pairs rather than a pass. Measured, with values of `u32`, ns a pair by tickets and by a pass: Emerald Rapids,
+/// AVX-512, 2^7 2.7 and 3.2, 2^8 2.6 and 2.5; Zen 3, AVX2, 2^6 4.0 and 5.3, 2^7 3.9 and 3.6.
+pub(crate) const ROWS_OF_PAIRED_BYTES: usize = 8;
+
+/// The same of argsorts: Emerald Rapids 2^8 2.0 and 2.4, 2^9 2.0 and 1.9; Zen 3 2^7 2.9 and 3.7, 2^8 3.2 and 2.5.
+pub(crate) const ROWS_OF_BYTES: usize = 16;
 
 /// The share of the few records that is best for a bucket of keys alone: 8 rows of registers.
 pub(crate) const BUCKETS_OF_FEW: usize = 8;
@@ -68,11 +85,21 @@ pub(crate) const BUCKETS_OF_FEW: usize = 8;
 /// The same for tickets. Measured on Zen 4, pairs of `u32`: with 128 tickets of AVX-512 in a bucket, 2^16 pairs take 0.87 × as long as with 64.
 pub(crate) const BUCKETS_OF_FEW_TICKETS: usize = 4;
 
+/// Bytes that a network sorts as words of 16 bits, at most: more are counted. Measured, 2^9; 2^10 keys, ns a key by a network and by counting: Emerald Rapids 1.0 and 1.9;
+/// 1.1 and 1.1; Zen 3 1.6 and 2.3; 2.0 and 1.3.
+pub(crate) const MOST_BYTES: usize = 512;
+
 /// The most keys of words of `bits` bits that a network sorts without a partition.
 pub(crate) fn few_keys(set: Set, bits: u32) -> usize {
-    // Bytes are sorted as words of 16 bits, up to 256 of them.
-    let most = if bits == 8 { 256 } else { usize::MAX };
+    let most = if bits == 8 { MOST_BYTES } else { usize::MAX };
     (FEW_ROWS * set.lanes(bits.max(16))).min(most)
+}
+
+/// The most keys of words of `bits` bits, alone, that a network sorts. Wide registers merge blocks of short words fast. Measured with AVX-512 on Emerald Rapids, `u16`, ns a key by a
+/// network and by a partition: 2^12 1.4 and 3.1, 2^13 1.7 and 2.6, 2^14 2.1 and 2.5; with AVX2 on Zen 3, 2^11 3.9 and 3.9, 2^12 4.6 and 3.5.
+pub(crate) fn network_keys(set: Set, bits: u32) -> usize {
+    let blocks = if set.lanes(bits) >= 32 && bits == 16 { 8 } else { 1 };
+    blocks * few_keys(set, bits)
 }
 
 /// The most records that are sorted by tickets without a partition: those of 64 bits count.
@@ -135,6 +162,8 @@ pub(crate) const STREAM_BLOCKS: usize = 4;
 pub(crate) struct Costs {
     /// What work on several threads takes beyond what its threads do, in nanoseconds: one of them wakes, and takes over from the caller.
     pub(crate) enter_ns: u64,
+    /// What several threads must be expected to save, at least, in nanoseconds: how long they take to wake differs by as much.
+    pub(crate) least_gain_ns: u64,
     /// What each thread adds to that, in nanoseconds.
     pub(crate) thread_ns: u64,
     /// How much more work several threads have than one, as a fraction.
@@ -142,15 +171,16 @@ pub(crate) struct Costs {
 }
 
 /// Of a sort: each thread wakes several times, and its counts are added to those of others. A partition more writes into lines that other
-/// threads wrote before.
-pub(crate) const SORT_COSTS: Costs = Costs { enter_ns: 40_000, thread_ns: 12_000, more_work: (5, 3) };
+/// threads wrote before. Measured on Emerald Rapids, 2^14 pairs and argsorts of 32 and 64 bits: 5 threads that are expected to save up to 40 µs of 200 take 0.8 to 1.5 × as long as
+/// one.
+pub(crate) const SORT_COSTS: Costs = Costs { enter_ns: 40_000, least_gain_ns: 50_000, thread_ns: 12_000, more_work: (5, 3) };
 
 /// Of a scan or a search: each thread wakes once.
-pub(crate) const SCAN_COSTS: Costs = Costs { enter_ns: 20_000, thread_ns: 3_000, more_work: (1, 1) };
+pub(crate) const SCAN_COSTS: Costs = Costs { enter_ns: 20_000, least_gain_ns: 0, thread_ns: 3_000, more_work: (1, 1) };
 
 /// Of a selection. Measured on Emerald Rapids, the first 100 of 2^22 `u32`: 1545 µs on one thread, 1125, 744, 551, 479 on 2, 4, 8, 16. This is
 /// about 350 µs and a share of the work; 2^20 `u32` take 130 to 290 µs and a share.
-pub(crate) const SELECTION_COSTS: Costs = Costs { enter_ns: 150_000, thread_ns: 12_000, more_work: (1, 1) };
+pub(crate) const SELECTION_COSTS: Costs = Costs { enter_ns: 150_000, least_gain_ns: 0, thread_ns: 12_000, more_work: (1, 1) };
 
 /// Work that each thread should have in a step of a sort, in nanoseconds.
 pub(crate) const STEP_NS: u64 = 25_000;
@@ -276,8 +306,7 @@ mod tests {
             for bits in [16, 32, 64] {
                 assert_eq!(few_keys(set, bits), 64 * set.lanes(bits), "{} of {bits} bits", set.name());
             }
-            // Bytes are sorted as words of 16 bits, in an array of 256.
-            assert_eq!(few_keys(set, 8), (64 * set.lanes(16)).min(256));
+            assert_eq!(few_keys(set, 8), (64 * set.lanes(16)).min(MOST_BYTES));
             assert_eq!(few_tickets(set), 64 * set.lanes(64));
             assert_eq!(quicksort_keys(set, 32) > 0, set.has_splits());
         }
