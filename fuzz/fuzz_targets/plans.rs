@@ -334,7 +334,7 @@ fn fits(command: &Command, facts: &Facts) {
 
 /// Checks that a copy reads and writes what its buffers have.
 fn copies_lie_in_buffers(command: &Command, plan: &SortPlan) {
-    let ([_, Number::Is(width), Number::Is(from), Number::Is(to)], Kernel::Copy) = (&command.numbers[..], command.variant.kernel)
+    let ([_, Number::Is(width), Number::Is(from), Number::Is(to)], Kernel::Copy) = (&command.numbers[..], command.variant.kernel())
     else {
         return;
     };

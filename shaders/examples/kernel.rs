@@ -82,19 +82,19 @@ pub(crate) fn variant(kernel: Kernel, key_bits: u32, value_words: u32) -> Result
                     Err(Error::Unsupported { .. }) if algorithm.is_some() => continue,
                     plan => plan?,
                 };
-                let found = plan.all_commands().find(|command| command.variant.kernel == kernel);
+                let found = plan.all_commands().find(|command| command.variant.kernel() == kernel);
                 if let Some(command) = found {
                     return Ok(Some(command.variant));
                 }
             }
         }
         if let Ok(merge) = MergePlan::new(MergeRequest { payload, ..MergeRequest::keys(key_bits, keys.spec, [1, 1]) }, &facts)
-            && let Some(command) = merge.commands().into_iter().find(|command| command.variant.kernel == kernel)
+            && let Some(command) = merge.commands().into_iter().find(|command| command.variant.kernel() == kernel)
         {
             return Ok(Some(command.variant));
         }
         let SearchPlan { distances, nearest } = SearchPlan::new(Shape::new(128, 1), Metric::L2, &facts);
-        if let Some(command) = [distances, nearest].into_iter().find(|command| command.variant.kernel == kernel) {
+        if let Some(command) = [distances, nearest].into_iter().find(|command| command.variant.kernel() == kernel) {
             return Ok(Some(command.variant));
         }
     }

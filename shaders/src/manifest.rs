@@ -9,9 +9,9 @@
 //! }
 //! ```
 //!
-//! A kernel is one entry here, its files, and the code that launches it. The compiler names a file that is missing, and a
-//! plan that gives the kernel a shape must know how much workgroup memory that takes. Tests name an entry that differs from
-//! the kernel's file, a file that no entry uses, and a model that is missing.
+//! A kernel is one entry here, its files, a case of `KernelShape` (`plan/kernel_shape.rs`), and the code that launches it. The
+//! compiler names a file that is missing, and asks how much workgroup memory a kernel of that shape takes. Tests name an entry
+//! that differs from the kernel's file, a file that no entry uses, a kernel that no plan has, and a model that is missing.
 
 /// What the manifest states of a kernel.
 #[derive(Debug)]

@@ -5,10 +5,10 @@
 //! texts in Metal Shading Language use the same lines.
 
 use crate::abi;
-use crate::manifest::{Access, Binding, Kernel, Part, Source};
+use crate::manifest::{Access, Binding, Part, Source};
 use crate::plan::{
-    BATCH_WORDS, COUNT_DIGIT_BITS, LAST_LEVEL, MAX_DIGITS, PATH_HEADER, RADIX, Ranking, SegmentLists, TILE_WORDS, VALUE_BLOCK,
-    Variant, Vectors, When, state_words, tuning,
+    BATCH_WORDS, Ballot, Buckets, COUNT_DIGIT_BITS, KernelShape, LAST_LEVEL, MAX_DIGITS, PATH_HEADER, Payload, RADIX, Ranking,
+    SegmentLists, TILE_WORDS, VALUE_BLOCK, Variant, Vectors, When, state_words, tuning,
 };
 use core::fmt::Write;
 use polysort_vector::{Metric, Precision};
@@ -25,12 +25,12 @@ pub fn wgsl(variant: &Variant) -> String {
         writeln!(text, "const {name}: u32 = {value}u;").expect("a string takes all");
     }
     let rows = if variant.has_wide_digits() { part!("wide_rows") } else { part!("rows") };
-    let ranking = match variant.ranking {
-        Some(Ranking::Ballot { .. }) => vec![part!("threads"), part!("lanes"), rows, part!("rank_by_ballot")],
+    let ranking = match ranking(variant) {
+        Some(Ranking::Ballot(_)) => vec![part!("threads"), part!("lanes"), rows, part!("rank_by_ballot")],
         Some(Ranking::Counters) => vec![part!("threads"), part!("sums"), part!("rank_by_counters")],
         None => vec![],
     };
-    text + &assembled(&variant.kernel.entry().wgsl, variant, &ranking)
+    text + &assembled(&variant.kernel().entry().wgsl, variant, &ranking)
 }
 
 /// Returns the hand-written Metal Shading Language of a kernel. It is for devices with simdgroups of 32 lanes. `None`
@@ -42,14 +42,16 @@ pub fn msl(variant: &Variant) -> Option<String> {
         };
     }
     // Sorts of segments, rankings with counters and subgroups of more than 32 lanes exist in WGSL only.
-    if variant.network_keys > 0 || matches!(variant.ranking, Some(Ranking::Counters | Ranking::Ballot { wide: true, .. })) {
+    if variant.shape.classes().is_some()
+        || matches!(ranking(variant), Some(Ranking::Counters | Ranking::Ballot(Ballot { wide: true, .. })))
+    {
         return None;
     }
-    let source = variant.kernel.entry().msl.as_ref()?;
+    let source = variant.kernel().entry().msl.as_ref()?;
     let rows = if variant.has_wide_digits() { vec![part!("wide_rows")] } else { vec![part!("sums"), part!("rows")] };
     let ranking = [&[part!("threads")][..], &rows, &[part!("rank")]].concat();
     // The subgroup histograms of the MSL kernels have no bank padding.
-    let variant = &Variant { runs: false, ..*variant };
+    let variant = &Variant { shape: variant.shape.without_runs(), ..*variant };
     let mut text = String::from("#include <metal_stdlib>\n\nusing namespace metal;\n\n");
     for (name, value) in constants(variant).into_iter().chain([("LOOK", tuning::LOOK)]) {
         writeln!(text, "#define {name} {value}u").expect("a string takes all");
@@ -82,86 +84,116 @@ fn assembled(source: &Source, variant: &Variant, ranking: &[&'static str]) -> St
 
 /// Returns the bindings of a kernel, in the order of their numbers.
 pub fn bindings(variant: &Variant) -> impl Iterator<Item = &'static Binding> {
-    let bindings = variant.kernel.entry().bindings.iter();
+    let bindings = variant.kernel().entry().bindings.iter();
     bindings.filter(|binding| binding.only_if.is_none_or(|flag| is_set(variant, flag)))
 }
 
 /// Returns whether the WGSL of a kernel declares `binding` as a writable storage buffer.
 pub fn writes(variant: &Variant, binding: &Binding) -> bool {
-    binding.access == Access::Write || binding.access == Access::Aliased && variant.aliased
+    binding.access == Access::Write || binding.access == Access::Aliased && is_set(variant, "ALIASED")
+}
+
+/// Returns the method by which a kernel ranks the keys of a tile.
+fn ranking(variant: &Variant) -> Option<Ranking> {
+    variant.shape.ranked_tile().map(|tile| tile.ranking)
 }
 
 /// Returns the number of repetitions of a `#repeat`; `None` if its lines become a loop.
 fn times(variant: &Variant, count: &str) -> Option<u32> {
+    let unrolled = |times: Option<u32>| times.filter(|_| variant.shape.unrolled() == Some(true));
+    let keys = variant.shape.keys();
     match count {
-        "KEYS" => variant.unrolled.then_some(variant.keys),
-        "PAIRS" => variant.unrolled.then_some(variant.keys / 2),
-        "CHUNK" => variant.unrolled.then_some(variant.chunk()),
-        "DIGITS" => variant.unrolled.then_some(digits(variant)),
-        "SLICE_KEYS" => variant.unrolled.then_some(variant.slice_keys()),
+        "KEYS" => unrolled(keys),
+        "PAIRS" => unrolled(keys.map(|keys| keys / 2)),
+        "CHUNK" => unrolled(variant.shape.slice_keys().map(chunk)),
+        "DIGITS" => unrolled(Some(digits(variant))),
+        "SLICE_KEYS" => unrolled(variant.shape.slice_keys()),
         "BATCH" => Some(tuning::HISTOGRAM_BATCH),
-        "COUNTED" => Some(variant.counted_digits()),
+        "COUNTED" => variant.counted_digits(),
         "RUN" => Some(tuning::DISTANCE_RUN),
-        "MERGE_LOADS" => variant.unrolled.then_some(merge_loads(variant)),
+        "MERGE_LOADS" => unrolled(keys.map(|keys| keys * variant.key_words())),
         "LOOK" => Some(tuning::LOOK),
         "LOOK_DIGITS" => Some(tuning::LOOK_DIGITS),
-        "ROWS" => variant.unrolled.then_some(rows(variant)),
-        "OWNERS" => variant.unrolled.then_some(owners(variant)),
+        "ROWS" => unrolled(Some(rows(variant))),
+        "OWNERS" => unrolled(Some(owners(variant))),
         _ => unreachable!("no count {count}"),
     }
 }
 
 /// Returns whether the flag of an `#if` is set.
 fn is_set(variant: &Variant, flag: &str) -> bool {
+    let shape = variant.shape;
+    let has_values_of = |words: u32| shape.value_words() == Some(words);
+    let outputs = if let KernelShape::Runs { outputs, .. } = shape { Some(outputs) } else { None };
+    let vectors = if let KernelShape::IvfDistance(vectors) = shape { Some(vectors) } else { None };
     match flag {
         "KEY_1" => variant.key_words() == 1,
         "KEY_2" => variant.key_words() == 2,
         "KEY_4" => variant.key_words() == 4,
-        "VALUES" => variant.value_words > 0,
-        "VALUE_1" => variant.value_words == 1,
-        "VALUE_2" => variant.value_words == 2,
-        "VALUE_3" => variant.value_words == 3,
-        "VALUE_4" => variant.value_words == 4,
-        "INDEXED" => variant.indexed,
-        "PACKED" => variant.packed,
-        "STATUS" => variant.look_back,
-        "PARTITIONS" => variant.partitions,
-        "BUCKETS" => variant.partitions || variant.batch > 0 || variant.small_bucket > 0,
-        "BATCHES" => variant.batch > 0,
-        "LISTS" => variant.network_keys > 0,
-        "CARRIES" => variant.indexed,
-        "EIGHT" => variant.keys == 8,
-        "COPIES" => variant.copies,
-        "SEGMENTED" => variant.segmented,
-        "NESTED" => variant.nested,
-        "ALIASED" => variant.aliased,
-        "UNIQUE" => variant.outputs.is_some_and(|outputs| outputs.unique),
-        "OFFSETS" => variant.outputs.is_some_and(|outputs| outputs.offsets),
-        "LENGTHS" => variant.outputs.is_some_and(|outputs| outputs.lengths),
-        "QUADS" => variant.vectors.is_some_and(|vectors| vectors.quads),
-        "HALF" => variant.vectors.is_some_and(|vectors| vectors.precision == Precision::F16),
-        "L2" => variant.vectors.is_some_and(|vectors| vectors.metric == Metric::L2),
-        "INNER" => variant.vectors.is_some_and(|vectors| vectors.metric == Metric::InnerProduct),
-        "COSINE" => variant.vectors.is_some_and(|vectors| vectors.metric == Metric::Cosine),
-        "UNROLLED" => variant.unrolled,
+        "VALUES" => shape.value_words().is_some_and(|words| words > 0),
+        "VALUE_1" => has_values_of(1),
+        "VALUE_2" => has_values_of(2),
+        "VALUE_3" => has_values_of(3),
+        "VALUE_4" => has_values_of(4),
+        "INDEXED" => matches!(
+            shape,
+            KernelShape::Onesweep { payload: Payload::Indices, .. }
+                | KernelShape::Downsweep { payload: Payload::Indices, .. }
+                | KernelShape::SingleTile { payload: Payload::Indices, .. }
+        ),
+        "PACKED" => variant.is_packed(),
+        "STATUS" => matches!(shape, KernelShape::Histogram { status_tile: Some(_), .. }),
+        "PARTITIONS" => matches!(shape, KernelShape::Onesweep { partitions: true, .. }),
+        "BUCKETS" => matches!(
+            shape,
+            KernelShape::Onesweep { partitions: true, .. }
+                | KernelShape::Buckets { .. }
+                | KernelShape::BucketTile { .. }
+                | KernelShape::BucketHistogram { .. }
+                | KernelShape::BucketSweep { .. }
+        ),
+        "BATCHES" => matches!(shape, KernelShape::BucketSweep { .. }),
+        "LISTS" => shape.classes().is_some(),
+        "CARRIES" => matches!(shape, KernelShape::SegmentNetwork { carries: true, .. }),
+        "EIGHT" => shape.keys() == Some(8),
+        "COPIES" => matches!(shape, KernelShape::BucketHistogram { copied: Some(_), .. }),
+        "SEGMENTED" => {
+            matches!(shape, KernelShape::TopK { segmented: true, .. } | KernelShape::WidenIndices { segmented: true })
+        }
+        "NESTED" => matches!(shape, KernelShape::TopK { nested: true, .. }),
+        "ALIASED" => matches!(
+            shape,
+            KernelShape::Pick { aliased: true }
+                | KernelShape::TopK { aliased: true, .. }
+                | KernelShape::Runs { aliased: true, .. }
+                | KernelShape::Gather { aliased: true }
+        ),
+        "UNIQUE" => outputs.is_some_and(|outputs| outputs.unique),
+        "OFFSETS" => {
+            outputs.is_some_and(|outputs| outputs.offsets) || matches!(shape, KernelShape::BeginRuns { offsets: true, .. })
+        }
+        "LENGTHS" => outputs.is_some_and(|outputs| outputs.lengths),
+        "QUADS" => vectors.is_some_and(|vectors| vectors.quads),
+        "HALF" => vectors.is_some_and(|vectors| vectors.precision == Precision::F16),
+        "L2" => vectors.is_some_and(|vectors| vectors.metric == Metric::L2),
+        "INNER" => vectors.is_some_and(|vectors| vectors.metric == Metric::InnerProduct),
+        "COSINE" => vectors.is_some_and(|vectors| vectors.metric == Metric::Cosine),
+        "UNROLLED" => shape.unrolled() == Some(true),
         "WIDE" => variant.has_wide_digits(),
         "HALVES" => variant.packs_counts(),
         "ARRIVALS" => is_set(variant, "BALLOT_1") && !variant.has_wide_digits(),
-        "RUNS" => variant.runs,
+        "RUNS" => shape.pass_tile().is_some_and(|tile| tile.runs),
         // Only a pass without values may reorder keys with the same bits: the result is the same.
-        "REORDERS" => matches!(variant.kernel, Kernel::Onesweep | Kernel::BucketSweep) && variant.value_words == 0,
-        "SUBGROUPS" => matches!(variant.ranking, Some(Ranking::Ballot { .. })),
-        "BALLOT_1" => matches!(variant.ranking, Some(Ranking::Ballot { wide: false, .. })),
+        "REORDERS" => shape.pass_tile().is_some() && has_values_of(0),
+        "SUBGROUPS" => shape.ballot().is_some(),
+        "BALLOT_1" => shape.ballot().is_some_and(|ballot| !ballot.wide),
         _ => unreachable!("no flag {flag}"),
     }
 }
 
-/// Returns the number of subgroup histograms.
+/// Returns the number of subgroup histograms; 1 without ballots.
 fn rows(variant: &Variant) -> u32 {
-    match variant.ranking {
-        Some(Ranking::Ballot { rows, .. }) => rows,
-        _ => 1,
-    }
+    variant.shape.ballot().map_or(1, |ballot| ballot.rows)
 }
 
 /// Returns the largest number of digit values whose counts one thread sums up.
@@ -174,34 +206,25 @@ fn owners(variant: &Variant) -> u32 {
     (rows(variant) * RADIX).div_ceil(variant.group.max(RADIX))
 }
 
+/// Returns the keys of a slice that a thread reads before it writes them. They divide the thread's keys of a slice.
+fn chunk(slice_keys: u32) -> u32 {
+    (1..=tuning::MAX_CHUNK).rev().find(|&chunk| slice_keys.is_multiple_of(chunk)).unwrap_or(1)
+}
+
 /// Returns the constants of a kernel, with their names. They are the same in both languages.
+///
+/// The text of every kernel has those of the array. If a kernel has no keys per thread, or no tile, that number is 0 in its
+/// text. The kernel does not use it.
 fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)> {
-    let Variant { group, keys, tile, batch, .. } = *variant;
-    let counts =
-        matches!(variant.kernel, Kernel::Histogram | Kernel::BucketHistogram).then(|| ("COUNTED", variant.counted_digits()));
-    let small = matches!(variant.kernel, Kernel::Buckets | Kernel::BucketTile).then_some(("SMALL_BUCKET", variant.small_bucket));
-    let lists = (variant.network_keys > 0).then_some([
-        ("SMALL_BUCKET", variant.small_bucket),
-        ("NETWORK_KEYS", variant.network_keys),
-        ("PAIRS", variant.network_keys / 2),
-        ("NETWORK_GROUP", tuning::NETWORK_GROUP),
-        ("SMALL_CLASS", SegmentLists::SMALL),
-        ("LONG_CLASS", SegmentLists::LONG),
-        ("CLASSES", SegmentLists::CLASSES),
-    ]);
-    let merges = matches!(variant.kernel, Kernel::MergePath | Kernel::MergeTile).then_some([
-        ("PATH_HEADER", PATH_HEADER),
-        ("MERGE_LOADS", merge_loads(variant)),
-        ("MERGE_WORDS", variant.merge_words()),
-        ("VALUE_WORDS", variant.value_words),
-    ]);
-    let values = (variant.counters > 0).then(|| [("COUNTERS", variant.counters), ("SPANS", variant.spans())]);
-    let batches = (batch > 0).then_some([
-        ("BATCH_KEYS", batch),
-        ("BATCH_WORDS", BATCH_WORDS),
-        ("BATCH_TICKETS", abi::BATCH_TICKETS),
-        ("TILE_WORDS", TILE_WORDS),
-    ]);
+    let Variant { group, shape, .. } = *variant;
+    let keys = shape.keys().unwrap_or(0);
+    let slice_keys = shape.slice_keys().unwrap_or(0);
+    let tile = match shape {
+        // The text has this constant, and does not use it.
+        KernelShape::ScanValues => tuning::COPY_TILE,
+        _ => variant.tile().unwrap_or(0),
+    };
+    let vectors = if let KernelShape::IvfDistance(vectors) = shape { Some(vectors) } else { None };
     [
         ("RADIX_BITS", variant.radix_bits),
         ("RADIX", variant.radix()),
@@ -226,8 +249,8 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("LEAST_SQUARES", abi::PLAIN_SQUARES[0]),
         ("MOST_SQUARES", abi::PLAIN_SQUARES[1]),
         ("RUN", tuning::DISTANCE_RUN),
-        ("SUMS", variant.vectors.map_or(0, Vectors::sums)),
-        ("TEAM", variant.vectors.map_or(1, |vectors| vectors.team)),
+        ("SUMS", vectors.map_or(0, Vectors::sums)),
+        ("TEAM", vectors.map_or(1, |vectors| vectors.team)),
         ("LAST_LEVEL", LAST_LEVEL),
         ("COPY_ODD", When::Odd as u32),
         ("COPY_EVEN", When::Even as u32),
@@ -250,23 +273,68 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("OWNERS", owners(variant)),
         ("DIGITS", digits(variant)),
         ("BOARD", variant.board_words()),
-        ("SLICE", variant.slice()),
-        ("SLICE_KEYS", variant.slice_keys()),
-        ("CHUNK", variant.chunk()),
+        ("SLICE", group * slice_keys),
+        ("SLICE_KEYS", slice_keys),
+        ("CHUNK", chunk(slice_keys)),
     ]
     .into_iter()
-    .chain(variant.has_wide_digits().then_some(("LOOK_DIGITS", tuning::LOOK_DIGITS)))
-    .chain(counts)
-    .chain(values.into_iter().flatten())
-    .chain(small)
-    .chain(batches.into_iter().flatten())
-    .chain(lists.into_iter().flatten())
-    .chain(merges.into_iter().flatten())
+    .chain(own_constants(variant))
 }
 
-/// Returns the words that a thread of a merge reads for its share of a tile's keys.
-fn merge_loads(variant: &Variant) -> u32 {
-    variant.keys * variant.key_words()
+/// Returns the constants that only some kernels have in their text.
+fn own_constants(variant: &Variant) -> impl Iterator<Item = (&'static str, u32)> {
+    let Variant { group, shape, .. } = *variant;
+    let counters = if let KernelShape::CountValues { counters, .. } = shape { Some(("COUNTERS", counters)) } else { None };
+    let small = match shape {
+        KernelShape::Buckets { small_bucket, .. } | KernelShape::BucketTile { small_bucket, .. } => Some(small_bucket),
+        _ => None,
+    };
+    let batch = match shape {
+        KernelShape::Buckets { batch, .. } => Some(batch),
+        KernelShape::BucketHistogram { buckets, .. } | KernelShape::BucketSweep { buckets, .. } => Some(match buckets {
+            Buckets::OfPartition { batch } => batch,
+            Buckets::LongSegments(_) => 1,
+        }),
+        KernelShape::Segments { .. } | KernelShape::LongSegments { .. } => Some(1),
+        _ => None,
+    };
+    let batches = batch.map(|batch| {
+        [("BATCH_KEYS", batch), ("BATCH_WORDS", BATCH_WORDS), ("BATCH_TICKETS", abi::BATCH_TICKETS), ("TILE_WORDS", TILE_WORDS)]
+    });
+    let lists = shape.classes().map(|classes| {
+        [
+            ("SMALL_BUCKET", classes.small),
+            ("NETWORK_KEYS", classes.network_keys),
+            ("PAIRS", classes.network_keys / 2),
+            ("NETWORK_GROUP", tuning::NETWORK_GROUP),
+            ("SMALL_CLASS", SegmentLists::SMALL),
+            ("LONG_CLASS", SegmentLists::LONG),
+            ("CLASSES", SegmentLists::CLASSES),
+        ]
+    });
+    // Keys of a tile and of a thread, and words of a value. The path has the tile only.
+    let merge = match shape {
+        KernelShape::MergePath { tile } => Some((tile, 0, 0)),
+        KernelShape::MergeTile { keys, value_words, .. } => Some((group * keys, keys, value_words)),
+        _ => None,
+    };
+    let merges = merge.map(|(tile, keys, value_words)| {
+        [
+            ("PATH_HEADER", PATH_HEADER),
+            ("MERGE_LOADS", keys * variant.key_words()),
+            ("MERGE_WORDS", variant.merge_words(tile, keys)),
+            ("VALUE_WORDS", value_words),
+        ]
+    });
+    let look = variant.has_wide_digits().then_some(("LOOK_DIGITS", tuning::LOOK_DIGITS));
+    look.into_iter()
+        .chain(variant.counted_digits().map(|digits| ("COUNTED", digits)))
+        .chain(counters)
+        .chain(variant.spans().map(|spans| ("SPANS", spans)))
+        .chain(small.map(|most| ("SMALL_BUCKET", most)))
+        .chain(batches.into_iter().flatten())
+        .chain(lists.into_iter().flatten())
+        .chain(merges.into_iter().flatten())
 }
 
 /// Returns the lines that the conditions include. Repeated lines are written out; in them, `@` becomes the number of the

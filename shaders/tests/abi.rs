@@ -177,7 +177,7 @@ fn a_counting_sort_counts_every_value_of_a_key() {
     let request = Request { algorithm: Some(Algorithm::Counting), ..Request::keys(16, Spec::unsigned::<u16>(), 1 << 24) };
     let plan = SortPlan::new(request, &facts()).unwrap();
     let bits = |kernel| {
-        plan.long_commands().iter().find(|command| command.variant.kernel == kernel).map(|command| command.variant.radix_bits)
+        plan.long_commands().iter().find(|command| command.variant.kernel() == kernel).map(|command| command.variant.radix_bits)
     };
     assert_eq!([Kernel::CountValues, Kernel::ScanValues, Kernel::Fill].map(bits), [Some(16); 3]);
 }

@@ -57,10 +57,11 @@ fn passes_compile_faster_by_request() {
             assert_eq!(resident.len(), rolled.len());
             for (resident, rolled) in resident.iter().zip(rolled) {
                 let of_segments = [Kernel::BucketSweep, Kernel::SegmentTile, Kernel::SegmentNetwork];
-                let is_pass = resident.variant.kernel == Kernel::Onesweep || of_segments.contains(&resident.variant.kernel);
-                let unrolled = resident.variant.unrolled && !(is_pass && class == Class::Nvidia);
-                assert_eq!(rolled.variant, Variant { unrolled, ..resident.variant }, "{class:?}");
-                assert!(resident.variant.unrolled || !is_pass, "{class:?}");
+                let is_pass = resident.variant.kernel() == Kernel::Onesweep || of_segments.contains(&resident.variant.kernel());
+                let rolls = is_pass && class == Class::Nvidia;
+                let expected = if rolls { resident.variant.rolled() } else { resident.variant };
+                assert_eq!(rolled.variant, expected, "{class:?}");
+                assert!(resident.variant.shape.unrolled() == Some(true) || !is_pass, "{class:?}");
             }
         }
     }
@@ -76,15 +77,15 @@ fn a_single_launch_that_is_seldom_needed_compiles_faster() {
                 let commands = plan.short_commands().to_vec();
                 (
                     plan.single_tile,
-                    commands.into_iter().find(|command| command.variant.kernel == Kernel::SingleTile).unwrap().variant,
+                    commands.into_iter().find(|command| command.variant.kernel() == Kernel::SingleTile).unwrap().variant,
                 )
             };
             let (tile, long) = single(1 << 20);
             let (_, alone) = single(tile.into());
-            assert!(alone.unrolled, "{class:?}, {payload:?}");
-            assert_eq!(long, Variant { unrolled: class != Class::Nvidia, ..alone }, "{class:?}, {payload:?}");
+            assert_eq!(alone.shape.unrolled(), Some(true), "{class:?}, {payload:?}");
+            assert_eq!(long, if class == Class::Nvidia { alone.rolled() } else { alone }, "{class:?}, {payload:?}");
             let (_, one_more) = single(u64::from(tile) + 1);
-            assert_eq!(one_more.unrolled, long.unrolled, "{class:?}, {payload:?}");
+            assert_eq!(one_more.shape.unrolled(), long.shape.unrolled(), "{class:?}, {payload:?}");
         }
     }
 }
@@ -119,7 +120,7 @@ fn plans_print_where_their_numbers_come_from() {
 /// Returns the kernels that rank tiles, which take the most registers and workgroup memory.
 fn ranking(request: Request, class: Class) -> Vec<Variant> {
     let variants = plan(request, class).all_commands().map(|command| command.variant).collect::<Vec<_>>();
-    variants.into_iter().filter(|variant| variant.ranking.is_some()).collect()
+    variants.into_iter().filter(|variant| variant.shape.ranked_tile().is_some()).collect()
 }
 
 /// A kernel for an unknown device has no more keys per thread, and takes no more workgroup memory, than the same kernel for a
@@ -136,9 +137,10 @@ fn an_unknown_device_gets_small_kernels() {
             let measured = ranking(request(1 << 26), Class::Nvidia);
             for max in [1 << 16, 1 << 20, 1 << 22, 1 << 26] {
                 for variant in ranking(request(max), Class::Unknown) {
-                    let same = measured.iter().find(|measured| measured.kernel == variant.kernel).unwrap();
-                    assert!(variant.keys <= same.keys, "{kind}, {max}: {} {}", variant.kernel.name(), variant.keys);
-                    assert!(variant.workgroup_bytes() <= same.workgroup_bytes(), "{kind}, {max}: {}", variant.kernel.name());
+                    let same = measured.iter().find(|measured| measured.kernel() == variant.kernel()).unwrap();
+                    let [keys, most] = [&variant, same].map(|variant| variant.shape.keys().unwrap());
+                    assert!(keys <= most, "{kind}, {max}: {} {keys}", variant.kernel().name());
+                    assert!(variant.workgroup_bytes() <= same.workgroup_bytes(), "{kind}, {max}: {}", variant.kernel().name());
                 }
                 assert_eq!(tuning::large_pass(Class::Unknown, kind.key_words, kind.value_words, max), None);
             }

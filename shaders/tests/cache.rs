@@ -126,7 +126,7 @@ impl<'a> Replay<'a> {
             Number::CountDigit(_) | Number::SecondCountDigit(_) => unreachable!("it is not asked for"),
         };
         let (radix, tile, batch) = (RADIX as usize, self.plan.tile as usize, self.plan.batch as usize);
-        match command.variant.kernel {
+        match command.variant.kernel() {
             Kernel::Histogram => {
                 self.touch(Buffer::Keys, 0, KEYS, false);
                 self.touch(Buffer::Status, 0, KEYS.div_ceil(tile) * radix, true);
@@ -232,7 +232,7 @@ fn bytes_of_a_key(algorithm: Algorithm, batch: Option<u32>) -> [f64; 2] {
     for command in plan.long_commands() {
         let before = [replay.cache.lines_read, replay.cache.lines_written];
         replay.launch(command);
-        let lines = per_kernel.entry(command.variant.kernel.name()).or_default();
+        let lines = per_kernel.entry(command.variant.kernel().name()).or_default();
         *lines = [lines[0] + replay.cache.lines_read - before[0], lines[1] + replay.cache.lines_written - before[1]];
     }
     replay.cache.flush();

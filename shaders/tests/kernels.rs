@@ -6,7 +6,9 @@ use launches::{devices, launches, requests};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, StorageAccess, TypeInner};
 use polysort_shaders::manifest::{Access, Binding, Part};
-use polysort_shaders::plan::{Buffer, Command, Facts, Kernel, MergePlan, MergeRequest, Ranking, SearchPlan, SortPlan, Variant};
+use polysort_shaders::plan::{
+    Ballot, Buffer, Command, Facts, Kernel, MergePlan, MergeRequest, Ranking, SearchPlan, SortPlan, Variant,
+};
 use polysort_shaders::{abi, prelude};
 use polysort_vector::{Metric, Shape};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -26,7 +28,7 @@ fn every_launch_is_what_the_plan_and_the_manifest_say() {
     for (device, facts, command) in launches() {
         let variant = command.variant;
         let module = modules.entry(variant).or_insert_with(|| module(&variant));
-        kernels.insert(variant.kernel);
+        kernels.insert(variant.kernel());
         if validated.insert((variant, facts.subgroups.is_some())) {
             is_valid_with_the_capabilities_of(facts, &variant, module)
                 .unwrap_or_else(|error| panic!("{device}: {variant:?}: {error}"));
@@ -46,7 +48,7 @@ fn is_valid_with_the_capabilities_of(facts: &Facts, variant: &Variant, module: &
     let capabilities = capabilities | Capabilities::SHADER_FLOAT16_IN_FLOAT32;
     Validator::new(ValidationFlags::all(), capabilities).validate(module).map_err(|error| format!("{error:?}"))?;
     let entry = &module.entry_points[0];
-    assert_eq!((module.entry_points.len(), entry.name.as_str()), (1, variant.kernel.name()));
+    assert_eq!((module.entry_points.len(), entry.name.as_str()), (1, variant.kernel().name()));
     assert_eq!(entry.workgroup_size, [variant.group, 1, 1], "{variant:?}");
     Ok(())
 }
@@ -95,10 +97,12 @@ const UNIFORMS: [Buffer; 4] = [Buffer::Number, Buffer::Sort, Buffer::Search, Buf
 fn msl_versions_have_the_bindings_of_the_manifest() {
     let mut translated = BTreeSet::new();
     for (_, _, command) in launches() {
-        let kernel = command.variant.kernel;
+        let kernel = command.variant.kernel();
         let Some(text) = prelude::msl(&command.variant) else {
-            let Variant { ranking, network_keys, .. } = command.variant;
-            let is_plain = network_keys == 0 && matches!(ranking, None | Some(Ranking::Ballot { wide: false, .. }));
+            let shape = command.variant.shape;
+            let ranking = shape.ranked_tile().map(|tile| tile.ranking);
+            let is_plain =
+                shape.classes().is_none() && matches!(ranking, None | Some(Ranking::Ballot(Ballot { wide: false, .. })));
             assert!(kernel.entry().msl.is_none() || !is_plain, "no MSL version of {command}");
             continue;
         };
@@ -172,7 +176,7 @@ fn has_the_workgroup_memory_that_the_plan_says(facts: &Facts, variant: &Variant,
 fn structures_are_laid_out_as_in_rust() {
     let request = requests().into_iter().find(|request| request.key_bits == 32).unwrap();
     let plan = SortPlan::new(request, &devices()[3].1).unwrap();
-    let onesweep = plan.all_commands().find(|command| command.variant.kernel == Kernel::Onesweep).unwrap().variant;
+    let onesweep = plan.all_commands().find(|command| command.variant.kernel() == Kernel::Onesweep).unwrap().variant;
     let search = SearchPlan::new(Shape::new(8, 8), Metric::L2, &devices()[3].1).distances.variant;
     macro_rules! offsets {
         ($ty:ty: $($field:ident)*) => { (size_of::<$ty>(), vec![$((stringify!($field), std::mem::offset_of!($ty, $field))),*]) };

@@ -21,8 +21,13 @@ const DEVICES: [(&str, Facts); 6] = [
 #[test]
 fn subgroups_go_different_ways_only_where_they_are_known_to_be_independent() {
     let request = Request::keys(32, Spec::of::<u32>(Options::ascending()).unwrap(), 1 << 20);
-    let has_runs =
-        |facts: Facts| SortPlan::new(request, &facts).unwrap().long_commands().iter().any(|command| command.variant.runs);
+    let has_runs = |facts: Facts| {
+        SortPlan::new(request, &facts)
+            .unwrap()
+            .long_commands()
+            .iter()
+            .any(|command| command.variant.shape.pass_tile().is_some_and(|tile| tile.runs))
+    };
     let of = |class, lanes| has_runs(Facts { class, ..Facts::new(Some((lanes, lanes)), 48 << 10, 1024) });
     for class in [Class::Apple, Class::Nvidia, Class::Amd, Class::Intel] {
         assert!(of(class, 32) && !of(class, 16) && !of(class, 64), "{class:?}");
@@ -121,7 +126,7 @@ fn grids() {
             assert!(all >= groups && all - groups < u64::from(rows), "{groups} groups on {columns} × {rows}");
             assert!(columns <= facts.max_groups && rows <= facts.max_groups);
             assert_eq!(rows > 1, groups > facts.max_groups.into(), "{groups} groups on {columns} × {rows}");
-            writeln!(text, "  {:<12}{columns} × {rows}", command.variant.kernel.name()).unwrap();
+            writeln!(text, "  {:<12}{columns} × {rows}", command.variant.kernel().name()).unwrap();
         }
     }
     insta::assert_snapshot!("grids", text);
@@ -191,7 +196,7 @@ fn few_keys_stand_for_many() {
                         let plan = SortPlan::new(Request { max, ..request }, &facts).unwrap();
                         let kernels = [Kernel::Onesweep, Kernel::Downsweep, Kernel::CountValues, Kernel::Fill];
                         let variants = plan.long_commands().iter().map(|command| command.variant);
-                        variants.filter(|variant| kernels.contains(&variant.kernel)).collect::<Vec<Variant>>()
+                        variants.filter(|variant| kernels.contains(&variant.kernel())).collect::<Vec<Variant>>()
                     };
                     assert!(least <= max, "{name}: {max}");
                     assert_eq!(moving(least), moving(max), "{name}: {key_bits} bits, {payload:?}, {max}");
@@ -230,10 +235,10 @@ fn kernels_have_counters_for_the_digits() {
             for algorithm in [None].into_iter().chain(asked.map(Some)) {
                 let request = Request { algorithm, ..Request::keys(key_bits, spec(key_bits), 1 << 24) };
                 let Ok(plan) = SortPlan::new(request, &facts) else { continue };
-                for command in plan.all_commands().filter(|command| by_digit.contains(&command.variant.kernel)) {
+                for command in plan.all_commands().filter(|command| by_digit.contains(&command.variant.kernel())) {
                     let most = command.variant.radix_bits;
                     assert!(plan.digits.iter().all(|digit| digit.bits <= most), "{name}: {key_bits} bits, {algorithm:?}: {plan}");
-                    seen.push((plan.algorithm, command.variant.kernel));
+                    seen.push((plan.algorithm, command.variant.kernel()));
                 }
             }
         }
@@ -253,8 +258,8 @@ fn halves_of_words_hold_all_that_a_group_counts() {
                     let request = Request { algorithm, ..Request::keys(key_bits, spec(key_bits), max) };
                     let Ok(plan) = SortPlan::new(request, &facts) else { continue };
                     let variants = plan.all_commands().map(|command| command.variant);
-                    for variant in variants.filter(|variant| variant.kernel == Kernel::Histogram && variant.packs_counts()) {
-                        let keys = variant.group * variant.keys;
+                    for variant in variants.filter(|variant| variant.kernel() == Kernel::Histogram && variant.packs_counts()) {
+                        let keys = variant.group * variant.shape.keys().unwrap();
                         assert!(keys < 1 << 16, "{name}: {key_bits} bits, {algorithm:?}, up to {max}: {keys} keys");
                         seen.push((key_bits, plan.algorithm));
                     }
@@ -328,7 +333,7 @@ fn batches_hold_all_keys() {
                 let batches = u64::from(table.batches);
                 assert!((1..=256).contains(&batches) && batches * u64::from(plan.batch) >= max);
                 assert!((batches - 1) * u64::from(plan.batch) < max, "the last one can have a bucket");
-                let launches = plan.long_commands().iter().filter(|command| command.variant.kernel == Kernel::BucketSweep);
+                let launches = plan.long_commands().iter().filter(|command| command.variant.kernel() == Kernel::BucketSweep);
                 assert_eq!(launches.count() as u64, 3 * batches);
             }
         }

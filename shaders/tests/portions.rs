@@ -59,7 +59,7 @@ fn any_number_of_keys_per_thread_is_taken() {
     let facts = facts(1 << 20);
     let tile = |keys_per_thread| {
         let request = MergeRequest::keys(32, request(32, 0, 1).spec, [1000, 100]);
-        MergePlan::new(MergeRequest { keys_per_thread, ..request }, &facts).unwrap().tiles.variant.tile
+        MergePlan::new(MergeRequest { keys_per_thread, ..request }, &facts).unwrap().tiles.variant.tile().unwrap()
     };
     let most = tile(Some(1 << 12));
     for keys in [1 << 13, 1 << 22, 1 << 24, 1 << 31, u32::MAX] {

@@ -2,8 +2,9 @@
 
 use polysort_core::{Error, Options, Spec};
 use polysort_shaders::plan::{
-    Algorithm, Blocked, Buffer, Class, Command, Facts, FindRuns, Gather, Groups, Kernel, Length, MAX_GATHERED_BYTES, MergePlan,
-    MergeRequest, Number, Payload, Place, RADIX, Request, SearchPlan, SearchSize, SegmentLists, Segmented, SortPlan, Top, tuning,
+    Algorithm, Blocked, Buffer, Class, Command, Facts, FindRuns, Gather, Groups, Kernel, KernelShape, Length, MAX_GATHERED_BYTES,
+    MergePlan, MergeRequest, Number, Payload, Place, RADIX, Request, SearchPlan, SearchSize, SegmentLists, Segmented, SortPlan,
+    Top, tuning,
 };
 use polysort_shaders::prelude;
 use polysort_vector::{Precision, Shape};
@@ -33,7 +34,7 @@ const GATHER: Gather = Gather { element_bytes: 4, elements: 500, from: Place { f
 
 /// The first command of a plan that launches the kernel.
 fn launch(plan: &SortPlan, kernel: Kernel) -> &Command {
-    plan.all_commands().find(|command| command.variant.kernel == kernel).expect("the plan has the kernel")
+    plan.all_commands().find(|command| command.variant.kernel() == kernel).expect("the plan has the kernel")
 }
 
 #[test]
@@ -69,8 +70,9 @@ fn a_tile_of_runs_has_whole_words_of_marks_on_every_device() {
             let facts = Facts::new(lanes, 48 << 10, max_group);
             let plan = SortPlan::new(keys(key_bits, max).find_runs(RUNS), &facts).unwrap();
             let runs = launch(&plan, Kernel::Runs).variant;
+            let tile = runs.tile().unwrap();
             assert!(
-                runs.group <= max_group && runs.tile.is_multiple_of(32) && runs.tile / 32 <= runs.group,
+                runs.group <= max_group && tile.is_multiple_of(32) && tile / 32 <= runs.group,
                 "{max_group}, {lanes:?}: {runs:?}"
             );
         }
@@ -132,7 +134,7 @@ fn selections_from_segments_have_as_many_keys_as_a_tile() {
 #[test]
 fn the_tile_of_a_sort_by_counting_is_that_of_its_counts() {
     let plan = SortPlan::new(Request { algorithm: Some(Algorithm::Counting), ..keys(16, 1 << 22) }, &facts()).unwrap();
-    assert_eq!(plan.tile, launch(&plan, Kernel::CountValues).variant.tile);
+    assert_eq!(Some(plan.tile), launch(&plan, Kernel::CountValues).variant.tile());
 }
 
 /// Each workgroup counts the keys of its tile, and two counts of each tile of marks are kept.
@@ -142,7 +144,7 @@ fn workgroups_of_a_selection_cover_all_keys() {
     let plan = SortPlan::new(keys(128, max).select(Top { k: 5000, segmented: false }), &facts()).unwrap();
     let (count, tally) = (launch(&plan, Kernel::PickCount), launch(&plan, Kernel::PickTally));
     let groups = |of| Groups::Each { units: 1, of };
-    assert_eq!(count.groups, groups(count.variant.group * count.variant.keys));
+    assert_eq!(count.groups, groups(count.variant.group * count.variant.shape.keys().unwrap()));
     assert_eq!(tally.groups, groups(32 * tally.variant.group));
     let kept = plan.scratch.iter().find(|(buffer, _)| *buffer == Buffer::Status).unwrap().1;
     assert_eq!(kept, 8 * max.div_ceil(u64::from(32 * tally.variant.group)));
@@ -156,7 +158,7 @@ fn a_search_for_runs_writes_offsets_if_its_unique_keys_are_gathered() {
     let written = |key_bits, unique| {
         let runs = FindRuns { unique, offsets: None, lengths: None, ..RUNS };
         let plan = SortPlan::new(keys(key_bits, 1000).find_runs(runs), &facts()).unwrap();
-        let outputs = launch(&plan, Kernel::Runs).variant.outputs.expect("what a search for runs writes");
+        let KernelShape::Runs { outputs, .. } = launch(&plan, Kernel::Runs).variant.shape else { panic!("a search for runs") };
         (outputs.unique, outputs.offsets)
     };
     let at = |first| Some(Place { first });
@@ -212,7 +214,7 @@ fn indices_of_64_bits_have_two_words_in_the_buffer_of_the_caller() {
         assert_eq!([Buffer::WideIndices, Buffer::Values].map(touched), [Some(12 + 8 * indices), Some(4 * indices)], "{plan}");
         assert!(plan.scratch.contains(&(Buffer::Values, 4 * indices)) && plan.request.value_buffer() == Buffer::WideIndices);
         for commands in [plan.long_commands(), plan.short_commands()] {
-            let last = commands.last().filter(|last| last.variant.kernel == Kernel::WidenIndices);
+            let last = commands.last().filter(|last| last.variant.kernel() == Kernel::WidenIndices);
             assert!(commands.is_empty() || last.is_some(), "{plan}");
         }
     }
@@ -298,7 +300,7 @@ fn elements_of_a_gather_have_one_or_two_bytes_or_whole_words() {
 fn the_kernel_of_a_gather_knows_whether_its_buffers_are_one() {
     for aliased in [false, true] {
         let plan = SortPlan::new(Request { aliased, ..keys(32, 1000).gather(GATHER) }, &facts()).unwrap();
-        assert_eq!(launch(&plan, Kernel::Gather).variant.aliased, aliased);
+        assert_eq!(launch(&plan, Kernel::Gather).variant.shape, KernelShape::Gather { aliased });
     }
 }
 
@@ -318,7 +320,7 @@ fn the_length_of_a_sort_says_which_commands_it_takes() {
     assert_eq!(lengths(&[0, 1, 2, 1 << 20]), [Length::Nothing, Length::Nothing, Length::Short, Length::Long]);
     assert_eq!(plan.length(None), Length::Long, "the count may be as large as the request");
     let of_short = plan.short_commands();
-    assert!(!of_short.is_empty() && of_short.iter().all(|command| command.variant.kernel != Kernel::Onesweep));
+    assert!(!of_short.is_empty() && of_short.iter().all(|command| command.variant.kernel() != Kernel::Onesweep));
     // Without keys, a selection and a search for runs write their results too, and an argsort of one key its index.
     let length = |request, count| SortPlan::new(request, &facts()).unwrap().length(Some(count));
     for request in [keys(32, 1000).select(Top { k: 3, segmented: false }), keys(32, 1000).find_runs(RUNS)] {
@@ -332,7 +334,7 @@ fn the_tile_of_a_merge_fits_in_its_workgroup_memory() {
     for key_bits in [16, 32, 64, 128] {
         let spec = keys(key_bits, 1).spec;
         let tiles = MergePlan::new(MergeRequest::keys(key_bits, spec, [1 << 20, 500]), &facts()).unwrap().tiles;
-        let words = tiles.variant.tile * key_bits.div_ceil(32);
+        let words = tiles.variant.tile().unwrap() * key_bits.div_ceil(32);
         assert!(tiles.variant.workgroup_bytes() > 4 * words, "{key_bits} bits");
     }
 }
@@ -350,7 +352,10 @@ fn kernels_of_a_hybrid_know_which_buckets_one_workgroup_sorts() {
     for small_bucket in [None, Some(500)] {
         let request = Request { algorithm: Some(Algorithm::MsdHybrid), small_bucket, ..keys(32, 1 << 22) };
         let plan = SortPlan::new(request, &facts()).unwrap();
-        let most = |kernel| launch(&plan, kernel).variant.small_bucket;
+        let most = |kernel| match launch(&plan, kernel).variant.shape {
+            KernelShape::Buckets { small_bucket, .. } | KernelShape::BucketTile { small_bucket, .. } => small_bucket,
+            shape => panic!("{shape:?}"),
+        };
         assert!(plan.small_bucket > 0 && small_bucket.is_none_or(|small| small == plan.small_bucket));
         // All keys of a bucket have the same first digit, which is not counted again.
         assert!(prelude::wgsl(&launch(&plan, Kernel::BucketHistogram).variant).contains("const COUNTED: u32 = 3u;"));

@@ -13,7 +13,7 @@ use naga::back::spv;
 use polysort_core::{Masks, Spec, Word};
 use polysort_shaders::plan::tuning;
 use polysort_shaders::plan::{
-    Algorithm, Class, Facts, Kernel, MAX_KEYS, Payload, Ranking, Request, SearchPlan, SortPlan, Top, Variant,
+    Algorithm, Class, Facts, Kernel, KernelShape, MAX_KEYS, Payload, Request, SearchPlan, SortPlan, Top, Variant,
 };
 use polysort_vector::{Metric, Precision, Shape};
 
@@ -61,12 +61,12 @@ fn variants() -> Vec<Variant> {
     }
     variants.dedup();
     for kernel in Kernel::ALL {
-        if !variants.iter().any(|variant| variant.kernel == kernel) {
+        if !variants.iter().any(|variant| variant.kernel() == kernel) {
             let variant = [32, 16].into_iter().find_map(|key_bits| example::variant(kernel, key_bits, 0).ok()?);
             variants.push(variant.unwrap_or_else(|| panic!("the example `kernel` has no plan with {kernel:?}")));
         }
     }
-    variants.sort_by_key(|variant| (variant.kernel, variant.key_bits, variant.value_words, variant.indexed));
+    variants.sort_by_key(|variant| (variant.kernel(), variant.key_bits, variant.shape.value_words()));
     variants
 }
 
@@ -85,7 +85,7 @@ fn vulkan(variant: &Variant) -> Vec<u32> {
         emit_int_div_checks: false,
         ..Default::default()
     };
-    let pipeline = spv::PipelineOptions { shader_stage: ShaderStage::Compute, entry_point: variant.kernel.name().into() };
+    let pipeline = spv::PipelineOptions { shader_stage: ShaderStage::Compute, entry_point: variant.kernel().name().into() };
     spv::write_vec(&module, &info, &options, Some(&pipeline)).unwrap()
 }
 
@@ -93,7 +93,7 @@ fn vulkan(variant: &Variant) -> Vec<u32> {
 fn every_kernel_translates() {
     for variant in variants() {
         assert!(vulkan(&variant).len() > 100, "{variant:?}");
-        assert!(metal(&variant).contains(variant.kernel.name()), "{variant:?}");
+        assert!(metal(&variant).contains(variant.kernel().name()), "{variant:?}");
     }
 }
 
@@ -102,19 +102,22 @@ fn kernels_in_metals_language() {
     let large = tuning::large_pass(Class::Nvidia, 1, 0, MAX_KEYS);
     let tuning::PassShape { group, keys, .. } = large.expect("there is one for keys of 32 bits");
     for variant in variants() {
-        let wanted = match variant.kernel {
+        let wanted = match variant.kernel() {
             _ if variant.has_wide_digits() => {
-                variant.kernel == Kernel::Onesweep && variant.key_bits == 32 && variant.value_words == 0
+                variant.kernel() == Kernel::Onesweep && variant.key_bits == 32 && variant.shape.value_words() == Some(0)
             }
-            Kernel::Histogram => variant.key_bits == 32 && variant.tile == group * keys,
-            Kernel::Onesweep | Kernel::Downsweep => variant.key_bits == 32 && variant.value_words == 0 && !variant.partitions,
+            Kernel::Histogram => variant.key_bits == 32 && variant.tile() == Some(group * keys),
+            Kernel::Onesweep | Kernel::Downsweep => {
+                let partitions = matches!(variant.shape, KernelShape::Onesweep { partitions: true, .. });
+                variant.key_bits == 32 && variant.shape.value_words() == Some(0) && !partitions
+            }
             _ => false,
         };
         if wanted {
             // With loops, which read better than what they are written out to.
-            let variant = Variant { unrolled: false, ..variant };
+            let variant = variant.rolled();
             let digits = if variant.has_wide_digits() { "_wide" } else { "" };
-            insta::assert_snapshot!(format!("{}{digits}.metal", variant.kernel.name()), metal(&variant));
+            insta::assert_snapshot!(format!("{}{digits}.metal", variant.kernel().name()), metal(&variant));
         }
     }
 }
@@ -123,12 +126,12 @@ fn kernels_in_metals_language() {
 #[test]
 fn nothing_is_checked_at_run_time() {
     let variants = variants();
-    assert!(variants.iter().any(|variant| matches!(variant.ranking, Some(Ranking::Ballot { .. }))));
+    assert!(variants.iter().any(|variant| variant.shape.ballot().is_some()));
     for variant in variants {
         let text = metal(&variant);
         for word in ["_buffer_sizes.", "loop_bound", "naga_div", "naga_mod", "zero_init"] {
             assert!(!text.contains(word), "{word} in {variant:?}");
         }
-        assert!(text.contains(&format!("kernel void {}", variant.kernel.name())), "{variant:?}");
+        assert!(text.contains(&format!("kernel void {}", variant.kernel().name())), "{variant:?}");
     }
 }

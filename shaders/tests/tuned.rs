@@ -21,11 +21,12 @@ fn pass(request: Request, tuned: Tuned) -> Variant {
 
 fn pass_on(request: Request, facts: &Facts) -> Variant {
     let plan = SortPlan::new(request, facts).unwrap();
-    plan.long_commands().iter().map(|command| command.variant).find(|variant| variant.kernel == Kernel::Onesweep).unwrap()
+    plan.long_commands().iter().map(|command| command.variant).find(|variant| variant.kernel() == Kernel::Onesweep).unwrap()
 }
 
 fn shape(variant: Variant) -> PassShape {
-    PassShape { group: variant.group, keys: variant.keys, slices: variant.slices }
+    let tile = variant.shape.pass_tile().unwrap();
+    PassShape { group: variant.group, keys: tile.ranked.keys, slices: tile.slices }
 }
 
 #[test]
@@ -55,10 +56,10 @@ fn kinds_and_shapes_are_named() {
 fn few_keys_are_spread_over_more_groups() {
     let kind = PassKind::new(1, 0);
     let tuned = Tuned::NONE.with(kind, SHAPE).unwrap();
-    let keys = |max| pass(request(kind, max), tuned).keys;
+    let keys = |max| shape(pass(request(kind, max), tuned)).keys;
     assert_eq!([1 << 24, 1 << 21, 1 << 18].map(keys), [14, 8, 4]);
     let least = Tuned::NONE.with(kind, PassShape { keys: 2, slices: 2, ..SHAPE }).unwrap();
-    assert_eq!(pass(request(kind, 1 << 14), least).keys, 2);
+    assert_eq!(shape(pass(request(kind, 1 << 14), least)).keys, 2);
 }
 
 #[test]

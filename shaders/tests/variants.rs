@@ -3,7 +3,7 @@
 mod launches;
 
 use launches::{launches, plans};
-use polysort_shaders::plan::{Buffer, Command, Kernel, PATH_HEADER, RADIX, Ranking, SegmentLists, Variant, state_words, tuning};
+use polysort_shaders::plan::{Buffer, Command, Kernel, PATH_HEADER, RADIX, SegmentLists, Variant, state_words, tuning};
 use polysort_shaders::prelude;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -40,7 +40,7 @@ fn equal_texts_are_one_variant() {
         for &Command { variant, .. } in plan.all_commands() {
             if seen.insert((device, variant)) {
                 let text = texts.entry(variant).or_insert_with(|| used(&prelude::wgsl(&variant))).clone();
-                let first = known.entry((device, variant.kernel, text)).or_insert(variant);
+                let first = known.entry((device, variant.kernel(), text)).or_insert(variant);
                 if *first != variant {
                     twice.insert(difference(first, &variant));
                 }
@@ -51,14 +51,10 @@ fn equal_texts_are_one_variant() {
 }
 
 /// The fields in which two variants differ.
-fn difference(a: &Variant, b: &Variant) -> String {
-    let [a, b] = [a, b].map(|variant| format!("{variant:?}"));
+fn difference(variant: &Variant, other: &Variant) -> String {
+    let [a, b] = [variant, other].map(|variant| format!("{variant:?}"));
     let pairs = a.split(", ").zip(b.split(", ")).filter(|(a, b)| a != b);
-    format!(
-        "{}: {}",
-        a.split(", ").next().unwrap_or_default(),
-        pairs.map(|(a, b)| format!("{a} or {b}")).collect::<Vec<_>>().join(", ")
-    )
+    format!("{}: {}", variant.kernel().name(), pairs.map(|(a, b)| format!("{a} or {b}")).collect::<Vec<_>>().join(", "))
 }
 
 /// The caller's keys of 8 and 16 bits share words; between passes, each has a word of its own.
@@ -68,13 +64,13 @@ fn kernels_know_the_bits_of_the_keys_that_they_read() {
         let request = plan.request;
         let own = [Buffer::Spare, Buffer::Scratch, Buffer::Picked];
         let own_commands = plan.long_commands().iter().chain(plan.short_commands());
-        for command in own_commands.filter(|command| !matches!(command.variant.kernel, Kernel::Copy | Kernel::Gather)) {
-            let Variant { key_bits, packed, .. } = command.variant;
+        for command in own_commands.filter(|command| !matches!(command.variant.kernel(), Kernel::Copy | Kernel::Gather)) {
+            let key_bits = command.variant.key_bits;
             let binds = |of: &[Buffer]| command.bindings.iter().any(|buffer| of.contains(buffer));
             if binds(&[Buffer::Keys]) {
-                assert_eq!((key_bits, packed), (request.key_bits, request.is_packed()), "{device}: {command}");
+                assert_eq!(key_bits, request.key_bits, "{device}: {command}");
             } else if binds(&own) {
-                assert_eq!((key_bits, packed), (32 * request.key_words(), false), "{device}: {command}");
+                assert_eq!(key_bits, 32 * request.key_words(), "{device}: {command}");
             }
         }
     }
@@ -87,14 +83,14 @@ fn constants_are_what_the_variant_needs() {
         let text = prelude::wgsl(&variant);
         let of = constants(&text);
         let is = |name: &str, value: u32| assert_eq!(of.get(name), Some(&value), "{name} of {device}: {variant:?}");
-        let Variant { group, keys, tile, key_bits, .. } = variant;
-        let rows = match variant.ranking {
-            Some(Ranking::Ballot { rows, .. }) => rows,
-            _ => 1,
-        };
+        let Variant { group, key_bits, shape, .. } = variant;
+        let (kernel, keys) = (variant.kernel(), shape.keys().unwrap_or(0));
+        let rows = shape.ballot().map_or(1, |ballot| ballot.rows);
         is("GROUP", group);
         is("KEYS", keys);
-        is("TILE", tile);
+        if let Some(tile) = variant.tile() {
+            is("TILE", tile);
+        }
         is("ROWS", rows);
         is("RADIX", 1 << variant.radix_bits);
         is("KEY_WORDS", key_bits.div_ceil(32));
@@ -109,16 +105,13 @@ fn constants_are_what_the_variant_needs() {
         assert!(of["OWNERS"] * threads >= rows * RADIX && (of["OWNERS"] - 1) * threads < rows * RADIX, "{variant:?}");
         if let Some(&loads) = of.get("MERGE_LOADS") {
             assert_eq!(loads, keys * key_bits.div_ceil(32), "{variant:?}");
-            is("VALUE_WORDS", variant.value_words);
+            is("VALUE_WORDS", shape.value_words().unwrap_or(0));
             is("PATH_HEADER", PATH_HEADER);
         }
-        assert_eq!(
-            of.contains_key("COUNTED"),
-            matches!(variant.kernel, Kernel::Histogram | Kernel::BucketHistogram),
-            "{variant:?}"
-        );
-        assert_eq!(of.contains_key("BATCH_KEYS"), variant.batch > 0, "{variant:?}");
-        assert_eq!(of.contains_key("NETWORK_KEYS"), variant.network_keys > 0, "{variant:?}");
+        assert_eq!(of.contains_key("COUNTED"), matches!(kernel, Kernel::Histogram | Kernel::BucketHistogram), "{variant:?}");
+        let on_table = [Kernel::Buckets, Kernel::BucketHistogram, Kernel::BucketSweep, Kernel::Segments, Kernel::LongSegments];
+        assert_eq!(of.contains_key("BATCH_KEYS"), on_table.contains(&kernel), "{variant:?}");
+        assert_eq!(of.contains_key("NETWORK_KEYS"), shape.classes().is_some(), "{variant:?}");
         assert_eq!(of.contains_key("LOOK_DIGITS"), variant.radix_bits > RADIX.ilog2(), "{variant:?}");
     }
 }
@@ -127,12 +120,15 @@ fn constants_are_what_the_variant_needs() {
 #[test]
 fn networks_compare_every_pair_of_keys() {
     let variants = launches().iter().map(|(_, _, command)| command.variant);
-    let mut networks = variants.filter(|variant| variant.kernel == Kernel::SegmentNetwork && variant.unrolled).peekable();
+    let mut networks = variants
+        .filter(|variant| variant.kernel() == Kernel::SegmentNetwork && variant.shape.unrolled() == Some(true))
+        .peekable();
     assert!(networks.peek().is_some());
     for variant in networks {
         let text = prelude::wgsl(&variant);
         let has = |pair: u32| text.contains(&format!("const pair = {pair}u;"));
-        assert!(has(variant.keys / 2 - 1) && !has(variant.keys / 2), "{variant:?}");
+        let pairs = variant.shape.keys().unwrap() / 2;
+        assert!(has(pairs - 1) && !has(pairs), "{variant:?}");
     }
 }
 
@@ -142,7 +138,7 @@ fn kernels_of_segments_have_the_classes_of_the_plan() {
     let mut kernels = HashSet::new();
     for (_, _, plan) in plans() {
         let Some(lists) = plan.segment_lists() else { continue };
-        for command in plan.long_commands().iter().filter(|command| command.variant.network_keys > 0) {
+        for command in plan.long_commands().iter().filter(|command| command.variant.shape.classes().is_some()) {
             let text = prelude::wgsl(&command.variant);
             let of = constants(&text);
             assert_eq!(
@@ -154,7 +150,7 @@ fn kernels_of_segments_have_the_classes_of_the_plan() {
                 [of["SMALL_CLASS"], of["LONG_CLASS"], of["CLASSES"]],
                 [SegmentLists::SMALL, SegmentLists::LONG, SegmentLists::CLASSES]
             );
-            kernels.insert(command.variant.kernel);
+            kernels.insert(command.variant.kernel());
         }
     }
     assert!(
@@ -171,8 +167,11 @@ fn passes_with_values_are_stable() {
     for &(_, _, Command { variant, .. }) in launches() {
         let reorders = prelude::wgsl(&variant).contains("if (!stable)");
         if reorders {
-            assert!(matches!(variant.kernel, Kernel::Onesweep | Kernel::BucketSweep) && variant.value_words == 0, "{variant:?}");
-            reorder.insert(variant.kernel);
+            assert!(
+                matches!(variant.kernel(), Kernel::Onesweep | Kernel::BucketSweep) && variant.shape.value_words() == Some(0),
+                "{variant:?}"
+            );
+            reorder.insert(variant.kernel());
         }
     }
     assert_eq!(reorder, HashSet::from([Kernel::Onesweep, Kernel::BucketSweep]));

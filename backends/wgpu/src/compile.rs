@@ -75,7 +75,7 @@ impl Pipelines {
         if let Some(pipeline) = &*compiled {
             return Ok(pipeline.clone());
         }
-        let span = tracing::debug_span!("compile", kernel = variant.kernel.name()).entered();
+        let span = tracing::debug_span!("compile", kernel = variant.kernel().name()).entered();
         let pipeline = Arc::new(compile()?);
         drop(span);
         *compiled = Some(pipeline.clone());
@@ -106,7 +106,7 @@ pub(crate) fn compile(
             count: None,
         }
     };
-    let label = Some(variant.kernel.name());
+    let label = Some(variant.kernel().name());
     let entries: Vec<_> = slots(variant).into_iter().enumerate().map(entry).collect();
     let layout = device.create_bind_group_layout(&BindGroupLayoutDescriptor { label, entries: &entries });
     let pipeline_layout = device.create_pipeline_layout(&PipelineLayoutDescriptor {
@@ -117,7 +117,7 @@ pub(crate) fn compile(
     let module = match prelude::msl(variant).filter(|_| native) {
         Some(text) => passed_through(device, variant, text),
         None => {
-            let source = ShaderSource::Wgsl(faults.text(variant.kernel, prelude::wgsl(variant)).into());
+            let source = ShaderSource::Wgsl(faults.text(variant.kernel(), prelude::wgsl(variant)).into());
             trusted(device, ShaderModuleDescriptor { label, source })
         }
     };
@@ -162,7 +162,7 @@ fn trusted(device: &Device, descriptor: ShaderModuleDescriptor<'_>) -> wgpu::Sha
 /// Creates a module in Metal Shading Language. wgpu passes its text to the driver unchanged.
 #[allow(unsafe_code, reason = "modules that wgpu does not check are unsafe to create")]
 fn passed_through(device: &Device, variant: &Variant, text: String) -> wgpu::ShaderModule {
-    let name = variant.kernel.name();
+    let name = variant.kernel().name();
     let entry = PassthroughShaderEntryPoint { name: name.into(), workgroup_size: (variant.group, 1, 1) };
     // SAFETY: the texts are this project's own MSL versions of the WGSL kernels, with the same bindings in the same
     // order. The argument of `trusted` about indices and loops holds for them too. They run only on Apple's GPUs, and

@@ -17,7 +17,7 @@ use crate::workspace::Workspace;
 use futures_channel::oneshot;
 use polysort_core::Error;
 #[cfg(feature = "vector")]
-use polysort_shaders::plan::Vectors;
+use polysort_shaders::plan::Variant;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -82,7 +82,7 @@ pub(crate) struct Engine {
     pub(crate) ahead: bool,
     /// The kinds of distances whose self-test has passed. The value is true if native kernels passed it.
     #[cfg(feature = "vector")]
-    pub(crate) tested_distances: Arc<Known<Vectors, bool>>,
+    pub(crate) tested_distances: Arc<Known<Variant, bool>>,
 }
 
 impl Engine {

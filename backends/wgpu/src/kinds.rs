@@ -82,8 +82,8 @@ impl Kinds {
             // follows, its kernels depend on their number.
             Some(top) => {
                 let plan = SortPlan::new(planned, facts)?;
-                let selecting = plan.long_commands().iter().find(|command| command.variant.kernel == Kernel::TopK);
-                let tile = selecting.map_or(0, |command| command.variant.tile);
+                let selecting = plan.long_commands().iter().find(|command| command.variant.kernel() == Kernel::TopK);
+                let tile = selecting.and_then(|command| command.variant.tile()).unwrap_or(0);
                 let sorted = plan.then.as_ref().map_or(&plan.request, |then| &then.request);
                 (Some(Top { k: tile, ..top }), facts.least_alike(sorted))
             }
@@ -106,7 +106,7 @@ impl Kinds {
 mod tests {
     use super::*;
     use polysort_core::Spec;
-    use polysort_shaders::plan::{Class, Place, Segmented};
+    use polysort_shaders::plan::{Class, KernelShape, Place, Segmented};
     use std::collections::BTreeSet;
 
     /// Returns the kernels of a request that rank or rearrange keys, or write their indices.
@@ -114,7 +114,8 @@ mod tests {
         let plan = SortPlan::new(request, facts).unwrap();
         let commands = plan.needed_commands().chain(plan.then.iter().flat_map(|then| then.needed_commands()));
         let others = [Kernel::SegmentNetwork, Kernel::WidenIndices];
-        let moves = |variant: &Variant| variant.ranking.is_some() || others.contains(&variant.kernel);
+        let ranks = |shape: &KernelShape| shape.ranked_tile().is_some() || shape.ballot().is_some();
+        let moves = |variant: &Variant| ranks(&variant.shape) || others.contains(&variant.kernel());
         commands.map(|command| command.variant).filter(moves).map(|variant| format!("{variant:?}")).collect()
     }
 

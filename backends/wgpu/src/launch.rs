@@ -175,7 +175,7 @@ impl Launch {
         native: bool,
         bound: impl Fn(Role) -> Result<Bound, Error>,
     ) -> Result<Self, Error> {
-        let kernel = command.variant.kernel;
+        let kernel = command.variant.kernel();
         let pipeline = gpu.pipeline(&command.variant, native)?;
         let parts = command.bindings.iter().map(|&role| bound(role)).collect::<Result<Vec<_>, _>>()?;
         let entries: Vec<_> =

@@ -312,7 +312,7 @@ mod tests {
             Length::Long => plan.long_commands(),
         };
         let kernels = [Kernel::SingleTile, Kernel::Onesweep, Kernel::Downsweep, Kernel::CountValues, Kernel::Fill];
-        commands.iter().map(|command| command.variant).filter(|variant| kernels.contains(&variant.kernel)).collect()
+        commands.iter().map(|command| command.variant).filter(|variant| kernels.contains(&variant.kernel())).collect()
     }
 
     /// Fails if a kernel that moves keys is not part of the self-test. It checks the kernels of sorts of `request.max` keys

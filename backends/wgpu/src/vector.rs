@@ -277,14 +277,14 @@ impl WgpuBackend {
         }
         search.queries(shape.dimension, store.memory.entry_count)?;
         let engine = self.engine();
-        let vectors = SearchPlan::new(shape, search.metric, self.facts()).distances.variant.vectors.expect("it works on vectors");
-        if let Some(native) = engine.tested_distances.get(&vectors) {
+        let kind = SearchPlan::new(shape, search.metric, self.facts()).distances.variant;
+        if let Some(native) = engine.tested_distances.get(&kind) {
             return Ok(native);
         }
         let mut ways = Ways::in_languages(self.gpu().is_native);
         while !ways.takes(check(engine, waiting, shape, search.metric, ways.current().native).await)? {}
         let native = ways.current().native;
-        engine.tested_distances.set(vectors, native);
+        engine.tested_distances.set(kind, native);
         Ok(native)
     }
 }

@@ -173,7 +173,7 @@ fn boundaries<W: Word>(facts: &Facts, algorithm: Option<Algorithm>, knobs: Knobs
         let Ok(plan) = SortPlan::new(request, facts) else { continue };
         boundaries.extend([plan.tile, plan.single_tile]);
         boundaries.extend([1, 2, 3, 7].map(|tiles| tiles * plan.tile));
-        boundaries.extend(plan.all_commands().map(|command| command.variant.tile));
+        boundaries.extend(plan.all_commands().filter_map(|command| command.variant.tile()));
     }
     boundaries.into_iter().filter(|&length| length > 0).map(|length| length as usize).collect()
 }

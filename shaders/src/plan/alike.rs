@@ -23,8 +23,8 @@ impl Facts {
     /// single launch, and its loops may not be unrolled.
     fn single_steps(&self, request: &Request) -> impl Iterator<Item = u64> {
         let next = |&step: &u64| {
-            let shape = shapes::single(request, step, self).ok().filter(|_| request.algorithm.is_none())?;
-            Some(u64::from(shape.tile) + 1).filter(|&next| next > step)
+            let single = shapes::single(request, step, self).ok().filter(|_| request.algorithm.is_none())?;
+            Some(u64::from(single.tile()?) + 1).filter(|&next| next > step)
         };
         core::iter::successors(Some(1), next).skip(1)
     }

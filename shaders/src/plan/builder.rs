@@ -2,12 +2,12 @@
 
 use super::command::{Buffer, COUNT_DIGITS, Command, Groups, Number, VALUE_BLOCK, When, each, state_words};
 use super::digit::RADIX;
+use super::kernel_shape::KernelShape;
 use super::request::{Algorithm, Payload};
 use super::shapes::Shapes;
 use super::sort_plan::SortPlan;
 use super::tuning::{COPY_GROUPS, COPY_TILE, COUNT_TEAMS, PASS_GROUPS, team_keys};
 use super::variant::Variant;
-use crate::manifest::Kernel;
 
 /// The result of a builder: the commands, and the scratch buffers that they need, with their bytes.
 type Built = (Vec<Command>, Vec<(Buffer, u64)>);
@@ -42,14 +42,16 @@ impl<'a> Builder<'a> {
         self.begin();
         self.move_in();
         if !plan.digits.is_empty() {
-            if let (Algorithm::Counting, Some(shape)) = (plan.algorithm, self.shapes.count_values) {
-                self.count_values(shape);
+            if let (Algorithm::Counting, Some(count)) = (plan.algorithm, self.shapes.count_values)
+                && let Some(spans) = count.spans()
+            {
+                self.count_values(count, spans);
                 return;
             }
             self.histogram();
             if packed {
                 let bindings = [Buffer::Sort, Buffer::State, Buffer::Keys, Buffer::Spare];
-                self.push(self.packed(Kernel::Widen), bindings, [], each(1, COPY_TILE));
+                self.push(self.packed(KernelShape::Widen), bindings, [], each(1, COPY_TILE));
             }
             if plan.algorithm == Algorithm::MsdHybrid {
                 self.hybrid();
@@ -58,12 +60,12 @@ impl<'a> Builder<'a> {
             }
         }
         if indexed {
-            let identity = self.shapes.copying(Kernel::Identity);
+            let identity = self.shapes.plain(KernelShape::Identity);
             self.push(identity, [Buffer::Sort, Buffer::State, self.values_home], [], each(1, COPY_TILE));
         } else if packed {
             if !plan.digits.is_empty() {
                 let bindings = [Buffer::Sort, Buffer::State, Buffer::Spare, Buffer::Scratch, Buffer::Keys];
-                self.push(self.packed(Kernel::Narrow), bindings, [], self.words_of_keys());
+                self.push(self.packed(KernelShape::Narrow), bindings, [], self.words_of_keys());
             }
         } else {
             self.bring_home(self.home, Buffer::Scratch, Buffer::Keys, plan.request.key_words(), plan.request.keys.first);
@@ -142,7 +144,7 @@ impl<'a> Builder<'a> {
     /// Adds the command that starts a sort of this number of keys.
     pub(super) fn begin_with(&mut self, count: [Number; 3]) {
         let bindings = [Buffer::Number, Buffer::Number, Buffer::Number, Buffer::Sort, Buffer::Count, Buffer::State];
-        let begin = Variant { kernel: Kernel::Begin, radix_bits: self.plan.radix_bits, ..self.shapes.plain };
+        let begin = Variant { radix_bits: self.plan.radix_bits, ..self.shapes.plain(KernelShape::Begin) };
         self.push(begin, bindings, count, Groups::Fixed(1));
     }
 
@@ -161,27 +163,27 @@ impl<'a> Builder<'a> {
         let plan = self.plan;
         let look_back = plan.algorithm.looks_back();
         let packed = plan.request.is_packed();
-        let shape = self.shapes.histogram;
-        let keys = shape.group * shape.keys;
-        let shape = Variant { look_back, tile: if look_back { plan.tile } else { 0 }, ..shape };
+        let keys = self.shapes.histogram_keys;
+        let status_tile = look_back.then_some(plan.tile);
+        let histogram = Variant { shape: KernelShape::Histogram { keys, status_tile }, ..self.shapes.histogram };
         let source = if packed { Buffer::Keys } else { self.source };
         let mut bindings = vec![Buffer::Sort, Buffer::State, source];
         if look_back {
             bindings.push(Buffer::Status);
         }
-        self.push(shape, bindings, [], each(1, keys));
-        let scan = Variant { kernel: Kernel::Scan, group: RADIX, radix_bits: plan.radix_bits, ..self.shapes.plain };
+        self.push(histogram, bindings, [], each(1, histogram.group * keys));
+        let scan = Variant { radix_bits: plan.radix_bits, ..Variant::of(KernelShape::Scan, 32, RADIX) };
         self.push(scan, [Buffer::Sort, Buffer::State], [], Groups::Fixed(plan.digits.len() as u32));
     }
 
-    /// Adds the commands of a counting sort.
-    fn count_values(&mut self, shape: Variant) {
+    /// Adds the commands of a counting sort. A team of `count` has a workgroup for each of `spans`.
+    fn count_values(&mut self, count: Variant, spans: u32) {
         let bindings = [Buffer::Sort, Buffer::State, Buffer::Keys];
-        let teams = Groups::AtMost { most: COUNT_TEAMS, of: team_keys(self.plan.request.max), team: shape.spans() };
-        self.push(shape, bindings, [], teams);
-        let of_values = |kernel| Variant { radix_bits: shape.radix_bits, group: VALUE_BLOCK, ..self.packed(kernel) };
-        let (scan, fill) = (of_values(Kernel::ScanValues), of_values(Kernel::Fill));
-        self.push(scan, [Buffer::Sort, Buffer::State], [], Groups::Fixed(shape.radix() / VALUE_BLOCK));
+        let teams = Groups::AtMost { most: COUNT_TEAMS, of: team_keys(self.plan.request.max), team: spans };
+        self.push(count, bindings, [], teams);
+        let of_values = |shape| Variant { shape, group: VALUE_BLOCK, ..count };
+        let (scan, fill) = (of_values(KernelShape::ScanValues), of_values(KernelShape::Fill));
+        self.push(scan, [Buffer::Sort, Buffer::State], [], Groups::Fixed(count.radix() / VALUE_BLOCK));
         self.push(fill, bindings, [], self.words_of_keys());
     }
 
@@ -223,11 +225,11 @@ impl<'a> Builder<'a> {
             _ => {
                 bindings.extend([Buffer::Status, from]);
                 let downsweep = self.shapes.downsweep;
-                let plain = Variant { value_words: 0, indexed: false, ranking: None, keys: 0, unrolled: false, ..downsweep };
-                self.push(Variant { kernel: Kernel::Upsweep, ..plain }, bindings.clone(), number, tiles);
-                let spine = [Buffer::Number, Buffer::State, Buffer::Status];
-                let shape = Variant { kernel: Kernel::Spine, key_bits: 32, ..plain };
-                self.push(shape, spine, number, Groups::Fixed(RADIX));
+                let tile = self.plan.tile;
+                let upsweep = Variant { shape: KernelShape::Upsweep { tile }, ..downsweep };
+                self.push(upsweep, bindings.clone(), number, tiles);
+                let spine = Variant::of(KernelShape::Spine { tile }, 32, downsweep.group);
+                self.push(spine, [Buffer::Number, Buffer::State, Buffer::Status], number, Groups::Fixed(RADIX));
                 downsweep
             }
         };
@@ -252,11 +254,12 @@ impl<'a> Builder<'a> {
         let numbers = [when as u32, width, from.1, to.1].map(Number::Is);
         let bindings = [Buffer::Number, Buffer::Number, Buffer::Number, Buffer::Number, Buffer::State, from.0, to.0];
         let groups = Groups::AtMost { most: COPY_GROUPS, of: COPY_TILE / width, team: 1 };
-        self.push(self.shapes.copying(Kernel::Copy), bindings, numbers, groups);
+        self.push(self.shapes.plain(KernelShape::Copy), bindings, numbers, groups);
     }
 
-    pub(super) fn packed(&self, kernel: Kernel) -> Variant {
-        Variant { key_bits: self.plan.request.key_bits, packed: true, ..self.shapes.copying(kernel) }
+    /// Returns a kernel that reads or writes the caller's keys of 8 or 16 bits.
+    pub(super) fn packed(&self, shape: KernelShape) -> Variant {
+        Variant::of(shape, self.plan.request.key_bits, self.shapes.group)
     }
 
     pub(super) fn words_of_keys(&self) -> Groups {

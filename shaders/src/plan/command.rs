@@ -1,7 +1,8 @@
 //! The commands of a plan: the launches of an executor, in order.
 
 use super::digit::{MAX_DIGITS, RADIX_BITS, WIDE_RADIX_BITS};
-use super::variant::{Ranking, Variant};
+use super::ranked_tile::{Ballot, Ranking};
+use super::variant::Variant;
 use polysort_core::Error;
 
 /// Words of the state before the histogram.
@@ -226,16 +227,21 @@ pub struct Command {
 
 impl core::fmt::Display for Command {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Variant { kernel, group, keys, tile, ranking, slices, runs, unrolled, .. } = self.variant;
-        write!(f, "{:<12} {group:>4} × {keys:<3} tile {tile:<6}", kernel.name())?;
-        let ranked = match ranking {
-            None => String::new(),
-            Some(Ranking::Counters) => "counters".into(),
-            Some(Ranking::Ballot { rows, wide: false }) => format!("ballot {rows} rows"),
-            Some(Ranking::Ballot { rows, wide: true }) => format!("wide ballot {rows} rows"),
+        let shape = &self.variant.shape;
+        // What a kernel does not have is left blank.
+        let keys = shape.keys().map_or(String::new(), |keys| format!("× {keys}"));
+        let tile = self.variant.tile().map_or(String::new(), |tile| format!("tile {tile}"));
+        write!(f, "{:<16} {:>4} {keys:<5} {tile:<11}", self.variant.kernel().name(), self.variant.group)?;
+        let ranked = match (shape.ballot(), shape.ranked_tile().map(|tile| tile.ranking)) {
+            (Some(Ballot { rows, wide: false }), _) => format!("ballot {rows} rows"),
+            (Some(Ballot { rows, wide: true }), _) => format!("wide ballot {rows} rows"),
+            (None, Some(Ranking::Counters)) => "counters".into(),
+            (None, _) => String::new(),
         };
-        let slices = if slices > 1 { format!("{slices} slices") } else { String::new() };
-        let (runs, unrolled) = (if runs { "runs" } else { "" }, if unrolled { "unrolled" } else { "" });
+        let pass = shape.pass_tile();
+        let slices = pass.filter(|tile| tile.slices > 1).map_or(String::new(), |tile| format!("{} slices", tile.slices));
+        let runs = if pass.is_some_and(|tile| tile.runs) { "runs" } else { "" };
+        let unrolled = if shape.unrolled() == Some(true) { "unrolled" } else { "" };
         write!(f, "{ranked:<16} {slices:<8} {runs:<5}{unrolled:<9}")?;
         match self.groups {
             Groups::Fixed(groups) => write!(f, "groups {groups:<14}")?,

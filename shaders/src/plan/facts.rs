@@ -3,10 +3,11 @@
 use super::class::Class;
 use super::command::Command;
 use super::digit::{MAX_KEYS, RADIX};
+use super::ranked_tile::{Ballot, Ranking};
 use super::request::Request;
 use super::tuned::Tuned;
 use super::tuning::{self, COUNTER_GROUP, UNROLLED_LANES};
-use super::variant::{Ranking, Variant};
+use super::variant::Variant;
 use polysort_core::{Error, Limits};
 
 /// The properties of a device that a plan depends on.
@@ -52,7 +53,7 @@ impl Facts {
         let Self { max_group, workgroup_bytes, .. } = *self;
         let exceeds = |variant: &Variant| variant.group > max_group || variant.workgroup_bytes() > workgroup_bytes;
         let Some(Command { variant, .. }) = commands.find(|command| exceeds(&command.variant)) else { return Ok(()) };
-        let (name, group, bytes) = (variant.kernel.name(), variant.group, variant.workgroup_bytes());
+        let (name, group, bytes) = (variant.kernel().name(), variant.group, variant.workgroup_bytes());
         let what = format!(
             "a device with workgroups of {max_group} threads and {workgroup_bytes} bytes; those of {name} have {group} and {bytes}"
         );
@@ -76,9 +77,9 @@ impl Facts {
         request.quick && self.has_rolled_kernels()
     }
 
-    /// Returns `shape`, with loops that are not unrolled if the request [`rolls`](Self::rolls).
-    pub(super) fn rolled(&self, request: &Request, shape: Variant) -> Variant {
-        Variant { unrolled: shape.unrolled && !self.rolls(request), ..shape }
+    /// Returns `variant`, with loops that are not unrolled if the request [`rolls`](Self::rolls).
+    pub(super) fn rolled(&self, request: &Request, variant: Variant) -> Variant {
+        if self.rolls(request) { variant.rolled() } else { variant }
     }
 
     /// Returns whether the loops of the single launch, which sorts up to `tile` keys, are not unrolled. That is so for a request of more keys: it seldom needs
@@ -91,7 +92,7 @@ impl Facts {
         self.unrolls() && self.class.architecture().rolls.value
     }
 
-    /// Returns whether subgroups of a pass count the keys of a usual digit with ballots ([`Variant::runs`]).
+    /// Returns whether subgroups of a pass count the keys of a usual digit with ballots ([`PassTile::runs`](super::PassTile::runs)).
     ///
     /// That requires independent subgroups. It is faster with 32 lanes: fewer lanes wait less for the counter of a contended
     /// digit, and with more lanes, ballots count all keys.
@@ -121,7 +122,7 @@ impl Facts {
         }
         let rows = group / least.max(1);
         let fits = group >= most && group.is_multiple_of(most) && rows * row * 4 <= self.workgroup_bytes * 3 / 4;
-        fits.then_some((group, Ranking::Ballot { rows, wide: most > 32 }))
+        fits.then_some((group, Ranking::Ballot(Ballot { rows, wide: most > 32 })))
     }
 
     /// Returns the number of keys of 16 bits from which on this device sorts them by counting; `None` if it never does.

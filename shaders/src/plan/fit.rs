@@ -1,33 +1,52 @@
 //! Shapes that fit a device: threads of a workgroup, keys of a thread, and the ranking.
+//!
+//! Each function takes `kernel`, which returns the variant with a tile, so that the workgroup memory of that variant is known.
 
-use super::digit::MAX_KEYS;
+use super::digit::{MAX_KEYS, RADIX_BITS};
 use super::facts::Facts;
-use super::request::Algorithm;
+use super::kernel_shape::KernelShape;
+use super::ranked_tile::{PassTile, RankedTile, Ranking};
+use super::request::{Algorithm, Payload};
 use super::tuned::PassKind;
 use super::tuning::{self, GROUP, PassShape, SELECT_KEYS, WIDE_SLICES};
-use super::variant::{Ranking, Variant};
+use super::variant::Variant;
 use crate::manifest::Kernel;
 use polysort_core::Error;
 
-/// Returns the shape of a workgroup that has up to `max` keys in registers until they are sorted. If fewer keys fit, it has
-/// fewer. It ranks with ballots if `ballots` is set and the subgroups suit it.
-pub(super) fn held(shape: Variant, max: u64, ballots: bool, facts: &Facts) -> Result<Variant, Error> {
-    let (group, keys) = tuning::single(shape.key_words(), shape.value_words, max);
+/// Returns the workgroup size and the tile of a workgroup that has up to `max` keys in registers until they are sorted. If
+/// fewer keys fit, it has fewer. It ranks with ballots if `ballots` is set and the subgroups suit it. `kind` states the words
+/// of a key and of its value.
+pub(super) fn held(
+    kind: PassKind,
+    max: u64,
+    ballots: bool,
+    facts: &Facts,
+    kernel: impl Fn(u32, RankedTile) -> Variant,
+) -> Result<(u32, RankedTile), Error> {
+    let (group, keys) = tuning::single(kind.key_words, kind.value_words, max);
     let (group, ranking) = facts.ballot(group).filter(|_| ballots).unwrap_or(facts.counters());
-    fitted(shape, group, keys, ranking, facts)
+    Ok((group, fitted(keys, ranking, facts, |tile| kernel(group, tile))?))
 }
 
-/// Returns the shape of a pass with look-back, if the subgroups suit it. `max` is the number of keys that [decides the
-/// shape](Facts::alike).
-pub(super) fn sweep(shape: Variant, max: u64, facts: &Facts) -> Result<Option<Variant>, Error> {
-    if shape.has_wide_digits() {
-        return wide(shape, max, facts).map(Some);
+/// Returns the workgroup size and the tile of a pass with look-back, if the subgroups suit it. `max` is the number of keys that
+/// [decides the shape](Facts::alike).
+pub(super) fn sweep(
+    kind: PassKind,
+    radix_bits: u32,
+    max: u64,
+    facts: &Facts,
+    kernel: impl Fn(u32, PassTile) -> Variant,
+) -> Result<Option<(u32, PassTile)>, Error> {
+    if radix_bits > RADIX_BITS {
+        return wide(kind, radix_bits, max, facts, kernel).map(Some);
     }
-    let kind = PassKind::new(shape.key_words(), shape.value_words);
-    let shape = Variant { runs: facts.has_runs(), ..shape };
     let made = |PassShape { group, keys, slices }: PassShape| {
         let ballot = facts.ballot(group).or_else(|| facts.ballot(GROUP));
-        ballot.map(|(group, ranking)| fitted(Variant { slices, ..shape }, group, keys, ranking, facts)).transpose()
+        let tile = |ranked| PassTile { ranked, slices, runs: facts.has_runs() };
+        let fit = |(group, ranking)| {
+            fitted(keys, ranking, facts, |ranked| kernel(group, tile(ranked))).map(|ranked| (group, tile(ranked)))
+        };
+        ballot.map(fit).transpose()
     };
     if let Some(tuned) = facts.tuned.pass(kind, max) {
         return made(tuned);
@@ -35,32 +54,49 @@ pub(super) fn sweep(shape: Variant, max: u64, facts: &Facts) -> Result<Option<Va
     // The shapes for large inputs were measured for OneSweep only. A device that uses one shape for all lengths must not
     // use them, nor a device on which they do not fit.
     let large = tuning::large_pass(facts.class, kind.key_words, kind.value_words, max)
-        .filter(|_| shape.kernel == Kernel::Onesweep && facts.unrolls())
-        .and_then(|large| made(large).ok().flatten().filter(|made| (made.group, made.keys) == (large.group, large.keys)));
+        .filter(|_| facts.unrolls())
+        .and_then(|large| {
+            let whole = |&(group, tile): &(u32, PassTile)| (group, tile.ranked.keys) == (large.group, large.keys);
+            made(large).ok().flatten().filter(whole)
+        })
+        .filter(|&(group, tile)| kernel(group, tile).kernel() == Kernel::Onesweep);
     match large {
         Some(large) => Ok(Some(large)),
         None => made(tuning::pass(facts.class, kind.key_words, kind.value_words, max)),
     }
 }
 
-/// Returns `shape` with the most keys per thread, up to `keys`, that fit workgroup memory.
-pub(super) fn fitted(shape: Variant, group: u32, keys: u32, ranking: Ranking, facts: &Facts) -> Result<Variant, Error> {
+/// Returns the tile with the most keys per thread, up to `keys`, that fit workgroup memory.
+pub(super) fn fitted(
+    keys: u32,
+    ranking: Ranking,
+    facts: &Facts,
+    kernel: impl Fn(RankedTile) -> Variant,
+) -> Result<RankedTile, Error> {
     let unrolled = facts.unrolls();
     (1..=keys)
         .rev()
-        .map(|keys| Variant { group, keys, tile: group * keys, unrolled, ranking: Some(ranking), ..shape })
-        .find(|shape| shape.workgroup_bytes() <= facts.workgroup_bytes)
+        .map(|keys| RankedTile { keys, ranking, unrolled })
+        .find(|&tile| kernel(tile).workgroup_bytes() <= facts.workgroup_bytes)
         .ok_or_else(|| Error::Unsupported { what: format!("a device with {} bytes of workgroup memory", facts.workgroup_bytes) })
 }
 
-/// Returns the shape of a pass with wide digits.
-fn wide(shape: Variant, max: u64, facts: &Facts) -> Result<Variant, Error> {
-    let shape = Variant { slices: WIDE_SLICES, ..shape };
-    let (group, keys) = tuning::wide_pass(shape.key_words(), shape.value_words, max);
+/// Returns the workgroup size and the tile of a pass with wide digits.
+fn wide(
+    kind: PassKind,
+    radix_bits: u32,
+    max: u64,
+    facts: &Facts,
+    kernel: impl Fn(u32, PassTile) -> Variant,
+) -> Result<(u32, PassTile), Error> {
+    let (group, keys) = tuning::wide_pass(kind.key_words, kind.value_words, max);
+    // Two counts share a word.
+    let row_words = (1 << radix_bits) / 2;
     // Each thread sums up the same number of words of the subgroup histograms.
-    let ballot = facts.ballot_in_rows(group, shape.row_words()).filter(|(group, _)| shape.row_words().is_multiple_of(*group));
+    let ballot = facts.ballot_in_rows(group, row_words).filter(|(group, _)| row_words.is_multiple_of(*group));
     let (group, ranking) = ballot.ok_or_else(|| no_wide_digits(facts))?;
-    fitted(shape, group, keys, ranking, facts)
+    let tile = |ranked| PassTile { ranked, slices: WIDE_SLICES, runs: false };
+    Ok((group, tile(fitted(keys, ranking, facts, |ranked| kernel(group, tile(ranked)))?)))
 }
 
 pub(super) fn no_wide_digits(facts: &Facts) -> Error {
@@ -82,10 +118,12 @@ impl Facts {
     /// subgroups suit it. It is the measured one, or else the built-in one, reduced to what fits the device. `None` for
     /// a kind that is not one of [`PassKind::ALL`].
     pub fn pass_shape(&self, kind: PassKind) -> Option<PassShape> {
-        let PassKind { key_words, value_words } = PassKind::ALL.into_iter().find(|&known| known == kind)?;
-        let shape = Variant { value_words, look_back: true, ..Variant::of(Kernel::Onesweep, 32 * key_words) };
-        let Variant { group, keys, slices, .. } = sweep(shape, MAX_KEYS, self).ok().flatten()?;
-        Some(PassShape { group, keys, slices })
+        let kind = PassKind::ALL.into_iter().find(|&known| known == kind)?;
+        let payload = if kind.value_words == 0 { Payload::None } else { Payload::Words(kind.value_words) };
+        let kernel =
+            |group, tile| Variant::of(KernelShape::Onesweep { tile, payload, partitions: false }, 32 * kind.key_words, group);
+        let (group, tile) = sweep(kind, RADIX_BITS, MAX_KEYS, self, kernel).ok().flatten()?;
+        Some(PassShape { group, keys: tile.ranked.keys, slices: tile.slices })
     }
 
     /// Returns the most keys that one workgroup can select. From an array, all workgroups together can select more. From
@@ -93,8 +131,9 @@ impl Facts {
     pub fn most_selected(&self) -> u32 {
         let most = |algorithm| {
             let (group, ranking) = selecting(algorithm, self);
-            let shape = fitted(Variant::of(Kernel::TopK, 32), group, SELECT_KEYS, ranking, self);
-            shape.map_or(0, |shape| shape.tile)
+            let shape = |tile| KernelShape::TopK { tile, segmented: false, nested: false, aliased: false };
+            let tile = fitted(SELECT_KEYS, ranking, self, |tile| Variant::of(shape(tile), 32, group));
+            tile.map_or(0, |tile| group * tile.keys)
         };
         most(None).min(most(Some(Algorithm::ReduceThenScan)))
     }

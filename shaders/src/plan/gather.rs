@@ -7,11 +7,11 @@
 
 use super::builder::Builder;
 use super::command::{Buffer, Groups, Number};
+use super::kernel_shape::KernelShape;
 use super::request::{Gather, Request};
 use super::tuning::{COPY_GROUPS, COPY_TILE};
 use super::variant::Variant;
 use crate::abi;
-use crate::manifest::Kernel;
 use polysort_core::Error;
 
 /// The largest element of a gather, in bytes. A launch gets its number of words from the table of numbers.
@@ -76,8 +76,8 @@ impl Builder<'_> {
         let Gathered { counted_at, element_bytes, from, indices, to } = gathered;
         let packed = element_bytes < 4;
         let key_bits = if packed { 8 * element_bytes } else { 32 };
-        let aliased = self.plan.request.aliased;
-        let gather = Variant { key_bits, packed, aliased, ..self.shapes.copying(Kernel::Gather) };
+        let gather = KernelShape::Gather { aliased: self.plan.request.aliased };
+        let gather = Variant { key_bits, ..self.shapes.plain(gather) };
         let width = element_bytes / 4;
         let numbers = [counted_at, width, from.1, indices.1, to.1].map(Number::Is);
         let mut bindings = vec![Buffer::Number; numbers.len()];

@@ -20,9 +20,10 @@
 use super::builder::Builder;
 use super::command::{Buffer, Groups, Number};
 use super::digit::RADIX;
+use super::kernel_shape::{Buckets, KernelShape};
+use super::sort_plan::SortPlan;
 use super::tuning::TABLE_GROUPS;
 use super::variant::Variant;
-use crate::manifest::Kernel;
 
 impl Builder<'_> {
     /// Adds the passes of the hybrid.
@@ -33,21 +34,26 @@ impl Builder<'_> {
         if slots < 2 {
             return;
         }
-        let plain = Variant { key_bits: sweep.key_bits, tile: sweep.tile, batch: sweep.batch, group: RADIX, ..self.shapes.plain };
-        if let Some(shape) = self.shapes.bucket_tile.filter(|shape| shape.small_bucket > 0) {
+        let of_buckets = |shape| Variant::of(shape, sweep.key_bits, RADIX);
+        if let Some((bucket_tile, _)) = self.shapes.bucket_tile {
             let mut bindings = vec![Buffer::Sort, Buffer::State];
             bindings.extend(self.keys(1));
             bindings.extend(self.values(1));
-            self.push(shape, bindings, [], Groups::Fixed(RADIX));
+            self.push(bucket_tile, bindings, [], Groups::Fixed(RADIX));
         }
-        let buckets = Variant { kernel: Kernel::Buckets, small_bucket: self.plan.small_bucket, ..plain };
-        self.push(buckets, [Buffer::Sort, Buffer::State, Buffer::Buckets], [], Groups::Fixed(TABLE_GROUPS));
+        let SortPlan { tile, batch, small_bucket, .. } = *self.plan;
+        self.push(
+            of_buckets(KernelShape::Buckets { tile, batch, small_bucket }),
+            [Buffer::Sort, Buffer::State, Buffer::Buckets],
+            [],
+            Groups::Fixed(TABLE_GROUPS),
+        );
         // Workgroups take tile after tile, so any number of workgroups is correct. With twice the tiles of a batch, each
         // tile has its own workgroup, unless the last bucket is longer than a batch.
-        let tiles = u64::from(2 * self.plan.batch.div_ceil(self.plan.tile));
+        let tiles = u64::from(2 * batch.div_ceil(tile));
         let groups = Groups::Fixed(tiles.min(self.plan.bucket_tiles()) as u32);
+        let histogram = of_buckets(KernelShape::BucketHistogram { buckets: Buckets::OfPartition { batch }, copied: None });
         for batch in 0..table.batches {
-            let histogram = Variant { kernel: Kernel::BucketHistogram, tile: 0, ..plain };
             let bindings = [Buffer::Number, Buffer::Sort, Buffer::State, Buffer::Buckets, Buffer::StatusOdd, Buffer::Scratch];
             self.push(histogram, bindings, [Number::Is(batch)], groups);
             for slot in 1..slots {

@@ -19,11 +19,11 @@
 
 use super::command::{Buffer, Command, Groups, Number};
 use super::facts::Facts;
+use super::kernel_shape::KernelShape;
 use super::planning::check_request;
 use super::request::{Payload, Place, Request};
 use super::tuning::{GROUP, MERGE_GROUPS, PATH_GROUPS, merge_keys};
 use super::variant::Variant;
-use crate::manifest::Kernel;
 use core::fmt::{self, Display, Formatter};
 use core::ops::Range;
 use polysort_core::{Error, Masks, Spec};
@@ -181,24 +181,17 @@ impl MergePlan {
             }
         }
         let (masks, window) = sort.widened();
-        let shape = Variant {
-            value_words: request.payload.words(),
-            packed: sort.is_packed(),
-            group: GROUP.min(facts.max_group),
-            unrolled: facts.unrolls(),
-            ..Variant::of(Kernel::MergeTile, request.key_bits)
-        };
+        let (group, value_words, unrolled) = (GROUP.min(facts.max_group), request.payload.words(), facts.unrolls());
+        let kernel = |shape| Variant::of(shape, request.key_bits, group);
+        let merging = |keys| kernel(KernelShape::MergeTile { keys, value_words, unrolled });
         // More keys never fit, and the size of their tile could overflow.
-        let most_fitting = (facts.workgroup_bytes / (4 * shape.group)).max(1);
+        let most_fitting = (facts.workgroup_bytes / (4 * group)).max(1);
         let most = request
             .keys_per_thread
             .unwrap_or_else(|| merge_keys(sort.key_words(), request.payload.words()))
             .clamp(1, most_fitting);
-        let fitted = (1..=most)
-            .rev()
-            .map(|keys| Variant { keys, tile: shape.group * keys, ..shape })
-            .find(|shape| shape.workgroup_bytes() <= facts.workgroup_bytes);
-        let Some(shape) = fitted else {
+        let fitted = (1..=most).rev().find(|&keys| merging(keys).workgroup_bytes() <= facts.workgroup_bytes);
+        let Some(keys) = fitted else {
             return Err(Error::Unsupported {
                 what: format!("a device with {} bytes of workgroup memory", facts.workgroup_bytes),
             });
@@ -215,9 +208,12 @@ impl MergePlan {
         }
         let most = steps.iter().map(MergeStep::max).max().unwrap_or(0);
         // A tile more: the first one may start before the step. A boundary more than tiles.
-        let path_words = u64::from(PATH_HEADER) + most.div_ceil(shape.tile.into()) + 2;
-        let (path, tiles) = commands(shape);
-        Ok(Self { request, masks, window, tile: shape.tile, scratch: vec![(Buffer::Path, 4 * path_words)], steps, path, tiles })
+        let tile = group * keys;
+        let path_words = u64::from(PATH_HEADER) + most.div_ceil(tile.into()) + 2;
+        // The path is the same with and without values.
+        let path = path_command(kernel(KernelShape::MergePath { tile }), tile);
+        let tiles = tile_command(merging(keys), tile, request.payload);
+        Ok(Self { request, masks, window, tile, scratch: vec![(Buffer::Path, 4 * path_words)], steps, path, tiles })
     }
 
     /// Bytes of all scratch buffers.
@@ -259,23 +255,23 @@ impl MergePlan {
     }
 }
 
-/// Returns the two commands of a step. `shape` is the variant of `merge_tile`.
-fn commands(shape: Variant) -> (Command, Command) {
+/// Returns the command that cuts a step into tiles of `tile` keys.
+fn path_command(variant: Variant, tile: u32) -> Command {
     let mut bindings = vec![Buffer::Number; 6];
     bindings.extend([Buffer::Merge, Buffer::Count, Buffer::SecondCount, Buffer::FirstKeys, Buffer::SecondKeys, Buffer::Path]);
-    let path = Command {
-        // The path is the same with and without values.
-        variant: Variant { kernel: Kernel::MergePath, value_words: 0, keys: 0, unrolled: false, ..shape },
-        bindings,
-        numbers: (0..3).map(Number::CountDigit).chain((0..3).map(Number::SecondCountDigit)).collect(),
-        groups: Groups::AtMost { most: PATH_GROUPS, of: shape.tile * shape.group, team: 1 },
-    };
+    let numbers = (0..3).map(Number::CountDigit).chain((0..3).map(Number::SecondCountDigit)).collect();
+    let groups = Groups::AtMost { most: PATH_GROUPS, of: tile * variant.group, team: 1 };
+    Command { variant, bindings, numbers, groups }
+}
+
+/// Returns the command that merges the tiles of a step, of `tile` keys each.
+fn tile_command(variant: Variant, tile: u32, payload: Payload) -> Command {
     let mut bindings = vec![Buffer::Merge, Buffer::Path, Buffer::FirstKeys, Buffer::SecondKeys, Buffer::MergedKeys];
-    if shape.value_words > 0 {
+    if payload != Payload::None {
         bindings.extend([Buffer::FirstValues, Buffer::SecondValues, Buffer::MergedValues]);
     }
-    let groups = Groups::AtMost { most: MERGE_GROUPS, of: shape.tile, team: 1 };
-    (path, Command { variant: shape, bindings, numbers: vec![], groups })
+    let groups = Groups::AtMost { most: MERGE_GROUPS, of: tile, team: 1 };
+    Command { variant, bindings, numbers: vec![], groups }
 }
 
 impl Facts {

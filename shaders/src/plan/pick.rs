@@ -14,12 +14,12 @@ use super::builder::Builder;
 use super::command::{Buffer, Groups, Number, each};
 use super::digit::RADIX;
 use super::facts::Facts;
+use super::kernel_shape::KernelShape;
 use super::request::{Payload, Request, Top};
 use super::shapes::Shapes;
 use super::sort_plan::SortPlan;
 use super::tuning::MAX_PICK_KEYS;
 use super::variant::Variant;
-use crate::manifest::Kernel;
 use polysort_core::Error;
 
 /// Keys of each thread of a workgroup. The thread has one bit of a word for each key.
@@ -28,7 +28,7 @@ const MARKS: u32 = 32;
 impl Shapes {
     /// Returns whether all workgroups together select, instead of one workgroup per segment.
     pub(super) fn picks(&self, top: Top) -> bool {
-        top.k > self.top.tile
+        self.top.and_then(|kernel| kernel.tile()).is_none_or(|tile| top.k > tile)
     }
 }
 
@@ -71,7 +71,7 @@ impl SortPlan {
 impl Builder<'_> {
     /// Bytes of the two counts of each tile.
     pub(super) fn tally_bytes(&self) -> u64 {
-        8 * self.plan.request.max.div_ceil((MARKS * self.shapes.plain.group).into()).max(1)
+        8 * self.plan.request.max.div_ceil((MARKS * self.shapes.group).into()).max(1)
     }
 
     /// Adds the commands of a selection by all workgroups.
@@ -80,26 +80,26 @@ impl Builder<'_> {
         self.begin();
         self.move_in();
         let source = if self.plan.keys_move() { Buffer::Spare } else { Buffer::Keys };
-        let keys = self.shapes.histogram.keys.min(MAX_PICK_KEYS);
-        let base = Variant { key_bits: request.key_bits, packed: request.is_packed(), ..self.shapes.plain };
+        let keys = self.shapes.histogram_keys.min(MAX_PICK_KEYS);
+        let group = self.shapes.group;
+        let reading = |shape| Variant::of(shape, request.key_bits, group);
         // Without digits all keys are equal, and the first ones are selected.
         for level in 0..self.plan.digits.len().max(1) as u32 {
-            let count = Variant { kernel: Kernel::PickCount, keys, ..base };
+            let count = reading(KernelShape::PickCount { keys });
             let bindings = [Buffer::Number, Buffer::Sort, Buffer::State, source];
             if !self.plan.digits.is_empty() {
-                self.push(count, bindings, [Number::Is(level)], each(1, count.group * count.keys));
+                self.push(count, bindings, [Number::Is(level)], each(1, group * keys));
             }
-            let digit =
-                Variant { kernel: Kernel::PickDigit, key_bits: 32 * request.key_words(), group: RADIX, ..self.shapes.plain };
+            let digit = Variant::of(KernelShape::PickDigit, 32 * request.key_words(), RADIX);
             let bindings = [Buffer::Number, Buffer::Sort, Buffer::State, Buffer::Values, Buffer::PickedCount];
             self.push(digit, bindings, [Number::Is(level)], Groups::Fixed(1));
         }
-        let tiles = each(1, MARKS * base.group);
-        let tally = Variant { kernel: Kernel::PickTally, ..base };
+        let tiles = each(1, MARKS * group);
+        let tally = reading(KernelShape::PickTally);
         self.push(tally, [Buffer::Sort, Buffer::State, Buffer::Status, source], [], tiles);
-        let spine = Variant { kernel: Kernel::PickSpine, ..self.shapes.plain };
+        let spine = self.shapes.plain(KernelShape::PickSpine);
         self.push(spine, [Buffer::State, Buffer::Status], [], Groups::Fixed(1));
         let bindings = [Buffer::Sort, Buffer::State, Buffer::Status, source, Buffer::Values, Buffer::Picked];
-        self.push(Variant { kernel: Kernel::Pick, aliased: request.aliased, ..base }, bindings, [], tiles);
+        self.push(reading(KernelShape::Pick { aliased: request.aliased }), bindings, [], tiles);
     }
 }

@@ -7,7 +7,6 @@ use super::digit::{MAX_KEYS, RADIX_BITS, WIDE_RADIX_BITS, digits};
 use super::facts::Facts;
 use super::request::{Algorithm, Payload, Request};
 use super::segment_lists::SegmentLists;
-use super::segment_shapes::SegmentShapes;
 use super::shapes::Shapes;
 use super::sort_plan::SortPlan;
 use super::tuned::PassKind;
@@ -39,7 +38,7 @@ impl SortPlan {
         let radix_bits = if algorithm == Algorithm::Counting { request.key_bits } else { digit_bits };
         let (masks, window) = request.widened();
         let digits = digits(window.0, window.1, digit_bits);
-        let single_tile = if request.algorithm.is_some() || !request.is_of_all_keys() { 0 } else { shapes.single.tile };
+        let single_tile = shapes.single.tile().filter(|_| request.algorithm.is_none() && request.is_of_all_keys()).unwrap_or(0);
         let mut plan = Self {
             request,
             algorithm,
@@ -48,15 +47,15 @@ impl SortPlan {
             masks,
             window,
             tile: match &shapes.segments {
-                Some(shapes) => shapes.tile(),
-                None => shapes.run_tile().unwrap_or_else(|| shapes.pass_tile(algorithm)),
+                Some(of) => of.tile,
+                None => shapes.runs.unwrap_or_else(|| shapes.pass(algorithm)).tile().unwrap_or(0),
             },
-            batch: shapes.bucket_sweep.map_or(0, |shape| shape.batch),
+            batch: shapes.bucket_sweep.map_or(0, |_| request.keys_of_batch(facts.class)),
             small_bucket: match &shapes.segments {
-                Some(shapes) => shapes.small_bucket(),
-                None => shapes.bucket_tile.map_or(0, |shape| shape.small_bucket),
+                Some(of) => of.classes.small,
+                None => shapes.bucket_tile.map_or(0, |(_, most)| most),
             },
-            network_keys: shapes.segments.as_ref().map_or(0, SegmentShapes::network_keys),
+            network_keys: shapes.segments.as_ref().map_or(0, |of| of.classes.network_keys),
             single_tile,
             sources: sources(&request, algorithm, single_tile, facts),
             scratch: vec![],

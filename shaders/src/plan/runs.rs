@@ -13,13 +13,11 @@ use super::builder::Builder;
 use super::command::{Buffer, COUNT_DIGITS, Groups, Number, When};
 use super::digit::MAX_KEYS;
 use super::gather::Gathered;
+use super::kernel_shape::{KernelShape, RunOutputs};
 use super::request::{FindRuns, Place, Request};
-use super::shapes::Shapes;
 use super::sort_plan::SortPlan;
 use super::tuning::{LIST_GROUPS, PASS_GROUPS};
-use super::variant::{RunOutputs, Variant};
 use crate::abi;
-use crate::manifest::Kernel;
 use polysort_core::Error;
 
 impl Request {
@@ -68,21 +66,12 @@ impl SortPlan {
     }
 }
 
-impl Shapes {
-    /// Keys of a tile in which runs are sought; `None` if the request finds no runs.
-    pub(super) fn run_tile(&self) -> Option<u32> {
-        self.runs.map(|runs| runs.tile)
-    }
-}
-
 impl Builder<'_> {
     /// Adds the commands that find runs.
     pub(super) fn runs(&mut self, runs: FindRuns) {
         let (plan, request) = (self.plan, self.plan.request);
-        let Some(variant) = self.shapes.runs else { return };
-        let Variant { tile, outputs, .. } = variant;
-        let begin = Variant { kernel: Kernel::BeginRuns, tile, outputs, ..self.shapes.plain };
-        let begin = Variant { outputs: outputs.map(|outputs| RunOutputs { unique: false, lengths: false, ..outputs }), ..begin };
+        let (Some(variant), Some(outputs)) = (self.shapes.runs, request.run_outputs()) else { return };
+        let begin = self.shapes.plain(KernelShape::BeginRuns { tile: plan.tile, offsets: outputs.offsets });
         let first = |place: Option<Place>| Number::Is(place.unwrap_or_default().first);
         let offsets = first(runs.offsets);
         let count = first(Some(runs.count));
@@ -100,7 +89,7 @@ impl Builder<'_> {
         let mut bindings = vec![Buffer::Number; 4];
         bindings.extend([Buffer::Sort, Buffer::State, Buffer::Status, source]);
         bindings.extend([Buffer::Unique, Buffer::RunOffsets, Buffer::RunLengths, Buffer::RunCount]);
-        let tiles = Groups::AtMost { most: PASS_GROUPS, of: tile, team: 1 };
+        let tiles = Groups::AtMost { most: PASS_GROUPS, of: plan.tile, team: 1 };
         self.push(variant, bindings, [unique, offsets, first(runs.lengths), count], tiles);
         if request.gathers_unique() {
             self.push_gather(Gathered {

@@ -8,10 +8,10 @@
 
 use super::command::{Buffer, Command, Groups};
 use super::facts::Facts;
+use super::kernel_shape::{KernelShape, Vectors};
 use super::request::{Request, Top};
 use super::tuning::{DISTANCE_RUN, DISTANCE_TEAM, GROUP};
-use super::variant::{Variant, Vectors};
-use crate::manifest::Kernel;
+use super::variant::Variant;
 use polysort_vector::{BY_DISTANCE, Metric, Precision, Shape};
 
 /// The launches of a search. The number of workgroups depends on the number of candidates for `distances`, of queries for
@@ -35,7 +35,7 @@ impl SearchPlan {
             team: (shape.dimension.div_ceil(4) as u32).next_power_of_two().min(DISTANCE_TEAM),
         };
         let tile = group / vectors.team * DISTANCE_RUN;
-        let variant = Variant { group, tile, vectors: Some(vectors), ..Variant::of(Kernel::IvfDistance, 32) };
+        let variant = Variant::of(KernelShape::IvfDistance(vectors), 32, group);
         let bindings = vec![
             Buffer::Search,
             Buffer::Queries,
@@ -50,7 +50,7 @@ impl SearchPlan {
         let distances = Command { variant, bindings, numbers: vec![], groups: Groups::Each { units: 1, of: tile } };
         let bindings =
             vec![Buffer::Search, Buffer::Positions, Buffer::Distances, Buffer::Slots, Buffer::NearDistances, Buffer::NearSlots];
-        let variant = Variant { group, ..Variant::of(Kernel::Nearest, 32) };
+        let variant = Variant::of(KernelShape::Nearest, 32, group);
         let nearest = Command { variant, bindings, numbers: vec![], groups: Groups::Each { units: 1, of: group } };
         Self { distances, nearest }
     }

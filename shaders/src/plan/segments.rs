@@ -15,11 +15,11 @@
 
 use super::builder::Builder;
 use super::command::{Buffer, COUNT_DIGITS, Groups, Number, When, each, fixed_digits};
+use super::kernel_shape::{Buckets, KernelShape};
 use super::request::Payload;
 use super::segment_lists::SegmentLists;
 use super::tuning::{COPY_TILE, GROUP, LIST_GROUPS, NETWORK_GROUP, NETWORK_GROUPS, SWEEP_GROUPS};
 use super::variant::Variant;
-use crate::manifest::Kernel;
 
 impl Builder<'_> {
     /// Adds the commands of a sort of segments.
@@ -32,13 +32,13 @@ impl Builder<'_> {
         self.move_in();
         if packed {
             let bindings = [Buffer::Sort, Buffer::State, Buffer::Keys, Buffer::Spare];
-            self.push(self.packed(Kernel::Widen), bindings, [], each(1, COPY_TILE));
+            self.push(self.packed(KernelShape::Widen), bindings, [], each(1, COPY_TILE));
         }
         if indexed {
             if !packed && !plan.keys_move() {
                 self.copy(When::Always, request.key_words(), (Buffer::Keys, request.keys.first), (Buffer::Spare, 0));
             }
-            let identity = self.shapes.copying(Kernel::Identity);
+            let identity = self.shapes.plain(KernelShape::Identity);
             self.push(identity, [Buffer::Sort, Buffer::State, self.values_home], [], each(1, COPY_TILE));
         }
         if !plan.digits.is_empty() {
@@ -47,7 +47,7 @@ impl Builder<'_> {
         if packed && !indexed {
             // The state has a pass count of 0, which is even, so `narrow` reads the spare buffer.
             let bindings = [Buffer::Sort, Buffer::State, Buffer::Spare, Buffer::Scratch, Buffer::Keys];
-            self.push(self.packed(Kernel::Narrow), bindings, [], self.words_of_keys());
+            self.push(self.packed(KernelShape::Narrow), bindings, [], self.words_of_keys());
         } else if plan.keys_move() && !indexed {
             self.copy(When::Always, request.key_words(), (Buffer::Spare, 0), (Buffer::Keys, request.keys.first));
         }
@@ -63,20 +63,14 @@ impl Builder<'_> {
             return;
         };
         let home = self.home;
-        let plain = Variant {
-            key_bits: of.sweep.key_bits,
-            tile: of.tile(),
-            batch: 1,
-            small_bucket: of.small_bucket(),
-            network_keys: of.network_keys(),
-            ..self.shapes.plain
-        };
+        let (tile, classes) = (of.tile, of.classes);
+        let on_keys = |shape| Variant::of(shape, 32 * request.key_words(), self.shapes.group);
         let groups = |work: u64, most: u32| Groups::Fixed(work.clamp(1, most.into()) as u32);
 
         let numbers = COUNT_DIGITS.into_iter().chain([segments.begins, segments.ends].map(|place| Number::Is(place.first)));
         let mut bindings = vec![Buffer::Number; 5];
         bindings.extend([Buffer::Sort, Buffer::Count, Buffer::State, Buffer::Begins, Buffer::Ends, Buffer::Lists]);
-        let listing = Variant { kernel: Kernel::Segments, ..plain };
+        let listing = on_keys(KernelShape::Segments { tile, classes });
         self.push(listing, bindings, numbers, groups(u64::from(segments.max).div_ceil(GROUP.into()), LIST_GROUPS));
 
         let own = |values: &[Buffer]| [&[Buffer::Sort, Buffer::State, Buffer::Lists, home], values].concat();
@@ -95,14 +89,13 @@ impl Builder<'_> {
         if request.max <= lists.small.into() {
             return;
         }
-        let long = Variant { kernel: Kernel::LongSegments, ..plain };
+        let long = on_keys(KernelShape::LongSegments { tile, classes });
         let bindings = [Buffer::Sort, Buffer::State, Buffer::Lists, Buffer::Buckets];
         self.push(long, bindings, [], groups(lists.capacity(SegmentLists::LONG).into(), SWEEP_GROUPS));
         let digits = plan.digits.len() as u32;
         // Odd passes read the scratch.
         let first = 2 - digits % 2;
         let tiles = groups(plan.bucket_tiles(), SWEEP_GROUPS);
-        let histogram = Variant { kernel: Kernel::BucketHistogram, value_words: 0, tile: 0, ..plain };
         let mut bindings = vec![Buffer::Number, Buffer::Sort, Buffer::State, Buffer::Buckets, self.status(first)[0], home];
         let copies = digits % 2 == 1;
         if copies {
@@ -110,8 +103,9 @@ impl Builder<'_> {
             // The histogram copies to the buffers that pass 0 would write.
             bindings.extend(self.values(0));
         }
-        let value_words = if copies { request.payload.words() } else { 0 };
-        self.push(Variant { value_words, copies, ..histogram }, bindings, [Number::Is(0)], tiles);
+        let (buckets, copied) = (Buckets::LongSegments(classes), copies.then(|| request.payload.words()));
+        let histogram = on_keys(KernelShape::BucketHistogram { buckets, copied });
+        self.push(histogram, bindings, [Number::Is(0)], tiles);
         for slot in first..first + digits {
             let mut bindings = vec![Buffer::Number, Buffer::Number, Buffer::Sort, Buffer::State, Buffer::Buckets];
             bindings.extend(self.status(slot));

@@ -14,10 +14,10 @@
 
 use super::builder::Builder;
 use super::command::{Buffer, COUNT_DIGITS, Groups, LAST_LEVEL, Number, fixed_digits};
+use super::kernel_shape::KernelShape;
 use super::request::{Segmented, Top};
 use super::tuning::{LIST_GROUPS, SELECT_SEGMENT};
 use super::variant::Variant;
-use crate::manifest::Kernel;
 
 impl Builder<'_> {
     /// Adds the commands that prepare a selection from segments whose offsets lie in buffers.
@@ -25,7 +25,7 @@ impl Builder<'_> {
         // The state and the copies have the largest number of keys, since the number of keys in all segments is not known.
         self.begin_with(fixed_digits(self.plan.request.max as u32));
         self.move_in();
-        let variant = Variant { kernel: Kernel::SegmentBounds, ..self.shapes.plain };
+        let variant = self.shapes.plain(KernelShape::SegmentBounds);
         let numbers = COUNT_DIGITS.into_iter().chain([segments.begins, segments.ends].map(|place| Number::Is(place.first)));
         let mut bindings = vec![Buffer::Number; 5];
         bindings.extend([Buffer::Sort, Buffer::Count, Buffer::State, Buffer::Begins, Buffer::Ends, Buffer::Bounds]);
@@ -41,7 +41,7 @@ impl Builder<'_> {
 
     /// Adds the commands of a selection.
     pub(super) fn top(&mut self, top: Top) {
-        let variant = self.shapes.top;
+        let Some(variant) = self.shapes.top else { return };
         if let Some(segments) = self.plan.request.segments {
             self.bounds(segments);
         } else if self.plan.keys_move() {
@@ -70,7 +70,15 @@ impl Builder<'_> {
                 bindings.push(to(level - 1));
             }
             let groups = there.div_ceil(SELECT_SEGMENT.into()).max(1) as u32;
-            self.push(Variant { nested: level > 0, ..variant }, bindings, numbers, Groups::Fixed(groups));
+            self.push(if level == 0 { variant } else { nested(variant) }, bindings, numbers, Groups::Fixed(groups));
         }
     }
+}
+
+/// Returns the kernel of a selection for a level that is not the first.
+fn nested(mut variant: Variant) -> Variant {
+    if let KernelShape::TopK { nested, .. } = &mut variant.shape {
+        *nested = true;
+    }
+    variant
 }

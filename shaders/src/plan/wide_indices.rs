@@ -9,10 +9,9 @@
 
 use super::builder::Builder;
 use super::command::{Buffer, COUNT_DIGITS, Groups, Number, fixed_digits};
+use super::kernel_shape::KernelShape;
 use super::request::{Payload, Place, Request};
 use super::tuning::{COPY_GROUPS, COPY_TILE};
-use super::variant::Variant;
-use crate::manifest::Kernel;
 use polysort_core::Error;
 
 /// Words of an index of 64 bits.
@@ -81,7 +80,7 @@ impl Builder<'_> {
             None => (COUNT_DIGITS, at_most(INDEX_TILE)),
         };
         let segmented = request.top.is_some_and(|top| top.segmented);
-        let variant = Variant { segmented, ..self.shapes.copying(Kernel::WidenIndices) };
+        let variant = self.shapes.plain(KernelShape::WidenIndices { segmented });
         let numbers = count.into_iter().chain([Number::Is(to.first)]);
         let mut bindings = vec![Buffer::Number; COUNT_DIGITS.len() + 1];
         bindings.extend([Buffer::Sort, Buffer::Count, Buffer::Values, Buffer::WideIndices]);

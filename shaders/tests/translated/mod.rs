@@ -26,7 +26,7 @@ pub(crate) fn module(variant: &Variant) -> (Module, ModuleInfo) {
 /// The text that wgpu gives to Metal: bindings keep their numbers, and the sizes of buffers, which our kernels never look at, follow them.
 pub(crate) fn metal(variant: &Variant) -> String {
     let (module, info) = module(variant);
-    let name = variant.kernel.name().to_owned();
+    let name = variant.kernel().name().to_owned();
     let bindings = module.global_variables.iter().filter_map(|(_, global)| Some((global.binding?, global.space)));
     let bindings: Vec<_> = bindings.collect();
     let sizes = bindings.iter().map(|(binding, _)| binding.binding as u8 + 1).max();

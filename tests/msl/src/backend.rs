@@ -131,7 +131,7 @@ impl MslBackend {
         // Two calls may compile the same kernel: then both get equal libraries.
         let source = &self.inner.config.source;
         let text = (source.text)(variant);
-        let kernel = Kernel::compile(&text.text, variant.kernel.name(), source.options)
+        let kernel = Kernel::compile(&text.text, variant.kernel().name(), source.options)
             .map_err(|error| failed(&error, &format!("{variant:?}")))?;
         let compiled = Arc::new(Compiled { kernel, takes_sizes: text.takes_sizes });
         Ok(kernels().entry(*variant).or_insert(compiled).clone())
@@ -217,7 +217,9 @@ impl MslBackend {
         };
         for command in commands {
             let groups = match command.groups {
-                Groups::Fixed(groups) if command.variant.network_keys > 0 => Groups::Fixed(groups.min(self.config().most_groups)),
+                Groups::Fixed(groups) if command.variant.shape.classes().is_some() => {
+                    Groups::Fixed(groups.min(self.config().most_groups))
+                }
                 Groups::AtMost { most, of, team } => Groups::AtMost { most: most.min(self.config().most_groups), of, team },
                 groups => groups,
             };

@@ -35,11 +35,8 @@ impl Source {
     pub const NAGA: Self = Self { name: "naga's", text: |variant| translated(variant), options: Options::metal(320) };
 
     /// naga's translations of kernels whose loops are not unrolled, so that they compile faster.
-    pub const NAGA_ROLLED: Self = Self {
-        name: "naga's, rolled",
-        text: |variant| translated(&Variant { unrolled: false, ..*variant }),
-        options: Options::metal(320),
-    };
+    pub const NAGA_ROLLED: Self =
+        Self { name: "naga's, rolled", text: |variant| translated(&variant.rolled()), options: Options::metal(320) };
 }
 
 fn native(variant: &Variant) -> Text {

@@ -157,7 +157,7 @@ impl<'a, W: Word> Model<'a, W> {
         if self.schedule.is_empty() {
             return;
         }
-        match command.variant.kernel {
+        match command.variant.kernel() {
             Kernel::Onesweep => {
                 (0..RADIX).for_each(|bucket| self.check_bucket(0, bucket, 0, written(command), memory));
             }
@@ -271,7 +271,7 @@ impl<'a, W: Word> Model<'a, W> {
 
 /// Returns the buffers of keys, and of values if there are any, that a pass writes.
 fn written(command: &Command) -> [Option<Buffer>; 2] {
-    let first = if command.variant.kernel == Kernel::Onesweep { 6 } else { 8 };
+    let first = if command.variant.kernel() == Kernel::Onesweep { 6 } else { 8 };
     [first, first + 2].map(|binding| command.bindings.get(binding).copied())
 }
 
@@ -356,7 +356,7 @@ fn sorted_keys_are_only_counted(source: Source) {
     let mut before = Memory::new();
     let written = [Buffer::Scratch, Buffer::Buckets, Buffer::StatusOdd, Buffer::Keys];
     let launched = |command: &Command, memory: &Memory| {
-        if command.variant.kernel == Kernel::Scan {
+        if command.variant.kernel() == Kernel::Scan {
             before = memory.clone();
         }
         assert!(before.is_empty() || written.iter().all(|buffer| before[buffer] == memory[buffer]), "{command}");

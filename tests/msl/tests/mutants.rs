@@ -54,7 +54,7 @@ fn mutated(variant: &Variant) -> Text {
     let Text { text, takes_sizes } = (Source::NATIVE.text)(variant);
     let text = match *PLANTED.lock().unwrap() {
         Some(Mistake { kernel, by, number, from, to, .. })
-            if kernel == variant.kernel && by.has_digits_of(variant.radix_bits) =>
+            if kernel == variant.kernel() && by.has_digits_of(variant.radix_bits) =>
         {
             let (at, _) = text.match_indices(from).nth(number).expect("what is mutated is there");
             format!("{}{to}{}", &text[..at], &text[at + from.len()..])
@@ -401,7 +401,7 @@ fn works(kernel: Kernel, by: By) -> Result<(), String> {
 fn barriers<'a>(by: By, kernels: &'a [Kernel], plans: &'a [SortPlan]) -> impl Iterator<Item = Mistake> + 'a {
     kernels.iter().flat_map(move |&kernel| {
         let mut variants = plans.iter().flat_map(SortPlan::all_commands).map(|command| command.variant);
-        let variant = variants.find(|variant| variant.kernel == kernel).unwrap();
+        let variant = variants.find(|variant| variant.kernel() == kernel).unwrap();
         let text = (Source::NATIVE.text)(&variant).text;
         BARRIERS.into_iter().flat_map(move |from| {
             let count = text.matches(from).count();

@@ -37,7 +37,7 @@ impl<'a, W: Word> Model<'a, W> {
             state[abi::STATE_HISTOGRAM as usize..].chunks_exact(radix).take(plan.digits.len()).map(<[u32]>::to_vec).collect()
         };
         let status = |buffer| memory[&buffer].values::<u32>()[..self.keys.len().div_ceil(plan.tile as usize) * radix].to_vec();
-        match command.variant.kernel {
+        match command.variant.kernel() {
             Kernel::Begin => {
                 let mut expected = vec![0; state.len()];
                 expected[abi::STATE_COUNT as usize] = self.keys.len() as u32;
@@ -74,7 +74,7 @@ impl<'a, W: Word> Model<'a, W> {
         let length = self.keys.len();
         let expected: Vec<W> = self.positions.iter().map(|&i| self.keys[i]).collect();
         let found = &memory[&command.bindings[6]].values::<W>()[..length];
-        if command.variant.value_words > 0 {
+        if command.variant.shape.value_words().is_some_and(|words| words > 0) {
             let values = memory[&command.bindings[8]].values::<u32>();
             assert!(values[..length].iter().zip(&self.positions).all(|(&value, &i)| value as usize == i), "values: {command}");
             assert!(found == expected, "keys: {command}");

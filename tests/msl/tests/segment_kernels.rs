@@ -163,7 +163,7 @@ impl<'a, W: Word> Model<'a, W> {
             Number::Is(number) => number as usize,
             Number::CountDigit(_) | Number::SecondCountDigit(_) => unreachable!(),
         };
-        match command.variant.kernel {
+        match command.variant.kernel() {
             Kernel::Segments => self.check_lists(&mut expected, memory),
             Kernel::SegmentNetwork => self.sort(0..SegmentLists::SMALL, [at(3), at(4)], &mut expected),
             Kernel::SegmentTile => self.sort(SegmentLists::SMALL..SegmentLists::LONG, [at(3), at(4)], &mut expected),
@@ -463,7 +463,7 @@ fn window<W: Word>(begin: u32, end: u32) -> Spec {
 fn every_kernel_that_is_modeled_here_is_launched() {
     let bounds = bounds(Pattern::Classes, 0);
     let plan = Launch::<u32>::new(BALLOTS, Payload::None, floats::<u32>(), &bounds, Config::of(Source::NAGA_ROLLED)).plan;
-    let launched: Vec<Kernel> = plan.long_commands().iter().map(|command| command.variant.kernel).collect();
+    let launched: Vec<Kernel> = plan.long_commands().iter().map(|command| command.variant.kernel()).collect();
     let modeled = Kernel::ALL.into_iter().filter(|kernel| kernel.entry().model == manifest::Model::Runner);
     let missing: Vec<Kernel> = modeled.filter(|kernel| !launched.contains(kernel)).collect();
     assert_eq!(missing, []);
@@ -590,7 +590,7 @@ fn an_overflow_of_the_number_of_tiles_is_handled() {
         let mut memory: Memory = memory.clone().into_iter().chain(scratch).collect();
         memory.extend([(Buffer::Sort, sort), (Buffer::State, Bytes::of(&state)), (Buffer::Count, Bytes::of(&[0_u32]))]);
         for kernel in [Kernel::Segments, Kernel::LongSegments] {
-            let command = plan.long_commands().iter().find(|command| command.variant.kernel == kernel).unwrap();
+            let command = plan.long_commands().iter().find(|command| command.variant.kernel() == kernel).unwrap();
             let text = (config.source.text)(&command.variant).text;
             let compiled = msl::Kernel::compile(&text, kernel.name(), config.source.options).unwrap();
             let mut numbers = command.numbers.iter().map(|&number| Bytes::of(&[abi::value(number, Some(bounds.len() as u32))]));

@@ -99,7 +99,7 @@ fn alone(config: Config, kernel: Kernel) -> Result<(), Failed> {
             };
             let grid = plan.grid(groups, fixed.map(u64::from), columns).map_err(support::failed)?;
             let mut found = contents.clone();
-            let before = if command.variant.kernel == kernel { Some(contents.clone()) } else { None };
+            let before = if command.variant.kernel() == kernel { Some(contents.clone()) } else { None };
             model::step(plan, command, count, u64::from(grid.0) * u64::from(grid.1), &mut contents);
             let Some(before) = before else { continue };
             runner.run(bytemuck::bytes_of(&abi::Sort::of(plan)), command, [fixed; 2], grid, &mut found)?;
@@ -151,7 +151,7 @@ fn cases(facts: &Facts, kernel: Kernel, requests: &[Request]) -> Vec<Case> {
             }
             let Ok(probe) = SortPlan::new(Request { algorithm, ..request }, facts) else { continue };
             let mut variants = probe.long_commands().iter().chain(probe.short_commands()).map(|command| command.variant);
-            let Some(variant) = variants.find(|variant| variant.kernel == kernel) else { continue };
+            let Some(variant) = variants.find(|variant| variant.kernel() == kernel) else { continue };
             let (tile, single) = (probe.tile, probe.single_tile.max(3));
             let counts = match kernel {
                 Kernel::SegmentBounds => vec![700, 37, 1, 12, 0],
@@ -164,7 +164,7 @@ fn cases(facts: &Facts, kernel: Kernel, requests: &[Request]) -> Vec<Case> {
                 Kernel::SingleTile => vec![single, single - 1, single / 2 + 3, 2, 19],
                 // The keys of more than one workgroup of the kernel, or only a few.
                 Kernel::Histogram if r % 5 == 0 => {
-                    let of_group = variant.group * variant.keys;
+                    let of_group = variant.group * variant.shape.keys().expect("a thread counts keys");
                     vec![of_group + 5, 3 * of_group / 2, 5, 2 * tile - 1]
                 }
                 Kernel::Copy if r % 5 == 0 => vec![(1 << 14) + 5, 3 << 14, 5, 2 * tile - 1],

@@ -30,7 +30,7 @@ pub(crate) fn alone(config: Config, kernel: Kernel) -> Result<(), Failed> {
         for command in plan.commands() {
             let before = model.clone();
             apply(case, number, step, command, model);
-            if command.variant.kernel != kernel {
+            if command.variant.kernel() != kernel {
                 continue;
             }
             let [first_count_index, second_count_index] = [1, 2];
@@ -293,7 +293,7 @@ fn walk(case: &Case, number: u32, step: &MergeStep, on: &Contents) -> ([usize; 2
 
 /// Applies a command of a step to the parts that it binds.
 fn apply(case: &Case, number: u32, step: &MergeStep, command: &Command, on: &mut Contents) {
-    if command.variant.kernel == Kernel::MergeTile {
+    if command.variant.kernel() == Kernel::MergeTile {
         // The path already ends after the step; its begin is still there.
         let (begin, keys) = walk(case, number, step, on);
         // A step that does nothing may bind another part of the output.

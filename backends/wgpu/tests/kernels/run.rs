@@ -123,7 +123,7 @@ impl Runner {
                 }
             };
             let entries: Vec<_> = prelude::bindings(&command.variant).enumerate().map(entry).collect();
-            let label = Some(command.variant.kernel.name());
+            let label = Some(command.variant.kernel().name());
             let layout = device.create_bind_group_layout(&BindGroupLayoutDescriptor { label, entries: &entries });
             let source = ShaderSource::Wgsl(prelude::wgsl(&command.variant).into());
             let module = trusted(device, ShaderModuleDescriptor { label, source });

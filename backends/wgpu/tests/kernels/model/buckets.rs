@@ -53,8 +53,8 @@ impl Model<'_> {
             let first = tiles.len();
             tiles_before.push(first);
             let end = if self.is_small(range) { range[0] } else { range[1] };
-            for key in (range[0]..end).step_by(self.tile) {
-                tiles.push([key, self.tile.min(range[1] - key), first, bucket]);
+            for key in (range[0]..end).step_by(self.tile()) {
+                tiles.push([key, self.tile().min(range[1] - key), first, bucket]);
             }
         }
         tiles_before.push(tiles.len());

@@ -8,12 +8,14 @@ mod selection;
 
 use crate::run::Contents;
 use polysort_shaders::abi;
-use polysort_shaders::plan::{Buffer, COUNT_DIGIT_BITS, Command, Digit, Kernel, Number, Payload, SortPlan, state_words};
+use polysort_shaders::plan::{
+    Buffer, COUNT_DIGIT_BITS, Command, Digit, Kernel, KernelShape, Number, Payload, SortPlan, state_words,
+};
 
 /// Applies `command` to the buffers, for a launch of `groups` workgroups and `count` keys.
 pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64, on: &mut Contents) {
-    let model = Model { plan, command, count, tile: command.variant.tile as usize };
-    match command.variant.kernel {
+    let model = Model { plan, command, count };
+    match command.variant.kernel() {
         Kernel::Begin => {
             let state = model.state(on);
             state[..state_words(plan.radix_bits) as usize].fill(0);
@@ -68,9 +70,9 @@ pub(crate) fn step(plan: &SortPlan, command: &Command, count: usize, groups: u64
 /// Brings keys that a pass may write in any order into one order. If equal keys are identical, these are the keys of one digit in the first
 /// pass, and of one digit of a bucket in the first pass over the bucket.
 pub(crate) fn settle(plan: &SortPlan, command: &Command, count: usize, on: &mut Contents) {
-    let model = Model { plan, command, count, tile: command.variant.tile as usize };
+    let model = Model { plan, command, count };
     let request = &plan.request;
-    let last_free = match command.variant.kernel {
+    let last_free = match command.variant.kernel() {
         Kernel::Onesweep => 0,
         Kernel::BucketSweep => 1,
         _ => return,
@@ -92,10 +94,14 @@ struct Model<'a> {
     plan: &'a SortPlan,
     command: &'a Command,
     count: usize,
-    tile: usize,
 }
 
 impl Model<'_> {
+    /// Returns the keys of a tile of the kernel, which must have tiles.
+    fn tile(&self) -> usize {
+        self.command.variant.tile().expect("a kernel with tiles") as usize
+    }
+
     /// Moves each key, and its value, to its index in `places`.
     fn scatter(&self, on: &mut Contents, places: &[u32]) {
         let moves: Vec<(usize, usize)> = places.iter().map(|&place| place as usize).enumerate().collect();
@@ -129,7 +135,7 @@ impl Model<'_> {
 
     /// Returns the buffer that the pass reads keys from, and the one that it writes to.
     fn ends(&self) -> (Buffer, Buffer) {
-        let first = match self.command.variant.kernel {
+        let first = match self.command.variant.kernel() {
             Kernel::Onesweep => 5,
             Kernel::BucketSweep => 7,
             _ => 4,
@@ -145,17 +151,18 @@ impl Model<'_> {
 
     /// Returns the digit that the pass sorts by; `None` if the pass is not scheduled.
     fn scheduled(&self, on: &Contents) -> Option<usize> {
-        self.scheduled_in(on, if self.command.variant.kernel == Kernel::BucketSweep { 3 } else { 2 })
+        self.scheduled_in(on, if self.command.variant.kernel() == Kernel::BucketSweep { 3 } else { 2 })
     }
 
     fn scheduled_in(&self, on: &Contents, state: usize) -> Option<usize> {
         assert_eq!(self.command.bindings[state], Buffer::State);
         let slot = self.number(0);
         let varies = on[&Buffer::State][abi::STATE_VARIES as usize];
+        let partitions = matches!(self.command.variant.shape, KernelShape::Onesweep { partitions: true, .. });
         let nth = |n: usize| (0..32).filter(|bit| varies >> bit & 1 == 1).nth(n);
-        let digit = match self.command.variant.kernel {
+        let digit = match self.command.variant.kernel() {
             Kernel::BucketSweep => nth(slot - 1),
-            Kernel::Onesweep if self.command.variant.partitions => nth((varies.count_ones() as usize).saturating_sub(1)),
+            Kernel::Onesweep if partitions => nth((varies.count_ones() as usize).saturating_sub(1)),
             _ => nth(slot),
         };
         digit.filter(|_| slot < self.passes(on))

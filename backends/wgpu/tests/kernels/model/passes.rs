@@ -3,7 +3,7 @@
 use super::{Model, next_of};
 use crate::run::Contents;
 use polysort_shaders::abi;
-use polysort_shaders::plan::{Buffer, Payload};
+use polysort_shaders::plan::{Buffer, KernelShape, Payload};
 
 impl Model<'_> {
     pub(super) fn histogram(&self, on: &mut Contents) {
@@ -15,8 +15,8 @@ impl Model<'_> {
         if keys.windows(2).any(|pair| self.rank(pair[1]) < self.rank(pair[0])) {
             state[abi::STATE_DESCENTS as usize] = 1;
         }
-        if self.command.variant.look_back {
-            let tiles = self.count.div_ceil(self.tile);
+        if let KernelShape::Histogram { status_tile: Some(tile), .. } = self.command.variant.shape {
+            let tiles = self.count.div_ceil(tile as usize);
             self.buffer(on, 3)[..tiles * self.radix()].fill(0);
         }
     }
@@ -40,12 +40,12 @@ impl Model<'_> {
         self.state(on)[abi::STATE_TICKETS as usize + self.number(0)] += groups;
         let Some(d) = self.scheduled(on) else { return };
         let digits = self.digits(on, d);
-        let tiles = digits.len().div_ceil(self.tile);
+        let tiles = digits.len().div_ceil(self.tile());
         self.state(on)[abi::STATE_TICKETS as usize + self.number(0)] += tiles as u32;
         self.buffer(on, 4)[..tiles * self.radix()].fill(0);
         let status = self.buffer(on, 3);
         let mut sums = vec![0_u32; self.radix()];
-        for (t, tile) in digits.chunks(self.tile).enumerate() {
+        for (t, tile) in digits.chunks(self.tile()).enumerate() {
             tile.iter().for_each(|&digit| sums[digit] += 1);
             for (value, sum) in sums.iter().enumerate() {
                 assert_eq!(status[t * self.radix() + value], 0, "the pass before, or the histogram, clears it");
@@ -60,15 +60,15 @@ impl Model<'_> {
     pub(super) fn upsweep(&self, on: &mut Contents) {
         let Some(d) = self.scheduled(on) else { return };
         let digits = self.digits(on, d);
-        let tiles = digits.len().div_ceil(self.tile);
+        let tiles = digits.len().div_ceil(self.tile());
         let status = self.buffer(on, 3);
         status[..tiles * self.radix()].fill(0);
-        digits.iter().enumerate().for_each(|(i, &digit)| status[digit * tiles + i / self.tile] += 1);
+        digits.iter().enumerate().for_each(|(i, &digit)| status[digit * tiles + i / self.tile()] += 1);
     }
 
     pub(super) fn spine(&self, on: &mut Contents) {
         let Some(d) = self.scheduled_in(on, 1) else { return };
-        let tiles = self.count.div_ceil(self.tile);
+        let tiles = self.count.div_ceil(self.tile());
         for value in 0..self.radix() {
             let mut start = on[&Buffer::State][self.histogram_of(d) + value];
             for found in &mut self.buffer(on, 2)[value * tiles..][..tiles] {
@@ -80,9 +80,9 @@ impl Model<'_> {
     pub(super) fn downsweep(&self, on: &mut Contents) {
         let Some(d) = self.scheduled(on) else { return };
         let digits = self.digits(on, d);
-        let tiles = digits.len().div_ceil(self.tile);
+        let tiles = digits.len().div_ceil(self.tile());
         let mut starts = on[&Buffer::Status].clone();
-        let place = |(i, &digit): (usize, &usize)| next_of(&mut starts[digit * tiles + i / self.tile]);
+        let place = |(i, &digit): (usize, &usize)| next_of(&mut starts[digit * tiles + i / self.tile()]);
         let places: Vec<u32> = digits.iter().enumerate().map(place).collect();
         self.scatter(on, &places);
     }

@@ -3,7 +3,7 @@
 use super::Model;
 use crate::run::Contents;
 use polysort_shaders::abi;
-use polysort_shaders::plan::{Buffer, Command};
+use polysort_shaders::plan::{Buffer, Command, KernelShape};
 
 impl Model<'_> {
     pub(super) fn begin_runs(&self, on: &mut Contents) {
@@ -11,12 +11,12 @@ impl Model<'_> {
         let state = self.state(on);
         state[..abi::STATE_HISTOGRAM as usize].fill(0);
         state[abi::STATE_COUNT as usize] = count as u32;
-        let tiles = count.div_ceil(self.tile);
+        let tiles = count.div_ceil(self.tile());
         self.buffer(on, 8)[..2 * tiles].fill(0);
         if count == 0 {
             let (offsets, count) = (self.number(3), self.number(4));
             self.contents(on, Buffer::RunCount)[count] = 0;
-            if self.command.variant.outputs.is_some_and(|outputs| outputs.offsets) {
+            if matches!(self.command.variant.shape, KernelShape::BeginRuns { offsets: true, .. }) {
                 self.contents(on, Buffer::RunOffsets)[offsets] = 0;
             }
         }
@@ -25,10 +25,11 @@ impl Model<'_> {
     /// Models the search for runs. Each tile has published the inclusive words up to its end. Workgroups have taken a ticket for each tile,
     /// and each workgroup has taken one more.
     pub(super) fn runs(&self, on: &mut Contents, groups: u32) {
-        let (count, outputs) = (self.count, self.command.variant.outputs.expect("a search for runs"));
+        let KernelShape::Runs { outputs, .. } = self.command.variant.shape else { unreachable!("a search for runs") };
+        let count = self.count;
         let keys: Vec<u128> = (0..count).map(|i| self.source_key(on, self.command.bindings[7], i)).collect();
         let begins: Vec<usize> = (0..count).filter(|&i| i == 0 || self.rank(keys[i - 1]) != self.rank(keys[i])).collect();
-        let tiles = count.div_ceil(self.tile);
+        let tiles = count.div_ceil(self.tile());
         let state = self.state(on);
         state[abi::STATE_TICKETS as usize] += tiles as u32 + groups;
         if count == 0 {
@@ -36,7 +37,7 @@ impl Model<'_> {
         }
         state[abi::STATE_RUNS as usize] = begins.len() as u32;
         for tile in 0..tiles {
-            let before = begins.partition_point(|&begin| begin < (tile + 1) * self.tile);
+            let before = begins.partition_point(|&begin| begin < (tile + 1) * self.tile());
             let words = [before, begins[before - 1] + 1].map(|word| 2 << 30 | word as u32);
             self.buffer(on, 6)[2 * tile..][..2].copy_from_slice(&words);
         }
@@ -63,7 +64,7 @@ impl Model<'_> {
     pub(super) fn gather(&self, on: &mut Contents) {
         let [counted_at, width, from, indices, to] = [0, 1, 2, 3, 4].map(|number| self.number(number));
         let Command { bindings, variant, .. } = self.command;
-        let bytes = if variant.packed { variant.key_bits as usize / 8 } else { 4 * width };
+        let bytes = if variant.is_packed() { variant.key_bits as usize / 8 } else { 4 * width };
         let count = self.state(on)[counted_at] as usize;
         let source: Vec<u8> = bytemuck::pod_collect_to_vec(&on[&bindings[7]][from..]);
         let indices: Vec<u32> = on[&bindings[8]][indices..][..count].to_vec();

@@ -4,7 +4,7 @@ use super::Model;
 use crate::run::Contents;
 use polysort_shaders::abi;
 use polysort_shaders::plan::tuning::SELECT_SEGMENT;
-use polysort_shaders::plan::{Buffer, LAST_LEVEL};
+use polysort_shaders::plan::{Buffer, KernelShape, LAST_LEVEL};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
@@ -15,10 +15,11 @@ const PICK: usize = abi::STATE_TICKETS as usize;
 impl Model<'_> {
     /// Selects the indices of the first `k` keys of each segment.
     pub(super) fn top_k(&self, on: &mut Contents) {
+        let KernelShape::TopK { segmented, nested, .. } = self.command.variant.shape else { unreachable!("a selection") };
         let k = self.plan.request.top.expect("a selection").k as usize;
         let level = self.number(3);
         let (is_last, level) = (level >= LAST_LEVEL as usize, level % LAST_LEVEL as usize);
-        let lists: Vec<Vec<u32>> = if self.command.variant.segmented {
+        let lists: Vec<Vec<u32>> = if segmented {
             on[&Buffer::Bounds].chunks_exact(2).take(self.count).map(|bounds| (bounds[0]..bounds[1]).collect()).collect()
         } else {
             let mut positions: Vec<u32> = (0..self.count as u32).collect();
@@ -26,7 +27,7 @@ impl Model<'_> {
                 let left = positions.chunks(SELECT_SEGMENT as usize).map(|segment| segment.len().min(k)).sum();
                 positions.truncate(left);
             }
-            if self.command.variant.nested {
+            if nested {
                 positions = on[&self.command.bindings[8]][..positions.len()].to_vec();
             }
             if positions.is_empty() {
@@ -132,7 +133,8 @@ impl Model<'_> {
     }
 
     pub(super) fn widen_indices(&self, on: &mut Contents) {
-        let of_each = if self.command.variant.segmented { self.plan.request.top.expect("a selection").k as usize } else { 1 };
+        let segmented = self.command.variant.shape == KernelShape::WidenIndices { segmented: true };
+        let of_each = if segmented { self.plan.request.top.expect("a selection").k as usize } else { 1 };
         let indices = on[&Buffer::Values][..self.launched_count() * of_each].to_vec();
         let first = self.number(3);
         let wide = self.buffer(on, 7)[first..].chunks_exact_mut(2);
