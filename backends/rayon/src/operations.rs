@@ -2,8 +2,9 @@
 
 use crate::backend::RayonBackend;
 use crate::columns::{Indices, Keys, Pairs};
+use crate::pages::advise_huge_pages;
 use crate::record::Pair;
-use crate::threads::Work;
+use crate::threads::{Threads, Work};
 use crate::tuning::{SELECT_FRACTION, scan_ns, sort_bits_ns, sort_ns};
 use crate::window::Window;
 use crate::{counting, in_place, runs, scratch, segments, select, sort, top_k};
@@ -129,8 +130,8 @@ impl RayonBackend {
         spec: Spec,
     ) -> Result<(), Error> {
         reserve::<Pair<W, u32>>(keys.len(), segments)?;
-        permutation::fill_identity(indices);
         self.on_threads(Work::Sort(sort_bits_ns::<Pair<W, u32>>(keys.len(), spec.width())), |threads| {
+            number(indices, threads);
             let columns = Indices::new(keys, 0, indices, spec.masks);
             match segments {
                 None => sort::sort(columns, Window::of(spec), false, threads),
@@ -174,7 +175,35 @@ fn reserve<R>(len: usize, segments: Option<Segments<'_>>) -> Result<(), Error> {
     scratch::reserve(longest * size_of::<R>())
 }
 
+/// Writes 0, 1, 2, … to `indices`. They are fresh memory most often, so the first write to each page costs a fault: all threads share these.
+fn number(indices: &mut [u32], threads: Threads) {
+    if scratch::is_large(size_of_val(indices)) {
+        advise_huge_pages(bytemuck::cast_slice_mut(indices));
+    }
+    let threads = threads.at_most(scan_ns(size_of_val(indices)));
+    let share = indices.len().div_ceil(threads.count()).max(1);
+    threads.for_each(indices.chunks_mut(share).enumerate().collect(), &|| (), &|(), (at, own): (usize, &mut [u32])| {
+        own.iter_mut().enumerate().for_each(|(position, index)| *index = (at * share + position) as u32);
+    });
+}
+
 /// Whether values of this size move in the records of a sort. The permutation of an argsort moves others.
 fn is_compiled_for(value_bytes: usize) -> bool {
     matches!(value_bytes, 0 | 4 | 8 | 12 | 16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_of_any_length_are_numbered_by_any_threads() {
+        for threads in [Threads::ONE, Threads::several(3)] {
+            for len in [0, 1, 1000, 3_000_001] {
+                let mut indices = vec![7; len];
+                number(&mut indices, threads);
+                assert!(indices.into_iter().eq(0..len as u32), "{len}");
+            }
+        }
+    }
 }
