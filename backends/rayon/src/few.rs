@@ -30,7 +30,8 @@ pub(crate) trait SortFew: Columns {
         true
     }
 
-    /// The most records that [`sort_few`](SortFew::sort_few) and [`finish`](SortFew::finish) sort.
+    /// The most records that [`finish`](SortFew::finish) sorts: those of a bucket. [`sort_few`](SortFew::sort_few) sorts as many, and more where callers know that it is
+    /// fast.
     fn few(network: Network) -> usize {
         few_tickets(network.set)
     }

@@ -6,15 +6,14 @@
 //!
 //! `POLYSORT_FUZZ_SET` names the only set to try ("AVX-512", "AVX2", "NEON" or "portable"), `POLYSORT_FUZZ_SEED` the first case.
 
-use crate::columns::{Keys, Pairs};
-use crate::few::{Network, SortFew};
+use crate::columns::{Indices, Pairs};
+use crate::few::Network;
 use crate::in_place;
-use crate::presorted::settle;
 use crate::simd::Set;
-use crate::sort::sort_unordered;
+use crate::sort::{sort_by, sort_keys_by};
 use crate::threads::Threads;
 use crate::window::Window;
-use polysort_core::{Masks, Word};
+use polysort_core::{Masks, Spec, Word};
 use std::env::var;
 use std::time::{Duration, Instant};
 
@@ -62,19 +61,6 @@ impl Random {
     }
 }
 
-/// As [`sort`](crate::sort::sort), with the set of `network`.
-fn sort<C: SortFew>(mut columns: C, window: Window, network: Network, threads: Threads) {
-    if columns.len() <= 1 {
-        return;
-    }
-    if columns.len() <= C::few(network) {
-        return columns.sort_few(network, window);
-    }
-    if let Some(columns) = settle(columns, window, network, true, threads) {
-        sort_unordered(columns, window, network, threads);
-    }
-}
-
 fn case<W: Word>(random: &mut Random, set: Set) {
     let len = random.len();
     let keys = random.keys::<W>(len);
@@ -92,7 +78,8 @@ fn case<W: Word>(random: &mut Random, set: Set) {
 
         let mut sorted = keys.clone();
         let network = Network { set, whole: window.width() == W::BITS };
-        sort(Keys { keys: &mut sorted, masks }, window, network, threads);
+        let spec = Spec::new::<W>(masks, window.low, window.high).expect("a window of the word");
+        sort_keys_by(set, &mut sorted, spec, threads);
         assert!(is_right(&sorted), "keys: {what}");
         if network.whole {
             let mut sorted = keys.clone();
@@ -101,8 +88,13 @@ fn case<W: Word>(random: &mut Random, set: Set) {
         }
 
         let (mut sorted, mut values) = (keys.clone(), Vec::from_iter(0..len as u32));
-        sort(Pairs { keys: &mut sorted, values: &mut values, masks }, window, Network { set, whole: false }, threads);
+        let stable = Network { set, whole: false };
+        sort_by(stable, Pairs { keys: &mut sorted, values: &mut values, masks }, window, threads);
         assert!(is_right(&sorted) && values == order, "pairs: {what}");
+
+        let mut indices = Vec::from_iter(0..len as u32);
+        sort_by(stable, Indices::new(&keys, 0, &mut indices, masks), window, threads);
+        assert!(indices == order, "indices: {what}");
     }
 }
 

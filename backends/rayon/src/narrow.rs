@@ -13,6 +13,7 @@ use crate::few::{Network, SortFew};
 use crate::scatter::{count, place, to_starts};
 use crate::source::Keyed;
 use crate::trace::{Step, took};
+use crate::tuning::FEW_ROWS;
 use crate::window::Window;
 use bytemuck::Zeroable;
 use polysort_core::Word;
@@ -24,8 +25,10 @@ const DIGIT_BITS: u32 = 8;
 /// with `u32`.
 const LEAST: [usize; 2] = [64, 256];
 
-/// The most records that [`sort_few`] takes.
-const FEW: usize = crate::tickets::MAX;
+/// The most records that [`sort_few`] takes: as many as tickets of 64 bits fill registers.
+const FEW: usize = 512;
+
+const _: () = assert!(FEW_ROWS * 8 <= FEW);
 
 /// The counters of one digit.
 type Counters = [u32; 1 << DIGIT_BITS];
@@ -73,7 +76,6 @@ pub(crate) fn sort_few<C: Columns>(columns: &mut C, window: Window) {
     match columns.len() {
         0..=128 => sort_by_way::<C, 128>(columns, window),
         129..=256 => sort_by_way::<C, 256>(columns, window),
-        257..=512 => sort_by_way::<C, 512>(columns, window),
         _ => sort_by_way::<C, FEW>(columns, window),
     }
 }

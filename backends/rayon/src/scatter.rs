@@ -27,7 +27,7 @@ pub(crate) const MAX_DIGITS: usize = 1 << 12;
 
 const _: () = assert!(FAR_PASS_BITS < MAX_DIGITS.ilog2() && COUNTED_BITS < MAX_DIGITS.ilog2());
 
-/// Items that a loop takes at a time, written out. Measured on Zen 3: a pass takes 0.93 × as long as one by one.
+/// Items that a loop takes at a time, written out. Measured on Zen 3, two passes over 2^12 pairs of `u16`: 3.0 ns a pair, one by one 3.2.
 const UNROLLED: usize = 4;
 
 /// A counter for each digit.
@@ -69,7 +69,7 @@ pub(crate) trait Target {
     /// The bytes of all items.
     fn bytes(&self) -> usize;
 
-    /// The same target. If it is several slices, the compiler sees in this that they are as long.
+    /// Returns the target with all slices cut to the length of the first, so that one check of bounds serves them all.
     fn trimmed(self) -> Self;
 
     fn put(&mut self, at: usize, item: Self::Item);
@@ -140,13 +140,13 @@ pub(crate) fn place<R: Record, const DIGITS: usize>(
     place_each(records, nothing(records.len()), |_, record, ()| (record.key(), record), class, next, target);
 }
 
-/// So many places with nothing in them, for [`place_each`].
+/// Returns `len` units, for calls of [`place_each`] that have no second slice. A unit has no size, so the array takes no memory.
 pub(crate) fn nothing(len: usize) -> &'static [()] {
     &[(); usize::MAX][..len]
 }
 
-/// As [`place`], of items: `item` makes each one, and its key, of a position and of what `left` and `right` have there. These are as long as each other. (A
-/// function, so that its slices are known not to overlap.)
+/// Writes one item for each position of `left` and `right`, which have the same length, to the next index of its digit in `target`. `item` gets the position and both
+/// elements, and returns a key and the item. (A function, so that its slices are known not to overlap.)
 pub(crate) fn place_each<A: Copy, B: Copy, K: Word, T: Target, const DIGITS: usize>(
     left: &[A],
     right: &[B],
@@ -155,6 +155,7 @@ pub(crate) fn place_each<A: Copy, B: Copy, K: Word, T: Target, const DIGITS: usi
     next: &mut [u32; DIGITS],
     target: T,
 ) {
+    debug_assert_eq!(left.len(), right.len());
     match is_far(target.bytes()) {
         true => place_by::<_, _, _, _, DIGITS, true>(left, right, item, class, next, target),
         false => place_by::<_, _, _, _, DIGITS, false>(left, right, item, class, next, target),
@@ -211,7 +212,7 @@ pub(crate) struct Places<'a, R> {
     pub(crate) start: usize,
 }
 
-/// Moves the records of a chunk to their places, bucket by bucket.
+/// Moves the records of a chunk to their places, bucket by bucket. It asks for the next line of each bucket whatever the size: other threads' caches may have it.
 pub(crate) fn scatter_chunk<S: Source + ?Sized>(
     source: &S,
     chunk: Range<usize>,

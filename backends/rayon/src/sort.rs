@@ -1,7 +1,7 @@
 //! One sort: the algorithm that suits its length and its data.
 //!
 //! ```text
-//! up to some hundred records   networks                          simd/, tickets.rs
+//! some hundred or thousand     networks                          simd/, tickets.rs
 //! in order, or in reverse      nothing, or a reversal            presorted.rs
 //! few bits, stably             passes                            narrow.rs
 //! few values, keys alone       counting                          counting.rs
@@ -22,16 +22,24 @@ use polysort_core::{Spec, Word};
 
 /// Sorts keys alone.
 pub(crate) fn sort_keys<W: Word>(keys: &mut [W], spec: Spec, threads: Threads) {
+    sort_keys_by(Set::widest(), keys, spec, threads);
+}
+
+/// [`sort_keys`], by a set of instructions.
+pub(crate) fn sort_keys_by<W: Word>(set: Set, keys: &mut [W], spec: Spec, threads: Threads) {
     let (window, whole, len) = (Window::of(spec), spec.width() == W::BITS, keys.len());
     if len <= 1 {
         return;
     }
-    let network = Network { set: Set::widest(), whole };
+    let network = Network { set, whole };
     let mut columns = Keys { keys, masks: spec.masks };
-    if len <= if Keys::<W>::has_tickets(network) { Keys::<W>::few(network) } else { network_keys(network.set, W::BITS) } {
+    if len <= Keys::<W>::few(network) {
         return columns.sort_few(network, window);
     }
-    let Some(columns) = presorted::settle(columns, window, network, len > MERGED_KEYS, threads) else { return };
+    let Some(mut columns) = presorted::settle(columns, window, network, len > MERGED_KEYS, threads) else { return };
+    if whole && len <= network_keys(set, W::BITS) {
+        return columns.sort_few(network, window);
+    }
     // All bytes are counted, and few values are no less work.
     if whole && W::BITS > 8 && len >= COUNT_FEW && counting::sort_few(columns.keys, spec.masks, threads) {
         return;
@@ -43,11 +51,15 @@ pub(crate) fn sort_keys<W: Word>(keys: &mut [W], spec: Spec, threads: Threads) {
 }
 
 /// Sorts `columns`, stably by `window`; `whole` as in [`Network`].
-pub(crate) fn sort<C: SortFew>(mut columns: C, window: Window, whole: bool, threads: Threads) {
+pub(crate) fn sort<C: SortFew>(columns: C, window: Window, whole: bool, threads: Threads) {
+    sort_by(Network { set: Set::widest(), whole }, columns, window, threads);
+}
+
+/// [`sort`], by a set of instructions.
+pub(crate) fn sort_by<C: SortFew>(network: Network, mut columns: C, window: Window, threads: Threads) {
     if columns.len() <= 1 {
         return;
     }
-    let network = Network { set: Set::widest(), whole };
     if columns.len() <= C::most_short_tickets(network, window) && columns.has_short_tickets(window) {
         return columns.sort_few(network, window);
     }
@@ -133,7 +145,8 @@ mod tests {
     fn a_network_sorts_few_keys() {
         fn check<W: Word>() {
             let few = few_keys(Set::widest(), W::BITS);
-            for len in [2, few / 2, few] {
+            let most = few.max(network_keys(Set::widest(), W::BITS));
+            for len in [2, few / 2, few, most] {
                 assert_eq!(
                     keys_steps::<W>(of(len, spread), Spec::unsigned::<W>()),
                     [Step::Network(len)],
@@ -141,8 +154,10 @@ mod tests {
                     W::BITS
                 );
             }
-            let steps = keys_steps::<W>(of(few + 1, spread), Spec::unsigned::<W>());
-            assert!(!steps.contains(&Step::Network(few + 1)) && !steps.is_empty());
+            let steps = keys_steps::<W>(of(most + 1, spread), Spec::unsigned::<W>());
+            assert!(!steps.contains(&Step::Network(most + 1)) && !steps.is_empty());
+            // More keys in order are not touched.
+            assert_eq!(keys_steps::<W>(of(few + 1, |at| at as u64 >> 8), Spec::unsigned::<W>()), []);
         }
         check::<u8>();
         check::<u16>();

@@ -39,7 +39,7 @@ impl Threads {
     /// As many of `available` threads as the work is worth. `available` is asked only if it may be more than one.
     ///
     /// On `t` threads the work is taken to last `enter_ns + thread_ns * t + work / t` ([`Costs`]). This is least at the square root of
-    /// `work / thread_ns`.
+    /// `work / thread_ns`. One thread does work of which more threads are not expected to save `least_gain_ns`.
     pub(crate) fn worth(work: Work, available: impl FnOnce() -> usize) -> Self {
         let (nanoseconds, costs) = work.costs();
         if nanoseconds <= costs.enter_ns.max(costs.least_gain_ns) {

@@ -19,7 +19,7 @@ pub(crate) struct Tuning {
     pub(crate) bucket_bytes: usize,
     /// From this size on, a partition writes past the cache: what it writes would be evicted before it is read again.
     pub(crate) stream_bytes: usize,
-    /// Up to this size, two passes by 8 bits sort records by 16 bits. Measured on Zen 3 with 32 MiB of L3, ns a record by passes and by a partition: pairs of `u16` with
+    /// Below this size, two passes by 8 bits sort records by 16 bits. Measured on Zen 3 with 32 MiB of L3, ns a record by passes and by a partition: pairs of `u16` with
     /// `u32`, 2^20 4.7 and 11.9, 2^21 6.8 and 10.1, 2^23 7.5 and 10.5; argsorts 6.4 and 8.5, 4.5 and 9.2, 9.8 and 10.1.
     pub(crate) narrow_bytes: usize,
     /// From this size on, a scatter asks for the lines that it will write.
@@ -56,8 +56,8 @@ pub(crate) fn tuning() -> Tuning {
 /// partition and networks take 2.0.
 pub(crate) const FEW_ROWS: usize = 64;
 
-/// The most records that tickets of 32 bits sort by a window of so many bits, if these tell the whole record: such a sort copies no record. Passes by 8 bits are
-/// fast, so that tickets of these fill `rows_of_bytes` registers at most.
+/// The most records that tickets of 32 bits sort by a window of `bits` bits, if these tell the whole record: such a sort copies no record. For windows of up to 8 bits, a pass is
+/// faster than more than `rows_of_bytes` registers of tickets.
 ///
 /// Measured with AVX-512 on Emerald Rapids, 64 to 1024 records, beside passes or tickets of a copy: argsorts of `u16` are 1.5 to 2.4 × as fast, pairs of `u16` with `u32`
 /// 1.2 to 1.8 ×. With AVX2 on Zen 3, argsorts of 2^9 `u16` are 1.1 × as fast as by passes, pairs 0.9 ×.
@@ -72,11 +72,14 @@ pub(crate) fn short_tickets(set: Set, bits: u32, rows_of_bytes: usize) -> usize 
     rows * lanes
 }
 
-/// Registers of tickets of 8 bits and a position, at most, that sort pairs rather than a pass. Measured, with values of `u32`, ns a pair by tickets and by a pass: Emerald Rapids,
-/// AVX-512, 2^7 2.7 and 3.2, 2^8 2.6 and 2.5; Zen 3, AVX2, 2^6 4.0 and 5.3, 2^7 3.9 and 3.6.
+/// The most registers of tickets with which a sort of pairs by up to 8 bits is faster than a pass.
+///
+/// Measured with values of `u32`, ns a pair by tickets and by a pass: Emerald Rapids, AVX-512, 2^7 2.7 and 3.2, 2^8 2.6 and 2.5; Zen 3, AVX2, 2^6 4.0 and 5.3, 2^7 3.9 and 3.6.
 pub(crate) const ROWS_OF_PAIRED_BYTES: usize = 8;
 
-/// The same of argsorts: Emerald Rapids 2^8 2.0 and 2.4, 2^9 2.0 and 1.9; Zen 3 2^7 2.9 and 3.7, 2^8 3.2 and 2.5.
+/// The most registers of tickets with which an argsort by up to 8 bits is faster than a pass.
+///
+/// Measured, ns a key by tickets and by a pass: Emerald Rapids 2^8 2.0 and 2.4, 2^9 2.0 and 1.9; Zen 3 2^7 2.9 and 3.7, 2^8 3.2 and 2.5.
 pub(crate) const ROWS_OF_BYTES: usize = 16;
 
 /// The share of the few records that is best for a bucket of keys alone: 8 rows of registers.
@@ -164,7 +167,7 @@ pub(crate) struct Costs {
     pub(crate) enter_ns: u64,
     /// What several threads must be expected to save, at least, in nanoseconds: how long they take to wake differs by as much.
     pub(crate) least_gain_ns: u64,
-    /// What each thread adds to that, in nanoseconds.
+    /// What each thread adds to `enter_ns`, in nanoseconds.
     pub(crate) thread_ns: u64,
     /// How much more work several threads have than one, as a fraction.
     pub(crate) more_work: (u64, u64),
@@ -295,6 +298,7 @@ mod tests {
             assert_eq!(2 * tuning.bucket_bytes, l2 / 2);
             assert_eq!(tuning.buffer_bytes, l2 / 8);
             assert_eq!(tuning.stream_bytes, l3 / 8);
+            assert_eq!((tuning.narrow_bytes, tuning.far_bytes), (l3, l2 / 2));
         }
         let near = |l2| Tuning::of(Machine { l2, l3: 32 << 20, is_intel: false }).near_bytes;
         assert_eq!([256 << 10, 1 << 20, 2 << 20].map(near), [2 << 20, 8 << 20, 8 << 20]);
@@ -308,6 +312,16 @@ mod tests {
             }
             assert_eq!(few_keys(set, 8), (64 * set.lanes(16)).min(MOST_BYTES));
             assert_eq!(few_tickets(set), 64 * set.lanes(64));
+            // Tickets of words of 16 bits, pairs of bytes, and indices of bytes; keys of 16 bits.
+            let short =
+                [(16, 0), (8, ROWS_OF_PAIRED_BYTES), (8, ROWS_OF_BYTES)].map(|(bits, rows)| short_tickets(set, bits, rows));
+            let (tickets, keys) = match set.lanes(32) {
+                16 => ([1024, 128, 256], 1 << 14),
+                8 => ([256, 64, 128], 1 << 10),
+                _ => ([0; 3], 1 << 9),
+            };
+            assert_eq!((short, network_keys(set, 16)), (tickets, keys), "{}", set.name());
+            assert_eq!(network_keys(set, 32), few_keys(set, 32));
             assert_eq!(quicksort_keys(set, 32) > 0, set.has_splits());
         }
     }

@@ -8,7 +8,7 @@ use crate::manifest::Kernel;
 /// A kernel with all constants that its text depends on. Equal texts have equal variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variant {
-    /// Bits of a key in the buffers that the kernel reads. Kernels that read no keys have 32.
+    /// Bits of a key for which the text is written: 8 or 16 if the kernel reads or writes packed keys of the caller, else a multiple of 32. For a gather, bits of an element.
     pub key_bits: u32,
     /// Bits of a digit; for a counting sort, bits of a key.
     pub radix_bits: u32,
@@ -40,7 +40,7 @@ impl Variant {
         self.key_bits.div_ceil(32)
     }
 
-    /// Returns whether several keys, or elements, share a word of the buffers that the kernel reads: those of 8 or 16 bits.
+    /// Returns whether several keys, or elements, share a word of a buffer: those of 8 or 16 bits.
     pub fn is_packed(&self) -> bool {
         self.key_bits < 32
     }

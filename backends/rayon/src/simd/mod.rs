@@ -255,7 +255,9 @@ mod tests {
     }
 
     fn lengths() -> impl Iterator<Item = usize> {
-        (0..=700).chain((700..5000).step_by(61)).chain([1023, 1024, 1025, 2048, 4096, 4097])
+        (0..=700)
+            .chain((700..5000).step_by(61))
+            .chain([1023, 1024, 1025, 2048, 4096, 4097, 8191, 8192, 8193, 10_000, 16_383, 16_384])
     }
 
     /// Keys of few and of many values, with the least and the greatest word, which networks use for keys that are not there.
