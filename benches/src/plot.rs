@@ -25,13 +25,13 @@ pub struct Series {
 pub const SERIES: [Series; 3] = [
     Series {
         machine: "Xeon (Emerald Rapids)",
-        record: "xeon-emerald-rapids-16-threads/2026-11-23-2-grid.csv",
+        record: "xeon-emerald-rapids-16-threads/2026-11-29-grid.csv",
         threads: 16,
         by: By::Median,
     },
     Series {
         machine: "Xeon (Emerald Rapids)",
-        record: "xeon-emerald-rapids-16-threads/2026-11-23-2-grid.csv",
+        record: "xeon-emerald-rapids-16-threads/2026-11-29-grid.csv",
         threads: 1,
         by: By::Median,
     },
