@@ -226,11 +226,9 @@ struct Runs<'a> {
 
 /// Overwrites the keys by runs of equal keys: `run` returns the key of each, and its length.
 fn fill<W: Word>(keys: &mut [W], threads: Threads, runs: Runs<'_>, run: impl Fn(usize) -> (W, usize) + Copy + Sync) {
-    let share = keys.len().div_ceil(threads.count()).max(1);
-    threads.for_each(keys.chunks_mut(share).enumerate().collect(), &|| (), &|(), (chunk, keys): (usize, &mut [W])| {
+    threads.for_each_share(keys, &|start, keys| {
         // A copy that no write to the keys may change, so that it stays in registers.
         let own = run;
-        let start = chunk * share;
         let before = runs.ends.partition_point(|&end| end <= start);
         let mut next = before * runs.runs_of_end;
         let mut end = before.checked_sub(1).map_or(0, |before| runs.ends[before]);

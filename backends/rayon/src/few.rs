@@ -2,6 +2,7 @@
 
 use crate::columns::{Columns, Indices, Keys, Pairs};
 use crate::quicksort;
+use crate::scratch::on_stack;
 use crate::simd::{Map, NetworkWord, Set};
 use crate::source::Keyed;
 use crate::threads::Threads;
@@ -9,7 +10,7 @@ use crate::tickets;
 use crate::trace::{Step, took};
 use crate::tuning::{FEW_ROWS, MOST_BYTES, ROWS_OF_BYTES, ROWS_OF_PAIRED_BYTES, few_keys, few_tickets, short_tickets};
 use crate::window::Window;
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Pod;
 use polysort_core::{Masks, Word};
 
 /// The widest registers hold 16 tickets of 32 bits.
@@ -140,18 +141,10 @@ impl<W: Word> SortFew for Indices<'_, W> {
 
 /// [`SortFew::sort_few`] by way of a copy.
 fn sort_by_tickets<C: Columns>(columns: &mut C, set: Set, window: Window) {
-    /// The same for at most `N` records.
-    fn sort_copy<C: Columns, const N: usize>(columns: &mut C, set: Set, window: Window) {
-        let mut records = [C::Record::zeroed(); N];
-        let records = &mut records[..columns.len()];
+    on_stack(columns.len(), &mut |records| {
         columns.copy_to(0, records);
         tickets::sort_into(set, records, columns, window);
-    }
-    match columns.len() {
-        0..=64 => sort_copy::<C, 64>(columns, set, window),
-        65..=256 => sort_copy::<C, 256>(columns, set, window),
-        _ => sort_copy::<C, { tickets::MAX }>(columns, set, window),
-    }
+    });
 }
 
 /// Whether networks sort the words themselves: those of 8 bits by way of 16.

@@ -11,11 +11,10 @@ use crate::classify::Bits;
 use crate::columns::Columns;
 use crate::few::{Network, SortFew};
 use crate::scatter::{count, place, to_starts};
+use crate::scratch::on_stack;
 use crate::source::Keyed;
 use crate::trace::{Step, took};
-use crate::tuning::FEW_ROWS;
 use crate::window::Window;
-use bytemuck::Zeroable;
 use polysort_core::Word;
 
 /// Bits of a digit: the lines that a pass writes to stay in the L1.
@@ -24,11 +23,6 @@ const DIGIT_BITS: u32 = 8;
 /// The fewest records for which clearing and adding up counters pays, by the number of digits. Measured on Zen 3 and Emerald Rapids, pairs of `u8` and of `u16`
 /// with `u32`.
 const LEAST: [usize; 2] = [64, 256];
-
-/// The most records that [`sort_few`] takes: as many as tickets of 64 bits fill registers.
-const FEW: usize = 512;
-
-const _: () = assert!(FEW_ROWS * 8 <= FEW);
 
 /// The counters of one digit.
 type Counters = [u32; 1 << DIGIT_BITS];
@@ -68,16 +62,7 @@ pub(crate) fn sort_into<C: Columns>(records: &[C::Record], columns: &mut C, room
 
 /// As [`sort`], of so few records that their copy is made where no memory need be asked for.
 pub(crate) fn sort_few<C: Columns>(columns: &mut C, window: Window) {
-    /// The same for at most `N` records.
-    fn sort_by_way<C: Columns, const N: usize>(columns: &mut C, window: Window) {
-        let mut scratch = [C::Record::zeroed(); N];
-        sort(columns, &mut scratch[..columns.len()], window);
-    }
-    match columns.len() {
-        0..=128 => sort_by_way::<C, 128>(columns, window),
-        129..=256 => sort_by_way::<C, 256>(columns, window),
-        _ => sort_by_way::<C, FEW>(columns, window),
-    }
+    on_stack(columns.len(), &mut |scratch| sort(columns, scratch, window));
 }
 
 /// The low digit, if there are two, and the high one.

@@ -180,10 +180,8 @@ fn number(indices: &mut [u32], threads: Threads) {
     if scratch::is_large(size_of_val(indices)) {
         advise_huge_pages(bytemuck::cast_slice_mut(indices));
     }
-    let threads = threads.at_most(scan_ns(size_of_val(indices)));
-    let share = indices.len().div_ceil(threads.count()).max(1);
-    threads.for_each(indices.chunks_mut(share).enumerate().collect(), &|| (), &|(), (at, own): (usize, &mut [u32])| {
-        own.iter_mut().enumerate().for_each(|(position, index)| *index = (at * share + position) as u32);
+    threads.at_most(scan_ns(size_of_val(indices))).for_each_share(indices, &|start, own| {
+        own.iter_mut().enumerate().for_each(|(at, index)| *index = (start + at) as u32);
     });
 }
 

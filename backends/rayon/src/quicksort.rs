@@ -51,8 +51,7 @@ pub(crate) fn sort<W: Word>(set: Set, keys: &mut [W], ordered: Option<&mut [W]>,
         None => {
             if !masks.is_identity::<W>() {
                 let threads = threads.at_most(scan_ns(size_of_val(keys)));
-                let parts = keys.chunks_mut(TASK.max(keys.len().div_ceil(threads.count()))).collect();
-                threads.for_each(parts, &|| (), &|(), part: &mut [W]| part.iter_mut().for_each(|key| *key = masks.apply(*key)));
+                threads.for_each_share(keys, &|_, own| own.iter_mut().for_each(|key| *key = masks.apply(*key)));
             }
             (keys, None)
         }

@@ -110,6 +110,26 @@ impl Scratch {
     }
 }
 
+/// The most records that [`on_stack`] has room for.
+pub(crate) const MOST_ON_STACK: usize = 1024;
+
+/// Calls `work` with room for `len` records, at most [`MOST_ON_STACK`], that is on the stack. The room is cleared first, and clearing takes time, so it has at most twice
+/// as many records, or 64.
+pub(crate) fn on_stack<R: Record>(len: usize, work: &mut dyn FnMut(&mut [R])) {
+    /// Not inlined: the caller would have room for all lengths on its stack.
+    #[inline(never)]
+    fn room<R: Record, const N: usize>(len: usize, work: &mut dyn FnMut(&mut [R])) {
+        work(&mut [R::zeroed(); N][..len]);
+    }
+    match len {
+        0..=64 => room::<R, 64>(len, work),
+        65..=128 => room::<R, 128>(len, work),
+        129..=256 => room::<R, 256>(len, work),
+        257..=512 => room::<R, 512>(len, work),
+        _ => room::<R, MOST_ON_STACK>(len, work),
+    }
+}
+
 /// Gets `bytes` bytes of scratch before a call changes anything: the call then finds them among what is kept, unless another call takes them first. Buffers that
 /// are not large are not asked for.
 ///

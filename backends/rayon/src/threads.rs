@@ -109,6 +109,16 @@ impl Threads {
         }
     }
 
+    /// Does `work` on each thread for a share of `slice`, with the position of the share's first element.
+    pub(crate) fn for_each_share<T: Send>(self, slice: &mut [T], work: &(dyn Fn(usize, &mut [T]) + Sync)) {
+        if self.is_one() {
+            return work(0, slice);
+        }
+        let share = slice.len().div_ceil(self.0).max(1);
+        let shares = slice.chunks_mut(share).enumerate().collect();
+        self.for_each(shares, &|| (), &|(), (at, own): (usize, &mut [T])| work(at * share, own));
+    }
+
     /// Does both: `left` on the calling thread if that belongs to the pool.
     pub(crate) fn join<A: Send, B: Send>(self, left: impl FnOnce() -> A + Send, right: impl FnOnce() -> B + Send) -> (A, B) {
         let (mut left, mut right) = (Once::new(left), Once::new(right));
@@ -233,6 +243,20 @@ mod tests {
             assert_eq!(*done.lock().unwrap(), vec![1; tasks]);
             assert_eq!(*states.lock().unwrap(), threads.min(tasks).max(1), "{tasks} tasks of {threads} threads");
             assert!(Threads(threads).map(tasks, &|at| 2 * at).into_iter().eq((0..tasks).map(|at| 2 * at)));
+        }
+    }
+
+    /// Shares are as many as threads, or as elements if these are fewer, and together they are the slice.
+    #[test]
+    fn each_element_is_in_one_share() {
+        for (threads, len, shares) in [(1, 0, 1), (1, 5, 1), (3, 0, 0), (3, 2, 2), (3, 9, 3), (3, 10, 3)] {
+            let (mut slice, count) = (vec![0; len], Mutex::new(0));
+            Threads(threads).for_each_share(&mut slice, &|start, own| {
+                own.iter_mut().enumerate().for_each(|(at, element)| *element += start + at + 1);
+                *count.lock().unwrap() += 1;
+            });
+            assert!(slice.into_iter().eq(1..=len), "{len} elements on {threads} threads");
+            assert_eq!(*count.lock().unwrap(), shares, "{len} elements on {threads} threads");
         }
     }
 

@@ -11,6 +11,7 @@
 use crate::columns::{Columns, Indices, Pairs};
 use crate::digit::varying;
 use crate::record::Record;
+use crate::scratch::MOST_ON_STACK;
 use crate::simd::{Map, NetworkWord, Set};
 use crate::source::Keyed;
 use crate::threads::Threads;
@@ -22,7 +23,7 @@ use polysort_core::Word;
 use std::cell::RefCell;
 
 /// The most records that tickets are made of.
-pub(crate) const MAX: usize = 1024;
+pub(crate) const MAX: usize = MOST_ON_STACK;
 
 thread_local! {
     /// Room for tickets, which so need not be cleared for each few records.
