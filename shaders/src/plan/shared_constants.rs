@@ -1,21 +1,29 @@
-//! The constants that several kernels have. Each is `None` for a kernel that does not have it.
+//! The constants that several kernels have. A function returns `None` for a kernel that does not have its constant.
 
 use super::kernel_shape::{Buckets, KernelShape, SegmentClasses};
 use super::ranked_tile::{Ballot, PassTile, RankedTile, Ranking};
 
 impl KernelShape {
     /// Returns the tile of a pass that may look back.
-    pub fn pass_tile(&self) -> Option<PassTile> {
-        match *self {
+    pub fn pass_tile(mut self) -> Option<PassTile> {
+        self.pass_tile_mut().copied()
+    }
+
+    fn pass_tile_mut(&mut self) -> Option<&mut PassTile> {
+        match self {
             Self::Onesweep { tile, .. } | Self::BucketSweep { tile, .. } => Some(tile),
             _ => None,
         }
     }
 
     /// Returns the tile of a kernel that ranks keys.
-    pub fn ranked_tile(&self) -> Option<RankedTile> {
-        match *self {
-            Self::Onesweep { tile, .. } | Self::BucketSweep { tile, .. } => Some(tile.ranked),
+    pub fn ranked_tile(mut self) -> Option<RankedTile> {
+        self.ranked_tile_mut().copied()
+    }
+
+    fn ranked_tile_mut(&mut self) -> Option<&mut RankedTile> {
+        match self {
+            Self::Onesweep { tile, .. } | Self::BucketSweep { tile, .. } => Some(&mut tile.ranked),
             Self::BucketTile { tile, .. }
             | Self::Downsweep { tile, .. }
             | Self::SingleTile { tile, .. }
@@ -53,10 +61,14 @@ impl KernelShape {
     }
 
     /// Returns whether loops over a thread's keys are unrolled.
-    pub fn unrolled(&self) -> Option<bool> {
-        match *self {
+    pub fn unrolled(mut self) -> Option<bool> {
+        self.unrolled_mut().copied()
+    }
+
+    fn unrolled_mut(&mut self) -> Option<&mut bool> {
+        match self {
             Self::SegmentNetwork { unrolled, .. } | Self::MergeTile { unrolled, .. } => Some(unrolled),
-            _ => self.ranked_tile().map(|tile| tile.unrolled),
+            _ => self.ranked_tile_mut().map(|tile| &mut tile.unrolled),
         }
     }
 
@@ -92,15 +104,8 @@ impl KernelShape {
     /// Returns this shape with loops that are not unrolled.
     #[must_use]
     pub fn rolled(mut self) -> Self {
-        match &mut self {
-            Self::Onesweep { tile, .. } | Self::BucketSweep { tile, .. } => tile.ranked.unrolled = false,
-            Self::BucketTile { tile, .. }
-            | Self::Downsweep { tile, .. }
-            | Self::SingleTile { tile, .. }
-            | Self::SegmentTile { tile, .. }
-            | Self::TopK { tile, .. } => tile.unrolled = false,
-            Self::SegmentNetwork { unrolled, .. } | Self::MergeTile { unrolled, .. } => *unrolled = false,
-            _ => {}
+        if let Some(unrolled) = self.unrolled_mut() {
+            *unrolled = false;
         }
         self
     }
@@ -108,7 +113,7 @@ impl KernelShape {
     /// Returns this shape without a count of usual digits.
     #[must_use]
     pub(crate) fn without_runs(mut self) -> Self {
-        if let Self::Onesweep { tile, .. } | Self::BucketSweep { tile, .. } = &mut self {
+        if let Some(tile) = self.pass_tile_mut() {
             tile.runs = false;
         }
         self
