@@ -81,7 +81,9 @@ fn scatter_twice<C: Columns, const DIGITS: usize>(
     columns.scatter(scratch, high, highs);
 }
 
-/// Pairs for each digit from which on keys are written as runs. Measured with values of `u32`, ns a pair by runs and key by key: Zen 3 2^10 2.0 and 1.6, 2^12 1.6 and 1.5, 2^14 1.6
+/// The least number of pairs per digit value for which keys are written as runs.
+///
+/// Measured with values of `u32`, ns a pair by runs and key by key: Zen 3 2^10 2.0 and 1.6, 2^12 1.6 and 1.5, 2^14 1.6
 /// and 1.7; Emerald Rapids 2^10 1.7 and 1.8, 2^12 1.4 and 1.7.
 const PAIRS_OF_RUN: usize = 8;
 
@@ -99,7 +101,7 @@ fn write_digits<W: Word>(keys: &mut [W], masks: Masks, ends: &[u32]) {
     write_runs(keys, ends.iter().enumerate().map(run));
 }
 
-/// Turns ordered bits back into raw keys. Mapping all keys after a scatter takes less time than mapping each one in it: this loop is vector code.
+/// Maps ordered bits back to raw keys. A scatter calls this after its loop: here the compiler makes vector code, in the loop of the scatter it cannot.
 fn to_raw<W: Word>(keys: &mut [W], masks: Masks) {
     if !masks.is_identity::<W>() {
         keys.iter_mut().for_each(|key| *key = masks.invert(*key));

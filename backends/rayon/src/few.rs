@@ -31,8 +31,8 @@ pub(crate) trait SortFew: Columns {
         true
     }
 
-    /// The most records that [`finish`](SortFew::finish) sorts: those of a bucket. [`sort_few`](SortFew::sort_few) sorts as many, and more where callers know that it is
-    /// fast.
+    /// The most records of a bucket that [`finish`](SortFew::finish) sorts. Callers of [`sort_few`](SortFew::sort_few) pass more records only where a network is the fastest
+    /// sort.
     fn few(network: Network) -> usize {
         few_tickets(network.set)
     }

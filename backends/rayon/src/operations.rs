@@ -175,7 +175,7 @@ fn reserve<R>(len: usize, segments: Option<Segments<'_>>) -> Result<(), Error> {
     scratch::reserve(longest * size_of::<R>())
 }
 
-/// Writes 0, 1, 2, … to `indices`. They are fresh memory most often, so the first write to each page costs a fault: all threads share these.
+/// Writes 0, 1, 2, … to `indices`. Most callers pass fresh memory, where the first write to each page causes a page fault. All threads share these faults.
 fn number(indices: &mut [u32], threads: Threads) {
     if scratch::is_large(size_of_val(indices)) {
         advise_huge_pages(bytemuck::cast_slice_mut(indices));

@@ -212,7 +212,8 @@ pub(crate) struct Places<'a, R> {
     pub(crate) start: usize,
 }
 
-/// Moves the records of a chunk to their places, bucket by bucket. It asks for the next line of each bucket whatever the size: other threads' caches may have it.
+/// Moves the records of a chunk to their places, bucket by bucket. The function asks for the next line of a bucket even if the target is short: the line may be
+/// in the cache of another core.
 pub(crate) fn scatter_chunk<S: Source + ?Sized>(
     source: &S,
     chunk: Range<usize>,

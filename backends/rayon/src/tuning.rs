@@ -165,7 +165,7 @@ pub(crate) const STREAM_BLOCKS: usize = 4;
 pub(crate) struct Costs {
     /// What work on several threads takes beyond what its threads do, in nanoseconds: one of them wakes, and takes over from the caller.
     pub(crate) enter_ns: u64,
-    /// What several threads must be expected to save, at least, in nanoseconds: how long they take to wake differs by as much.
+    /// The least time, in nanoseconds, that several threads must be expected to save. The time that threads take to wake varies by as much.
     pub(crate) least_gain_ns: u64,
     /// What each thread adds to `enter_ns`, in nanoseconds.
     pub(crate) thread_ns: u64,
