@@ -83,6 +83,7 @@ fn fits(pattern: Pattern, width: u32) -> bool {
     match pattern {
         Pattern::LowBytes(bytes) => 8 * bytes < width,
         Pattern::Normal(power) => power < width,
+        Pattern::AroundZero(power) => power + 1 < width,
         _ => true,
     }
 }

@@ -219,11 +219,6 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
     let Variant { group, shape, .. } = *variant;
     let keys = shape.keys().unwrap_or(0);
     let slice_keys = shape.slice_keys().unwrap_or(0);
-    let tile = match shape {
-        // The text has this constant, and does not use it.
-        KernelShape::ScanValues => tuning::COPY_TILE,
-        _ => variant.tile().unwrap_or(0),
-    };
     let vectors = if let KernelShape::IvfDistance(vectors) = shape { Some(vectors) } else { None };
     [
         ("RADIX_BITS", variant.radix_bits),
@@ -268,7 +263,7 @@ fn constants(variant: &Variant) -> impl IntoIterator<Item = (&'static str, u32)>
         ("KEYS_PER_WORD", (32 / variant.key_bits).max(1)),
         ("GROUP", group),
         ("KEYS", keys),
-        ("TILE", tile),
+        ("TILE", variant.tile().unwrap_or(0)),
         ("ROWS", rows(variant)),
         ("OWNERS", owners(variant)),
         ("DIGITS", digits(variant)),

@@ -9,9 +9,12 @@
 //! digits  |------- 0 -------| 1 | 2 | 3 |  …  |     2^bits      |- 2^bits + 1 ----|
 //! ```
 //!
+//! The same digits serve where samples lie close to each other, but on both sides of a power of two: integers around zero, floats around 2. Their ranks share no
+//! top bits, so the range of digits begins at the least sample.
+//!
 //! Where most samples have one of a few values, each of these is a digit ([`Frequent`]).
 
-use crate::classify::{Bits, Clamped};
+use crate::classify::{Bits, Clamped, Classify};
 use crate::frequent::Frequent;
 use crate::sample;
 use crate::source::Keyed;
@@ -33,6 +36,9 @@ const TOPS_OF_EVEN: u32 = 12;
 
 /// If samples have at most this many of 32 digits, nearly all keys are in one part of the range, or at both ends of it.
 const TOPS_OF_LOPSIDED: u32 = 4;
+
+/// If samples have at most this many different top bits, as many as a digit may have, these tell keys apart badly.
+const FEW_DIGITS: usize = 8;
 
 /// If samples have at least this many of 32 digits, no frequent values are sought. 16 values, the fewest that are worth it, have 13.
 const TOPS_OF_DIFFERENT: u32 = 22;
@@ -102,9 +108,11 @@ impl<W: Word> Digit<W> {
         if tops >= TOPS_OF_EVEN {
             return Some(Self::Range(RangeDigit::plain(block, bits.few)));
         }
+        let (own, plain) = (Window { low: block.low, ..window }, RangeDigit::plain(block, bits.many));
         Some(Self::Range(match sample.without_ends(block) {
-            Some((first, high)) => RangeDigit::clamped(Window { low: block.low, ..window }, first, high, bits.few),
-            None => RangeDigit::plain(block, bits.many),
+            Some((first, high)) => RangeDigit::clamped(own, first, high, bits.few),
+            None if sample.digits(plain) <= FEW_DIGITS => sample.spanning(own, bits.few).unwrap_or(plain),
+            None => plain,
         }))
     }
 
@@ -142,8 +150,7 @@ pub(crate) struct RangeDigit<W> {
     base: W,
     shift: u32,
     pub(crate) count: usize,
-    /// The first and the end of the digits whose keys agree in all bits of the window from `shift` on; other digits take what is below
-    /// and above.
+    /// The first and the end of the digits that have only the ranks of their part of the range; other digits take what is below and above.
     first_inner: usize,
     end_inner: usize,
 }
@@ -170,6 +177,14 @@ impl<W: Word> RangeDigit<W> {
         Self { window, base, shift, count: end_inner + 1, first_inner, end_inner }
     }
 
+    /// At most `2^bits + 1` digits for ranks from `least` to `greatest`. The first and the last one take what is below and above, too.
+    fn spanning(window: Window, least: W, greatest: W, bits: u32) -> Self {
+        let shift = (W::BITS - (greatest - least).leading_zeros()).saturating_sub(bits).max(window.low);
+        let base = least & !Window { low: 0, high: shift }.ones::<W>();
+        let last = ((greatest - base) >> shift as usize).index();
+        Self { window, base, shift, count: last + 1, first_inner: 1, end_inner: last.max(1) }
+    }
+
     /// Whether digits are plain bits of the key.
     pub(crate) fn as_bits(self) -> Option<Bits> {
         let is_plain = self.end_inner == self.count;
@@ -180,17 +195,19 @@ impl<W: Word> RangeDigit<W> {
         Clamped { ones: self.window.ones(), base: self.base, shift: self.shift, last: self.count - 1 }
     }
 
-    /// The digits of which each has keys that agree in all bits from its lowest on: a power of two of them.
+    /// The digits that have only the ranks of their part of the range.
     pub(crate) fn inner(self) -> Range<usize> {
         self.first_inner..self.end_inner
     }
 
-    /// What is left to sort keys by that have one of `2^k` digits, side by side from a multiple of `2^k` among the inner ones.
+    /// What is left to sort keys by that have one of `digits`: the bits in which the first and the last rank with these digits differ.
     pub(crate) fn left(self, digits: Range<usize>) -> Window {
         if digits.start < self.first_inner || digits.end > self.end_inner {
             return self.window;
         }
-        Window { high: self.shift + digits.len().ilog2(), ..self.window }
+        let start = |digit: usize| self.base + (W::truncate(digit as u128) << self.shift as usize);
+        let last = start(digits.end - 1) | Window { low: 0, high: self.shift }.ones::<W>();
+        Window { high: W::BITS - (start(digits.start) ^ last).leading_zeros(), ..self.window }
     }
 }
 
@@ -255,6 +272,20 @@ impl<W: Word> Sample<W> {
         ranks
     }
 
+    /// How many digits samples have.
+    fn digits(&self, digit: RangeDigit<W>) -> usize {
+        self.sorted().chunk_by(|&a, &b| digit.as_clamped().class(a) == digit.as_clamped().class(b)).count()
+    }
+
+    /// Digits for the range of all samples, or of nearly all, if samples are spread evenly over it.
+    fn spanning(&self, window: Window, bits: u32) -> Option<RangeDigit<W>> {
+        let ranks = self.sorted();
+        [0, LEFT_OUT].into_iter().find_map(|left_out| {
+            let of = |bits| RangeDigit::spanning(window, ranks[left_out], ranks[SAMPLES - 1 - left_out], bits);
+            (self.digits(of(5)) >= TOPS_OF_EVEN as usize).then(|| of(bits))
+        })
+    }
+
     /// A rank, and the end of the bits in which nearly all samples may differ from it, if these are fewer than `block` has.
     fn without_ends(&self, block: Window) -> Option<(W, u32)> {
         let ranks = self.sorted();
@@ -285,8 +316,9 @@ mod tests {
     use super::*;
     use crate::classify::Classify;
     use crate::source::Read;
-    use crate::testing::spread;
+    use crate::testing::{spread, spread_wide};
     use crate::tuning::STEP_NS;
+    use polysort_core::Sortable;
     use std::sync::Mutex;
 
     const WHOLE: Window = Window { low: 0, high: 32 };
@@ -551,6 +583,55 @@ mod tests {
         }
         let keys = keys_of(22, |at| if at == 0 { u32::MAX } else { (at as u32) << 27 });
         assert_eq!(range_of(&keys, WHOLE, true), RangeDigit::plain(Window { low: 0, high: 32 }, BITS.few));
+    }
+
+    /// Keys on both sides of a power of two, and a few far from it or none.
+    #[test]
+    fn keys_that_share_no_top_bits_have_parts_of_their_range_as_digits() {
+        let around_zero = |i: usize| Sortable::to_bits((spread(i) >> 12) as i32 - 600_000);
+        // Most of the bits of a digit are exponents of floats.
+        let around_two = |i: usize| Sortable::to_bits(spread(i) as f64 / 4e8);
+        fn check<W: Word>(key: impl Fn(usize) -> W, far: impl Fn(usize) -> W) {
+            let whole = Window { low: 0, high: W::BITS };
+            for every in [usize::MAX, 37] {
+                let keys: Vec<W> = (0..1 << 12).map(|i| if i % every == 5 { far(i) } else { key(i) }).collect();
+                let chosen = |even| Digit::choose(&&keys[..], whole, BITS, even, Threads::ONE);
+                let Some(Digit::Range(digit)) = chosen(true) else { panic!("{:?}", chosen(true)) };
+                assert!(digit.count > 1 << (BITS.few - 1) && digit.count <= (1 << BITS.few) + 1, "{digit:?}");
+                assert_eq!(digit.inner(), 1..digit.count - 1);
+                let Some(Digit::Range(uneven)) = chosen(false) else { panic!("{:?}", chosen(false)) };
+                assert_eq!(uneven, RangeDigit::plain(whole, BITS.many));
+            }
+        }
+        check(around_zero, spread);
+        check(around_two, |i| spread_wide(i as u64));
+        // Most keys are at the ends of all ranks: no part of the range has more of them than another.
+        let ends = |i: usize| {
+            if i % 64 == 9 { spread(i) } else { (spread(i) >> 12) ^ if i % 2 == 0 { 0x0fff_ffff } else { 0xe000_0000 } }
+        };
+        assert_eq!(range_of(&(0..1 << 12).map(ends).collect::<Vec<_>>(), WHOLE, true), RangeDigit::plain(WHOLE, BITS.many));
+    }
+
+    /// The digits of ranks from 1000 below the middle to 3071 above it, and what is left to sort their keys by.
+    #[test]
+    fn parts_of_a_range_are_equally_long() {
+        let (middle, window) = (1_u32 << 31, Window { low: 2, high: 32 });
+        let digit = RangeDigit::spanning(window, middle - 1000, middle + 3071, 6);
+        assert_eq!((digit.count, digit.inner()), (64, 1..63));
+        let class = |rank: u32| digit.as_clamped().class(rank);
+        for at in 0..64 {
+            let start = middle - 1024 + 64 * at as u32;
+            assert_eq!((class(start), class(start + 63)), (at, at));
+        }
+        assert_eq!([0, middle - 1025, middle + 3072, u32::MAX].map(class), [0, 0, 63, 63]);
+        assert_eq!(digit.left(5..6), Window { low: 2, high: 6 });
+        // The digits 8 to 11 begin at a multiple of their length, 7 and 8 do not, and the middle is between 15 and 16.
+        assert_eq!(digit.left(8..12), Window { low: 2, high: 8 });
+        assert_eq!(digit.left(7..9), Window { low: 2, high: 10 });
+        assert_eq!([digit.left(15..17), digit.left(0..1), digit.left(62..64)], [window; 3]);
+        // Fewer ranks than digits.
+        let digit = RangeDigit::spanning(window, 40_u32, 52, 6);
+        assert_eq!((digit.shift, digit.count), (2, 4));
     }
 
     #[test]

@@ -231,6 +231,9 @@ impl<'a, W: Word> Layout<'a, W> {
 
 /// Halves `digits` until no part but a single digit has more than `len` records. `sums[d]` records have a digit below `d`.
 fn halve(sums: &[usize], digits: Range<usize>, len: usize, parts: &mut Vec<Range<usize>>) {
+    if digits.is_empty() {
+        return;
+    }
     if digits.len() == 1 || sums[digits.end] - sums[digits.start] <= len {
         return parts.push(digits);
     }
@@ -300,6 +303,7 @@ mod tests {
                 check(&keys(|i| spread(i) >> (i % 32)), threads, even);
                 check(&keys(|i| (spread(i) as f32).to_bits()), threads, even);
                 check(&keys(|i| spread(i) >> 9 | 0x1000_0000), threads, even);
+                check(&keys(|i| (1 << 31) + (spread(i) >> 10) - (1 << 20)), threads, even);
                 check(&keys(|i| i as u32 % 3), threads, even);
             }
         }
@@ -307,11 +311,16 @@ mod tests {
 
     #[test]
     fn small_numbers_but_for_a_few_crowd_no_bucket() {
-        let keys: Vec<u32> = (0..40_000).map(|i| if i % 100 == 3 { spread(i) | 1 << 31 } else { spread(i) >> 14 }).collect();
-        for count in [1, 4] {
-            let (buckets, _) = check(&keys, Threads::several(count), true);
-            assert!(buckets.len() > count * BUCKETS_A_THREAD);
-            assert!(buckets.iter().all(|bucket| bucket.len <= keys.len() / (count * BUCKETS_A_THREAD) * 5 / 4), "{buckets:?}");
+        // Or numbers around zero.
+        for least in [0, (1 << 31) - 200_000] {
+            let key = |i| if i % 100 == 3 { spread(i) | 1 << 31 } else { least + (spread(i) >> 14) };
+            let keys: Vec<u32> = (0..40_000).map(key).collect();
+            for count in [1, 4] {
+                let (buckets, _) = check(&keys, Threads::several(count), true);
+                assert!(buckets.len() > count * BUCKETS_A_THREAD);
+                let most = keys.len() / (count * BUCKETS_A_THREAD) * 5 / 4;
+                assert!(buckets.iter().all(|bucket| bucket.len <= most), "{buckets:?}");
+            }
         }
     }
 

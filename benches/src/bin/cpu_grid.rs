@@ -36,7 +36,7 @@ struct Arguments {
     /// Logarithms of lengths.
     #[arg(long, value_delimiter = ',', default_value = "6,8,10,12,14,16,18,20,22,24")]
     sizes: Vec<u32>,
-    /// Patterns, as the suite names them, in small letters; `all` are all of them.
+    /// Patterns, as the suite names them, in small letters: `skewed-top`, `around-zero(20)`. `all` are those of the conformance suite.
     #[arg(long, value_delimiter = ',', default_value = "uniform")]
     patterns: Vec<String>,
     /// Systems that take part; all if none is named. `memcpy` copies as many bytes, and takes part only if it is named.
@@ -164,9 +164,11 @@ struct Grid<'a> {
 impl Grid<'_> {
     fn key<K: BenchKey>(&mut self) -> Result<()> {
         for name in &self.arguments.patterns {
-            let all = name == "all";
-            let patterns: Vec<Pattern> =
-                Pattern::ALL.into_iter().filter(|pattern| all || pattern_name(*pattern) == *name).collect();
+            let patterns: Vec<Pattern> = if name == "all" {
+                Pattern::ALL.to_vec()
+            } else {
+                Pattern::ALL.into_iter().chain(Pattern::OTHERS).filter(|&pattern| pattern_name(pattern) == *name).collect()
+            };
             anyhow::ensure!(!patterns.is_empty(), "no pattern {name}");
             for pattern in patterns {
                 for &size in &self.arguments.sizes {

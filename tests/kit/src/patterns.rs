@@ -55,6 +55,8 @@ pub enum Pattern {
     LowBytes(u32),
     /// Distances from 0 with a normal distribution, whose standard deviation is 2 to this power. The largest key stands for all that are larger.
     Normal(u32),
+    /// Integers with a sign, of a distance from 0 of at most 2 to this power.
+    AroundZero(u32),
     /// Runs of equal keys, of about as many keys as there are runs.
     Blocks,
     /// Runs in order, of random keys.
@@ -107,8 +109,9 @@ pub enum Place {
 }
 
 impl Pattern {
-    /// The patterns of other sorts' test suites that [`ALL`](Pattern::ALL) lacks: those of CUB, of sort-research-rs, and of voracious.
-    pub const OTHERS: [Self; 55] = [
+    /// The patterns of other sorts' test suites that [`ALL`](Pattern::ALL) lacks: those of CUB, of sort-research-rs, and of voracious; and integers
+    /// around zero.
+    pub const OTHERS: [Self; 57] = [
         Self::Sparse(2),
         Self::Sparse(4),
         Self::Sparse(10),
@@ -166,6 +169,9 @@ impl Pattern {
         Self::disturbed(100, Place::Start).descending(),
         Self::disturbed(100, Place::End).descending(),
         Self::disturbed(100, Place::Scattered).descending(),
+        // Ours
+        Self::AroundZero(20),
+        Self::AroundZero(40),
     ];
 
     /// The patterns of the conformance suite.
@@ -293,6 +299,7 @@ impl Pattern {
                     ((-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt(), core::f64::consts::TAU * rng.random::<f64>());
                 ((radius * angle.cos()).abs() * deviation).min(ones as f64) as u128
             }),
+            Self::AroundZero(power) => raws(&mut |_, rng| (any(rng) & ((2 << power) - 1)).wrapping_sub(1 << power)),
             Self::Blocks => {
                 let (root, mut key) = (len.isqrt().max(1), 0);
                 raws(&mut |i, rng| {
