@@ -471,7 +471,7 @@ kernels! {
     /// Gathers elements by their indices.
     Gather = "gather" {
         wgsl: [number key sort words],
-        msl: none,
+        msl: [group sort words],
         bindings: [
             number counted_at, number width, number from_first, number indices_first, number to_first, sort sort, write
             state, aliased words_from, aliased indices, write words_to,
@@ -481,7 +481,7 @@ kernels! {
     /// Writes each index of 32 bits as a number of 64 bits.
     WidenIndices = "widen_indices" {
         wgsl: [number key sort call words],
-        msl: none,
+        msl: [group sort words],
         bindings: [
             number count_low, number count_middle, number count_high, number to_first, sort sort, read count, read
             indices, write words_to,
@@ -491,7 +491,7 @@ kernels! {
     /// Writes the bounds of the segments to select from, limited to the keys that there are.
     SegmentBounds = "segment_bounds" {
         wgsl: [number key sort call],
-        msl: none,
+        msl: [sort],
         bindings: [
             number count_low, number count_middle, number count_high, number begins_first, number ends_first, sort sort,
             read count, read state, read begins, read ends, write bounds,

@@ -5,7 +5,7 @@
 use polysort_core::{Masks, Spec, Word};
 use polysort_msl::FACTS;
 use polysort_shaders::plan::{
-    Algorithm, Buckets, Kernel, KernelShape, Payload, Place, Request, SearchPlan, Segmented, SortPlan, Top, Variant,
+    Algorithm, Buckets, Gather, Kernel, KernelShape, Payload, Place, Request, SearchPlan, Segmented, SortPlan, Top, Variant,
 };
 use polysort_shaders::prelude;
 use polysort_vector::{Metric, Precision, Shape};
@@ -36,6 +36,13 @@ fn variants() -> Vec<Variant> {
             part.spec.end = end;
             requests.extend([Payload::None, Payload::Words(1)].map(|payload| Request { payload, ..part }));
         }
+        // Kernels that gather, widen indices, and limit the bounds of segments.
+        let element_bytes = if bits < 32 { bits / 8 } else { 4 };
+        let gather = Gather { element_bytes, elements: 1000, from: Place::default(), to: Place::default() };
+        requests.push(Request::keys(32, whole::<u32>(), 1 << 20).gather(gather));
+        requests.push(keys.for_indices().with_wide_indices(Place::default()));
+        let of_each = in_segments.select(Top { k: 10, segmented: true });
+        requests.push(of_each.with_wide_indices(Place::default()));
         // The array has several segments to select from, so that there are levels.
         let some = Request { max: 1 << 15, ..keys };
         requests.push(some.select(Top { k: 20_000, segmented: false }));

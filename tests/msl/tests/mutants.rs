@@ -7,7 +7,8 @@ use polysort_msl::{Buffer as Bytes, Config, FACTS, Memory, MslBackend, Source, T
 use polysort_shaders::abi::NOTHING;
 use polysort_shaders::plan::tuning::SELECT_SEGMENT;
 use polysort_shaders::plan::{
-    Algorithm, Blocked, Buffer, Facts, Kernel, Place, RADIX_BITS, Request, Segmented, SortPlan, Top, Variant, WIDE_RADIX_BITS,
+    Algorithm, Blocked, Buffer, Facts, Gather, Kernel, Place, RADIX_BITS, Request, Segmented, SortPlan, Top, Variant,
+    WIDE_RADIX_BITS,
 };
 use polysort_vector::{Metric, Precision, Search, Shape, VectorError, VectorSearch, VectorStore};
 use std::sync::Mutex;
@@ -292,6 +293,27 @@ const PICK_MISTAKES: [Mistake; 16] = [
     first(Kernel::Pick, "the sum of this lane", "step_before = simd_shuffle(before, owner)", "step_before = before"),
 ];
 
+/// Mistakes in the kernels that gather elements, widen indices, and limit the bounds of segments.
+const ELEMENT_MISTAKES: [Mistake; 7] = [
+    first(Kernel::Gather, "one element too many", "i < words.there", "i <= words.there"),
+    first(Kernel::Gather, "the first word of each element", " + at % words.width", ""),
+    first(Kernel::Gather, "no last word", "if (start + k * GROUP < end)", "if (start + k * GROUP + 1u < end)"),
+    first(Kernel::Gather, "one tile for each workgroup", "first += groups * COPY_TILE", "first = count"),
+    first(
+        Kernel::WidenIndices,
+        "an index for its upper word",
+        "at % 2u == 0u ? words.indices[at / 2u] : 0u",
+        "words.indices[at / 2u]",
+    ),
+    first(
+        Kernel::SegmentBounds,
+        "ends after the last key",
+        "min(ends[ends_first.value + i], keys)",
+        "ends[ends_first.value + i]",
+    ),
+    first(Kernel::SegmentBounds, "ends before the begin", "max(begin, ", "max(0u, "),
+];
+
 /// Mistakes in the kernels that sort segments.
 const SEGMENT_MISTAKES: [Mistake; 34] = [
     in_segments(Kernel::Segments, "a class too low", "/ NETWORK_KEYS);", "/ (NETWORK_KEYS + 1u));"),
@@ -545,6 +567,46 @@ fn picks() -> Result<(), String> {
     Ok(())
 }
 
+/// Returns an error if elements are gathered wrongly, or if a selection from segments whose bounds lie in buffers is wrong. Its indices have 64 bits.
+fn moves_elements() -> Result<(), String> {
+    const KEYS: u32 = 9001;
+    let backend = MslBackend::open_with(Config { most_groups: 1, ..Config::of(MUTANTS) }).map_err(|error| error.to_string())?;
+    let launched = |request: Request, count: usize, mut memory: Memory, result: Buffer| {
+        let plan = SortPlan::new(request, &FACTS).map_err(|error| error.to_string())?;
+        backend.launch_each(&plan, count as u64, &mut memory, |_, _| {}).map_err(|error| error.to_string())?;
+        Ok::<Vec<u32>, String>(memory[&result].values())
+    };
+    let keys: Vec<u32> = (0..KEYS).map(|i| i.wrapping_mul(0x9e37_79b9) % 901).collect();
+    let all = Request::keys(32, Spec::unsigned::<u32>(), KEYS.into());
+    let gather = Gather { element_bytes: 12, elements: 900, from: Place::default(), to: Place::default() };
+    let from: Vec<[u32; 3]> = (0..901).map(|i| [i, !i, 7 * i]).collect();
+    let gathered = |&key: &u32| if key < 900 { from[key as usize] } else { [0; 3] };
+    let memory = Memory::from([
+        (Buffer::Keys, Bytes::of(&keys)),
+        (Buffer::GatherFrom, Bytes::of(&from)),
+        (Buffer::GatherTo, Bytes::of(&vec![1_u32; 3 * keys.len()])),
+    ]);
+    if launched(all.gather(gather), keys.len(), memory, Buffer::GatherTo)? != keys.iter().flat_map(gathered).collect::<Vec<_>>() {
+        return Err("gathered wrongly".into());
+    }
+
+    let bounds = [[0, 40], [50, 50], [60, 20], [8990, 9005], [9010, 9020], [7000, 8000]];
+    let of = Segmented { max: bounds.len() as u32, begins: Place::default(), ends: Place::default() };
+    let request = all.select(Top { k: 20, segmented: true }).in_segments(of).with_wide_indices(Place::default());
+    let bound = |end: usize| Bytes::of(&bounds.map(|bound| bound[end]));
+    let memory = Memory::from([
+        (Buffer::Keys, Bytes::of(&keys)),
+        (Buffer::Begins, bound(0)),
+        (Buffer::Ends, bound(1)),
+        (Buffer::WideIndices, Bytes::of(&[1_u32; 2 * 20 * 6])),
+    ]);
+    let found = launched(request, bounds.len(), memory, Buffer::WideIndices)?;
+    let limited = bounds.map(|[begin, end]| [begin.min(KEYS), end.min(KEYS).max(begin.min(KEYS))]);
+    let expected =
+        limited.into_iter().flat_map(|bounds| first_keys(&keys, bounds, 20, request.spec)).flat_map(|index| [index, 0]);
+    if found == expected.collect::<Vec<_>>() { Ok(()) } else { Err("selected wrongly".into()) }
+}
+
 /// Returns an error if a selection is wrong: from one segment, from several, from fewer keys than `k`, from given segments.
 fn selects() -> Result<(), String> {
     let backend = MslBackend::open_with(Config::of(MUTANTS)).map_err(|error| error.to_string())?;
@@ -598,6 +660,7 @@ fn works(kernel: Kernel, by: By) -> Result<(), String> {
     match kernel {
         Kernel::TopK => selects(),
         Kernel::PickCount | Kernel::PickDigit | Kernel::PickTally | Kernel::PickSpine | Kernel::Pick => picks(),
+        Kernel::Gather | Kernel::WidenIndices | Kernel::SegmentBounds => moves_elements(),
         Kernel::IvfDistance | Kernel::Nearest => searches(),
         _ => sorts(by),
     }
@@ -634,8 +697,16 @@ fn missed(mistakes: impl IntoIterator<Item = Mistake>) -> Vec<(Kernel, By, &'sta
 #[test]
 fn every_native_kernel_has_a_mistake() {
     let plain = [Kernel::Begin, Kernel::Copy, Kernel::Identity, Kernel::Widen, Kernel::Narrow];
-    let mistakes =
-        [&MISTAKES[..], &WIDE_MISTAKES, &HYBRID_MISTAKES, &COUNTING_MISTAKES, &PICK_MISTAKES, &SEGMENT_MISTAKES].concat();
+    let mistakes = [
+        &MISTAKES[..],
+        &WIDE_MISTAKES,
+        &HYBRID_MISTAKES,
+        &COUNTING_MISTAKES,
+        &PICK_MISTAKES,
+        &SEGMENT_MISTAKES,
+        &ELEMENT_MISTAKES,
+    ]
+    .concat();
     let without = Kernel::ALL.into_iter().filter(|&kernel| !mistakes.iter().any(|mistake| mistake.kernel == kernel));
     let without: Vec<Kernel> = without.filter(|kernel| kernel.entry().msl.is_some()).collect();
     assert_eq!(without, plain);
@@ -647,7 +718,7 @@ fn mistakes_are_found() {
     if is_thorough() {
         let all = [By::Plans, By::WideDigits, By::Hybrid, By::Counting, By::Segments, By::SegmentsOfKeys];
         assert_eq!(all.map(sorts), [const { Ok(()) }; 6]);
-        assert_eq!([selects(), picks(), searches()], [const { Ok(()) }; 3]);
+        assert_eq!([selects(), picks(), moves_elements(), searches()], [const { Ok(()) }; 4]);
     }
     let keys = Request::keys(32, Spec::of::<u32>(Options::ascending()).unwrap(), 40_000);
     let by = |algorithm| Request { algorithm: Some(algorithm), ..keys.with_values(1) };
@@ -669,7 +740,7 @@ fn mistakes_are_found() {
     let picks = [Kernel::PickCount, Kernel::PickDigit, Kernel::PickTally, Kernel::PickSpine, Kernel::Pick];
     let segments = [Kernel::Segments, Kernel::SegmentNetwork, Kernel::SegmentTile, Kernel::BucketHistogram, Kernel::BucketSweep];
     let mistakes = MISTAKES.into_iter().chain(WIDE_MISTAKES).chain(HYBRID_MISTAKES).chain(COUNTING_MISTAKES);
-    let mistakes = mistakes.chain(PICK_MISTAKES).chain(SEGMENT_MISTAKES);
+    let mistakes = mistakes.chain(PICK_MISTAKES).chain(SEGMENT_MISTAKES).chain(ELEMENT_MISTAKES);
     let missing = barriers(By::Plans, &one_digit, &plans)
         .chain(barriers(By::WideDigits, &wide_digits, core::slice::from_ref(&wide)))
         .chain(barriers(By::Hybrid, &buckets, core::slice::from_ref(&hybrid)))
