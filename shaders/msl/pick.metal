@@ -4,10 +4,10 @@
 //          source; status: for each tile, how many keys of earlier tiles lie below the threshold, and how many equal it
 // out      indices_to, from sort.values_home on, and picked: a position and a key for each selected key
 // launch   at least keys / PICK_TILE threadgroups, rounded up; each looks at PICK_TILE keys
-// does     Each simdgroup marks the selected keys of a chunk (see parts/marks.metal), so that each lane has the marks of
-//          32 neighboring keys. The threadgroup sums up the marks over the lanes. Then the lanes of a simdgroup write the
-//          keys of one lane's marks after the other: a lane writes the key at its own bit, so neighboring lanes write
-//          neighboring words.
+// does     Each simdgroup marks the keys of a chunk (see parts/marks.metal): each lane gets the marks of 32 neighboring
+//          keys. The threadgroup sums up the marks over the lanes. Then the simdgroup writes the selected keys in 32
+//          steps. In each step, all lanes take the marks of one lane, and each lane writes the key of its own bit: so
+//          neighboring lanes write neighboring words.
 // needs    simdgroups of 32 lanes
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void pick(

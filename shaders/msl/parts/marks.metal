@@ -17,9 +17,9 @@ inline uint position_of(uint index, const thread Source& source) {
 #endif
 }
 
-// A simdgroup marks a chunk: the 32 * 32 keys from index `first` on, up to index `end`. Returns two words of marks for 32
-// neighboring keys, number 32 * lane of the chunk and those after it: of the keys below the threshold, and of those that
-// equal it.
+// Marks the keys of a chunk: 32 * 32 keys, from index `first` on, up to index `end`. Each lane gets the marks of 32
+// neighboring keys, from key 32 * lane of the chunk on. The first word marks the keys below the threshold, the second word
+// those that equal it.
 inline uint2 marks_of(
     const thread Thread& me,
     const thread Source& source,

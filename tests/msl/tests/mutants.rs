@@ -489,7 +489,8 @@ fn sorts_segments(by: By, config: Config, lengths: &[usize], times: u32) -> Resu
     let spec = Spec::new::<u32>(masks, begin, 32).map_err(|error| error.to_string())?;
     for time in 0..times {
         // The last eight bits, by which pairs are not sorted, differ.
-        let key = |i: u32| ((i.wrapping_mul(0x9e37_79b9) >> 7) % 61 + time).wrapping_mul(0x9e37_79b9) & !0xff | i * 37 & 0xff;
+        let few = |i: u32| (i.wrapping_mul(0x9e37_79b9) >> 7) % 61 + time;
+        let key = |i: u32| few(i).wrapping_mul(0x9e37_79b9) / 256 * 256 + i * 37 % 256;
         let input: Vec<u32> = (0..len as u32).map(key).collect();
         let mut order: Vec<u32> = (0..len as u32).collect();
         segments.ranges().for_each(|range| order[range].sort_by_key(|&i| spec.rank(input[i as usize])));

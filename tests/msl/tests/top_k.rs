@@ -122,6 +122,10 @@ fn all_workgroups_together_select_many_keys() {
             check(backend, &keys::<W>(20_003, bits), k, signed::<W>());
         }
     }
+    // The grid has two rows, and some workgroups of the last row have no tile.
+    let facts = Facts { max_groups: 5, ..FACTS };
+    let in_rows = MslBackend::open_with(Config { facts, ..Config::of(Source::NATIVE) }).unwrap();
+    check(&in_rows, &keys::<u32>(50_000, 32), most + 1, Spec::unsigned::<u32>());
     for backend in backends(2) {
         let spec = Spec::unsigned::<u32>();
         for (len, k) in [(20_003, most + 1), (40_000, 9000), (20_003, 20_003), (5000, 7000), (1, 7000), (0, 7000)] {
