@@ -20,11 +20,18 @@ const MARGIN: u32 = 0xa5a5_a5a5;
 
 const FIRST: Place = Place { first: 3 };
 
+/// Returns a buffer with these bytes from `FIRST` on. It ends with them, so that a read of the next word is a fault.
+fn read(bytes: &[u8]) -> Bytes {
+    let mut all = [MARGIN; FIRST.first as usize].map(u32::to_ne_bytes).concat();
+    all.extend(bytes);
+    all.resize(all.len().next_multiple_of(4), 0xa5);
+    Bytes::of(&all)
+}
+
 /// Returns a buffer with these bytes from `FIRST` on, and other words around them.
 fn placed(bytes: &[u8]) -> Bytes {
-    let mut all = [MARGIN; 3].map(u32::to_ne_bytes).concat();
-    all.extend(bytes);
-    all.resize(all.len().next_multiple_of(4) + 8, 0xa5);
+    let mut all = read(bytes).bytes().to_vec();
+    all.extend([0xa5; 8]);
     Bytes::of(&all)
 }
 
@@ -53,7 +60,7 @@ fn launch(source: Source, request: Request, count: u32, seed: u64, mut memory: M
 
 fn elements_are_gathered(source: Source) {
     for (seed, bytes) in (1..).zip([1_usize, 2, 4, 8, 12, 20]) {
-        for (count, elements) in [(5003_u32, 900_u32), (8, 9000), (1, 3), (0, 3)] {
+        for (count, elements) in [(5003_u32, 900_u32), (70_003, 900), (8, 9000), (1, 3), (0, 3)] {
             let from: Vec<u8> = (0..elements * bytes as u32).map(|i| mixed(i) as u8).collect();
             // Some indices are those of no element.
             let indices: Vec<u32> =
@@ -67,8 +74,8 @@ fn elements_are_gathered(source: Source) {
             let max = u64::from(count.max(1));
             let request = Request { keys: FIRST, ..Request::keys(32, Spec::unsigned::<u32>(), max) }.gather(gather);
             let memory = Memory::from([
-                (Buffer::Keys, words(&indices)),
-                (Buffer::GatherFrom, placed(&from)),
+                (Buffer::Keys, read(bytemuck::cast_slice(&indices))),
+                (Buffer::GatherFrom, read(&from)),
                 (Buffer::GatherTo, placed(&vec![0xa5; gathered.len().max(bytes)])),
             ]);
             let given = memory.clone();
