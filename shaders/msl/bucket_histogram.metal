@@ -1,11 +1,17 @@
-// Counts the digits of each bucket of a batch below the most significant one, with one read of the keys.
+// Counts the digits of each bucket of a batch, with one read of the keys.
 //
-// in       batch: the index of the batch; sort; state: the schedule; keys_from: the output of the partition
+// The buckets are those of a partition, and the kernel counts the digits below the most significant one. With LISTS,
+// the buckets are the long segments, and the kernel counts all digits.
+//
+// in       batch: the index of the batch; sort; state: the schedule; keys_from: the output of the partition, or with
+//          LISTS all keys; values_from: all values (with COPIES)
 // in, out  table: the batch and its tiles; word smaller_at(bucket, d) + v is 0 before. It becomes the number of the
 //          bucket's keys whose digit `d` is below `v`
-// out      status: RADIX words for each tile of the batch, all 0
+// out      status: RADIX words for each tile of the batch, all 0; keys_to, values_to: copies of the keys and values of
+//          the tiles, which the first pass then reads (with COPIES)
 // launch   any number of threadgroups of RADIX threads, which share the tiles
-// does     Returns if no pass follows the partition. For each digit, each tile adds its prefix sums to those of its bucket.
+// does     Without LISTS, it returns if no pass follows the partition. For each digit, each tile adds its prefix sums to
+//          those of its bucket.
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void bucket_histogram(
     constant Number& batch [[buffer(0)]],
@@ -14,6 +20,13 @@
     device atomic_uint* table [[buffer(3)]],
     device uint* status [[buffer(4)]],
     const device Key* keys_from [[buffer(5)]],
+#if COPIES
+    device Key* keys_to [[buffer(6)]],
+#if VALUES
+    const device Value* values_from [[buffer(7)]],
+    device Value* values_to [[buffer(8)]],
+#endif
+#endif
     uint index [[thread_index_in_threadgroup]],
     uint lane [[thread_index_in_simdgroup]],
     uint simdgroup [[simdgroup_index_in_threadgroup]],
@@ -22,12 +35,17 @@
     threadgroup atomic_uint counts[SLOTS];
     threadgroup uint sums[SIMDGROUPS];
 
+#if LISTS
+    const device Key* source = keys_from + sort.keys_home;
+#else
     if (passes(state) < 2u) {
         return;
     }
-    const uint tiles_begin = load(table + batch_at(batch.value));
-    const uint tiles_end = load(table + batch_at(batch.value + 1u));
-    const uint lower_digits = sort.digit_count - 1u;
+    const device Key* source = keys_from;
+#endif
+    const uint tiles_begin = load(table + batch_at(batch.value, sort));
+    const uint tiles_end = load(table + batch_at(batch.value + 1u, sort));
+    const uint digits = counted_digits(sort);
     for (uint tile = tiles_begin + group_index(group_id, groups); tile < tiles_end; tile += groups.x * groups.y) {
         for (uint i = index; i < SLOTS; i += GROUP) {
             store_shared(counts + i, 0u);
@@ -41,18 +59,30 @@
             // The thread loads all keys before it counts them: the loads do not wait for each other.
 #pragma unroll
             for (uint k = 0u; k < BATCH; k++) {
-                keys[k] = keys_from[first + min(start + k * GROUP + index, present - 1u)];
+                keys[k] = source[first + min(start + k * GROUP + index, present - 1u)];
             }
 #pragma unroll
             for (uint k = 0u; k < BATCH; k++) {
                 if (start + k * GROUP + index < present) {
-                    count_digits(keys[k], lower_digits, counts, sort);
+                    count_digits(keys[k], digits, counts, sort);
                 }
             }
+#if COPIES
+#pragma unroll
+            for (uint k = 0u; k < BATCH; k++) {
+                const uint i = start + k * GROUP + index;
+                if (i < present) {
+                    keys_to[first + i] = keys[k];
+#if VALUES
+                    values_to[first + i] = values_from[sort.values_home + first + i];
+#endif
+                }
+            }
+#endif
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
         const uint bucket = load(found + 3u);
-        for (uint d = 0u; d < lower_digits; d++) {
+        for (uint d = 0u; d < digits; d++) {
             const uint smaller = sums_before(simdgroup, lane, found_at(counts, d * RADIX + index), sums).x;
             if (smaller > 0u) {
                 atomic_fetch_add_explicit(table + smaller_at(bucket, d) + index, smaller, memory_order_relaxed);

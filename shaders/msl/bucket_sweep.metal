@@ -1,5 +1,5 @@
 // Sorts each bucket of a batch by one of the lower digits, stably. It writes each key once, and reads it once, or again
-// where a waiting threadgroup counts the tile of the key.
+// where a waiting threadgroup counts the tile of the key. With LISTS, the buckets are long segments.
 //
 // in       slot: the number of the pass (the hybrid's partition is pass 0); batch: the number of the batch; sort;
 //          state: the schedule; table: tiles and counts; keys_from, values_from: the keys and values, which nothing
@@ -15,6 +15,29 @@
 //          have been taken. Each bucket is a chain. The number of a tile counts from the first of the batch: all
 //          batches use the same status words.
 // needs    simdgroups of 32 lanes; fewer than 2^30 keys
+
+#if LISTS
+// Returns the number of the first pass. Odd passes read the scratch and write home, and the last pass writes home.
+inline uint first_slot(constant Sort& sort) {
+    return 2u - sort.digit_count % 2u;
+}
+
+inline uint pass_digit(uint slot, const device atomic_uint*, constant Sort& sort) {
+    return slot - first_slot(sort);
+}
+
+inline uint slots_end(const device atomic_uint*, constant Sort& sort) {
+    return first_slot(sort) + sort.digit_count;
+}
+#else
+inline uint pass_digit(uint slot, const device atomic_uint* state, constant Sort&) {
+    return scheduled(slot - 1u, state);
+}
+
+inline uint slots_end(const device atomic_uint* state, constant Sort&) {
+    return passes(state);
+}
+#endif
 
 [[max_total_threads_per_threadgroup(GROUP)]] kernel void bucket_sweep(
     constant Number& slot [[buffer(0)]],
@@ -41,25 +64,30 @@
     threadgroup uint4 row;
     threadgroup atomic_uint missing;
 
-    const uint sort_passes = passes(state);
-    if (slot.value >= sort_passes) {
+    const uint passes_end = slots_end(state, sort);
+    if (slot.value >= passes_end) {
         return;
     }
     const Thread me = Thread{index, simdgroup, lane, KEYS};
     const Shared shared = Shared{board, offsets, sums, &missing};
-    const uint digit_index = scheduled(slot.value - 1u, state);
+    const uint digit_index = pass_digit(slot.value, state, sort);
     const Digit digit = digit_at(digit_index, sort);
+    const bool is_odd = (slot.value & 1u) != 0u;
+    device atomic_uint* batch_row = table + batch_at(batch.value, sort);
+    const uint tiles_begin = load(batch_row);
+    const uint tiles_end = load(batch_row + BATCH_WORDS);
+#if LISTS
+    const uint from_shift = 0u;
+    const uint to_shift = 0u;
+#else
     // The last pass writes its result to one buffer. In the other one, the first pass over a batch reads what the
     // partition has left; after that, the batch only needs room for itself, and takes it at the start of the buffer.
     // All keys that lay there have been read, and no result of another batch lies there.
-    const bool is_odd = (slot.value & 1u) != 0u;
-    const bool ends_here = (sort_passes - 1u - slot.value) % 2u == 0u;
-    device atomic_uint* batch_row = table + batch_at(batch.value);
-    const uint tiles_begin = load(batch_row);
-    const uint tiles_end = load(batch_row + BATCH_WORDS);
+    const bool ends_here = (passes_end - 1u - slot.value) % 2u == 0u;
     const uint batch_start = load(batch_row + 1u);
     const uint from_shift = ends_here && slot.value > 1u ? batch_start : 0u;
     const uint to_shift = ends_here ? 0u : batch_start;
+#endif
     Chain chain;
     for (;;) {
         if (index == 0u) {
@@ -79,6 +107,9 @@
         const uint4 found = row;
         chain.first_tile = found.z - tiles_begin;
         const uint start = found.x - (tile - chain.first_tile) * TILE;
+#if LISTS
+        chain.last = sort.max - 1u - start;
+#endif
         chain.keys_from = keys_from + ((is_odd ? 0u : sort.keys_home) + start - from_shift);
         chain.keys_to = keys_to + ((is_odd ? sort.keys_home : 0u) + start - to_shift);
 #if VALUES

@@ -42,18 +42,10 @@
     Key keys[KEYS];
 #if VALUES
     uint positions[KEYS];
+    read_held(me, keys_scratch + first, present, positions, keys);
+#else
+    read_held(me, keys_scratch + first, present, keys);
 #endif
-    // Items past the last key repeat that key: no load waits for a branch.
-#pragma unroll
-    for (uint item = 0u; item < KEYS; item++) {
-        if (item < me.held) {
-            const uint at = item_index(me, item);
-            keys[item] = keys_scratch[first + min(at, present - 1u)];
-#if VALUES
-            positions[item] = at;
-#endif
-        }
-    }
     for (uint slot = 1u; slot < sort_passes; slot++) {
         const Digit digit = digit_at(scheduled(slot - 1u, state), sort);
 #if VALUES
@@ -63,27 +55,11 @@
 #endif
     }
     const bool ends_home = sort_passes % 2u == 0u;
-#if VALUES
-    Value values[KEYS];
-#pragma unroll
-    for (uint item = 0u; item < KEYS; item++) {
-        if (item < me.held && item_index(me, item) < present) {
-            values[item] = values_scratch[first + positions[item]];
-        }
-    }
-    device Value* values_to = (ends_home ? values_home + sort.values_home : values_scratch) + first;
-#endif
-    // The threadgroup reads everything before it writes anything.
-    threadgroup_barrier(mem_flags::mem_device);
     device Key* keys_to = (ends_home ? keys_home + sort.keys_home : keys_scratch) + first;
-#pragma unroll
-    for (uint item = 0u; item < KEYS; item++) {
-        const uint at = item_index(me, item);
-        if (item < me.held && at < present) {
-            keys_to[at] = keys[item];
 #if VALUES
-            values_to[at] = values[item];
+    device Value* values_to = (ends_home ? values_home + sort.values_home : values_scratch) + first;
+    write_held(me, keys, present, positions, values_scratch + first, values_to, keys_to);
+#else
+    write_held(me, keys, present, keys_to);
 #endif
-        }
-    }
 }

@@ -58,7 +58,7 @@ inline uint first_from(const threadgroup uint* numbers, uint count, uint bound) 
 
     const uint first = group_id.x * GROUP + index;
     const uint threads = groups.x * GROUP;
-    for (uint i = first; i < batch_at(0u); i += threads) {
+    for (uint i = first; i < batch_at(0u, sort); i += threads) {
         table[i] = 0u;
     }
     for (uint i = first; i < tiles[RADIX]; i += threads) {
@@ -73,7 +73,7 @@ inline uint first_from(const threadgroup uint* numbers, uint count, uint bound) 
     }
     for (uint i = first; i <= batches(sort); i += threads) {
         const uint bucket = first_from(starts, RADIX, i * BATCH_KEYS);
-        const uint at = batch_at(i);
+        const uint at = batch_at(i, sort);
         table[at] = tiles[bucket];
         table[at + 1u] = starts[bucket];
         for (uint word = 2u; word < BATCH_WORDS; word++) {

@@ -16,40 +16,6 @@
 //          sorts them by their keys.
 // needs    sort.k of 1 to TILE; each segment lies within the keys; simdgroups of 32 lanes
 
-#define BELOW 0u
-#define SAME 1u
-#define ABOVE 2u
-
-// What the threadgroup selects from.
-struct Source {
-    const device Key* keys;
-#if NESTED
-    const device uint* candidates;
-#endif
-};
-
-// Returns the position in the source of a key of the segment.
-inline uint position_of(uint index, const thread Source& source) {
-#if NESTED
-    return source.candidates[index];
-#else
-    return index;
-#endif
-}
-
-// Compares a key with the threshold (`bar`) in the known bits.
-inline uint compared(Key key, uint4 bar, uint4 known, constant Sort& sort) {
-    uint order = SAME;
-#pragma unroll
-    for (uint word = 0u; word < KEY_WORDS; word++) {
-        const uint bits = ordered_word(key, word, sort) & known[word];
-        if (bits != bar[word]) {
-            order = bits < bar[word] ? BELOW : ABOVE;
-        }
-    }
-    return order;
-}
-
 // Returns the digit of the `wanted`-th key, by the counts in `board`. Also returns how many keys have a smaller digit,
 // and how many have this one.
 inline uint3 find_digit(
@@ -120,24 +86,10 @@ inline void take_first(
     uint taken = 0u;
     uint same_taken = 0u;
     for (uint start = 0u; start < length; start += LANES * GROUP) {
-        // A simdgroup looks at 32 neighboring keys in each step, one for each lane. The lane with the number of the
-        // step keeps what they are.
-        uint below = 0u;
-        uint same = 0u;
-        const uint first = start + me.simdgroup * LANES * LANES;
-        for (uint step = 0u; step < LANES && first + step * LANES < length; step++) {
-            const uint at = first + step * LANES + me.lane;
-            uint order = ABOVE;
-            if (at < length) {
-                order = compared(source_key(source.keys, position_of(begin + at, source), sort), bar, known, sort);
-            }
-            const uint are_below = ballot(order == BELOW);
-            const uint are_same = ballot(order == SAME);
-            if (me.lane == step) {
-                below = are_below;
-                same = are_same;
-            }
-        }
+        const uint first = begin + start + me.simdgroup * LANES * LANES;
+        const uint2 marks = marks_of(me, source, first, begin + length, bar, known, sort);
+        const uint below = marks.x;
+        const uint same = marks.y;
         // One sum carries both counts: neither exceeds 32 * GROUP.
         const uint2 counts = sums_before(me.simdgroup, me.lane, popcount(below) | (popcount(same) << 16u), sums);
         uint below_before = taken + (counts.x & 0xffffu);
@@ -147,7 +99,7 @@ inline void take_first(
             const bool is_below = ((below >> bit) & 1u) != 0u;
             if (is_below || same_before < wanted) {
                 const uint at = first + me.lane * LANES + bit;
-                positions[below_before + min(same_before, wanted)] = position_of(begin + at, source);
+                positions[below_before + min(same_before, wanted)] = position_of(at, source);
             }
             below_before += is_below ? 1u : 0u;
             same_before += is_below ? 0u : 1u;

@@ -254,7 +254,7 @@ kernels! {
     /// Sorts the small buckets by all of their lower digits, one workgroup each.
     BucketTile = "bucket_tile" {
         wgsl: [number key sort schedule value board ranking sort_by_digit held_tile],
-        msl: [group sort ranking sort_by_digit],
+        msl: [group sort ranking sort_by_digit held_tile],
         bindings: [
             sort sort, write state, write keys_scratch, write keys_home, write values_scratch if VALUES, write
             values_home if VALUES,
@@ -264,7 +264,7 @@ kernels! {
     /// Counts the lower digits of the buckets of a batch, or all digits of long segments.
     BucketHistogram = "bucket_histogram" {
         wgsl: [number key sort schedule value (lists if LISTS) bucket_table sums counts],
-        msl: [group sort bucket_table sums counts],
+        msl: [group sort (lists if LISTS) bucket_table sums counts],
         bindings: [
             number batch, sort sort, write state, write table, write status, read keys_from, write keys_to if COPIES,
             read values_from if VALUES, write values_to if VALUES,
@@ -274,7 +274,7 @@ kernels! {
     /// Sorts each bucket of a batch, or each long segment, by one digit, with look-back.
     BucketSweep = "bucket_sweep" {
         wgsl: [number key sort schedule (lists if LISTS) bucket_table value board places move_tile ranking sweep],
-        msl: [group sort bucket_table ranking board move_tile sweep],
+        msl: [group sort (lists if LISTS) bucket_table ranking board move_tile sweep],
         bindings: [
             number slot, number batch, sort sort, write state, write table, write status, write status_next, read
             keys_from, write keys_to, read values_from if VALUES, write values_to if VALUES,
@@ -318,7 +318,7 @@ kernels! {
     /// Adds each segment of at least two keys to the list of its class, which its length decides.
     Segments = "segments" {
         wgsl: [number key sort call lists],
-        msl: none,
+        msl: [sort lists],
         bindings: [
             number count_low, number count_middle, number count_high, number begins_first, number ends_first, sort sort,
             read count, write state, read begins, read ends, write lists,
@@ -328,56 +328,56 @@ kernels! {
     /// Sorts short segments with a bitonic network, a team of threads each.
     SegmentNetwork = "segment_network" {
         wgsl: [number key sort value lists],
-        msl: none,
+        msl: [sort threads lists],
         bindings: [sort sort, write state, read lists, write keys_home, write values_home if VALUES],
         model: Runner,
     }
     /// Sorts segments of medium length, one workgroup each.
     SegmentTile = "segment_tile" {
         wgsl: [number key sort value board lists ranking sort_by_digit held_tile],
-        msl: none,
+        msl: [sort lists ranking sort_by_digit held_tile],
         bindings: [sort sort, write state, read lists, write keys_home, write values_home if VALUES],
         model: Runner,
     }
     /// Cuts the long segments into tiles. They are the buckets of the table, in one batch.
     LongSegments = "long_segments" {
         wgsl: [number key sort lists bucket_table],
-        msl: none,
+        msl: [sort lists bucket_table],
         bindings: [sort sort, write state, read lists, write table],
         model: Runner,
     }
     /// Counts the values of one digit in the keys that equal the threshold in all digits above it.
     PickCount = "pick_count" {
         wgsl: [number key sort source bar pick],
-        msl: none,
+        msl: [group sort bar pick],
         bindings: [number level, sort sort, write state, read keys_from],
         model: Device,
     }
     /// Finds one digit of the threshold, which is the last key to be selected.
     PickDigit = "pick_digit" {
         wgsl: [number key sort sums pick],
-        msl: none,
+        msl: [sort sums pick],
         bindings: [number level, sort sort, write state, write indices_to, write picked_count],
         model: Device,
     }
     /// Counts, for each tile, the keys below the threshold, and the keys that equal it.
     PickTally = "pick_tally" {
         wgsl: [number key sort source bar pick],
-        msl: none,
+        msl: [group sort bar sums pick],
         bindings: [sort sort, write state, write status, read keys_from],
         model: Device,
     }
     /// Replaces the two counts of each tile by their sums over all tiles before it.
     PickSpine = "pick_spine" {
         wgsl: [number sums pick],
-        msl: none,
+        msl: [sort sums pick],
         bindings: [write state, write status],
         model: Device,
     }
     /// Writes the selected keys and their indices, in the order of the indices.
     Pick = "pick" {
         wgsl: [number key sort source bar sums pick],
-        msl: none,
+        msl: [group sort threads bar marks sums pick],
         bindings: [sort sort, write state, read status, aliased keys_from, write indices_to, write picked],
         model: Device,
     }
@@ -421,7 +421,7 @@ kernels! {
     /// Selects the first keys of each segment, and sorts them.
     TopK = "top_k" {
         wgsl: [number key sort call source board bar ranking sums positions],
-        msl: [group sort ranking positions],
+        msl: [group sort ranking bar marks positions],
         bindings: [
             number count_low, number count_middle, number count_high, number level, sort sort, read count, aliased
             keys_from, write indices_to, read segments if SEGMENTED, read candidates if NESTED,
@@ -471,7 +471,7 @@ kernels! {
     /// Gathers elements by their indices.
     Gather = "gather" {
         wgsl: [number key sort words],
-        msl: none,
+        msl: [group sort words],
         bindings: [
             number counted_at, number width, number from_first, number indices_first, number to_first, sort sort, write
             state, aliased words_from, aliased indices, write words_to,
@@ -481,7 +481,7 @@ kernels! {
     /// Writes each index of 32 bits as a number of 64 bits.
     WidenIndices = "widen_indices" {
         wgsl: [number key sort call words],
-        msl: none,
+        msl: [group sort words],
         bindings: [
             number count_low, number count_middle, number count_high, number to_first, sort sort, read count, read
             indices, write words_to,
@@ -491,7 +491,7 @@ kernels! {
     /// Writes the bounds of the segments to select from, limited to the keys that there are.
     SegmentBounds = "segment_bounds" {
         wgsl: [number key sort call],
-        msl: none,
+        msl: [sort],
         bindings: [
             number count_low, number count_middle, number count_high, number begins_first, number ends_first, sort sort,
             read count, read state, read begins, read ends, write bounds,

@@ -41,10 +41,8 @@ pub fn msl(variant: &Variant) -> Option<String> {
             include_str!(concat!("../msl/parts/", $name, ".metal"))
         };
     }
-    // Sorts of segments, rankings with counters and subgroups of more than 32 lanes exist in WGSL only.
-    if variant.shape.classes().is_some()
-        || matches!(ranking(variant), Some(Ranking::Counters | Ranking::Ballot(Ballot { wide: true, .. })))
-    {
+    // Rankings with counters and subgroups of more than 32 lanes exist in WGSL only.
+    if matches!(ranking(variant), Some(Ranking::Counters | Ranking::Ballot(Ballot { wide: true, .. }))) {
         return None;
     }
     let source = variant.kernel().entry().msl.as_ref()?;

@@ -91,18 +91,16 @@ fn has_the_bindings_of_the_manifest(command: &Command, module: &Module) {
 /// The buffers that kernels bind as uniforms.
 const UNIFORMS: [Buffer; 4] = [Buffer::Number, Buffer::Sort, Buffer::Search, Buffer::Merge];
 
-/// Each kernel whose entry names MSL has an MSL version of all variants for subgroups of up to 32 lanes, except those for segments. An MSL
-/// version declares each binding with the name, the number and the access of the manifest.
+/// Each kernel whose entry names MSL has an MSL version of all variants, except those that rank with counters, or for subgroups of more than 32
+/// lanes. An MSL version declares each binding with the name, the number and the access of the manifest.
 #[test]
 fn msl_versions_have_the_bindings_of_the_manifest() {
     let mut translated = BTreeSet::new();
     for (_, _, command) in launches() {
         let kernel = command.variant.kernel();
         let Some(text) = prelude::msl(&command.variant) else {
-            let shape = command.variant.shape;
-            let ranking = shape.ranked_tile().map(|tile| tile.ranking);
-            let is_plain =
-                shape.classes().is_none() && matches!(ranking, None | Some(Ranking::Ballot(Ballot { wide: false, .. })));
+            let ranking = command.variant.shape.ranked_tile().map(|tile| tile.ranking);
+            let is_plain = matches!(ranking, None | Some(Ranking::Ballot(Ballot { wide: false, .. })));
             assert!(kernel.entry().msl.is_none() || !is_plain, "no MSL version of {command}");
             continue;
         };

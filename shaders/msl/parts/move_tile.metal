@@ -9,6 +9,11 @@ struct Chain {
     // Where the keys and values of the chain start in the source and in the output.
     const device Key* keys_from;
     device Key* keys_to;
+#if LISTS
+    // The last index to which the chain may write. Overlapping segments change each other's keys during the sort, so that
+    // a place may lie behind all keys.
+    uint last;
+#endif
 #if VALUES
     const device Value* values_from;
     device Value* values_to;
@@ -88,7 +93,11 @@ inline void move_tile(
             const uint at = i * GROUP + me.index;
             if (at < here) {
                 const Key key = key_at(board + at);
+#if LISTS
+                const uint place = min(load_shared(shared.offsets + digit_of(key, digit)) + slice_first + at, chain.last);
+#else
                 const uint place = load_shared(shared.offsets + digit_of(key, digit)) + slice_first + at;
+#endif
                 chain.keys_to[place] = key;
 #if VALUES
                 places[i] = place;

@@ -15,7 +15,7 @@ struct Sort {
     // For each digit: its word, its shift, its mask, and 1 if keys that agree in all digits are identical, else 0.
     uint4 digits[MAX_DIGITS];
     uint digit_count;
-    // The largest number of keys that the buffers hold.
+    // The largest number of keys that the buffers hold, or of segments to select from.
     uint max;
     // The index of the word of `count` with the number of keys.
     uint count_index;
@@ -25,6 +25,8 @@ struct Sort {
     uint keys_source;
     uint keys_home;
     uint values_home;
+    // The number of keys to select, the largest number of segments, or the number of elements to gather from; 0 if there
+    // are none of these.
     uint k;
     // The tiles that publish nothing, for tests: from, until, every, phase.
     uint4 blocked;
@@ -140,8 +142,12 @@ inline uint digit_of(Key key, const thread Digit& digit) {
 // sort's buffers hold.
 inline uint called_count(uint low, uint middle, uint high, const device uint* count, constant Sort& sort) {
     if (high == COUNT_ON_DEVICE) {
+#if LISTS
+        return min(count[sort.count_index], sort.k);
+#else
         const uint all = count[sort.count_index];
         return min(all - min(all, sort.portion.x), sort.max);
+#endif
     }
     return low | (middle << COUNT_DIGIT_BITS) | (high << (2u * COUNT_DIGIT_BITS));
 }

@@ -23,6 +23,9 @@ enum class votes : ulong {};
 votes simd_ballot(bool) __attribute__((convergent));
 uint simd_prefix_exclusive_sum(uint) __attribute__((convergent));
 uint simd_shuffle(uint, ushort) __attribute__((convergent));
+uint simd_shuffle_xor(uint, ushort) __attribute__((convergent));
+uint2 simd_shuffle_xor(uint2, ushort) __attribute__((convergent));
+uint4 simd_shuffle_xor(uint4, ushort) __attribute__((convergent));
 float simd_shuffle_down(float, ushort) __attribute__((convergent));
 
 namespace precise {

@@ -4,7 +4,9 @@
 
 use polysort_core::{Masks, Spec, Word};
 use polysort_msl::FACTS;
-use polysort_shaders::plan::{Algorithm, Kernel, Payload, Request, SearchPlan, SortPlan, Top, Variant};
+use polysort_shaders::plan::{
+    Algorithm, Buckets, Gather, Kernel, KernelShape, Payload, Place, Request, SearchPlan, Segmented, SortPlan, Top, Variant,
+};
 use polysort_shaders::prelude;
 use polysort_vector::{Metric, Precision, Shape};
 use std::path::Path;
@@ -24,8 +26,26 @@ fn variants() -> Vec<Variant> {
             let all = [None].into_iter().chain(asked).map(|algorithm| Request { payload, algorithm, ..keys });
             requests.extend(all.filter(|request| request.algorithm.is_none_or(|algorithm| algorithm.sorts(request))));
         }
+        // Sorts of segments by all bits, and by one bit less: the network then keeps the order of keys without values. With another number of digits,
+        // the kernels copy keys or do not.
+        let in_segments = keys.in_segments(Segmented { max: 1000, begins: Place::default(), ends: Place::default() });
+        let payloads = [Payload::None, Payload::Indices].into_iter().chain((1..=4).map(Payload::Words));
+        requests.extend(payloads.map(|payload| Request { payload, ..in_segments }));
+        for end in [bits - 1, 8 * (bits / 8 - 1)] {
+            let mut part = in_segments;
+            part.spec.end = end;
+            requests.extend([Payload::None, Payload::Words(1)].map(|payload| Request { payload, ..part }));
+        }
+        // Kernels that gather, widen indices, and limit the bounds of segments.
+        let element_bytes = if bits < 32 { bits / 8 } else { 4 };
+        let gather = Gather { element_bytes, elements: 1000, from: Place::default(), to: Place::default() };
+        requests.push(Request::keys(32, whole::<u32>(), 1 << 20).gather(gather));
+        requests.push(keys.for_indices().with_wide_indices(Place::default()));
+        let of_each = in_segments.select(Top { k: 10, segmented: true });
+        requests.push(of_each.with_wide_indices(Place::default()));
         // The array has several segments to select from, so that there are levels.
         let some = Request { max: 1 << 15, ..keys };
+        requests.push(some.select(Top { k: 20_000, segmented: false }));
         requests.extend([10, 1000].into_iter().flat_map(|k| [false, true].map(|segmented| some.select(Top { k, segmented }))));
     }
     let mut commands = vec![];
@@ -84,6 +104,9 @@ fn clang_accepts_every_native_kernel() {
     for kernel in [Kernel::Histogram, Kernel::Scan, Kernel::Onesweep] {
         assert!(variants.iter().any(|variant| variant.kernel() == kernel && variant.has_wide_digits()), "{kernel:?}, wide");
     }
+    let of_segments =
+        |variant: &&Variant| matches!(variant.shape, KernelShape::BucketSweep { buckets: Buckets::LongSegments(_), .. });
+    assert!(variants.iter().any(|variant| of_segments(&variant)));
     for (number, variant) in variants.iter().enumerate() {
         let text = prelude::msl(variant).unwrap();
         assert_eq!(complaints(&text, &format!("right-{number}")), "", "{variant:?}");

@@ -68,11 +68,9 @@ fn main() {
     suite.enter_part("msl, native, counting", tiles.clone().sampled(2 * scale, 12), whole, move || {
         MslBackend::open_with(counting)
     });
-    // Native kernels, for an older Metal and a newer one. There are none for segments.
+    // Native kernels, for an older Metal and a newer one.
     let native = Config::of(Source::NATIVE);
-    suite.enter_part("msl, native", plan.segmented_up_to(33).sampled(6 * scale, 4), wide_keys, move || {
-        MslBackend::open_with(native)
-    });
+    suite.enter_part("msl, native", plan.sampled(6 * scale, 4), wide_keys, move || MslBackend::open_with(native));
     let newer = Source { options: Options::metal(320), ..Source::NATIVE };
     let sweep = Config { source: newer, ..sweep };
     suite

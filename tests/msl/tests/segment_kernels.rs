@@ -1,6 +1,8 @@
 //! Sorts of segments, command by command: each command must leave the same buffers as a plain model of it.
 #![cfg(unix)]
 
+mod sources;
+
 use polysort_core::{Masks, Spec, Word};
 use polysort_msl::{self as msl, Buffer as Bytes, Config, FACTS, Memory, MslBackend, Schedule, Source};
 use polysort_shaders::plan::{
@@ -351,14 +353,22 @@ impl<'a, W: Word> Model<'a, W> {
 /// The configuration of a sort of segments.
 #[derive(Clone, Copy, Debug)]
 struct How {
+    source: Source,
     algorithm: Option<Algorithm>,
     /// The most keys of a segment that one workgroup sorts.
     small: Option<u32>,
     blocked: Blocked,
 }
 
-const BALLOTS: How = How { algorithm: None, small: Some(1400), blocked: Blocked::NONE };
-const COUNTERS: How = How { algorithm: Some(Algorithm::ReduceThenScan), ..BALLOTS };
+/// Returns the usual configuration: kernels rank with ballots.
+fn ballots(source: Source) -> How {
+    How { source, algorithm: None, small: Some(1400), blocked: Blocked::NONE }
+}
+
+/// Returns the configuration in which kernels rank with counters.
+fn counters(source: Source) -> How {
+    How { algorithm: Some(Algorithm::ReduceThenScan), ..ballots(source) }
+}
 
 /// A plan, and the caller's buffers.
 struct Launch<W> {
@@ -409,7 +419,7 @@ fn check<W: Word>(how: How, payload: Payload, spec: Spec, pattern: Pattern, seed
     let bounds = bounds(pattern, seed);
     // Each workgroup handles one segment or tile, or several.
     let most_groups = [u32::MAX, 2, 1][seed as usize % 3];
-    let config = Config { seed, most_groups, ..Config::of(Source::NAGA_ROLLED) };
+    let config = Config { seed, most_groups, ..Config::of(how.source) };
     let Launch { plan, backend, keys, count, mut memory } = Launch::<W>::new(how, payload, spec, &bounds, config);
     let mut model = Model::new(&plan, &keys, &bounds, most_groups);
     let given = memory.clone();
@@ -459,60 +469,66 @@ fn window<W: Word>(begin: u32, end: u32) -> Spec {
     Spec::new::<W>(Masks::signed(W::BITS).reversed(W::BITS), begin, end).unwrap()
 }
 
+each_source! {
+    keys_are_sorted_as_by_the_model
+    keys_with_values_are_sorted_as_by_the_model
+    indices_are_sorted_as_by_the_model
+    kernels_without_subgroup_operations_sort_as_the_model
+    blocked_tiles_are_recounted
+    the_class_of_small_segments_may_be_empty_or_largest
+    segments_that_overlap_change_nothing_around_the_keys
+    an_overflow_of_the_number_of_tiles_is_handled
+}
+
 #[test]
 fn every_kernel_that_is_modeled_here_is_launched() {
     let bounds = bounds(Pattern::Classes, 0);
-    let plan = Launch::<u32>::new(BALLOTS, Payload::None, floats::<u32>(), &bounds, Config::of(Source::NAGA_ROLLED)).plan;
+    let plan =
+        Launch::<u32>::new(ballots(Source::NATIVE), Payload::None, floats::<u32>(), &bounds, Config::of(Source::NATIVE)).plan;
     let launched: Vec<Kernel> = plan.long_commands().iter().map(|command| command.variant.kernel()).collect();
     let modeled = Kernel::ALL.into_iter().filter(|kernel| kernel.entry().model == manifest::Model::Runner);
     let missing: Vec<Kernel> = modeled.filter(|kernel| !launched.contains(kernel)).collect();
     assert_eq!(missing, []);
 }
 
-#[test]
-fn keys_are_sorted_as_by_the_model() {
-    check_all::<u32>(BALLOTS, Payload::None, floats::<u32>());
-    check_all::<u64>(BALLOTS, Payload::None, floats::<u64>());
-    check_all::<u8>(BALLOTS, Payload::None, floats::<u8>());
+fn keys_are_sorted_as_by_the_model(source: Source) {
+    check_all::<u32>(ballots(source), Payload::None, floats::<u32>());
+    check_all::<u64>(ballots(source), Payload::None, floats::<u64>());
+    check_all::<u8>(ballots(source), Payload::None, floats::<u8>());
 }
 
-#[test]
-fn keys_with_values_are_sorted_as_by_the_model() {
-    check_all::<u32>(BALLOTS, Payload::Words(1), window::<u32>(8, 32));
-    check_all::<u64>(BALLOTS, Payload::Words(3), floats::<u64>());
-    check_all::<u128>(BALLOTS, Payload::Words(1), window::<u128>(60, 128));
+fn keys_with_values_are_sorted_as_by_the_model(source: Source) {
+    check_all::<u32>(ballots(source), Payload::Words(1), window::<u32>(8, 32));
+    check_all::<u64>(ballots(source), Payload::Words(3), floats::<u64>());
+    check_all::<u128>(ballots(source), Payload::Words(1), window::<u128>(60, 128));
 }
 
-#[test]
-fn indices_are_sorted_as_by_the_model() {
-    check_all::<u32>(BALLOTS, Payload::Indices, floats::<u32>());
-    check_all::<u16>(BALLOTS, Payload::Indices, window::<u16>(2, 7));
+fn indices_are_sorted_as_by_the_model(source: Source) {
+    check_all::<u32>(ballots(source), Payload::Indices, floats::<u32>());
+    check_all::<u16>(ballots(source), Payload::Indices, window::<u16>(2, 7));
 }
 
-#[test]
-fn kernels_without_subgroup_operations_sort_as_the_model() {
-    check_all::<u32>(COUNTERS, Payload::Words(1), floats::<u32>());
-    check_all::<u16>(COUNTERS, Payload::None, floats::<u16>());
+fn kernels_without_subgroup_operations_sort_as_the_model(source: Source) {
+    check_all::<u32>(counters(source), Payload::Words(1), floats::<u32>());
+    check_all::<u16>(counters(source), Payload::None, floats::<u16>());
 }
 
 /// The look-back over long segments recounts blocked tiles too.
-#[test]
-fn blocked_tiles_are_recounted() {
+fn blocked_tiles_are_recounted(source: Source) {
     for (seed, blocked) in (0..).zip([Blocked::one_of(2), Blocked::run(0, 1), Blocked::run(1, u32::MAX)]) {
         let recounts = |pattern| {
-            let values = check::<u32>(How { blocked, ..BALLOTS }, Payload::Words(1), window::<u32>(8, 32), pattern, seed);
-            values + check::<u64>(How { blocked, ..BALLOTS }, Payload::None, window::<u64>(5, 44), pattern, seed)
+            let values = check::<u32>(How { blocked, ..ballots(source) }, Payload::Words(1), window::<u32>(8, 32), pattern, seed);
+            values + check::<u64>(How { blocked, ..ballots(source) }, Payload::None, window::<u64>(5, 44), pattern, seed)
         };
         assert!(recounts(Pattern::Huge) > 0 && recounts(Pattern::Long) > 0, "{blocked:?}");
     }
 }
 
 /// All segments that the network does not sort are long, or one workgroup sorts as many keys as fit.
-#[test]
-fn the_class_of_small_segments_may_be_empty_or_largest() {
+fn the_class_of_small_segments_may_be_empty_or_largest(source: Source) {
     for (seed, pattern) in (3..).zip([Pattern::Classes, Pattern::Long, Pattern::Cut]) {
-        check::<u32>(How { small: Some(0), ..BALLOTS }, Payload::None, Spec::unsigned::<u32>(), pattern, seed);
-        check::<u64>(How { small: None, ..BALLOTS }, Payload::None, window::<u64>(5, 44), pattern, seed);
+        check::<u32>(How { small: Some(0), ..ballots(source) }, Payload::None, Spec::unsigned::<u32>(), pattern, seed);
+        check::<u64>(How { small: None, ..ballots(source) }, Payload::None, window::<u64>(5, 44), pattern, seed);
     }
 }
 
@@ -545,7 +561,7 @@ fn overlapping(seed: u64) -> Vec<[u32; 2]> {
 /// Sorts segments that overlap. Their keys may then be arbitrary, but words around the keys must not be accessed, and each kernel must end.
 fn check_overlapping<W: Word>(how: How, payload: Payload, spec: Spec) {
     for seed in 0..6 {
-        let config = Config { seed, races: true, ..Config::of(Source::NAGA_ROLLED) };
+        let config = Config { seed, races: true, ..Config::of(how.source) };
         let bounds = overlapping(seed);
         let Launch { plan, backend, keys, count, mut memory } = Launch::<W>::new(how, payload, spec, &bounds, config);
         let given = memory.clone();
@@ -567,21 +583,19 @@ fn check_overlapping<W: Word>(how: How, payload: Payload, spec: Spec) {
     }
 }
 
-#[test]
-fn segments_that_overlap_change_nothing_around_the_keys() {
-    check_overlapping::<u32>(BALLOTS, Payload::Words(1), window::<u32>(8, 32));
-    check_overlapping::<u32>(BALLOTS, Payload::Indices, floats::<u32>());
-    check_overlapping::<u64>(BALLOTS, Payload::None, window::<u64>(5, 44));
-    check_overlapping::<u32>(COUNTERS, Payload::Words(1), floats::<u32>());
+fn segments_that_overlap_change_nothing_around_the_keys(source: Source) {
+    check_overlapping::<u32>(ballots(source), Payload::Words(1), window::<u32>(8, 32));
+    check_overlapping::<u32>(ballots(source), Payload::Indices, floats::<u32>());
+    check_overlapping::<u64>(ballots(source), Payload::None, window::<u64>(5, 44));
+    check_overlapping::<u32>(counters(source), Payload::Words(1), floats::<u32>());
 }
 
 /// If the number of tiles overflows a word, no long segment is cut into tiles.
-#[test]
-fn an_overflow_of_the_number_of_tiles_is_handled() {
+fn an_overflow_of_the_number_of_tiles_is_handled(source: Source) {
     let bounds = bounds(Pattern::Long, 0);
-    let config = Config::of(Source::NAGA_ROLLED);
+    let config = Config::of(source);
     let Launch { plan, memory, .. } =
-        Launch::<u32>::new(BALLOTS, Payload::Words(1), window::<u32>(8, 32), &bounds, Config { seed: 0, ..config });
+        Launch::<u32>::new(ballots(source), Payload::Words(1), window::<u32>(8, 32), &bounds, Config { seed: 0, ..config });
     let tiles_of = |counted_before: u32| {
         let mut state = vec![0_u32; 64];
         state[(abi::STATE_HISTOGRAM + SegmentLists::CLASSES) as usize] = counted_before;
@@ -591,15 +605,17 @@ fn an_overflow_of_the_number_of_tiles_is_handled() {
         memory.extend([(Buffer::Sort, sort), (Buffer::State, Bytes::of(&state)), (Buffer::Count, Bytes::of(&[0_u32]))]);
         for kernel in [Kernel::Segments, Kernel::LongSegments] {
             let command = plan.long_commands().iter().find(|command| command.variant.kernel() == kernel).unwrap();
-            let text = (config.source.text)(&command.variant).text;
-            let compiled = msl::Kernel::compile(&text, kernel.name(), config.source.options).unwrap();
+            let text = (source.text)(&command.variant);
+            let compiled = msl::Kernel::compile(&text.text, kernel.name(), source.options).unwrap();
             let mut numbers = command.numbers.iter().map(|&number| Bytes::of(&[abi::value(number, Some(bounds.len() as u32))]));
             let mut bound: Vec<Bytes> = vec![];
             for buffer in &command.bindings {
                 bound.push(if *buffer == Buffer::Number { numbers.next().unwrap() } else { memory[buffer].clone() });
             }
-            // The next binding is naga's sizes of buffers, which no kernel reads.
-            bound.push(Bytes::garbage(128, 0));
+            // The next binding of naga's kernels has the sizes of buffers, which no kernel reads.
+            if text.takes_sizes {
+                bound.push(Bytes::garbage(128, 0));
+            }
             compiled.run(&mut bound.iter_mut().collect::<Vec<_>>(), (1, 1), command.variant.group, Schedule::seeded(1)).unwrap();
             memory.extend(command.bindings.iter().copied().zip(bound));
         }

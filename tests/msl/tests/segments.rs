@@ -1,5 +1,7 @@
-//! Sorts of segments of all classes at a time, with naga's translations of the kernels at 32 lanes.
+//! Sorts of segments of all classes at a time, with the native kernels and with naga's translations at 32 lanes.
 #![cfg(unix)]
+
+mod sources;
 
 use bytemuck::Pod;
 use polysort_core::{Backend, Masks, Operation, Segments, Spec, ValuesMut, Word, permutation};
@@ -55,53 +57,52 @@ fn sorts<W: Word, V: Pod + PartialEq + core::fmt::Debug>(config: Config, spec: S
 const SHORT: [usize; 28] =
     [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1000, 2, 1024];
 
-fn config() -> Config {
-    Config::of(Source::NAGA_ROLLED)
-}
-
 fn float<W: Word>() -> Spec {
     Spec::new::<W>(Masks::float(W::BITS), 0, W::BITS).unwrap()
 }
 
-#[test]
-fn short_segments_are_sorted_by_the_network() {
-    sorts::<u32, u32>(config(), float::<u32>(), &SHORT, |i| i);
-    sorts::<u64, [u32; 3]>(config(), float::<u64>(), &SHORT, |i| [i, !i, i << 3]);
+each_source! {
+    short_segments_are_sorted_by_the_network
+    segments_of_keys_of_all_widths_are_sorted
+    keys_that_are_equal_in_the_window_keep_their_order
+    long_segments_are_sorted_by_passes
+    kernels_without_subgroup_operations_sort_segments
 }
 
-#[test]
-fn segments_of_keys_of_all_widths_are_sorted() {
+fn short_segments_are_sorted_by_the_network(source: Source) {
+    sorts::<u32, u32>(Config::of(source), float::<u32>(), &SHORT, |i| i);
+    sorts::<u64, [u32; 3]>(Config::of(source), float::<u64>(), &SHORT, |i| [i, !i, i << 3]);
+}
+
+fn segments_of_keys_of_all_widths_are_sorted(source: Source) {
     let lengths = [2, 5, 9, 40, 100, 300, 513, 1500];
-    sorts::<u8, u64>(config(), float::<u8>(), &lengths, |i| u64::from(i) << 9);
-    sorts::<u16, u32>(config(), float::<u16>(), &lengths, |i| i);
-    sorts::<u128, u128>(config(), float::<u128>(), &lengths, |i| u128::from(i) << 70);
+    sorts::<u8, u64>(Config::of(source), float::<u8>(), &lengths, |i| u64::from(i) << 9);
+    sorts::<u16, u32>(Config::of(source), float::<u16>(), &lengths, |i| i);
+    sorts::<u128, u128>(Config::of(source), float::<u128>(), &lengths, |i| u128::from(i) << 70);
 }
 
 /// The window has an odd number of digits. Keys that are equal in the window may differ in other bits.
-#[test]
-fn keys_that_are_equal_in_the_window_keep_their_order() {
+fn keys_that_are_equal_in_the_window_keep_their_order(source: Source) {
     let lengths = [2, 5, 9, 40, 100, 300, 1000, 1500, 5000];
-    let config = Config { small_bucket: Some(1400), ..config() };
+    let config = Config { small_bucket: Some(1400), ..Config::of(source) };
     sorts::<u32, u32>(config, Spec::new::<u32>(Masks::UNSIGNED, 3, 22).unwrap(), &lengths, |i| i);
     sorts::<u64, u32>(config, Spec::new::<u64>(Masks::UNSIGNED, 3, 22).unwrap(), &lengths, |i| i);
     sorts::<u16, u32>(config, Spec::new::<u16>(Masks::UNSIGNED.reversed(16), 2, 7).unwrap(), &lengths, |i| i);
 }
 
 /// Long segments with even and odd numbers of digits, and with blocked tiles.
-#[test]
-fn long_segments_are_sorted_by_passes() {
+fn long_segments_are_sorted_by_passes(source: Source) {
     let lengths = [9000, 3, 1025, 4097, 2, 8192, 40];
-    let config = Config { small_bucket: Some(0), blocked: Blocked::one_of(2), ..config() };
+    let config = Config { small_bucket: Some(0), blocked: Blocked::one_of(2), ..Config::of(source) };
     sorts::<u32, u32>(config, float::<u32>(), &lengths, |i| i);
     sorts::<u32, u64>(config, Spec::new::<u32>(Masks::UNSIGNED, 8, 32).unwrap(), &lengths, u64::from);
     sorts::<u8, u32>(config, float::<u8>(), &lengths, |i| i);
     sorts::<u128, u32>(config, Spec::new::<u128>(Masks::UNSIGNED, 60, 128).unwrap(), &lengths, |i| i);
 }
 
-#[test]
-fn kernels_without_subgroup_operations_sort_segments() {
+fn kernels_without_subgroup_operations_sort_segments(source: Source) {
     let lengths = [2, 300, 1100, 6000, 1, 2049];
-    let config = Config { algorithm: Some(Algorithm::ReduceThenScan), blocked: Blocked::one_of(2), ..config() };
+    let config = Config { algorithm: Some(Algorithm::ReduceThenScan), blocked: Blocked::one_of(2), ..Config::of(source) };
     sorts::<u32, u32>(config, float::<u32>(), &lengths, |i| i);
     sorts::<u64, [u32; 3]>(config, Spec::new::<u64>(Masks::UNSIGNED, 0, 40).unwrap(), &lengths, |i| [i, !i, i << 3]);
 }

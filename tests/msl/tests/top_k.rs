@@ -3,10 +3,10 @@
 #![cfg(unix)]
 
 use polysort_core::{Backend, Error, Masks, Sort, Spec, Word};
-use polysort_msl::{Config, FACTS, MslBackend, Source};
-use polysort_shaders::abi::NOTHING;
-use polysort_shaders::plan::Facts;
+use polysort_msl::{Buffer, Config, FACTS, Kernel, MslBackend, Schedule, Source};
+use polysort_shaders::abi::{NOTHING, STATE_COUNT};
 use polysort_shaders::plan::tuning::SELECT_SEGMENT;
+use polysort_shaders::plan::{self, Facts, Request, SortPlan, Top};
 
 /// Returns backends of both sources, on several schedules.
 fn backends(seeds: u64) -> impl Iterator<Item = MslBackend> {
@@ -122,6 +122,10 @@ fn all_workgroups_together_select_many_keys() {
             check(backend, &keys::<W>(20_003, bits), k, signed::<W>());
         }
     }
+    // The grid has two rows, and some workgroups of the last row have no tile.
+    let facts = Facts { max_groups: 5, ..FACTS };
+    let in_rows = MslBackend::open_with(Config { facts, ..Config::of(Source::NATIVE) }).unwrap();
+    check(&in_rows, &keys::<u32>(50_000, 32), most + 1, Spec::unsigned::<u32>());
     for backend in backends(2) {
         let spec = Spec::unsigned::<u32>();
         for (len, k) in [(20_003, most + 1), (40_000, 9000), (20_003, 20_003), (5000, 7000), (1, 7000), (0, 7000)] {
@@ -139,5 +143,31 @@ fn all_workgroups_together_select_many_keys() {
         every::<u16>(&backend, 3000);
         every::<u64>(&backend, 3000);
         every::<u128>(&backend, 5000);
+    }
+}
+
+/// Of more tiles than the workgroup has threads, each thread adds up the counts of several.
+#[test]
+fn the_counts_of_many_tiles_are_added_up() {
+    for source in [Source::NATIVE, Source::NAGA_ROLLED] {
+        let request = Request::keys(32, Spec::unsigned::<u32>(), 1 << 24).select(Top { k: 1 << 20, segmented: false });
+        let plan = SortPlan::new(request, &FACTS).unwrap();
+        let spine = |command: &&plan::Command| command.variant.kernel() == plan::Kernel::PickSpine;
+        let variant = plan.long_commands().iter().find(spine).unwrap().variant;
+        let text = (source.text)(&variant);
+        let kernel = Kernel::compile(&text.text, variant.kernel().name(), source.options).unwrap();
+        // A thread has 32 keys of a tile. The threads have three tiles each, the last ones two and none.
+        let tiles = 3 * variant.group - 4;
+        let mut state = vec![0_u32; 64];
+        state[STATE_COUNT as usize] = 32 * variant.group * (tiles - 1) + 1;
+        let counts: Vec<[u32; 2]> = (0..tiles).map(|tile| [tile * 7 % 13, tile * 5 % 11]).collect();
+        let before = |tile: usize| counts[..tile].iter().fold([0, 0], |sums, count| [sums[0] + count[0], sums[1] + count[1]]);
+        let expected: Vec<[u32; 2]> = (0..counts.len()).map(before).collect();
+        let mut buffers = vec![Buffer::of(&state), Buffer::of(&counts)];
+        if text.takes_sizes {
+            buffers.push(Buffer::garbage(128, 0));
+        }
+        kernel.run(&mut buffers.iter_mut().collect::<Vec<_>>(), (1, 1), variant.group, Schedule::seeded(1)).unwrap();
+        assert_eq!(buffers[1].values::<[u32; 2]>(), expected);
     }
 }
