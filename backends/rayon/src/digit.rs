@@ -607,7 +607,7 @@ mod tests {
         check(around_two, |i| spread_wide(i as u64));
         // Most keys are at the ends of all ranks: no part of the range has more of them than another.
         let ends = |i: usize| {
-            if i % 64 == 9 { spread(i) } else { (spread(i) >> 12) ^ if i % 2 == 0 { 0x0fff_ffff } else { 0xe000_0000 } }
+            if i % 64 == 9 { spread(i) } else { (spread(i) >> 12) ^ if i.is_multiple_of(2) { 0x0fff_ffff } else { 0xe000_0000 } }
         };
         assert_eq!(range_of(&(0..1 << 12).map(ends).collect::<Vec<_>>(), WHOLE, true), RangeDigit::plain(WHOLE, BITS.many));
     }
