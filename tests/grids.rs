@@ -13,7 +13,7 @@ use polysort::{DynBackend, Options, Order, RayonBackend};
 use polysort_kit::{Case, Pattern, checks};
 
 /// The keys of a window's grid, and their bits.
-const KEYS: [(&str, u32); 5] = [("u8", 8), ("i16", 16), ("u32", 32), ("f32", 32), ("u64", 64)];
+const KEYS: [(&str, u32); 6] = [("u8", 8), ("i16", 16), ("u32", 32), ("f32", 32), ("u64", 64), ("i64", 64)];
 
 /// An input of at least so many keys is long.
 const LONG: usize = 10_000;

@@ -185,7 +185,8 @@ inline void mirror_lanes(thread Item* own, uint lane, uint lanes) {
     }
 }
 
-// The steps of a merge from the distance of `reach` lanes on, which must be less than a simdgroup.
+// Does the steps of a merge at distances of `reach` lanes and less, then those within each thread. `reach` must be less
+// than LANES.
 inline void merge_lanes(thread Item* own, uint lane, uint reach) {
     for (uint lanes = reach; lanes > 0u; lanes /= 2u) {
         const bool is_lower = lane < (lane ^ lanes);
@@ -226,7 +227,7 @@ inline void exchange(thread Item* own, uint index, uint threads, bool mirrored, 
 // Sorts the keys of a team of `team` threads.
 inline void order_team(thread Item* own, uint index, uint lane, uint team, threadgroup uint* board) {
     order_own(own);
-    // `run` is the number of threads that hold a sorted run.
+    // `run` is the number of threads that together hold one sorted run.
     uint run = 1u;
     for (; run < min(team, LANES); run *= 2u) {
         mirror_lanes(own, lane, 2u * run - 1u);
@@ -246,8 +247,8 @@ inline uint apart(uint i) {
     return i + i / KEYS;
 }
 
-// Returns the work of a unit: the class of its segments, the first of them on its list, and how many of its list are
-// left, or 0 if there is no more work. A unit is as many segments of a class as a threadgroup has teams for.
+// Returns the work of a unit: the class of its segments, the first of them on its list, and how many
+// segments of that class remain from there on; 0 if no unit is left. A unit is as many segments of a class as a threadgroup has teams for.
 inline uint3 work_of(uint unit, const device atomic_uint* state, constant Sort& sort) {
     uint before = 0u;
     for (uint kind = 0u; kind < SMALL_CLASS; kind++) {

@@ -1,7 +1,7 @@
 // Gathers elements: each output element is the element of the source that an index names.
 //
 // in       counted_at: the word of the state with the number of indices; width: words of an element; from_first,
-//          indices_first, to_first: the first words; sort: sort.k is the number of elements of the source; state;
+//          indices_first, to_first: the index of the first word in words_from, indices and words_to; sort: sort.k is the number of elements of the source; state;
 //          words_from; indices
 // out      words_to: an element for each index. An index of sort.k or more gives an element of zeros
 // launch   any number of workgroups; each writes COPY_TILE words at a time until none is left

@@ -1,7 +1,7 @@
 // Puts each segment of at least two keys on the list of its class. The length of a segment decides its class.
 //
-// in       count_low, count_middle, count_high, count: the number of segments, as for begin; begins_first, ends_first:
-//          the first words of the segments' bounds; sort; begins, ends: for each segment, its first key and the end of
+// in       count_low, count_middle, count_high, count: the number of segments, as the kernel `begin` gets that of keys;
+//          begins_first, ends_first: the index in `begins`, and in `ends`, of the bound of the first segment; sort; begins, ends: for each segment, its first key and the end of
 //          its keys
 // in, out  state, these words 0 before: STATE_LISTED + class counts the segments of each class, STATE_TILES the tiles of
 //          long segments; STATE_OVERFLOWS becomes 1 if one of these counts exceeds a word

@@ -9,8 +9,9 @@
 //! digits  |------- 0 -------| 1 | 2 | 3 |  …  |     2^bits      |- 2^bits + 1 ----|
 //! ```
 //!
-//! The same digits serve where samples lie close to each other, but on both sides of a power of two: integers around zero, floats around 2. Their ranks share no
-//! top bits, so the range of digits begins at the least sample.
+//! Samples may lie close to each other on both sides of a power of two: integers around zero, floats around 2. They then differ in a high bit, and a digit of the
+//! top bits has few values. For such samples, digits are equally long parts of the range from the least sample to the greatest. The first and the last digit also
+//! take the keys outside of that range.
 //!
 //! Where most samples have one of a few values, each of these is a digit ([`Frequent`]).
 
@@ -37,7 +38,7 @@ const TOPS_OF_EVEN: u32 = 12;
 /// If samples have at most this many of 32 digits, nearly all keys are in one part of the range, or at both ends of it.
 const TOPS_OF_LOPSIDED: u32 = 4;
 
-/// If samples have at most this many different top bits, as many as a digit may have, these tell keys apart badly.
+/// A plain digit tells keys apart badly if the samples have at most this many of its values.
 const FEW_DIGITS: usize = 8;
 
 /// If samples have at least this many of 32 digits, no frequent values are sought. 16 values, the fewest that are worth it, have 13.
@@ -61,7 +62,7 @@ pub(crate) struct DigitBits {
 /// A digit: of all keys of a source, each has one below [`count`](Digit::count), and these are in the order of the keys.
 #[derive(Clone, Debug)]
 pub(crate) enum Digit<W> {
-    /// Bits of the key.
+    /// Bits of the key, or parts of a range of keys.
     Range(RangeDigit<W>),
     /// Values that most keys have, and the window that the keys are to be sorted by.
     Values(Frequent<W>, Window),
@@ -77,7 +78,8 @@ pub(crate) enum Class<'a, W> {
 
 impl<W: Word> Digit<W> {
     /// A digit for the keys of `source`, of which there is one at least; `None` if all are equal in `window`. It has at most `bits.few` bits
-    /// if keys are spread evenly, and at most `bits.many` if they are not, or if so many bits tell all keys apart.
+    /// if keys are spread evenly, and at most `bits.many` if they are not, or if so many bits tell all keys apart. A digit of parts of a range has up to
+    /// `2^bits.few + 2` values.
     ///
     /// With `even` keys are trusted to be no more uneven than a sample shows; else their topmost bit that varies is the digit's.
     pub(crate) fn choose(
@@ -150,7 +152,8 @@ pub(crate) struct RangeDigit<W> {
     base: W,
     shift: u32,
     pub(crate) count: usize,
-    /// The first and the end of the digits that have only the ranks of their part of the range; other digits take what is below and above.
+    /// The inner digits. All ranks of an inner digit lie in its own part of the range. The digits before and after them also take the ranks below or above the
+    /// range.
     first_inner: usize,
     end_inner: usize,
 }
@@ -177,12 +180,14 @@ impl<W: Word> RangeDigit<W> {
         Self { window, base, shift, count: end_inner + 1, first_inner, end_inner }
     }
 
-    /// At most `2^bits + 1` digits for ranks from `least` to `greatest`. The first and the last one take what is below and above, too.
+    /// Splits the ranks from `least` to `greatest` into at most `2^bits + 1` equally long digits, three or more. The first digit also has all ranks below `least`, the
+    /// last one all ranks above `greatest`.
     fn spanning(window: Window, least: W, greatest: W, bits: u32) -> Self {
         let shift = (W::BITS - (greatest - least).leading_zeros()).saturating_sub(bits).max(window.low);
         let base = least & !Window { low: 0, high: shift }.ones::<W>();
         let last = ((greatest - base) >> shift as usize).index();
-        Self { window, base, shift, count: last + 1, first_inner: 1, end_inner: last.max(1) }
+        debug_assert!(last > 1, "an inner digit");
+        Self { window, base, shift, count: last + 1, first_inner: 1, end_inner: last }
     }
 
     /// Whether digits are plain bits of the key.
@@ -195,12 +200,12 @@ impl<W: Word> RangeDigit<W> {
         Clamped { ones: self.window.ones(), base: self.base, shift: self.shift, last: self.count - 1 }
     }
 
-    /// The digits that have only the ranks of their part of the range.
+    /// The digits whose ranks all lie in their own part of the range.
     pub(crate) fn inner(self) -> Range<usize> {
         self.first_inner..self.end_inner
     }
 
-    /// What is left to sort keys by that have one of `digits`: the bits in which the first and the last rank with these digits differ.
+    /// What is left to sort keys by that have one of `digits`: the window up to the highest bit in which the first and the last rank of these digits differ.
     pub(crate) fn left(self, digits: Range<usize>) -> Window {
         if digits.start < self.first_inner || digits.end > self.end_inner {
             return self.window;
@@ -272,12 +277,12 @@ impl<W: Word> Sample<W> {
         ranks
     }
 
-    /// How many digits samples have.
+    /// The number of different values of `digit` among the samples.
     fn digits(&self, digit: RangeDigit<W>) -> usize {
         self.sorted().chunk_by(|&a, &b| digit.as_clamped().class(a) == digit.as_clamped().class(b)).count()
     }
 
-    /// Digits for the range of all samples, or of nearly all, if samples are spread evenly over it.
+    /// Digits for the range of all samples, or of all but a few at either end; `None` unless samples have [`TOPS_OF_EVEN`] of some 32 equal parts of the range.
     fn spanning(&self, window: Window, bits: u32) -> Option<RangeDigit<W>> {
         let ranks = self.sorted();
         [0, LEFT_OUT].into_iter().find_map(|left_out| {
@@ -585,11 +590,11 @@ mod tests {
         assert_eq!(range_of(&keys, WHOLE, true), RangeDigit::plain(Window { low: 0, high: 32 }, BITS.few));
     }
 
-    /// Keys on both sides of a power of two, and a few far from it or none.
+    /// Keys on both sides of a power of two, with and without a few keys far from it.
     #[test]
     fn keys_that_share_no_top_bits_have_parts_of_their_range_as_digits() {
         let around_zero = |i: usize| Sortable::to_bits((spread(i) >> 12) as i32 - 600_000);
-        // Most of the bits of a digit are exponents of floats.
+        // A plain digit has only the high bits of the exponent, so it has 2 or 3 values.
         let around_two = |i: usize| Sortable::to_bits(spread(i) as f64 / 4e8);
         fn check<W: Word>(key: impl Fn(usize) -> W, far: impl Fn(usize) -> W) {
             let whole = Window { low: 0, high: W::BITS };
@@ -599,13 +604,19 @@ mod tests {
                 let Some(Digit::Range(digit)) = chosen(true) else { panic!("{:?}", chosen(true)) };
                 assert!(digit.count > 1 << (BITS.few - 1) && digit.count <= (1 << BITS.few) + 1, "{digit:?}");
                 assert_eq!(digit.inner(), 1..digit.count - 1);
+                let outer = |key: &&W| !digit.inner().contains(&digit.as_clamped().class(**key));
+                // Without far keys, the range has all samples.
+                assert!(every < keys.len() || keys.iter().filter(outer).count() < keys.len() / 4, "{digit:?}");
                 let Some(Digit::Range(uneven)) = chosen(false) else { panic!("{:?}", chosen(false)) };
                 assert_eq!(uneven, RangeDigit::plain(whole, BITS.many));
             }
         }
         check(around_zero, spread);
         check(around_two, |i| spread_wide(i as u64));
-        // Most keys are at the ends of all ranks: no part of the range has more of them than another.
+        // A plain digit of floats of both signs has enough values, though half of the keys have one of two exponents; and their range has no even parts.
+        let floats = |i: usize| Sortable::to_bits(spread(i) as f32 / u32::MAX as f32 - 0.5);
+        assert_eq!(range_of(&(0..1 << 12).map(floats).collect::<Vec<_>>(), WHOLE, true), RangeDigit::plain(WHOLE, BITS.many));
+        // Nearly all keys are in two of 32 parts of the range.
         let ends = |i: usize| {
             if i % 64 == 9 { spread(i) } else { (spread(i) >> 12) ^ if i.is_multiple_of(2) { 0x0fff_ffff } else { 0xe000_0000 } }
         };
@@ -629,6 +640,8 @@ mod tests {
         assert_eq!(digit.left(8..12), Window { low: 2, high: 8 });
         assert_eq!(digit.left(7..9), Window { low: 2, high: 10 });
         assert_eq!([digit.left(15..17), digit.left(0..1), digit.left(62..64)], [window; 3]);
+        // The first digit begins below the least rank, so there is one more.
+        assert_eq!(RangeDigit::spanning(window, 1000_u32, 1000 + 4095, 6).count, 65);
         // Fewer ranks than digits.
         let digit = RangeDigit::spanning(window, 40_u32, 52, 6);
         assert_eq!((digit.shift, digit.count), (2, 4));

@@ -46,17 +46,20 @@ impl Random {
     fn keys<W: Word>(&mut self, len: usize) -> Vec<W> {
         let (blank, base) = (self.word::<W>() & self.word(), self.word::<W>());
         let few: Vec<W> = (0..1 + self.below(20)).map(|_| self.word()).collect();
-        let (kind, shift) = (self.below(9), self.below(u64::from(W::BITS)) as usize);
+        let (kind, shift) = (self.below(10), self.below(u64::from(W::BITS)) as usize);
+        let power = W::one() << self.below(u64::from(W::BITS)) as usize;
         let key = |at: usize| match kind {
             0 => self.word(),
             1 => self.word::<W>() & blank,
             2 => few[self.below(few.len() as u64) as usize],
             3 => self.word::<W>() >> shift,
             4 => base ^ self.word::<W>() >> shift,
-            // On both sides of a power of two, if `base` is a little above it.
+            // On both sides of zero.
             5 => (base >> shift).wrapping_sub(&(self.word::<W>() >> shift)),
-            6 => W::one() << self.below(u64::from(W::BITS)) as usize,
-            7 => W::truncate(at as u128) ^ if self.below(50) == 0 { self.word::<W>() >> shift } else { W::zero() },
+            // On both sides of a power of two.
+            6 => power.wrapping_sub(&(W::max_value() >> shift >> 1)).wrapping_sub(&(self.word::<W>() >> shift).wrapping_neg()),
+            7 => W::one() << self.below(u64::from(W::BITS)) as usize,
+            8 => W::truncate(at as u128) ^ if self.below(50) == 0 { self.word::<W>() >> shift } else { W::zero() },
             _ => self.word::<W>() >> self.below(u64::from(W::BITS)) as usize,
         };
         (0..len).map(key).collect()

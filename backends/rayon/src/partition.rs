@@ -1,7 +1,7 @@
 //! A partition of what does not fit in a cache, by all threads, and how it is laid out.
 //!
-//! One read counts a digit of many bits. Buckets are then chosen to be of even size, not of even width: a range of digits that share
-//! their top bits is one bucket if its records are few enough, else it is halved. So records crowd no bucket where keys are
+//! One read counts a digit of many bits. Buckets are then chosen to be of even size, not of even width: a range of
+//! neighboring digits is one bucket if its records are few enough; otherwise it is halved. So records crowd no bucket where keys are
 //! crowded, as floats are in a few exponents, and each bucket still knows which bits are left to sort by.
 //!
 //! ```text
@@ -231,9 +231,6 @@ impl<'a, W: Word> Layout<'a, W> {
 
 /// Halves `digits` until no part but a single digit has more than `len` records. `sums[d]` records have a digit below `d`.
 fn halve(sums: &[usize], digits: Range<usize>, len: usize, parts: &mut Vec<Range<usize>>) {
-    if digits.is_empty() {
-        return;
-    }
     if digits.len() == 1 || sums[digits.end] - sums[digits.start] <= len {
         return parts.push(digits);
     }

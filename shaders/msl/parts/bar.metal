@@ -1,5 +1,5 @@
-// The threshold of a selection (`bar`): the known ordered bits of the last key to be selected. `known` masks these
-// bits.
+// The threshold of a selection (`bar`): the known ordered bits of the last key to be selected. `known` has a 1 for
+// each known bit.
 
 #define BELOW 0u
 #define SAME 1u

@@ -2,7 +2,8 @@
 //
 // A tile has `present` keys. Each thread holds me.held of them and, if the sort has values, the index of each key.
 
-// Reads the keys. Items past the last key repeat that key: no load waits for a branch. They stay behind the keys.
+// Reads the keys. Items past the last key repeat that key, so that each load is unconditional. sort_by_digit does not
+// move these items.
 inline void read_held(
     const thread Thread& me,
     const device Key* keys_from,
@@ -23,8 +24,8 @@ inline void read_held(
     }
 }
 
-// Writes the keys in their new order, and moves the values. The result may lie in the memory from which the threadgroup
-// has read the keys, or reads the values.
+// Writes the keys in their new order, and moves the values. `keys_to` may be the memory that
+// read_held read, and `values_to` may be `values_from`.
 inline void write_held(
     const thread Thread& me,
     const thread Key* keys,

@@ -1,4 +1,4 @@
-// Marks the keys below the threshold of a selection, and those that equal it, with a bit each.
+// Marks each key below the threshold of a selection, and each key equal to the threshold, with one bit.
 
 // What the threadgroup selects from.
 struct Source {

@@ -10,8 +10,8 @@ struct Chain {
     const device Key* keys_from;
     device Key* keys_to;
 #if LISTS
-    // The last index to which the chain may write. Overlapping segments change each other's keys during the sort, so that
-    // a place may lie behind all keys.
+    // The largest index in `keys_to` that the chain may write. If segments overlap, counts and keys disagree, and an offset
+    // may exceed the number of keys.
     uint last;
 #endif
 #if VALUES

@@ -1,5 +1,5 @@
-// Writes the words of an output. A kernel with this part defines `Words`, what the words are made of, and `word_at`,
-// which returns a word of the output.
+// Writes the words of an output. A kernel with this part defines `Words`, the arguments of `word_at`, and
+// `word_at`, which returns a word of the output.
 
 struct Words;
 inline uint word_at(uint at, const thread Words& words);

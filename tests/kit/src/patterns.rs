@@ -55,7 +55,7 @@ pub enum Pattern {
     LowBytes(u32),
     /// Distances from 0 with a normal distribution, whose standard deviation is 2 to this power. The largest key stands for all that are larger.
     Normal(u32),
-    /// Integers with a sign, of a distance from 0 of at most 2 to this power.
+    /// Words from -2^p to 2^p - 1 in two's complement, for a power p below 127. Signed integers of this pattern lie around zero, other keys at both ends of all words.
     AroundZero(u32),
     /// Runs of equal keys, of about as many keys as there are runs.
     Blocks,
@@ -109,8 +109,7 @@ pub enum Place {
 }
 
 impl Pattern {
-    /// The patterns of other sorts' test suites that [`ALL`](Pattern::ALL) lacks: those of CUB, of sort-research-rs, and of voracious; and integers
-    /// around zero.
+    /// Patterns that [`ALL`](Pattern::ALL) lacks: those of the test suites of CUB, of sort-research-rs and of voracious, and integers around zero.
     pub const OTHERS: [Self; 57] = [
         Self::Sparse(2),
         Self::Sparse(4),

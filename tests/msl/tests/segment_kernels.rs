@@ -473,7 +473,7 @@ each_source! {
     keys_are_sorted_as_by_the_model
     keys_with_values_are_sorted_as_by_the_model
     indices_are_sorted_as_by_the_model
-    kernels_without_subgroup_operations_sort_as_the_model
+    reduce_then_scan_sorts_as_the_model
     blocked_tiles_are_recounted
     the_class_of_small_segments_may_be_empty_or_largest
     segments_that_overlap_change_nothing_around_the_keys
@@ -508,7 +508,7 @@ fn indices_are_sorted_as_by_the_model(source: Source) {
     check_all::<u16>(ballots(source), Payload::Indices, window::<u16>(2, 7));
 }
 
-fn kernels_without_subgroup_operations_sort_as_the_model(source: Source) {
+fn reduce_then_scan_sorts_as_the_model(source: Source) {
     check_all::<u32>(counters(source), Payload::Words(1), floats::<u32>());
     check_all::<u16>(counters(source), Payload::None, floats::<u16>());
 }

@@ -66,7 +66,7 @@ each_source! {
     segments_of_keys_of_all_widths_are_sorted
     keys_that_are_equal_in_the_window_keep_their_order
     long_segments_are_sorted_by_passes
-    kernels_without_subgroup_operations_sort_segments
+    reduce_then_scan_sorts_segments
 }
 
 fn short_segments_are_sorted_by_the_network(source: Source) {
@@ -100,7 +100,7 @@ fn long_segments_are_sorted_by_passes(source: Source) {
     sorts::<u128, u32>(config, Spec::new::<u128>(Masks::UNSIGNED, 60, 128).unwrap(), &lengths, |i| i);
 }
 
-fn kernels_without_subgroup_operations_sort_segments(source: Source) {
+fn reduce_then_scan_sorts_segments(source: Source) {
     let lengths = [2, 300, 1100, 6000, 1, 2049];
     let config = Config { algorithm: Some(Algorithm::ReduceThenScan), blocked: Blocked::one_of(2), ..Config::of(source) };
     sorts::<u32, u32>(config, float::<u32>(), &lengths, |i| i);
