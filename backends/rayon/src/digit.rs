@@ -2,12 +2,7 @@
 //!
 //! The bits should tell keys apart as evenly as possible, whatever the keys are like. A sample shows which bits vary. Where nearly all
 //! samples share more bits than the rest do (numbers that are small but for a few, floats near 1), the digit is taken from below
-//! those bits, and the few keys that differ in them get a digit of their own at either end:
-//!
-//! ```text
-//! ranks   |0                |base           base + 2^bits digits|                 |
-//! digits  |------- 0 -------| 1 | 2 | 3 |  …  |     2^bits      |- 2^bits + 1 ----|
-//! ```
+//! those bits, and the few keys that differ in them get a digit of their own at either end ([`RangeDigit`]).
 //!
 //! Samples may lie close to each other on both sides of a power of two: integers around zero, floats around 2. They then differ in a high bit, and a digit of the
 //! top bits has few values. For such samples, digits are equally long parts of the range from the least sample to the greatest. The first and the last digit also
@@ -17,6 +12,7 @@
 
 use crate::classify::{Bits, Clamped, Classify};
 use crate::frequent::Frequent;
+use crate::range_digit::RangeDigit;
 use crate::sample;
 use crate::source::Keyed;
 use crate::threads::Threads;
@@ -39,7 +35,7 @@ const TOPS_OF_EVEN: u32 = 12;
 const TOPS_OF_LOPSIDED: u32 = 4;
 
 /// A plain digit tells keys apart badly if the samples have at most this many of its values.
-const FEW_DIGITS: usize = 8;
+const FEW_DIGITS: u32 = 8;
 
 /// If samples have at least this many of 32 digits, no frequent values are sought. 16 values, the fewest that are worth it, have 13.
 const TOPS_OF_DIFFERENT: u32 = 22;
@@ -101,8 +97,11 @@ impl<W: Word> Digit<W> {
             return Some(Self::Range(RangeDigit::plain(block, bits.many)));
         }
         let tops = sample.tops(block);
-        if tops < TOPS_OF_DIFFERENT
-            && sample.has_repeats()
+        if tops >= TOPS_OF_DIFFERENT {
+            return Some(Self::Range(RangeDigit::plain(block, bits.few)));
+        }
+        let sample = sample.sorted();
+        if sample.has_repeats()
             && let Some(frequent) = frequent(source, window.ones())
         {
             return Some(Self::Values(frequent, window));
@@ -143,79 +142,6 @@ impl<W: Word> Digit<W> {
     }
 }
 
-/// A digit of bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RangeDigit<W> {
-    /// The window that the keys are to be sorted by.
-    window: Window,
-    /// The least rank of digit 0, but for those below it.
-    base: W,
-    shift: u32,
-    pub(crate) count: usize,
-    /// The inner digits. All ranks of an inner digit lie in its own part of the range. The digits before and after them also take the ranks below or above the
-    /// range.
-    first_inner: usize,
-    end_inner: usize,
-}
-
-impl<W: Word> RangeDigit<W> {
-    /// The topmost `bits` bits of `block`; keys differ in no bit of their window above it.
-    pub(crate) fn plain(block: Window, bits: u32) -> Self {
-        let top = block.top(bits);
-        let count = top.digits();
-        Self { window: block, base: W::zero(), shift: top.low, count, first_inner: 0, end_inner: count }
-    }
-
-    /// The topmost `bits` bits below bit `high`, of ranks that agree with `first` above it; one digit more for others.
-    pub(crate) fn clamped(window: Window, first: W, high: u32, bits: u32) -> Self {
-        let high = high.max(window.low);
-        let bits = bits.min(high - window.low);
-        let shift = high - bits;
-        let start = first & !Window { low: 0, high }.ones::<W>();
-        let digit = W::one() << shift as usize;
-        // The digit below the first takes all that is less.
-        let first_inner = usize::from(start >= digit);
-        let base = if first_inner == 1 { start - digit } else { start };
-        let end_inner = first_inner + (1 << bits);
-        Self { window, base, shift, count: end_inner + 1, first_inner, end_inner }
-    }
-
-    /// Splits the ranks from `least` to `greatest` into at most `2^bits + 1` equally long digits, three or more. The first digit also has all ranks below `least`, the
-    /// last one all ranks above `greatest`.
-    fn spanning(window: Window, least: W, greatest: W, bits: u32) -> Self {
-        let shift = (W::BITS - (greatest - least).leading_zeros()).saturating_sub(bits).max(window.low);
-        let base = least & !Window { low: 0, high: shift }.ones::<W>();
-        let last = ((greatest - base) >> shift as usize).index();
-        debug_assert!(last > 1, "an inner digit");
-        Self { window, base, shift, count: last + 1, first_inner: 1, end_inner: last }
-    }
-
-    /// Whether digits are plain bits of the key.
-    pub(crate) fn as_bits(self) -> Option<Bits> {
-        let is_plain = self.end_inner == self.count;
-        is_plain.then_some(Bits { shift: self.shift, mask: self.count - 1 })
-    }
-
-    pub(crate) fn as_clamped(self) -> Clamped<W> {
-        Clamped { ones: self.window.ones(), base: self.base, shift: self.shift, last: self.count - 1 }
-    }
-
-    /// The digits whose ranks all lie in their own part of the range.
-    pub(crate) fn inner(self) -> Range<usize> {
-        self.first_inner..self.end_inner
-    }
-
-    /// What is left to sort keys by that have one of `digits`: the window up to the highest bit in which the first and the last rank of these digits differ.
-    pub(crate) fn left(self, digits: Range<usize>) -> Window {
-        if digits.start < self.first_inner || digits.end > self.end_inner {
-            return self.window;
-        }
-        let start = |digit: usize| self.base + (W::truncate(digit as u128) << self.shift as usize);
-        let last = start(digits.end - 1) | Window { low: 0, high: self.shift }.ones::<W>();
-        Window { high: W::BITS - (start(digits.start) ^ last).leading_zeros(), ..self.window }
-    }
-}
-
 /// Fills `ranks` with keys from all over a source, without the bits that are not in `ones`.
 fn take_samples<W: Word>(source: &dyn Keyed<Key = W>, ones: W, ranks: &mut [W]) {
     for (place, rank) in sample::places(source.len(), ranks.len()).zip(ranks) {
@@ -236,7 +162,7 @@ fn frequent<W: Word>(source: &dyn Keyed<Key = W>, ones: W) -> Option<Frequent<W>
 pub(crate) fn is_lopsided<W: Word>(source: &dyn Keyed<Key = W>, window: Window) -> bool {
     let sample = Sample::of(source, window.ones());
     let tops = sample.tops(Window { high: sample.varying_high().max(window.low), ..window });
-    tops <= TOPS_OF_LOPSIDED || tops < TOPS_OF_DIFFERENT && sample.has_repeats()
+    tops <= TOPS_OF_LOPSIDED || tops < TOPS_OF_DIFFERENT && sample.sorted().has_repeats()
 }
 
 /// Ranks of a few keys from all over a source.
@@ -266,35 +192,46 @@ impl<W: Word> Sample<W> {
         self.ranks.iter().fold(0_u32, |seen, &rank| seen | 1 << top.digit(rank)).count_ones()
     }
 
+    fn sorted(mut self) -> Sorted<W> {
+        self.ranks.sort_unstable();
+        Sorted { ranks: self.ranks }
+    }
+}
+
+/// The ranks of a sample, in order.
+struct Sorted<W> {
+    ranks: [W; SAMPLES],
+}
+
+impl<W: Word> Sorted<W> {
     /// Whether a good part of the samples are equal to others.
     fn has_repeats(&self) -> bool {
-        self.sorted().windows(2).filter(|pair| pair[0] == pair[1]).count() > SAMPLES / 4
-    }
-
-    fn sorted(&self) -> [W; SAMPLES] {
-        let mut ranks = self.ranks;
-        ranks.sort_unstable();
-        ranks
+        self.ranks.windows(2).filter(|pair| pair[0] == pair[1]).count() > SAMPLES / 4
     }
 
     /// The number of different values of `digit` among the samples.
-    fn digits(&self, digit: RangeDigit<W>) -> usize {
-        self.sorted().chunk_by(|&a, &b| digit.as_clamped().class(a) == digit.as_clamped().class(b)).count()
+    fn digits(&self, digit: RangeDigit<W>) -> u32 {
+        let class = digit.as_clamped();
+        self.ranks.chunk_by(|&a, &b| class.class(a) == class.class(b)).count() as u32
+    }
+
+    /// The least and the greatest sample, but for so many at either end.
+    fn ends(&self, left_out: usize) -> (W, W) {
+        (self.ranks[left_out], self.ranks[SAMPLES - 1 - left_out])
     }
 
     /// Digits for the range of all samples, or of all but a few at either end; `None` unless samples have [`TOPS_OF_EVEN`] of some 32 equal parts of the range.
     fn spanning(&self, window: Window, bits: u32) -> Option<RangeDigit<W>> {
-        let ranks = self.sorted();
         [0, LEFT_OUT].into_iter().find_map(|left_out| {
-            let of = |bits| RangeDigit::spanning(window, ranks[left_out], ranks[SAMPLES - 1 - left_out], bits);
-            (self.digits(of(5)) >= TOPS_OF_EVEN as usize).then(|| of(bits))
+            let (least, greatest) = self.ends(left_out);
+            let of = |bits| RangeDigit::spanning(window, least, greatest, bits);
+            (self.digits(of(5)) >= TOPS_OF_EVEN).then(|| of(bits))
         })
     }
 
     /// A rank, and the end of the bits in which nearly all samples may differ from it, if these are fewer than `block` has.
     fn without_ends(&self, block: Window) -> Option<(W, u32)> {
-        let ranks = self.sorted();
-        let (first, last) = (ranks[LEFT_OUT], ranks[SAMPLES - 1 - LEFT_OUT]);
+        let (first, last) = self.ends(LEFT_OUT);
         let high = W::BITS - (first ^ last).leading_zeros();
         (high.max(block.low) + WORTH_BITS <= block.high).then_some((first, high))
     }
@@ -403,59 +340,6 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_digit_is_the_top_bits_of_its_block() {
-        let block = Window { low: 3, high: 20 };
-        let digit = RangeDigit::<u32>::plain(block, 5);
-        assert_eq!((digit.count, digit.inner()), (32, 0..32));
-        let bits = digit.as_bits().expect("plain bits");
-        assert_eq!((bits.shift, bits.mask), (15, 31));
-        assert_eq!(digit.left(7..8), Window { low: 3, high: 15 });
-        assert_eq!(digit.left(31..32), Window { low: 3, high: 15 });
-        assert_eq!(digit.left(8..12), Window { low: 3, high: 17 });
-        assert_eq!(digit.left(0..32), block);
-        // Fewer bits than may be.
-        let all = RangeDigit::<u32>::plain(Window { low: 8, high: 12 }, 5);
-        assert_eq!(all.count, 16);
-        assert!(all.left(3..4).is_empty());
-    }
-
-    /// The digits of a clamped digit by its definition, of ranks at both sides of each bound.
-    #[test]
-    fn a_clamped_digit_has_one_digit_for_all_that_is_below_and_one_for_all_above() {
-        // (first, high, bits, low end of the window; the base, the shift, the first inner digit, and the inner digits)
-        let cases = [
-            (0x1234_5678_u32, 12, 4, 0, 0x1234_5000_u32, 8, 1, 16),
-            (0x0000_0678, 12, 4, 0, 0, 8, 0, 16),
-            (0x0000_1000, 12, 1, 0, 0x1000, 11, 1, 2),
-            (0xffff_ffff, 12, 4, 0, 0xffff_f000, 8, 1, 16),
-            (0x1234_5678, 12, 9, 6, 0x1234_5000, 6, 1, 64),
-            (0x0000_0010, 2, 5, 4, 0x10, 4, 1, 1),
-        ];
-        for (first, high, bits, low, start, shift, below, inner) in cases {
-            let window = Window { low, high: 32 };
-            let digit = RangeDigit::clamped(window, first, high, bits);
-            assert_eq!(digit.inner(), below..below + inner, "{digit:?}");
-            assert_eq!(digit.count, below + inner + 1, "{digit:?}");
-            assert!(digit.as_bits().is_none());
-            let class = |rank: u32| digit.as_clamped().class(rank & window.ones::<u32>());
-            for at in 0..inner {
-                let least = start + ((at as u32) << shift);
-                assert_eq!((class(least), class(least + ((1 << shift) - 1))), (below + at, below + at), "{digit:?}");
-                assert_eq!(digit.left(below + at..below + at + 1), Window { low, high: shift });
-            }
-            assert_eq!(digit.left(below..below + inner), Window { low, high: shift + inner.ilog2() });
-            if below == 1 {
-                assert_eq!((class(0), class(start - 1)), (0, 0), "{digit:?}");
-                assert_eq!(digit.left(0..1), window);
-            }
-            if let Some(end) = start.checked_add((inner as u32) << shift) {
-                assert_eq!((class(end), class(u32::MAX)), (below + inner, below + inner), "{digit:?}");
-            }
-            assert_eq!(digit.left(below + inner..below + inner + 1), window);
-        }
-    }
-
-    #[test]
     fn bits_that_differ_among_samples_end_at_the_topmost() {
         assert_eq!(sample_of(|_| 0x50).varying_high(), 0);
         // The topmost bit differs in an even number of samples.
@@ -474,10 +358,10 @@ mod tests {
 
     #[test]
     fn samples_repeat_if_more_than_a_quarter_equals_another() {
-        assert!(!sample_of(spread).has_repeats());
+        assert!(!sample_of(spread).sorted().has_repeats());
         // So many are equal that there are 16 pairs, and 17.
-        assert!(!sample_of(|i| spread(i.min(47))).has_repeats());
-        assert!(sample_of(|i| spread(i.min(46))).has_repeats());
+        assert!(!sample_of(|i| spread(i.min(47))).sorted().has_repeats());
+        assert!(sample_of(|i| spread(i.min(46))).sorted().has_repeats());
     }
 
     /// Four samples at either end may be anything.
@@ -491,7 +375,7 @@ mod tests {
             _ => least + i as u32 % 16,
         };
         // Not in order.
-        let sample = |least, greatest| sample_of(|i| ends(i * 37 % 64, least, greatest));
+        let sample = |least, greatest| sample_of(|i| ends(i * 37 % 64, least, greatest)).sorted();
         assert_eq!(sample(0x100, 0x1ff).without_ends(WHOLE), Some((0x100, 8)));
         // Two bits fewer are worth it, one is not.
         assert_eq!(sample(0x100, 0x1ff).without_ends(Window { low: 0, high: 10 }), Some((0x100, 8)));
@@ -623,28 +507,12 @@ mod tests {
         assert_eq!(range_of(&(0..1 << 12).map(ends).collect::<Vec<_>>(), WHOLE, true), RangeDigit::plain(WHOLE, BITS.many));
     }
 
-    /// The digits of ranks from 1000 below the middle to 3071 above it, and what is left to sort their keys by.
     #[test]
-    fn parts_of_a_range_are_equally_long() {
-        let (middle, window) = (1_u32 << 31, Window { low: 2, high: 32 });
-        let digit = RangeDigit::spanning(window, middle - 1000, middle + 3071, 6);
-        assert_eq!((digit.count, digit.inner()), (64, 1..63));
-        let class = |rank: u32| digit.as_clamped().class(rank);
-        for at in 0..64 {
-            let start = middle - 1024 + 64 * at as u32;
-            assert_eq!((class(start), class(start + 63)), (at, at));
+    fn samples_of_few_values_have_no_parts_of_their_range() {
+        for (count, has_parts) in [(1, false), (2, false), (3, false), (11, false), (12, true)] {
+            let sample = sample_of(|i| (1 << 31) - 1 + i as u32 % count).sorted();
+            assert_eq!(sample.spanning(WHOLE, 6).is_some(), has_parts, "{count} values");
         }
-        assert_eq!([0, middle - 1025, middle + 3072, u32::MAX].map(class), [0, 0, 63, 63]);
-        assert_eq!(digit.left(5..6), Window { low: 2, high: 6 });
-        // The digits 8 to 11 begin at a multiple of their length, 7 and 8 do not, and the middle is between 15 and 16.
-        assert_eq!(digit.left(8..12), Window { low: 2, high: 8 });
-        assert_eq!(digit.left(7..9), Window { low: 2, high: 10 });
-        assert_eq!([digit.left(15..17), digit.left(0..1), digit.left(62..64)], [window; 3]);
-        // The first digit begins below the least rank, so there is one more.
-        assert_eq!(RangeDigit::spanning(window, 1000_u32, 1000 + 4095, 6).count, 65);
-        // Fewer ranks than digits.
-        let digit = RangeDigit::spanning(window, 40_u32, 52, 6);
-        assert_eq!((digit.shift, digit.count), (2, 4));
     }
 
     #[test]

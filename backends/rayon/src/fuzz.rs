@@ -57,7 +57,7 @@ impl Random {
             // On both sides of zero.
             5 => (base >> shift).wrapping_sub(&(self.word::<W>() >> shift)),
             // On both sides of a power of two.
-            6 => power.wrapping_sub(&(W::max_value() >> shift >> 1)).wrapping_sub(&(self.word::<W>() >> shift).wrapping_neg()),
+            6 => power.wrapping_sub(&(self.word::<W>() >> shift).wrapping_sub(&(W::max_value() >> shift >> 1))),
             7 => W::one() << self.below(u64::from(W::BITS)) as usize,
             8 => W::truncate(at as u128) ^ if self.below(50) == 0 { self.word::<W>() >> shift } else { W::zero() },
             _ => self.word::<W>() >> self.below(u64::from(W::BITS)) as usize,

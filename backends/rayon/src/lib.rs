@@ -5,7 +5,7 @@
 //!
 //! The order of the modules is that of reading: `backend` (the public type), `sort` (which algorithm suits), `source` and `columns` (the caller's slices as records),
 //! `few` (short slices: `simd`, sorting networks, and `tickets`, stable ones), `quicksort` and `in_place` (keys alone), `cached`, `narrow` and `passes` (what fits in a cache), `msd` and
-//! `partition` (what is larger), `sample`, `digit`, `classify`, `frequent`, `dictionary`, `scatter`, `ahead` and `stream` (what partitions are made of), `merges` and `merge` (sorted runs), and the special cases `presorted`, `counting` with `equal`,
+//! `partition` (what is larger), `sample`, `digit`, `range_digit`, `classify`, `frequent`, `dictionary`, `scatter`, `ahead` and `stream` (what partitions are made of), `merges` and `merge` (sorted runs), and the special cases `presorted`, `counting` with `equal`,
 //! `segments`, `select`, `top_k`, `runs`; and, with the feature `vector`, `vector`, the search of vectors, with `wide`. `threads` is the one place that starts work on other threads;
 //! numbers are in `tuning`, and `machine` says what they depend on; `trace` records for tests which steps a call takes.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -36,6 +36,7 @@ mod partition;
 mod passes;
 mod presorted;
 mod quicksort;
+mod range_digit;
 mod record;
 mod runs;
 mod sample;

@@ -11,8 +11,9 @@
 //! ```
 
 use crate::classify::{Bits, Clamped, Classify};
-use crate::digit::{Class, Digit, DigitBits, RangeDigit};
+use crate::digit::{Class, Digit, DigitBits};
 use crate::frequent::Frequent;
+use crate::range_digit::RangeDigit;
 use crate::scatter::{Counters, MAX_DIGITS, Places, block, count, scatter_chunk, stream_chunk};
 use crate::source::{Key, Keyed, Source};
 use crate::threads::Threads;
