@@ -1,8 +1,8 @@
 // Gathers elements: each output element is the element of the source that an index names.
 //
 // in       counted_at: the word of the state with the number of indices; width: words of an element; from_first,
-//          indices_first, to_first: the index of the first word in words_from, indices and words_to; sort: sort.k is the number of elements of the source; state;
-//          words_from; indices
+//          indices_first, to_first: the index of the first word in words_from, indices and words_to; sort: sort.k is
+//          the number of elements of the source; state; words_from; indices
 // out      words_to: an element for each index. An index of sort.k or more gives an element of zeros
 // launch   any number of workgroups; each writes COPY_TILE words at a time until none is left
 // does     With PACKED, an element has 8 or 16 bits, and `width` is not used. Bytes past the last element stay as they
