@@ -516,6 +516,21 @@ mod tests {
     }
 
     #[test]
+    fn no_sample_is_left_out_of_an_even_range() {
+        let sample = sample_of(|i| (1 << 31) - 2048 + 64 * i as u32).sorted();
+        assert_eq!(sample.spanning(WHOLE, 6).map(|digit| sample.digits(digit)), Some(64));
+    }
+
+    /// The range from 0.1 to 10 has even parts, but its floats have seven exponents, each of which is several plain digits.
+    #[test]
+    fn keys_of_many_plain_digits_have_no_parts_of_their_range() {
+        let (least, greatest) = (0.1_f32.to_bits(), 10_f32.to_bits());
+        let keys: Vec<u32> = (0..1 << 12).map(|i| 1 << 31 | (least + spread(i) % (greatest - least))).collect();
+        assert!(Sample::of(&&keys[..], u32::MAX).sorted().spanning(WHOLE, BITS.few).is_some());
+        assert_eq!(range_of(&keys, WHOLE, true), RangeDigit::plain(Window { low: 0, high: 31 }, BITS.many));
+    }
+
+    #[test]
     fn values_count_without_the_bits_outside_of_the_window() {
         let keys: Vec<u32> = keys_of(9, |at| at as u32 * 0x10_0100).into_iter().zip(0..).map(|(key, i)| key | i & 0xff).collect();
         let window = Window { low: 8, high: 28 };
