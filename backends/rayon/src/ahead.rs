@@ -7,9 +7,6 @@
 
 use crate::tuning::tuning;
 
-/// Bytes of a line of the cache, on most machines.
-const LINE_BYTES: usize = 64;
-
 /// Whether a scatter to a target of so many bytes asks for lines ahead: if the target fits in the caches of a core, asking takes longer than waiting.
 pub(crate) fn is_far(bytes: usize) -> bool {
     bytes >= tuning().far_bytes
@@ -21,6 +18,8 @@ pub(crate) fn ask_behind<T>(target: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use core::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+        // On most processors.
+        const LINE_BYTES: usize = 64;
         let behind = target.as_ptr().wrapping_add(at).wrapping_byte_add(LINE_BYTES);
         // SAFETY: the instruction takes any address, and neither reads nor writes memory that a program can see. Processors without it do nothing.
         unsafe { _mm_prefetch::<_MM_HINT_ET0>(behind.cast()) };

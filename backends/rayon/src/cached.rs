@@ -12,13 +12,15 @@
 //! for few keys, and nothing depends on what the keys are like. A bucket that came out large is sorted in the same way, from where it is.
 
 use crate::classify::Classify;
-use crate::digit::{Class, Digit, DigitBits, is_lopsided};
+use crate::digit::{Class, Digit, DigitBits, Tops};
 use crate::few::{Network, SortFew};
+use crate::lowered::Lowered;
 use crate::narrow;
 use crate::passes;
+use crate::record::Record;
 use crate::scatter::{Counters, MAX_DIGITS, count, place, to_starts};
 use crate::scratch::Scratch;
-use crate::source::{Key, Source};
+use crate::source::{Key, Records, Source};
 use crate::threads::Threads;
 use crate::trace::{Step, took};
 use crate::tuning::{BUCKETS_OF_FEW, BUCKETS_OF_FEW_TICKETS, FAR_PASS_BITS, PASS_BITS, SPLIT_PASS_BITS, tuning};
@@ -32,10 +34,10 @@ pub(crate) fn sort<C: SortFew>(network: Network, mut columns: C, scratch: &mut [
     if narrow::suits::<C>(network, window, columns.len()) {
         return narrow::sort(&mut columns, scratch, window);
     }
-    if even && suits_passes::<C>(network, columns.len()) && !is_lopsided(&columns, window) {
+    if even && suits_passes::<C>(network, columns.len()) {
         let mut sorted = Scratch::of::<C::Record>(columns.len());
         let sorted = sorted.records(columns.len());
-        if passes::sort_into(&columns, window, scratch, sorted) {
+        if passes(&columns, window, scratch, sorted) {
             return columns.write(sorted);
         }
     }
@@ -59,10 +61,10 @@ pub(crate) fn sort_into<C: SortFew>(
     if narrow::suits::<C>(network, window, records.len()) {
         return narrow::sort_into(records, &mut columns, scratch, window);
     }
-    if even && suits_passes::<C>(network, records.len()) && !is_lopsided(&&*records, window) {
+    if even && suits_passes::<C>(network, records.len()) {
         let mut sorted = Scratch::of::<C::Record>(records.len());
         let sorted = sorted.records(records.len());
-        if passes::sort_into(&*records, window, scratch, sorted) {
+        if passes(&&*records, window, scratch, sorted) {
             return columns.write(sorted);
         }
     }
@@ -87,6 +89,22 @@ pub(crate) fn suits<C: SortFew>(network: Network, window: Window, len: usize) ->
 /// Whether two passes are faster than a partition and tickets for so many records.
 fn suits_passes<C: SortFew>(network: Network, len: usize) -> bool {
     C::has_tickets(network) && len <= passes::MAX
+}
+
+/// Sorts by passes, as [`passes::sort_into`] does, if the top bits of keys, or of their differences from the least key, tell keys apart.
+fn passes<R: Record>(source: &Records<R>, window: Window, room: &mut [R], sorted: &mut [R]) -> bool {
+    match Tops::of(&source, window) {
+        Tops::Even => passes::sort_into(source, window, room, sorted),
+        Tops::TwoSides => {
+            let lowered = Lowered::of(source, window.ones());
+            let is_sorted = passes::sort_into(&lowered, window, room, sorted);
+            if is_sorted {
+                lowered.raise(sorted);
+            }
+            is_sorted
+        }
+        Tops::Lopsided => false,
+    }
 }
 
 /// Bits of a digit that leaves as few records of `len` in a bucket as networks sort best; of uneven records, as many as counters cost little
@@ -187,7 +205,7 @@ fn finish<C: SortFew>(
 mod tests {
     use super::*;
     use crate::columns::{Keys, Pairs};
-    use crate::record::{Pair, Record};
+    use crate::record::Pair;
     use crate::simd::Set;
     use crate::testing::spread;
     use crate::trace::steps_of;
@@ -320,6 +338,22 @@ mod tests {
         // One partition by values is the whole sort.
         let steps = steps_of_pairs(&keys(4096, |i| spread(i) % 5 * 0x1234_5678), WHOLE, true);
         assert_eq!(steps, [Step::Cached { len: 4096, digits: 11 }]);
+    }
+
+    /// Integers around zero, as ordered bits: all bits differ, 20 of the differences do.
+    #[test]
+    fn pairs_on_both_sides_of_a_power_of_two_take_passes_by_their_differences() {
+        let around = |middle: u32, i: usize| middle - 300_000 + (spread(i) >> 12) / 2;
+        let steps = |window| steps_of_pairs(&keys(1024, |i| around(1 << 31, i)), window, true);
+        assert_eq!(steps(WHOLE), [Step::Passes { len: 1024, bits: 15 }]);
+        // Some of the bits: the differences have 18 of them.
+        assert_eq!(steps(Window { low: 2, high: 32 }), [Step::Passes { len: 1024, bits: 15 }]);
+        // Other bits above them.
+        let shifted = keys(1024, |i| around(1 << 27, i) << 2 | spread(i) << 30 | spread(i + 7) & 3);
+        assert_eq!(steps_of_pairs(&shifted, Window { low: 2, high: 30 }, true)[0], Step::Passes { len: 1024, bits: 15 });
+        // Two values at either side, which are neighbors.
+        let two = keys(1024, |i| if i % 50 == 1 { spread(i) } else { (1 << 31) - 2 + spread(i) % 4 });
+        assert!(!steps_of_pairs(&two, WHOLE, true).iter().any(|step| matches!(step, Step::Passes { .. })));
     }
 
     #[test]

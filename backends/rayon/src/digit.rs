@@ -158,11 +158,35 @@ fn frequent<W: Word>(source: &dyn Keyed<Key = W>, ones: W) -> Option<Frequent<W>
     Frequent::of(ranks, ones)
 }
 
-/// Whether nearly all keys have one of a few tops, or one of a few values: then a digit of their top bits tells little.
-pub(crate) fn is_lopsided<W: Word>(source: &dyn Keyed<Key = W>, window: Window) -> bool {
-    let sample = Sample::of(source, window.ones());
-    let tops = sample.tops(Window { high: sample.varying_high().max(window.low), ..window });
-    tops <= TOPS_OF_LOPSIDED || tops < TOPS_OF_DIFFERENT && sample.sorted().has_repeats()
+/// What the top bits of keys tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tops {
+    /// Which part of the range a key is in.
+    Even,
+    /// On which side of a power of two a key is. The top bits of its difference from the least key tell more.
+    TwoSides,
+    /// Little: nearly all keys have one of a few tops, or one of a few values.
+    Lopsided,
+}
+
+impl Tops {
+    pub(crate) fn of<W: Word>(source: &dyn Keyed<Key = W>, window: Window) -> Self {
+        let sample = Sample::of(source, window.ones());
+        let tops = sample.tops(Window { high: sample.varying_high().max(window.low), ..window });
+        if tops >= TOPS_OF_DIFFERENT {
+            return Self::Even;
+        }
+        let sample = sample.sorted();
+        if sample.has_repeats() {
+            Self::Lopsided
+        } else if tops > TOPS_OF_LOPSIDED {
+            Self::Even
+        } else if sample.spanning(window, 5).is_some() {
+            Self::TwoSides
+        } else {
+            Self::Lopsided
+        }
+    }
 }
 
 /// Ranks of a few keys from all over a source.
@@ -193,7 +217,7 @@ impl<W: Word> Sample<W> {
     }
 
     fn sorted(mut self) -> Sorted<W> {
-        self.ranks.sort_unstable();
+        sample::sort(&mut self.ranks);
         Sorted { ranks: self.ranks }
     }
 }
@@ -556,7 +580,11 @@ mod tests {
 
     #[test]
     fn keys_of_few_tops_or_of_few_values_are_lopsided() {
-        let is_lopsided = |keys: &[u32], window| is_lopsided(&keys, window);
+        let is_lopsided = |keys: &[u32], window| match Tops::of(&keys, window) {
+            Tops::Even => false,
+            Tops::Lopsided => true,
+            Tops::TwoSides => panic!("the top bits tell enough"),
+        };
         assert!(is_lopsided(&keys_of_tops(4), WHOLE));
         assert!(!is_lopsided(&keys_of_tops(5), WHOLE));
         assert!(!is_lopsided(&keys_of_tops(21), WHOLE));
@@ -567,6 +595,22 @@ mod tests {
         assert!(!is_lopsided(&small, WHOLE));
         // Nor are keys that differ in no bit of the window.
         assert!(!is_lopsided(&small, Window { low: 16, high: 32 }));
+    }
+
+    #[test]
+    fn keys_close_to_each_other_around_a_power_of_two_have_tops_of_two_sides() {
+        let tops = |least: i32, count: u32| {
+            let keys: Vec<u32> = (0..1 << 12).map(|i| (1_u32 << 31).wrapping_add_signed(least) + spread(i) % count).collect();
+            Tops::of(&&keys[..], WHOLE)
+        };
+        assert_eq!([tops(-3000, 5000), tops(-500_000, 1 << 20)], [Tops::TwoSides; 2]);
+        // On one side.
+        assert_eq!([tops(0, 5000), tops(-5000, 5000)], [Tops::Even; 2]);
+        // Few values.
+        assert_eq!(tops(-8, 16), Tops::Lopsided);
+        // Two crowds far apart: differences tell no more.
+        let far: Vec<u32> = (0..1 << 12).map(|i| spread(i) >> 12 | (i as u32 & 1) << 31).collect();
+        assert_eq!(Tops::of(&&far[..], WHOLE), Tops::Lopsided);
     }
 
     /// So many keys that four threads pay for a scan of them.

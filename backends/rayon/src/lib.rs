@@ -4,7 +4,7 @@
 //! It runs in the current [rayon] thread pool and keeps the memory it worked in for the next call; see [`RayonBackend`].
 //!
 //! The order of the modules is that of reading: `backend` (the public type), `sort` (which algorithm suits), `source` and `columns` (the caller's slices as records),
-//! `few` (short slices: `simd`, sorting networks, and `tickets`, stable ones), `quicksort` and `in_place` (keys alone), `cached`, `narrow` and `passes` (what fits in a cache), `msd` and
+//! `few` (short slices: `simd`, sorting networks, and `tickets`, stable ones), `quicksort` and `in_place` (keys alone), `cached`, `narrow`, `passes` and `lowered` (what fits in a cache), `msd` and
 //! `partition` (what is larger), `sample`, `digit`, `range_digit`, `classify`, `frequent`, `dictionary`, `scatter`, `ahead` and `stream` (what partitions are made of), `merges` and `merge` (sorted runs), and the special cases `presorted`, `counting` with `equal`,
 //! `segments`, `select`, `top_k`, `runs`; and, with the feature `vector`, `vector`, the search of vectors, with `wide`. `threads` is the one place that starts work on other threads;
 //! numbers are in `tuning`, and `machine` says what they depend on; `trace` records for tests which steps a call takes.
@@ -25,6 +25,7 @@ mod frequent;
 #[cfg(test)]
 mod fuzz;
 mod in_place;
+mod lowered;
 mod machine;
 mod merge;
 mod merges;

@@ -13,7 +13,7 @@ use crate::classify::Bits;
 use crate::digit::varying;
 use crate::record::Record;
 use crate::scatter::{count, place, to_starts};
-use crate::source::Source;
+use crate::source::Records;
 use crate::threads::Threads;
 use crate::trace::{Step, took};
 use crate::window::Window;
@@ -43,12 +43,7 @@ const INSERTION: usize = 24;
 
 /// Sorts the records of `source`, at most [`MAX`], stably by `window` into `sorted`, by way of `room`; both are as long. Returns false, and
 /// leaves both as they were, if so few bits differ that one pass is enough, or if nearly all keys share their top bits.
-pub(crate) fn sort_into<S: Source + ?Sized>(
-    source: &S,
-    window: Window,
-    room: &mut [S::Record],
-    sorted: &mut [S::Record],
-) -> bool {
+pub(crate) fn sort_into<R: Record>(source: &Records<R>, window: Window, room: &mut [R], sorted: &mut [R]) -> bool {
     let window = window.narrowed(varying(&source, Threads::ONE));
     if window.width() <= DIGIT_BITS {
         return false;
@@ -78,12 +73,12 @@ pub(crate) fn sort_into<S: Source + ?Sized>(
         place(room, digits[1], highs, sorted);
     }
     took(Step::Passes { len: source.len(), bits: top.width() });
-    sort_ties::<S::Record>(sorted, top.ones(), window.below(top));
+    sort_ties(sorted, top.ones(), window.below(top));
     true
 }
 
 /// Sorts the records of `source` stably by `window` into `sorted`, by way of `room`, with as many passes as it takes.
-fn sort_by<S: Source + ?Sized>(source: &S, window: Window, room: &mut [S::Record], sorted: &mut [S::Record]) {
+fn sort_by<R: Record>(source: &Records<R>, window: Window, room: &mut [R], sorted: &mut [R]) {
     let passes = window.width().div_ceil(UNEVEN_DIGIT_BITS);
     let bound = |pass: u32| window.low + window.width() * pass / passes;
     let digit = |pass: u32| Bits::of(Window { low: bound(pass), high: bound(pass + 1) });
@@ -92,12 +87,12 @@ fn sort_by<S: Source + ?Sized>(source: &S, window: Window, room: &mut [S::Record
     pass(source, digit(0), to);
     for at in 1..passes {
         (from, to) = (to, from);
-        pass::<[S::Record]>(from, digit(at), to);
+        pass(&&*from, digit(at), to);
     }
 }
 
 /// Moves each record of `source` behind those of a smaller digit and those of the same digit before it.
-fn pass<S: Source + ?Sized>(source: &S, digit: Bits, to: &mut [S::Record]) {
+fn pass<R: Record>(source: &Records<R>, digit: Bits, to: &mut [R]) {
     let mut counters = [0; 1 << UNEVEN_DIGIT_BITS];
     source.read_keys(0..source.len(), &mut |keys| count(keys, digit, &mut counters));
     to_starts(&mut counters[..digit.count()]);
@@ -180,7 +175,7 @@ mod tests {
                     let ones = window.ones::<u64>();
                     expected.sort_by_key(|record| record.key() & ones);
                     let (mut room, mut sorted) = (records.clone(), records.clone());
-                    assert!(sort_into(&records[..], window, &mut room, &mut sorted));
+                    assert!(sort_into(&&records[..], window, &mut room, &mut sorted));
                     let is_same = sorted.iter().zip(&expected).all(|(a, b)| { a.value } == { b.value });
                     assert!(is_same, "{len} records, {repeats} of each key, {window:?}");
                 }
@@ -197,7 +192,7 @@ mod tests {
             let mut expected = records.clone();
             expected.sort_by_key(|record| record.key());
             let (mut room, mut sorted) = (records.clone(), records.clone());
-            assert!(sort_into(&records[..], Window { low: 0, high: 64 }, &mut room, &mut sorted));
+            assert!(sort_into(&&records[..], Window { low: 0, high: 64 }, &mut room, &mut sorted));
             assert!(sorted.iter().zip(&expected).all(|(a, b)| { a.value } == { b.value }), "keys of {shift} bits");
         }
     }
@@ -209,7 +204,7 @@ mod tests {
         let mut expected = keys.clone();
         expected.sort_unstable();
         let mut is_sorted = false;
-        let steps = steps_of(|| is_sorted = sort_into(&keys[..], Window { low: 0, high: 64 }, &mut room, &mut sorted));
+        let steps = steps_of(|| is_sorted = sort_into(&&keys[..], Window { low: 0, high: 64 }, &mut room, &mut sorted));
         assert!(sorted == if is_sorted { expected } else { vec![1; keys.len()] } && (is_sorted || room == sorted));
         match steps[..] {
             [Step::Passes { len, bits }] if is_sorted && len == keys.len() => Some(bits),
@@ -317,6 +312,6 @@ mod tests {
     #[test]
     fn one_digit_is_left_to_others() {
         let records: Vec<Pair<u64, u32>> = (0..4096).map(|i| Pair { key: u64::from(i % 1000) << 7, value: i }).collect();
-        assert!(!sort_into(&records[..], Window { low: 0, high: 64 }, &mut records.clone(), &mut records.clone()));
+        assert!(!sort_into(&&records[..], Window { low: 0, high: 64 }, &mut records.clone(), &mut records.clone()));
     }
 }

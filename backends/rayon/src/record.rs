@@ -9,6 +9,9 @@ pub(crate) trait Record: Pod + Send + Sync {
     type Key: Word;
 
     fn key(self) -> Self::Key;
+
+    /// The record with another key.
+    fn map_key(self, map: impl FnOnce(Self::Key) -> Self::Key) -> Self;
 }
 
 impl<W: Word> Record for W {
@@ -17,6 +20,11 @@ impl<W: Word> Record for W {
     #[inline(always)]
     fn key(self) -> W {
         self
+    }
+
+    #[inline(always)]
+    fn map_key(self, map: impl FnOnce(W) -> W) -> Self {
+        map(self)
     }
 }
 
@@ -40,6 +48,11 @@ impl<W: Word, V: Pod + Send + Sync> Record for Pair<W, V> {
     #[inline(always)]
     fn key(self) -> W {
         self.key
+    }
+
+    #[inline(always)]
+    fn map_key(self, map: impl FnOnce(W) -> W) -> Self {
+        Self { key: map(self.key), ..self }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Samples: the few of many records that stand for all.
 
-use crate::simd::{Map, Set, SplitWord};
+use crate::simd::{Map, NetworkWord, Set, SplitWord};
+use crate::tuning::few_keys;
+use polysort_core::Word;
 
 /// Multiples of the golden ratio's fraction, of 64 bits, are spread over all 64-bit numbers, however many there are.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -11,6 +13,20 @@ pub(crate) fn places(len: usize, samples: usize) -> impl Iterator<Item = usize> 
     (1..=samples as u64).map(place)
 }
 
+/// Sorts samples: a network does it in a tenth of std's time, which is worth 1 ns for each key of a short input.
+pub(crate) fn sort<W: Word>(samples: &mut [W]) {
+    fn network<N: NetworkWord>(samples: &mut [N]) {
+        N::sort(Set::widest(), None, samples, Map::identity(), Map::identity());
+    }
+    match W::BITS {
+        bits if samples.len() > few_keys(Set::widest(), bits) => samples.sort_unstable(),
+        16 => network::<u16>(bytemuck::cast_slice_mut(samples)),
+        32 => network::<u32>(bytemuck::cast_slice_mut(samples)),
+        64 => network::<u64>(bytemuck::cast_slice_mut(samples)),
+        _ => samples.sort_unstable(),
+    }
+}
+
 /// Fills `samples` with words from all over, mapped by `enter`, in order.
 pub(crate) fn sorted<'a, W: SplitWord>(set: Set, enter: Map<W>, words: &[W], samples: &'a mut [W]) -> &'a [W] {
     for (place, sample) in places(words.len(), samples.len()).zip(samples.iter_mut()) {
@@ -18,4 +34,29 @@ pub(crate) fn sorted<'a, W: SplitWord>(set: Set, enter: Map<W>, words: &[W], sam
     }
     W::sort(set, None, samples, Map::identity(), Map::identity());
     samples
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::spread_wide;
+
+    #[test]
+    fn samples_of_all_words_are_sorted() {
+        fn check<W: Word>() {
+            for len in [0, 1, 64, 1024] {
+                let mut samples: Vec<W> =
+                    (0..len).map(|i| W::truncate(u128::from(spread_wide(i)) << 64 | u128::from(spread_wide(i + 9)))).collect();
+                let mut expected = samples.clone();
+                expected.sort();
+                sort(&mut samples);
+                assert!(samples == expected, "{len} of {} bits", W::BITS);
+            }
+        }
+        check::<u8>();
+        check::<u16>();
+        check::<u32>();
+        check::<u64>();
+        check::<u128>();
+    }
 }

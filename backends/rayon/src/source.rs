@@ -50,7 +50,10 @@ pub(crate) trait Source: Keyed {
     }
 }
 
-/// A source that is borrowed, so that one without a size can be a `&dyn Keyed`.
+/// A source of any kind, for what is not worth compiling for each kind.
+pub(crate) type Records<'a, R> = dyn Source<Record = R, Key = <R as Record>::Key> + 'a;
+
+/// A source that is borrowed, so that one without a size can be a `&dyn Keyed` or [`Records`].
 impl<S: Keyed + ?Sized> Keyed for &S {
     type Key = S::Key;
 
@@ -68,6 +71,14 @@ impl<S: Keyed + ?Sized> Keyed for &S {
 
     fn read_keys(&self, range: Range<usize>, read: Read<'_, S::Key>) {
         (**self).read_keys(range, read);
+    }
+}
+
+impl<S: Source + ?Sized> Source for &S {
+    type Record = S::Record;
+
+    fn read(&self, range: Range<usize>, read: Read<'_, S::Record>) {
+        (**self).read(range, read);
     }
 }
 

@@ -43,12 +43,15 @@ fn one_thread_starts_no_other() {
     assert!(rayon::ThreadPoolBuilder::new().num_threads(1).build_global().is_ok(), "a sort has started rayon's global pool");
 }
 
-/// Calls every operation.
+/// Calls the operations in many ways.
 fn sort_every_way<K: polysort_core::MaskKey>(backend: &RayonBackend, keys: &[K], options: Options) {
     let (values, ends) = (Vec::from_iter(0..keys.len() as u64), vec![0, keys.len() / 3, keys.len()]);
     let bits = if size_of::<K>() < 4 { Options::ordered(options.order) } else { options };
     backend.sort_with(&mut keys.to_vec(), bits).unwrap();
     backend.sort_pairs_with(&mut keys.to_vec(), &mut values.clone(), bits).unwrap();
+    backend.sort_into_with(keys, &mut keys.to_vec(), bits).unwrap();
+    backend.sort_pairs_into_with(keys, &values, &mut keys.to_vec(), &mut values.clone(), bits).unwrap();
+    backend.runs_with(keys, bits).unwrap();
     backend.argsort_with(keys, bits).unwrap();
     backend.sort_segments_with(&mut keys.to_vec(), &ends, bits).unwrap();
     backend.sort_pairs_segments_with(&mut keys.to_vec(), &mut values.clone(), &ends, bits).unwrap();
