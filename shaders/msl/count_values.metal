@@ -1,17 +1,18 @@
 // Counts how many keys of 8 or 16 bits have each value.
 //
-// in       sort; state: the number of keys; keys_from: the keys, several in each word; the first one is number
+// in       sort; state: the number of keys; keys_from: the keys, several in each word; the first one has the index
 //          sort.packed_first in keys_from
-// in, out  state: word STATE_VALUES + v grows by the number of keys with value `v`. The value of a key is an unsigned
-//          number: smaller values come first in the sort
+// in, out  state: word STATE_VALUES + v grows by the number of keys with value `v`. The value of a key is its ordered bits
+//          as an unsigned number, so that smaller values come first in the sort
 // launch   one or more teams of SPANS threadgroups
-// does     Each team takes a part of the keys. A team has a threadgroup for each span of values: each of them reads all
-//          keys of the team, and counts those whose values are in its span. For 8 bits, each value has COLUMNS
-//          counters. Neighboring lanes use different ones, so that these lanes do not wait for each other. For 16 bits,
-//          two counters share a word, so a counter has 16 bits. A thread that adds to a word and finds 2^15 or more in one
-//          of its counters clears the top bits of both, atomically, and adds to the state what it has cleared. So each
-//          2^15 is moved once, and no counter overflows. At the end, the
-//          threadgroup adds all its counters to the state.
+// does     Each team takes a part of the keys. A team has a threadgroup for each span of values, one span if keys have 8
+//          bits. Each threadgroup reads all keys of the team, and counts those whose values are in its span. For 8 bits,
+//          each value has COLUMNS counters. Neighboring lanes use different ones, so that these lanes do not wait for each
+//          other. For 16 bits, two counters share a word, so a counter has 16 bits. If a thread adds to a word and finds
+//          2^15 or more in one of the two counters, the thread atomically clears bit 15 of each counter, and adds 2^15 to
+//          the state for each bit that it has cleared. The atomic operation tells which bits those are, so that no two
+//          threads add the same 2^15. So no counter overflows. At the end, the threadgroup adds all its counters to the
+//          state.
 
 // The words of keys that a threadgroup reads at a time.
 #define SHARE (GROUP * BATCH)

@@ -1,20 +1,19 @@
-// Computes the distance of each candidate from its query, and looks up its slot.
+// Computes the distance of each candidate from its query, and looks up the slot of the candidate.
 //
 // Vectors lie in slots. A candidate is an index into `entries`, and `entries[e]` is the number of a slot. A page is a range
 // of slots that fits one binding.
 //
 // in       search; queries: search.queries vectors; vectors: the search.page_slots vectors of one page; entries;
-//          candidates; offsets: search.queries + 1 words: the
-//          candidates of query `q` are offsets[q] .. offsets[q + 1]
-// in, out  faults: one word. The launch for the first page adds the number of faulty candidates. A candidate is faulty if it is
-//          no index of `entries`, or if its entry is no number of a slot
-// out      distances, slots: word `c` for each candidate `c` whose slot lies in the page. The launch for the first page also
+//          candidates; offsets: search.queries + 1 words: the candidates of query `q` are offsets[q] .. offsets[q + 1]
+// in, out  faults: one word. The launch for the first page adds the number of faulty candidates. A candidate is faulty if
+//          `entries` has no such index, or if the entry is not the number of a slot
+// out      distances, slots: word `i` for candidates[i], if its slot lies in the page. The launch for the first page also
 //          writes infinity to distances and NOTHING to slots, for faulty candidates
 // launch   for each page, at least candidates / TILE threadgroups, rounded up; each computes TILE distances
 // does     A team of TEAM threads of one simdgroup computes RUN distances at a time. The threads share each vector: they
-//          read neighboring parts of it, and a tree reduction over lanes adds up their sums. If a sum of squares for a
-//          cosine overflows or underflows in single precision, one thread of the team computes this distance again from
-//          scaled numbers.
+//          read neighboring parts of it, and add up the sums of all threads by a tree reduction over lanes. If a sum of
+//          squares for a cosine overflows or underflows in single precision, one thread of the team computes this distance
+//          again from scaled numbers.
 // needs    offsets that ascend from 0 to search.candidates; simdgroups of 32 lanes
 
 static_assert(TEAM <= 32u, "a team lies in one simdgroup");

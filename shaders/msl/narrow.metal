@@ -1,7 +1,7 @@
-// Packs keys of 8 or 16 bits, after passes in which each key was the top bits of a word.
+// Packs keys of 8 or 16 bits, after passes in which each key lay in the top bits of a word.
 //
-// in       sort; state: the number of keys and the schedule; even, odd: buffers with one key in each word. The keys
-//          are in `even` after an even number of scheduled passes, in `odd` after an odd number
+// in       sort; state: the number of keys and the schedule; even, odd: buffers with one key in each word. The keys are in
+//          `even` after an even number of scheduled passes, in `odd` after an odd number
 // out      keys_to: packed keys, from key sort.packed_first on. Bytes before the first key and past the last one stay as
 //          they are
 // launch   at least packed words / COPY_TILE threadgroups, rounded up; each writes COPY_TILE packed words

@@ -1,19 +1,20 @@
-// Selects the sort.k keys of each segment that come first in the order of the sort; at the last level it also sorts them. Of
-// equal keys, those with lower positions come first.
+// Selects, in each part of the keys, the sort.k keys that come first in the order of the sort; the last launch also sorts
+// them. A part is one of the caller's segments, or SELECT_SEGMENT neighbors in one array or among the candidates. Of equal
+// keys, those with lower positions come first.
 //
-// in       count_low, count_middle, count_high, count: the number of keys of one array, or of the caller's segments, in
-//          the four parts that the kernel begin takes; level: the number of launches of this kernel before this one, plus
-//          LAST_LEVEL in the last launch; sort; keys_from: the source; segments: for each segment the index of its first
-//          key, and the index after its last key; candidates: from level 1 on, the positions among which it selects
-// out      indices_to: sort.k positions for each segment, from word 0 on. At the last level they are sorted by their keys,
-//          from word sort.values_home on, and NOTHING follows those of a segment that has fewer keys
-// launch   a threadgroup for each of the caller's segments; or, for one array, a threadgroup for each SELECT_SEGMENT keys at
-//          level 0, and for each SELECT_SEGMENT candidates at later levels
+// in       count_low, count_middle, count_high, count: the number of keys of one array, or the number of the caller's
+//          segments, as for the kernel `begin`; level: the number of launches of this kernel before this one, plus
+//          LAST_LEVEL in the last one; sort; keys_from: the source; segments: for each segment the index of its first key,
+//          and the index after its last key; candidates: from level 1 on, the positions among which it selects
+// out      indices_to: sort.k words for each part, which are positions in the source. They start at word 0, but those of
+//          the last launch at word sort.values_home. The last launch sorts the positions of each part by their keys; if the
+//          part has fewer keys, the words left over become NOTHING
+// launch   a threadgroup for each part: at level 0 a part of the keys, at later levels one of the candidates
 // does     Radix select (Alabi et al., "Fast k-selection algorithms for graphics processing units", 2012). The threshold is
-//          the key that is selected last. The threadgroup finds it digit by digit, from the most significant one on: it
-//          counts, by their next digit, the keys whose higher digits are those of the threshold. It stops early if all of
-//          these keys are selected. Then it collects the selected positions in ascending order. At the last level it
-//          sorts them by their keys.
+//          the last key of the selection, in the order of the sort. The threadgroup finds it digit by digit, from the most
+//          significant one on: it counts, by their next digit, the keys whose higher digits are those of the threshold. It
+//          stops early if the selection takes all of these keys. Then it collects the selected positions in ascending
+//          order. In the last launch it sorts them by their keys.
 // needs    sort.k of 1 to TILE; each segment lies within the keys; simdgroups of 32 lanes
 
 // Returns the digit of the `wanted`-th key, by the counts in `board`. Also returns how many keys have a smaller digit,

@@ -92,6 +92,8 @@ pub struct Search {
 }
 
 /// The parameters of a sort: the uniform of its kernels.
+///
+/// What most launches read lies at the start, so that it takes few lines of the cache for constants.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct Sort {
@@ -101,8 +103,6 @@ pub struct Sort {
     pub flip: [u32; 4],
     /// The bits of each word that the sort compares: the window.
     pub window: [u32; 4],
-    /// For each digit: its word, its shift, its mask, and 1 if keys that agree in all digits are identical, else 0.
-    pub digits: [[u32; 4]; MAX_DIGITS as usize],
     /// Number of digits.
     pub digit_count: u32,
     /// The largest number of keys that fit the buffers, or of segments to select from.
@@ -120,10 +120,12 @@ pub struct Sort {
     /// The number of keys to select, the largest number of segments, or the number of elements to gather from; 0 if there
     /// are none of these.
     pub k: u32,
-    /// The fields of [`Blocked`](crate::plan::Blocked): from, until, every, phase.
-    pub blocked: [u32; 4],
     /// First the number of keys before these in the array whose number of keys the count buffer has. The others are unused.
     pub portion: [u32; 4],
+    /// The fields of [`Blocked`](crate::plan::Blocked): from, until, every, phase.
+    pub blocked: [u32; 4],
+    /// For each digit: its word, its shift, its mask, and 1 if keys that agree in all digits are identical, else 0.
+    pub digits: [[u32; 4]; MAX_DIGITS as usize],
 }
 
 /// Returns the words of a number of 128 bits, least significant first.

@@ -1,15 +1,15 @@
-// Sorts the small buckets of the MSD hybrid by all digits below that of the partition (pass 0), with one read and one
-// write of each key. One workgroup sorts one bucket; the passes after the partition sort larger ones.
+// Sorts the small buckets of the MSD hybrid by all digits below that of the partition, which is pass 0, with one read and
+// one write of each key. One workgroup sorts one bucket. Passes after the partition sort the larger buckets.
 //
-// in       sort; state: the number of keys, the schedule, and the scanned histogram of the partition's digit;
-//          keys_scratch, values_scratch: what the partition wrote
-// out      keys_home, values_home: the sorted buckets, if the sort has an even number of passes, with the partition;
-//          else keys_scratch, values_scratch
-// launch   RADIX workgroups. Workgroup `b` sorts bucket `b`, and returns if that has more than SMALL_BUCKET keys, or if
-//          no pass follows the partition
+// in       sort; state: the number of keys, the schedule, and the scanned histogram of the partition's digit; keys_scratch,
+//          values_scratch: what the partition wrote
+// out      keys_home, values_home: the sorted buckets, if the number of passes is even; the partition counts as a pass.
+//          Else the sorted buckets replace those in keys_scratch, values_scratch
+// launch   RADIX workgroups. Workgroup `b` sorts bucket `b`, and returns if this bucket has more than SMALL_BUCKET keys, or
+//          if no pass follows the partition
 // does     As in single_tile, each thread holds its share of the bucket's keys in registers, and the keys take their new
 //          order digit by digit. Values move with their keys.
-// needs    the buckets in the scratch as the partition left them
+// needs    to run after the partition and before any later pass
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;

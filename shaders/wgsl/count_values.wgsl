@@ -1,16 +1,16 @@
 // Counts how many keys of 8 or 16 bits have each value.
 //
-// in       sort; state: the number of keys; keys_from: the keys, several in each word; the first one is number
+// in       sort; state: the number of keys; keys_from: the keys, several in each word; the first one has the index
 //          sort.packed_first in keys_from
-// in, out  state: word STATE_VALUES + v grows by the number of keys with value `v`. The value of a key is an unsigned
-//          number: smaller values come first in the sort
+// in, out  state: word STATE_VALUES + v grows by the number of keys with value `v`. The value of a key is its ordered bits
+//          as an unsigned number, so that smaller values come first in the sort
 // launch   one or more teams of SPANS workgroups
-// does     Each team takes a part of the keys. A team has a workgroup for each span of values: each of them reads all
-//          keys of the team, and counts those whose values are in its span. For 8 bits, each value has COLUMNS
-//          counters. Neighboring lanes use different ones, so that these lanes do not wait for each other. For 16 bits,
-//          two counters share a word, so a counter has 16 bits. If a thread finds 2^15 or more in a counter, the thread
-//          moves 2^15 from each such counter of the word to the state. So no counter overflows. At the end, the
-//          workgroup adds all its counters to the state.
+// does     Each team takes a part of the keys. A team has a workgroup for each span of values, one span if keys have 8
+//          bits. Each workgroup reads all keys of the team, and counts those whose values are in its span. For 8 bits, each
+//          value has COLUMNS counters. Neighboring lanes use different ones, so that these lanes do not wait for each
+//          other. For 16 bits, two counters share a word, so a counter has 16 bits. If a thread finds 2^15 or more in a
+//          counter, the thread moves 2^15 from each such counter of the word to the state. So no counter overflows. At the
+//          end, the workgroup adds all its counters to the state.
 
 @group(0) @binding(0) var<uniform> sort: Sort;
 @group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;

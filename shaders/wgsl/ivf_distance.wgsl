@@ -1,19 +1,18 @@
-// Computes the distance of each candidate from its query, and looks up its slot.
+// Computes the distance of each candidate from its query, and looks up the slot of the candidate.
 //
 // Vectors lie in slots. A candidate is an index into `entries`, and `entries[e]` is the number of a slot. A page is a range
 // of slots that fits one binding.
 //
 // in       search; queries: search.queries vectors; vectors: the search.page_slots vectors of one page; entries;
-//          candidates; offsets: search.queries + 1 words: the
-//          candidates of query `q` are offsets[q] .. offsets[q + 1]
+//          candidates; offsets: search.queries + 1 words: the candidates of query `q` are offsets[q] .. offsets[q + 1]
 // in, out  faults: one word. The launch for the first page adds the number of candidates that name no entry, or an entry
 //          that names no slot
-// out      distances, slots: word `c` for each candidate `c` whose slot lies in the page. The launch for the first page also
+// out      distances, slots: word `i` for candidates[i], if its slot lies in the page. The launch for the first page also
 //          writes infinity to distances and NOTHING to slots, for the candidates that count as faults
 // launch   for each page, at least candidates / TILE workgroups, rounded up; each computes TILE distances
-// does     A team of TEAM threads computes RUN distances at a time: the threads read neighboring parts of a vector, and
-//          add up their sums by a tree reduction. If a sum of squares of a cosine overflows or underflows in single
-//          precision, one thread computes that distance again from scaled numbers.
+// does     A team of TEAM threads computes RUN distances at a time: the threads read neighboring parts of a vector, and add
+//          up their sums by a tree reduction. If a sum of squares of a cosine overflows or underflows in single precision,
+//          one thread computes that distance again from scaled numbers.
 // needs    offsets that ascend from 0 to search.candidates
 
 @group(0) @binding(0) var<uniform> search: Search;

@@ -24,10 +24,11 @@ pub struct Nearest {
 }
 
 impl Nearest {
-    /// The result with these distances and slots: `k` for each query, filled up with [`NO_SLOT`].
+    /// Makes a result of `k` distances and `k` slots for each query. A query with fewer candidates must have [`NO_SLOT`] in place of each missing
+    /// slot, after its other slots.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if they differ in number.
+    /// [`Error::LengthMismatch`], as a [`VectorError`], if the number of distances is not that of slots.
     pub fn new(k: usize, distances: Vec<f32>, slots: Vec<u32>) -> Result<Self, VectorError> {
         Error::check_lengths("distances", distances.len(), "slots", slots.len())?;
         Ok(Self { k, distances, slots })

@@ -25,14 +25,17 @@ pub fn nearest_by<B: Backend>(
     nearest_of(found, candidate_offsets, k, &selected)
 }
 
-/// Returns the `k` nearest candidates of each query. `selected` has, for each query, the positions of its first `k` distances by
-/// [`BY_DISTANCE`], or of all of them if there are fewer.
+/// Returns the `k` nearest candidates of each query, from a selection of their distances. The candidates of query `q` are those from
+/// `candidate_offsets[q]` to `candidate_offsets[q + 1]`.
+///
+/// `selected` has, for each query in turn, the indices in `found` of the `k` smallest distances, nearest first, in the order [`BY_DISTANCE`]. A query
+/// with fewer candidates has as many indices as candidates.
 ///
 /// # Errors
-/// As [`Nearest::new`].
+/// The errors of [`Nearest::new`].
 ///
 /// # Panics
-/// If a position is not that of a distance.
+/// If an index is not less than the number of distances, or if there are fewer indices than that.
 pub fn nearest_of(found: &Distances, candidate_offsets: &[u32], k: usize, selected: &[u32]) -> Result<Nearest, VectorError> {
     let Distances { distances, slots } = found;
     let lengths = || candidate_offsets.windows(2).map(|ends| (ends[1] - ends[0]) as usize);

@@ -75,10 +75,10 @@ flipped! {
     (K,): K, |key| (key,), 0;
 }
 
-/// The word that holds two words side by side: the `Bits` of a tuple.
+/// Gives the word, [`Output`](Join::Output), that holds the keys of two words side by side: the `Bits` of a tuple.
 ///
-/// Words that together have more than 128 bits join to `u128` as well, because only the sum of the keys' widths must fit. A tuple whose widths
-/// exceed 128 bits does not compile.
+/// The key in a word may have fewer bits than the word. So two words of more than 128 bits together still have the output `u128`: only the widths
+/// of the keys must add up to 128 bits at most. A tuple of wider keys does not compile.
 pub trait Join<W: Word>: Word {
     /// The joined word.
     type Output: Word;

@@ -95,11 +95,12 @@ impl Segments<'_> {
         (0..self.len()).map(|index| self.range(index))
     }
 
-    /// Checks that the segments ascend without overlap within `keys` keys.
+    /// Checks that the segments ascend, that they do not overlap, and that they lie in a slice of length `keys`.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if begins and ends differ in number; [`Error::InvalidOffsets`] with the index of the first
-    /// segment that starts before the end of the one before it, ends before its start, or ends after the last key.
+    /// - [`Error::LengthMismatch`] if the number of begins is not that of ends.
+    /// - [`Error::InvalidOffsets`] if a segment starts before the end of the previous segment, has an end that is less than its start, or an end
+    ///   that is greater than `keys`. The error has the index of the first such segment.
     pub fn check(&self, keys: usize) -> Result<(), Error> {
         if let Segments::Ranges { begins, ends } = self {
             Error::check_lengths("begins", begins.len(), "ends", ends.len())?;

@@ -228,11 +228,12 @@ impl WgpuBackend {
         self.sort_into(Waiting::Elsewhere, keys, sorted, options).await
     }
 
-    /// Sorts keys on the device, in place, and moves each value with its key. A value has 4, 8, 12 or 16 bytes.
+    /// Sorts keys on the device, in place and stably, and moves each value with its key. A value has 4, 8, 12 or 16 bytes.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::Unsupported`] for values of another size, and the errors of
-    /// [`sort_buffer`](WgpuBackend::sort_buffer).
+    /// - [`Error::LengthMismatch`] if the number of keys is not that of values.
+    /// - [`Error::Unsupported`] if values have another size.
+    /// - The errors of [`sort_buffer`](WgpuBackend::sort_buffer).
     pub fn sort_pairs_buffer<K: MaskKey, V: Pod>(
         &self,
         keys: &mut SortBuffer<K>,

@@ -12,8 +12,6 @@ struct Sort {
     uint4 flip;
     // The bits of each word that the order goes by.
     uint4 window;
-    // For each digit: its word, its shift, its mask, and 1 if keys that agree in all digits are identical, else 0.
-    uint4 digits[MAX_DIGITS];
     uint digit_count;
     // The largest number of keys that the buffers hold, or of segments to select from.
     uint max;
@@ -28,10 +26,12 @@ struct Sort {
     // The number of keys to select, the largest number of segments, or the number of elements to gather from; 0 if there
     // are none of these.
     uint k;
-    // The tiles that publish nothing, for tests: from, until, every, phase.
-    uint4 blocked;
     // First the keys before these in the array whose number of keys `count` has. The others are unused.
     uint4 portion;
+    // The tiles that publish nothing, for tests: from, until, every, phase.
+    uint4 blocked;
+    // For each digit: its word, its shift, its mask, and 1 if keys that agree in all digits are identical, else 0.
+    uint4 digits[MAX_DIGITS];
 };
 
 // A key is KEY_WORDS words of 32 bits, least significant first. A key of 8 or 16 bits is the top bits of one word.

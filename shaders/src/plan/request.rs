@@ -116,8 +116,7 @@ pub struct Segmented {
     pub ends: Place,
 }
 
-/// A search for runs of equal neighboring keys: the offsets at which the outputs start in their bindings. Outputs that are
-/// `None` are not written.
+/// What a search for runs of equal neighboring keys writes, and where. An output whose place is `None` is not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FindRuns {
     /// Where to write the number of runs, a word.

@@ -1,8 +1,8 @@
-// The workgroup memory in which a tile is sorted. The same words hold three things at different times:
-// first the histograms of the subgroups, then a slice of the tile's keys in their new order, then the values of that
+// The workgroup memory in which a tile is sorted. The same words hold three things at different times: first the histograms
+// of the subgroups, then a slice of the tile's keys in their new order, then the values of that slice, and so on for each
 // slice.
 //
-// Every word is atomic: lanes add to the histograms without a barrier between them, and WGSL cannot view one array both
+// Every word is atomic: lanes add to the histograms at the same time, and WGSL cannot view one array both
 // as atomic and as plain words.
 
 var<workgroup> board: array<atomic<u32>, BOARD>;

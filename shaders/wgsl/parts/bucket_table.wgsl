@@ -1,9 +1,10 @@
 // The bucket table: where buckets, their tiles, and the batches of buckets lie. It has three parts, in words:
 //
-//   smaller   RADIX words for each bucket and each counted digit: word `v` counts the keys of the bucket whose digit is less
-//             than `v`
-//   batches   BATCH_WORDS words for each batch: its first tile, its first key, and a ticket for each pass from 1 on. One more
-//             record follows the last batch: the tiles of a batch end where those of the next record start
+//   smaller   RADIX words for each bucket and each counted digit: word `v` counts those keys of the bucket that have a
+//             digit less than `v`
+//   batches   BATCH_WORDS words for each batch: its first tile, its first key, and a ticket for each pass from 1 on. BATCH_WORDS
+//             more words follow the last batch: the tiles of a batch end where those of the next batch start, or where these
+//             words say
 //   tiles     TILE_WORDS words for each tile, bucket by bucket: its first key, its number of keys, the first tile of its bucket,
 //             its bucket
 

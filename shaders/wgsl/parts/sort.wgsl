@@ -7,8 +7,6 @@ struct Sort {
     flip: vec4<u32>,
     // The bits of each word that the order goes by.
     window: vec4<u32>,
-    // For each digit: its word, its shift, its mask, and 1 if keys that agree in all digits are identical, else 0.
-    digits: array<vec4<u32>, MAX_DIGITS>,
     digit_count: u32,
     // The largest number of keys that the buffers hold, or of segments to select from.
     max: u32,
@@ -23,10 +21,12 @@ struct Sort {
     // The number of keys to select, the largest number of segments, or the number of elements to gather from; 0 if there
     // are none of these.
     k: u32,
-    // The tiles that publish nothing, for tests: from, until, every, phase.
-    blocked: vec4<u32>,
     // First the keys before these in the array whose number of keys `count` has. The others are unused.
     portion: vec4<u32>,
+    // The tiles that publish nothing, for tests: from, until, every, phase.
+    blocked: vec4<u32>,
+    // For each digit: its word, its shift, its mask, and 1 if keys that agree in all digits are identical, else 0.
+    digits: array<vec4<u32>, MAX_DIGITS>,
 }
 
 // Returns one word of a key with the masks applied. Such words compare as unsigned numbers in the key's order.
