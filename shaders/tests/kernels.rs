@@ -5,7 +5,7 @@ mod launches;
 use launches::{devices, launches, requests};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, StorageAccess, TypeInner};
-use polysort_shaders::manifest::{Access, Binding, Part};
+use polysort_shaders::manifest::{Access, Binding, Model, Part};
 use polysort_shaders::plan::{
     Ballot, Buffer, Command, Facts, Kernel, MergePlan, MergeRequest, Ranking, SearchPlan, SortPlan, Variant,
 };
@@ -38,6 +38,13 @@ fn every_launch_is_what_the_plan_and_the_manifest_say() {
     }
     let missing: Vec<Kernel> = Kernel::ALL.into_iter().filter(|kernel| !kernels.contains(kernel)).collect();
     assert_eq!(missing, [], "kernels that are in no plan of this test");
+}
+
+/// A model shows what a kernel computes.
+#[test]
+fn only_kernels_that_add_floats_have_no_model() {
+    let without = Kernel::ALL.into_iter().filter(|kernel| kernel.entry().model == Model::None);
+    assert!(without.eq([Kernel::IvfDistance, Kernel::Nearest]));
 }
 
 fn is_valid_with_the_capabilities_of(facts: &Facts, variant: &Variant, module: &Module) -> Result<(), String> {
@@ -179,7 +186,7 @@ fn structures_are_laid_out_as_in_rust() {
     macro_rules! offsets {
         ($ty:ty: $($field:ident)*) => { (size_of::<$ty>(), vec![$((stringify!($field), std::mem::offset_of!($ty, $field))),*]) };
     }
-    let sort = offsets!(abi::Sort: clear flip window digits digit_count max count_index packed_first keys_source keys_home values_home k blocked portion);
+    let sort = offsets!(abi::Sort: clear flip window digit_count max count_index packed_first keys_source keys_home values_home k portion blocked digits);
     let searched = offsets!(abi::Search: queries dimension candidates entries capacity page_slots page_first stride selected);
     let merge = MergePlan::new(MergeRequest::keys(32, request.spec, [8, 8]), &devices()[3].1).unwrap().path.variant;
     let merged = offsets!(abi::Merge: clear flip window first_begin first_end second_begin second_end merged_begin merged_end

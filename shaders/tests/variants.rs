@@ -15,8 +15,8 @@ fn constants(text: &str) -> HashMap<&str, u32> {
         .collect()
 }
 
-/// The text of a kernel without the constants that it does not use.
-fn used(text: &str) -> String {
+/// The constants that the text of a kernel uses, and the text without constants.
+fn used_constants(text: &str) -> (Vec<(&str, u32)>, String) {
     let names = constants(text);
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let body: String = text
@@ -27,7 +27,31 @@ fn used(text: &str) -> String {
     let words: HashSet<&str> = body.split(|c| !is_part(c)).collect();
     let mut used: Vec<_> = names.into_iter().filter(|(name, _)| words.contains(name)).collect();
     used.sort_unstable();
+    (used, body)
+}
+
+/// The text of a kernel without the constants that it does not use.
+fn used(text: &str) -> String {
+    let (used, body) = used_constants(text);
     format!("{used:?}{body}")
+}
+
+/// `Variant::tile` and the methods like it give 0 for a shape that they do not name; a loop over a tile of no keys does not end.
+#[test]
+fn no_kernel_uses_a_tile_of_no_keys() {
+    let sizes = ["TILE", "KEYS", "SLICE", "SLICE_KEYS", "BOARD"];
+    let mut empty = BTreeSet::new();
+    for (_, _, command) in launches() {
+        let text = prelude::wgsl(&command.variant);
+        let (used, _) = used_constants(&text);
+        let kernel = command.variant.kernel().name();
+        empty.extend(
+            used.into_iter()
+                .filter(|(name, value)| *value == 0 && sizes.contains(name))
+                .map(|(name, _)| format!("{kernel} {name}")),
+        );
+    }
+    assert_eq!(empty, BTreeSet::new());
 }
 
 /// A device compiles a pipeline for each variant. So it would compile a text twice if two variants had it.

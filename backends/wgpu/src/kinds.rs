@@ -88,16 +88,41 @@ impl Kinds {
                 (Some(Top { k: tile, ..top }), facts.least_alike(sorted))
             }
         };
-        let Request { key_bits, payload, .. } = request;
-        let rolls = request.top.is_none() && facts.rolls(&request);
-        let gather = request.gather.map(|gather| gather.element_bytes.min(4));
-        let runs = request.runs.map(|runs| RunOutputs {
+        let (rolls, partial) = (top.is_none() && facts.rolls(&request), request.has_partial_keys());
+        // All fields are named here, so that the compiler asks about a new one: does it select other kernels?
+        let Request {
+            key_bits,
+            payload,
+            segments,
+            runs,
+            gather,
+            wide_indices,
+            // Parts of the kind by `partial`, `top`, `least`, `rolls` and `asked`.
+            spec: _,
+            top: _,
+            max: _,
+            quick: _,
+            algorithm: _,
+            // Offsets.
+            skip: _,
+            keys: _,
+            values: _,
+            // The kernels of merges have kinds of their own.
+            page: _,
+            // The same kernels, whose bindings are writable.
+            aliased: _,
+            // The same for all requests of an engine.
+            blocked: _,
+            batch: _,
+            small_bucket: _,
+        } = request;
+        let gather = gather.map(|gather| gather.element_bytes.min(4));
+        let runs = runs.map(|runs| RunOutputs {
             unique: runs.unique.is_some(),
             offsets: runs.offsets.is_some(),
             lengths: runs.lengths.is_some(),
         });
-        let (segmented, wide_indices) = (request.segments.is_some(), request.wide_indices.is_some());
-        let partial = request.has_partial_keys();
+        let (segmented, wide_indices) = (segments.is_some(), wide_indices.is_some());
         Ok((request, Kind { key_bits, payload, top, segmented, partial, wide_indices, runs, gather, rolls, asked, least }))
     }
 }

@@ -130,7 +130,16 @@ fn is_cheap(backend: &WgpuBackend, check: &str) -> bool {
             Payload::None
         }
         "sort_by_key" | "argsort" | "top_k" | "top_k_segments" => Payload::Indices,
-        _ => Payload::Words(1),
+        "sort_into"
+        | "sort_pairs"
+        | "sort_pairs_into"
+        | "sort_pairs_segments"
+        | "argsort_segments"
+        | "async"
+        | "misuse"
+        | "sort_wide"
+        | "broken_contract" => Payload::Words(1),
+        _ => panic!("what does {operation} move with its keys?"),
     };
     support::is_cheap(backend, bits(check), payload)
 }

@@ -11,7 +11,9 @@ use core::fmt::{Debug, Display};
 use core::ops::Range;
 use futures_lite::future::{block_on, zip};
 use half::{bf16, f16};
-use polysort_core::{DynBackend, Error, NoneLast, Segments, Sort, SortAsync, Window, permutation};
+use polysort_core::{
+    Backend, DynBackend, Error, NoneLast, Operation, Segments, Sort, SortAsync, Spec, ValuesMut, Window, Word, permutation,
+};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -91,7 +93,7 @@ pub fn checks() -> Vec<Check> {
         key: wide::NAME,
         operation: "sort_wide",
         cases: Plan::cases::<u64>,
-        salt: 17,
+        salt: 19,
         all: Plan::all::<u64>,
         run: Box::new(wide::sort_wide),
         is_of_segments: true,
@@ -559,7 +561,38 @@ fn misuse<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<()
         return Err(format!("{what} was not refused as it should be"));
     }
     same_keys("keys after refusals", &sorted, keys)?;
-    same("values after refusals", &values, &untouched)
+    same("values after refusals", &values, &untouched)?;
+    misuse_of_run(backend, keys, case)
+}
+
+/// Calls of [`Backend::run`] that a backend must refuse by itself. The methods of [`Sort`] refuse them before a backend sees them.
+fn misuse_of_run<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
+    let spec = Spec::of::<K>(case.options).map_err(failed)?;
+    let mut words: Vec<K::Bits> = keys.iter().map(|&key| key.to_bits()).collect();
+    let (untouched, offsets) = (words.clone(), [0, words.len() + 1]);
+    let mut values = vec![0_u32; words.len() + 1];
+    let mut past = spec;
+    past.end = K::Bits::BITS + 1;
+    let is_refused = matches!(
+        backend.run(Operation::Sort { keys: &mut words, segments: None }.into(), past),
+        Err(Error::InvalidRange { end, .. }) if end == past.end
+    ) && matches!(
+        backend.run(Operation::SortPairs { keys: &mut words, values: ValuesMut::of(&mut values), segments: None }.into(), spec),
+        Err(Error::LengthMismatch { .. })
+    ) && matches!(
+        backend.run(Operation::Argsort { keys: &words, segments: None, indices: &mut values }.into(), spec),
+        Err(Error::LengthMismatch { .. })
+    ) && matches!(
+        backend.run(Operation::Sort { keys: &mut words, segments: Some(Segments::Offsets(&offsets)) }.into(), spec),
+        Err(Error::InvalidOffsets { .. })
+    );
+    if !is_refused || words != untouched {
+        return Err(
+            "the backend itself does not refuse a window past the word, slices of unequal length, or a segment past the end"
+                .into(),
+        );
+    }
+    Ok(())
 }
 
 /// Segments for a case: tiny, large and empty ones, and mixtures; as offsets, or with gaps. Or the rows of a matrix.
@@ -648,4 +681,20 @@ fn same<T: PartialEq + Debug>(what: impl Display, got: &[T], expected: &[T]) -> 
 
 fn failed(error: Error) -> String {
     format!("the backend failed: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// Checks with the same salt would get the same cases.
+    #[test]
+    fn each_check_has_a_salt_of_its_own() {
+        let mut checks_by_salt = BTreeMap::new();
+        for check in checks() {
+            let first = *checks_by_salt.entry(check.salt).or_insert(check.operation);
+            assert_eq!(first, check.operation, "salt {}", check.salt);
+        }
+    }
 }

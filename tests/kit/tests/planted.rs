@@ -211,6 +211,50 @@ const SKIPPED_DIGIT: Bug = Bug {
     ..NO_BUG
 };
 
+/// A backend that does nothing.
+#[derive(Clone)]
+struct Idle;
+
+impl Backend for Idle {
+    fn open() -> Result<Self, Error> {
+        Ok(Self)
+    }
+
+    fn name(&self) -> String {
+        "idle".into()
+    }
+
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    fn sort_bits<W: Word>(&self, _: &mut [W], _: Spec) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn sort_pairs_bits<W: Word, V: bytemuck::Pod>(&self, _: &mut [W], _: &mut [V], _: Spec) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn run(&self, _: AnyOperation<'_>, _: Spec) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// A check that a backend without any work passes checks nothing.
+#[test]
+fn every_check_fails_if_nothing_is_done() {
+    let plan = Plan::up_to(1000, false);
+    let passes = |check: &Check| check.run(&DynBackend::new(Idle), &plan).is_ok();
+    let passing: Vec<String> = checks_of::<u32>()
+        .into_iter()
+        .chain(checks().into_iter().filter(|check| ["sort_wide", "broken_contract"].contains(&check.operation)))
+        .filter(passes)
+        .map(|check| check.name())
+        .collect();
+    assert_eq!(passing, [""; 0]);
+}
+
 thread_local! {
     /// The number of keys of the call before.
     static LAST_LEN: Cell<usize> = const { Cell::new(0) };

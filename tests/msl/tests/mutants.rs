@@ -317,7 +317,33 @@ fn works(kernel: Kernel, by: By) -> Result<(), String> {
         Kernel::PickCount | Kernel::PickDigit | Kernel::PickTally | Kernel::PickSpine | Kernel::Pick => picks(),
         Kernel::Gather | Kernel::WidenIndices | Kernel::SegmentBounds => moves_elements(),
         Kernel::IvfDistance | Kernel::Nearest => searches(),
-        _ => sorts(by),
+        Kernel::Begin
+        | Kernel::Histogram
+        | Kernel::Scan
+        | Kernel::CountValues
+        | Kernel::ScanValues
+        | Kernel::Onesweep
+        | Kernel::Buckets
+        | Kernel::BucketTile
+        | Kernel::BucketHistogram
+        | Kernel::BucketSweep
+        | Kernel::SingleTile
+        | Kernel::Segments
+        | Kernel::SegmentNetwork
+        | Kernel::SegmentTile
+        | Kernel::LongSegments
+        | Kernel::Copy
+        | Kernel::Identity
+        | Kernel::Widen
+        | Kernel::Narrow
+        | Kernel::Fill => sorts(by),
+        Kernel::Upsweep
+        | Kernel::Spine
+        | Kernel::Downsweep
+        | Kernel::MergePath
+        | Kernel::MergeTile
+        | Kernel::BeginRuns
+        | Kernel::Runs => unreachable!("{} is not native", kernel.name()),
     }
 }
 
