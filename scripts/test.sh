@@ -4,7 +4,7 @@
 #   scripts/test.sh           all, but for what --full adds
 #   scripts/test.sh --cpu     what needs no GPU and no wgpu
 #   scripts/test.sh --full    also every GPU test on every software GPU, every planted mistake in kernels, all tests with naga's translations to Metal,
-#                             licenses and known vulnerabilities, the type check for macOS, the address sanitizer, a small stack, WebGPU in a browser,
+#                             licenses and known vulnerabilities, the type check for macOS, the address sanitizer, aarch64, a small stack, WebGPU in a browser,
 #                             the page of examples/web, the Python wheel, polysort-datafusion with Ballista, programs over crates of other people, the guide as a book, and each fuzz target for a minute
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -33,8 +33,8 @@ if [ "$mode" = --cpu ]; then
     printf '\nnot run: the GPU backend, Metal kernels on the CPU, the command line, models, the Python wheel, DataFusion, other systems. All else passed in %s s\n' "$SECONDS"
     exit
 fi
-tests=$(mktemp) sanitized=$(mktemp) gpu=$(mktemp)
-trap 'rm -f "$tests" "$sanitized" "$gpu"' EXIT
+tests=$(mktemp) sanitized=$(mktemp) aarch64=$(mktemp) gpu=$(mktemp)
+trap 'rm -f "$tests" "$sanitized" "$aarch64" "$gpu"' EXIT
 
 step "format and lints"
 cargo fmt --all --check
@@ -105,6 +105,8 @@ if [ "$mode" = --full ]; then
     CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --quiet --target-dir target/unoptimized -p polysort-rayon --test stack 2>&1 | tee -a "$tests"
     step "unsafe files under the address sanitizer"
     scripts/test-sanitized.sh 2>&1 | tee -a "$sanitized"
+    step "the CPU backend on aarch64"
+    scripts/test-aarch64.sh 2>&1 | tee -a "$aarch64"
     step "WebGPU in a browser"
     scripts/test-web.sh
     step "the page that sorts in a browser"
@@ -130,12 +132,12 @@ count() {
          END { printf "%d run, %d skipped", ran, skipped }' "$1"
 }
 printf 'tests: %s\n' "$(count "$tests")"
-[ "$mode" != --full ] || printf 'under the address sanitizer: %s\n' "$(count "$sanitized")"
+[ "$mode" != --full ] || printf 'under the address sanitizer: %s\non aarch64, in QEMU: %s\n' "$(count "$sanitized")" "$(count "$aarch64")"
 printf 'on GPUs:\n%s\n' "$(sed -n '/^adapters:/,/ tests passed,/p; /^not run on/p' "$gpu")"
 printf 'lavapipe-4 and SwiftShader in one process: %s\n' "$(count "$gpu")"
 printf 'backends that opened on this machine:\n'
 target/debug/polysort devices
 printf 'not run:\n'
-[ "$mode" = --full ] || printf '  what --full adds: 19 of 20 planted mistakes in kernels, most of the conformance suite on Metal kernels and on GPUs, half of the measurements of memory traffic, single kernels as naga translates them to Metal, most GPU tests on lavapipe, the longer ones on SwiftShader, licenses and known vulnerabilities (scripts/deny.sh), the type check for macOS (scripts/check-mac.sh), unsafe code under the address sanitizer (scripts/test-sanitized.sh), the CPU backend on a small stack, WebGPU in a browser (scripts/test-web.sh), the page of examples/web (scripts/web-page.sh --test), the Python wheel (scripts/test-python.sh), polysort-datafusion and Ballista (scripts/test-data.sh --ballista), programs over crates of other people (scripts/test-clients.sh, scripts/test-gpu-clients.sh), the guide as a book (scripts/guide.sh), the fuzz targets (scripts/fuzz.sh)\n'
+[ "$mode" = --full ] || printf '  what --full adds: 19 of 20 planted mistakes in kernels, most of the conformance suite on Metal kernels and on GPUs, half of the measurements of memory traffic, single kernels as naga translates them to Metal, most GPU tests on lavapipe, the longer ones on SwiftShader, licenses and known vulnerabilities (scripts/deny.sh), the type check for macOS (scripts/check-mac.sh), unsafe code under the address sanitizer (scripts/test-sanitized.sh), the CPU backend on aarch64 (scripts/test-aarch64.sh) and on a small stack, WebGPU in a browser (scripts/test-web.sh), the page of examples/web (scripts/web-page.sh --test), the Python wheel (scripts/test-python.sh), polysort-datafusion and Ballista (scripts/test-data.sh --ballista), programs over crates of other people (scripts/test-clients.sh, scripts/test-gpu-clients.sh), the guide as a book (scripts/guide.sh), the fuzz targets (scripts/fuzz.sh)\n'
 printf '  real GPUs: scripts/test-gpu.sh tests software Vulkan; MetalBackend on a Mac: scripts/test-metal.sh; Windows; mistakes planted in Rust code: scripts/mutants.sh\n'
 printf '\nall of it passed in %s s\n' "$SECONDS"

@@ -51,13 +51,13 @@ fn a_cpu_has_one_way_to_sort() {
 }
 
 #[test]
-fn every_operation_pattern_and_payload_is_verified() {
+fn every_operation_order_and_payload_is_verified() {
     let args = "bench --backends rayon --keys f16 --ops sort,sort_pairs,argsort,top_k,sort_segments --payloads u32,u64 --orders asc,desc \
-        --patterns uniform,sorted,reversed,equal,few-unique,organ-pipe,nearly-sorted,skewed-top,zipf --sizes 3000 --reps 1 --seeds 1 --csv -";
+        --patterns uniform,equal,zipf --sizes 3000 --reps 1 --seeds 1 --csv -";
     let record = Place::new().run(args).text();
     let rows = rows(&record);
     let cases: BTreeSet<_> = rows.iter().map(|row| row[4..10].to_vec()).collect();
-    assert_eq!(cases.len(), 9 * 2 * 6);
+    assert_eq!(cases.len(), 3 * 2 * 6);
     let payloads: BTreeSet<_> = rows.iter().map(|row| (row[4], row[6])).collect();
     let expected = [
         ("argsort", "none"),

@@ -31,7 +31,7 @@ fn place() -> Place {
     // The parser would take minutes for 16 brackets.
     let unclosed = "{".repeat(16);
     place.write("unclosed.npy", npy::versioned(1, unclosed.len() as u32, &unclosed, &[]));
-    let nested = format!("{{{{{{{{{}", "{1},".repeat(2_400));
+    let nested = format!("{{{{{{{{{}", "{1},".repeat(240));
     place.write("nested.npy", npy::versioned(1, nested.len() as u32, &nested, &[]));
     place.write("product.npy", npy::file("<f8", "(18446744073709551615, 18446744073709551615)", false, &[0; 8]));
     place.write("wide.npy", npy::file("<f8", "(18446744073709551616,)", false, &[0; 8]));
@@ -143,8 +143,8 @@ fn memory_is_not_allocated_for_what_a_header_declares() {
     let large = std::fs::File::create(place.path("large.bin")).expect("a file");
     large.set_len(1 << 36).expect("a sparse file");
     let limited = |script: &str| {
-        // In units of 1024 bytes.
-        let ran = place.shell(&format!("ulimit -v 4000000; {script}"));
+        // In units of 1024 bytes. The run reads as much as that allows.
+        let ran = place.shell(&format!("ulimit -v 1000000; {script}"));
         assert_eq!((ran.code, &*ran.stdout, ran.stderr.lines().count()), (2, &b""[..], 1), "{script}: {}", ran.stderr);
         ran.stderr
     };

@@ -95,8 +95,10 @@ fn nothing_stays_of_an_interrupted_write() {
 /// `nohup` and a shell that starts a process in the background make it ignore signals.
 #[test]
 fn an_ignored_signal_stays_ignored() {
+    let place = place();
+    let least = u32::from_le_bytes(sorted_bytes(&keys::<u32>(1_500_000), false)[..4].try_into().expect("four bytes"));
     for (signal, _) in SIGNALS {
-        let place = place();
+        place.write("out.csv", "old");
         let script = format!("trap '' {signal}; exec \"$0\" sort a.bin --dtype u32 -o out.csv");
         let mut child = place.script(&script).stderr(Stdio::piped()).spawn().expect("sh runs");
         while !is_writing(&place.path(".")) {
@@ -107,7 +109,6 @@ fn an_ignored_signal_stays_ignored() {
         child.stderr.take().expect("it was asked for").read_to_string(&mut said).expect("messages are text");
         assert_eq!((status.code(), &*said), (Some(0), ""), "{signal}");
         let first = place.read("out.csv").iter().take_while(|byte| **byte != b'\n').copied().collect::<Vec<_>>();
-        let least = u32::from_le_bytes(sorted_bytes(&keys::<u32>(1_500_000), false)[..4].try_into().expect("four bytes"));
         assert_eq!(String::from_utf8_lossy(&first), least.to_string());
     }
 }
