@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The unit tests of polysort-rayon as aarch64 code, with NEON, which QEMU executes: the networks, splits and merges in backends/rayon/src/simd/neon.rs.
+# Runs the unit tests of polysort-rayon as aarch64 code in QEMU: they test the networks and merges in backends/rayon/src/simd/neon.rs.
 #
 #   scripts/test-aarch64.sh [FILTER]     what FILTER names, as an argument of the test program
 #
-# On Debian 12, where rustup has no such target: Debian's rustc-web builds the standard library from its sources.
+# Needs no target of rustup: Debian 12's rustc-web compiles the standard library from its sources.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/apt.sh rustc-web rust-web-src gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user

@@ -77,7 +77,7 @@ fn tests_call_each_future() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// These have no check of their own: `sort_wide` calls them, with `argsort_wide`.
+/// Operations without a check of their own: the check `sort_wide` also calls `argsort_wide`.
 const CHECKED_WITH_OTHERS: [&str; 1] = ["argsort_wide"];
 
 #[test]

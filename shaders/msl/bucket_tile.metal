@@ -1,5 +1,5 @@
-// Sorts the small buckets of the MSD hybrid by all digits below that of the partition, which is pass 0, with one read and
-// one write of each key. One threadgroup sorts one bucket. Passes after the partition sort the larger buckets.
+// Sorts the small buckets of the MSD hybrid by all digits below the one of the partition, with one read and one write of
+// each key. One threadgroup sorts one bucket. The partition is pass 0; the passes after it sort the larger buckets.
 //
 // in       sort; state: the number of keys, the schedule, and the scanned histogram of the partition's digit; keys_scratch,
 //          values_scratch: what the partition wrote

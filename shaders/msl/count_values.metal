@@ -10,7 +10,7 @@
 //          each value has COLUMNS counters. Neighboring lanes use different ones, so that these lanes do not wait for each
 //          other. For 16 bits, two counters share a word, so a counter has 16 bits. If a thread adds to a word and finds
 //          2^15 or more in one of the two counters, the thread atomically clears bit 15 of each counter, and adds 2^15 to
-//          the state for each bit that it has cleared. The atomic operation tells which bits those are, so that no two
+//          the state for each bit that it has cleared. The atomic operation returns which bits those are, so that no two
 //          threads add the same 2^15. So no counter overflows. At the end, the threadgroup adds all its counters to the
 //          state.
 

@@ -93,7 +93,8 @@ pub struct Search {
 
 /// The parameters of a sort: the uniform of its kernels.
 ///
-/// What most launches read lies at the start, so that it takes few lines of the cache for constants.
+/// What most launches read lies at the start, so that it takes few lines of the cache for constants. Measured: an H200 sorts 2^10 to 2^20 `u32` in 0.5 to 1.7 % less time than
+/// if `digits` come first (`benches/record/nvidia-h200/2026-11-29-versions.txt`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct Sort {

@@ -2,8 +2,8 @@
 //
 // in       level: the number of the digit, where 0 is the most significant; sort; state: the number of keys and the
 //          threshold; keys_from: the source
-// in, out  state: words STATE_HISTOGRAM + d * RADIX + v, where `d` is the number of the same digit counted from the least
-//          significant one, must be 0; each becomes the number of such keys whose digit has the value `v`
+// in, out  state: the counts of this digit, words STATE_HISTOGRAM + d * RADIX + v with d = sort.digit_count - 1 - level.
+//          They must be 0; each becomes the number of such keys whose digit is `v`
 // launch   at least keys / HISTOGRAM_TILE workgroups, rounded up; each counts HISTOGRAM_TILE keys. All return if the
 //          threshold is settled, which means: all keys that equal it in the digits found so far belong to the selection
 // does     Radix select (Alabi et al., "Fast k-selection algorithms for graphics processing units", 2012), by all

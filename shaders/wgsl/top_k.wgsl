@@ -6,10 +6,11 @@
 //          segments, as for the kernel `begin`; level: the number of launches of this kernel before this one, plus
 //          LAST_LEVEL in the last one; sort; keys_from: the source; segments: for each segment the index of its first key,
 //          and the index after its last key; candidates: from level 1 on, the positions among which it selects
-// out      indices_to: sort.k words for each part, which are positions in the source. They start at word 0, but those of
-//          the last launch at word sort.values_home. The last launch sorts the positions of each part by their keys; if the
-//          part has fewer keys, the words left over become NOTHING
-// launch   a workgroup for each part: at level 0 a part of the keys, at later levels one of the candidates
+// out      indices_to: the positions of the selected keys in the source. Those of part `p` start at word p * sort.k; in the
+//          last launch, sort.values_home words later. The last launch sorts them by their keys, and writes NOTHING for each
+//          position that a part of fewer than sort.k keys lacks
+// launch   at least a workgroup for each part of the keys at level 0, of the candidates at later levels; other workgroups
+//          return
 // does     Radix select (Alabi et al., "Fast k-selection algorithms for graphics processing units", 2012). The threshold is
 //          the last key of the selection, in the order of the sort. The workgroup finds it digit by digit, from the most
 //          significant one on: it counts, by their next digit, the keys whose higher digits are those of the threshold. It

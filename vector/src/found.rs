@@ -25,7 +25,7 @@ pub struct Nearest {
 
 impl Nearest {
     /// Makes a result of `k` distances and `k` slots for each query. A query with fewer candidates must have [`NO_SLOT`] in place of each missing
-    /// slot, after its other slots.
+    /// slot, after its other slots; the distances there are not used.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`], as a [`VectorError`], if the number of distances is not that of slots.

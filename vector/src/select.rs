@@ -32,10 +32,10 @@ pub fn nearest_by<B: Backend>(
 /// with fewer candidates has as many indices as candidates.
 ///
 /// # Errors
-/// The errors of [`Nearest::new`].
+/// None: [`Nearest::new`] gets as many distances as slots.
 ///
 /// # Panics
-/// If an index is not less than the number of distances, or if there are fewer indices than that.
+/// If an index is not less than the number of distances or of slots, if `selected` has fewer indices than the queries have results, or if offsets descend.
 pub fn nearest_of(found: &Distances, candidate_offsets: &[u32], k: usize, selected: &[u32]) -> Result<Nearest, VectorError> {
     let Distances { distances, slots } = found;
     let lengths = || candidate_offsets.windows(2).map(|ends| (ends[1] - ends[0]) as usize);

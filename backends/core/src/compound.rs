@@ -75,7 +75,7 @@ flipped! {
     (K,): K, |key| (key,), 0;
 }
 
-/// Gives the word, [`Output`](Join::Output), that holds the keys of two words side by side: the `Bits` of a tuple.
+/// Selects the word type, [`Output`](Join::Output), in which two keys lie side by side: the `Bits` of a tuple.
 ///
 /// The key in a word may have fewer bits than the word. So two words of more than 128 bits together still have the output `u128`: only the widths
 /// of the keys must add up to 128 bits at most. A tuple of wider keys does not compile.

@@ -20,7 +20,7 @@ use crate::passes;
 use crate::record::Record;
 use crate::scatter::{Counters, MAX_DIGITS, count, place, to_starts};
 use crate::scratch::Scratch;
-use crate::source::{Key, Records, Source};
+use crate::source::{AnySource, Key, Source};
 use crate::threads::Threads;
 use crate::trace::{Step, took};
 use crate::tuning::{BUCKETS_OF_FEW, BUCKETS_OF_FEW_TICKETS, FAR_PASS_BITS, PASS_BITS, SPLIT_PASS_BITS, tuning};
@@ -37,7 +37,7 @@ pub(crate) fn sort<C: SortFew>(network: Network, mut columns: C, scratch: &mut [
     if even && suits_passes::<C>(network, columns.len()) {
         let mut sorted = Scratch::of::<C::Record>(columns.len());
         let sorted = sorted.records(columns.len());
-        if passes(&columns, window, scratch, sorted) {
+        if sort_by_passes(&columns, window, scratch, sorted) {
             return columns.write(sorted);
         }
     }
@@ -64,7 +64,7 @@ pub(crate) fn sort_into<C: SortFew>(
     if even && suits_passes::<C>(network, records.len()) {
         let mut sorted = Scratch::of::<C::Record>(records.len());
         let sorted = sorted.records(records.len());
-        if passes(&&*records, window, scratch, sorted) {
+        if sort_by_passes(&&*records, window, scratch, sorted) {
             return columns.write(sorted);
         }
     }
@@ -91,9 +91,10 @@ fn suits_passes<C: SortFew>(network: Network, len: usize) -> bool {
     C::has_tickets(network) && len <= passes::MAX
 }
 
-/// Sorts by passes, as [`passes::sort_into`] does, if the top bits of keys, or of their differences from the least key, tell keys apart.
-fn passes<R: Record>(source: &Records<R>, window: Window, room: &mut [R], sorted: &mut [R]) -> bool {
-    match Tops::of(&source, window) {
+/// Sorts as [`passes::sort_into`] does, if the top bits of keys, or of their differences from the least key, tell keys apart. Otherwise returns false, and leaves `room` and
+/// `sorted` as they were.
+fn sort_by_passes<R: Record>(source: &AnySource<R>, window: Window, room: &mut [R], sorted: &mut [R]) -> bool {
+    match Tops::of(source, window) {
         Tops::Even => passes::sort_into(source, window, room, sorted),
         Tops::TwoSides => {
             let lowered = Lowered::of(source, window.ones());
@@ -369,7 +370,7 @@ mod tests {
         assert!(suits::<Keys<'_, u32>>(WORDS, WHOLE, most) && !suits::<Keys<'_, u32>>(WORDS, WHOLE, most + 1));
     }
 
-    /// Records of several sizes: what a cache holds of each is more than one pass leaves to tickets, or less.
+    /// AnySource of several sizes: what a cache holds of each is more than one pass leaves to tickets, or less.
     #[test]
     fn stable_sorts_are_as_long_as_one_pass_leaves_few_records_in_a_bucket() {
         fn check<V: Pod + Send + Sync>() {

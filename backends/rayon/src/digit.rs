@@ -31,7 +31,7 @@ const KEYS_OF_SAMPLE: usize = 16;
 /// Keys count as even if their samples have at least this many of 32 digits. 64 samples of evenly spread keys have 28.
 const TOPS_OF_EVEN: u32 = 12;
 
-/// If samples have at most this many of 32 digits, nearly all keys are in one part of the range, or at both ends of it.
+/// If samples have at most this many of 32 digits, nearly all keys are in one part of the range, at both ends of it, or on two sides of a power of two.
 const TOPS_OF_LOPSIDED: u32 = 4;
 
 /// A plain digit tells keys apart badly if the samples have at most this many of its values.
@@ -154,18 +154,18 @@ fn frequent<W: Word>(source: &dyn Keyed<Key = W>, ones: W) -> Option<Frequent<W>
     let mut ranks = [W::zero(); FREQUENT_SAMPLES];
     let ranks = &mut ranks[..(source.len() / KEYS_OF_SAMPLE).clamp(SAMPLES, FREQUENT_SAMPLES)];
     take_samples(source, ones, ranks);
-    ranks.sort_unstable();
+    sample::sort(ranks);
     Frequent::of(ranks, ones)
 }
 
-/// What the top bits of keys tell.
+/// How well the top bits of keys tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tops {
-    /// Which part of the range a key is in.
+    /// Well: they tell which part of the range a key is in.
     Even,
-    /// On which side of a power of two a key is. The top bits of its difference from the least key tell more.
+    /// Badly: keys lie close to each other on both sides of a power of two, or of few. The top bits of their differences from the least key tell them apart well.
     TwoSides,
-    /// Little: nearly all keys have one of a few tops, or one of a few values.
+    /// Badly: nearly all keys have one of a few tops, or one of a few values.
     Lopsided,
 }
 
@@ -181,7 +181,7 @@ impl Tops {
             Self::Lopsided
         } else if tops > TOPS_OF_LOPSIDED {
             Self::Even
-        } else if sample.spanning(window, 5).is_some() {
+        } else if sample.fills_its_range(window, 0) {
             Self::TwoSides
         } else {
             Self::Lopsided
@@ -246,11 +246,15 @@ impl<W: Word> Sorted<W> {
 
     /// Digits for the range of all samples, or of all but a few at either end; `None` unless samples have [`TOPS_OF_EVEN`] of some 32 equal parts of the range.
     fn spanning(&self, window: Window, bits: u32) -> Option<RangeDigit<W>> {
-        [0, LEFT_OUT].into_iter().find_map(|left_out| {
-            let (least, greatest) = self.ends(left_out);
-            let of = |bits| RangeDigit::spanning(window, least, greatest, bits);
-            (self.digits(of(5)) >= TOPS_OF_EVEN).then(|| of(bits))
-        })
+        let left_out = [0, LEFT_OUT].into_iter().find(|&left_out| self.fills_its_range(window, left_out))?;
+        let (least, greatest) = self.ends(left_out);
+        Some(RangeDigit::spanning(window, least, greatest, bits))
+    }
+
+    /// Whether the samples, but for so many at either end, have [`TOPS_OF_EVEN`] of some 32 equal parts of their range.
+    fn fills_its_range(&self, window: Window, left_out: usize) -> bool {
+        let (least, greatest) = self.ends(left_out);
+        self.digits(RangeDigit::spanning(window, least, greatest, 5)) >= TOPS_OF_EVEN
     }
 
     /// A rank, and the end of the bits in which nearly all samples may differ from it, if these are fewer than `block` has.
@@ -608,6 +612,11 @@ mod tests {
         assert_eq!([tops(0, 5000), tops(-5000, 5000)], [Tops::Even; 2]);
         // Few values.
         assert_eq!(tops(-8, 16), Tops::Lopsided);
+        // A few far from the others.
+        let far = |middle: u32| {
+            (0..1 << 12).map(|i| if i % 50 == 1 { spread(i) } else { middle + (spread(i) >> 14) }).collect::<Vec<_>>()
+        };
+        assert_eq!([0, (1 << 31) - (1 << 17)].map(|middle| Tops::of(&&far(middle)[..], WHOLE)), [Tops::Lopsided; 2]);
         // Two crowds far apart: differences tell no more.
         let far: Vec<u32> = (0..1 << 12).map(|i| spread(i) >> 12 | (i as u32 & 1) << 31).collect();
         assert_eq!(Tops::of(&&far[..], WHOLE), Tops::Lopsided);

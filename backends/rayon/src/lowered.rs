@@ -1,29 +1,30 @@
-//! Records by how far their keys lie above the least of them.
+//! AnySource by how far their keys lie above the least of them.
 //!
 //! Keys that lie close to each other on both sides of a power of two, such as integers around zero, differ in all of their bits. Their differences from the least
 //! key have the same order, and differ in few bits.
 
 use crate::record::Record;
-use crate::source::{BLOCK, Keyed, Read, Records, Source};
+use crate::source::{AnySource, BLOCK, Keyed, Read, Source};
 use bytemuck::Zeroable;
 use core::ops::Range;
 use num_traits::Bounded;
 
-/// The records of `source`. The bits of each key in a window are reduced by the least number that a key has in them; others stay as they are.
+/// The records of `source`, keys lowered: the bits of a window, read as a number, are reduced by the least such number of all keys. Bits outside of the window stay as they
+/// are.
 pub(crate) struct Lowered<'a, R: Record> {
-    source: &'a Records<'a, R>,
+    source: &'a AnySource<'a, R>,
     least: R::Key,
 }
 
 impl<'a, R: Record> Lowered<'a, R> {
-    /// Lowers the bits of keys that are in `ones`, which has no gaps.
-    pub(crate) fn of(source: &'a Records<'a, R>, ones: R::Key) -> Self {
+    /// Lowers keys by the window whose bits are set in `ones`.
+    pub(crate) fn of(source: &'a AnySource<'a, R>, ones: R::Key) -> Self {
         let mut least = R::Key::max_value();
         source.read_keys(0..source.len(), &mut |keys| least = keys.iter().fold(least, |least, &key| least.min(key & ones)));
         Self { source, least }
     }
 
-    /// Gives `records` the keys that they have in the source.
+    /// Gives `records`, which come from this source, the keys that they have in `source`.
     pub(crate) fn raise(&self, records: &mut [R]) {
         records.iter_mut().for_each(|record| *record = record.map_key(|key| key + self.least));
     }

@@ -1,7 +1,7 @@
 //! The stable sort of some hundred to some ten thousand records: passes, least significant digit first.
 //!
 //! The passes sort by the top bits of the window. Two passes take a few bits more than the logarithm of the length, so that nearly all records
-//! of even keys differ in them; uneven keys get a third pass. Records that are equal in the top bits are neighbors afterwards, and an
+//! of even keys differ in them; uneven keys get a third pass. AnySource that are equal in the top bits are neighbors afterwards, and an
 //! insertion sort orders each such run by the bits below.
 //!
 //! ```text
@@ -13,7 +13,7 @@ use crate::classify::Bits;
 use crate::digit::varying;
 use crate::record::Record;
 use crate::scatter::{count, place, to_starts};
-use crate::source::Records;
+use crate::source::AnySource;
 use crate::threads::Threads;
 use crate::trace::{Step, took};
 use crate::window::Window;
@@ -43,8 +43,8 @@ const INSERTION: usize = 24;
 
 /// Sorts the records of `source`, at most [`MAX`], stably by `window` into `sorted`, by way of `room`; both are as long. Returns false, and
 /// leaves both as they were, if so few bits differ that one pass is enough, or if nearly all keys share their top bits.
-pub(crate) fn sort_into<R: Record>(source: &Records<R>, window: Window, room: &mut [R], sorted: &mut [R]) -> bool {
-    let window = window.narrowed(varying(&source, Threads::ONE));
+pub(crate) fn sort_into<R: Record>(source: &AnySource<R>, window: Window, room: &mut [R], sorted: &mut [R]) -> bool {
+    let window = window.narrowed(varying(source, Threads::ONE));
     if window.width() <= DIGIT_BITS {
         return false;
     }
@@ -78,7 +78,7 @@ pub(crate) fn sort_into<R: Record>(source: &Records<R>, window: Window, room: &m
 }
 
 /// Sorts the records of `source` stably by `window` into `sorted`, by way of `room`, with as many passes as it takes.
-fn sort_by<R: Record>(source: &Records<R>, window: Window, room: &mut [R], sorted: &mut [R]) {
+fn sort_by<R: Record>(source: &AnySource<R>, window: Window, room: &mut [R], sorted: &mut [R]) {
     let passes = window.width().div_ceil(UNEVEN_DIGIT_BITS);
     let bound = |pass: u32| window.low + window.width() * pass / passes;
     let digit = |pass: u32| Bits::of(Window { low: bound(pass), high: bound(pass + 1) });
@@ -92,7 +92,7 @@ fn sort_by<R: Record>(source: &Records<R>, window: Window, room: &mut [R], sorte
 }
 
 /// Moves each record of `source` behind those of a smaller digit and those of the same digit before it.
-fn pass<R: Record>(source: &Records<R>, digit: Bits, to: &mut [R]) {
+fn pass<R: Record>(source: &AnySource<R>, digit: Bits, to: &mut [R]) {
     let mut counters = [0; 1 << UNEVEN_DIGIT_BITS];
     source.read_keys(0..source.len(), &mut |keys| count(keys, digit, &mut counters));
     to_starts(&mut counters[..digit.count()]);
@@ -168,7 +168,7 @@ mod tests {
         for len in [300_usize, 1000, 4096, MAX] {
             for repeats in [1, 2, 30] {
                 for window in [Window { low: 0, high: 64 }, Window { low: 20, high: 60 }, Window { low: 0, high: 13 }] {
-                    // Records with the same top bits differ below them, in an order that is not the input's.
+                    // AnySource with the same top bits differ below them, in an order that is not the input's.
                     let key = |i: u32| spread(i % (len as u32 / repeats)) & !0xff | spread(i) & 0xff;
                     let records: Vec<Pair<u64, u32>> = (0..len as u32).map(|i| Pair { key: key(i), value: i }).collect();
                     let mut expected = records.clone();

@@ -13,7 +13,8 @@ pub(crate) fn places(len: usize, samples: usize) -> impl Iterator<Item = usize> 
     (1..=samples as u64).map(place)
 }
 
-/// Sorts samples: a network does it in a tenth of std's time, which is worth 1 ns for each key of a short input.
+/// Sorts samples, by a network if they are few. Measured on Zen 3: normal `i32` with values, 2^9 and 2^10 pairs, take 9.0 and 8.1 ns each if std sorts the 64 samples, 8.0 and 6.8 if a
+/// network does.
 pub(crate) fn sort<W: Word>(samples: &mut [W]) {
     fn network<N: NetworkWord>(samples: &mut [N]) {
         N::sort(Set::widest(), None, samples, Map::identity(), Map::identity());

@@ -5,7 +5,7 @@ use bytemuck::Zeroable;
 use core::ops::Range;
 use polysort_core::Word;
 
-/// Records that are mapped at a time: enough for vector code, few enough for the L1.
+/// AnySource that are mapped at a time: enough for vector code, few enough for the L1.
 pub(crate) const BLOCK: usize = 128;
 
 /// The key of a source's records.
@@ -31,7 +31,7 @@ pub(crate) trait Keyed: Sync {
     fn read_keys(&self, range: Range<usize>, read: Read<'_, Self::Key>);
 }
 
-/// Records to read, the same at every reading.
+/// AnySource to read, the same at every reading.
 pub(crate) trait Source: Keyed {
     type Record: Record<Key = Self::Key>;
 
@@ -50,10 +50,10 @@ pub(crate) trait Source: Keyed {
     }
 }
 
-/// A source of any kind, for what is not worth compiling for each kind.
-pub(crate) type Records<'a, R> = dyn Source<Record = R, Key = <R as Record>::Key> + 'a;
+/// A source of any type, for code that is compiled once for each kind of records.
+pub(crate) type AnySource<'a, R> = dyn Source<Record = R, Key = <R as Record>::Key> + 'a;
 
-/// A source that is borrowed, so that one without a size can be a `&dyn Keyed` or [`Records`].
+/// A source that is borrowed, so that one without a size can be a `&dyn Keyed` or [`AnySource`].
 impl<S: Keyed + ?Sized> Keyed for &S {
     type Key = S::Key;
 

@@ -2,9 +2,9 @@
 //
 //   smaller   RADIX words for each bucket and each counted digit: word `v` counts those keys of the bucket that have a
 //             digit less than `v`
-//   batches   BATCH_WORDS words for each batch: its first tile, its first key, and a ticket for each pass from 1 on. BATCH_WORDS
-//             more words follow the last batch: the tiles of a batch end where those of the next batch start, or where these
-//             words say
+//   batches   BATCH_WORDS words for each batch: its first tile, its first key, and a ticket for each pass from 1 on. The
+//             tiles of a batch end at the first tile of the next batch. BATCH_WORDS more words after the last batch give
+//             the end of its tiles
 //   tiles     TILE_WORDS words for each tile, bucket by bucket: its first key, its number of keys, the first tile of its bucket,
 //             its bucket
 

@@ -1,7 +1,7 @@
 // Returns the number of keys, or of segments, of this call. The host records it as three digits of eleven bits each. If the
-// most significant digit is COUNT_ON_DEVICE, the number is in the caller's buffer `count`; it is then limited to what the
-// sort's buffers hold. If the sort is that of a portion of an array, `count` has the number of keys in the whole array, and
-// the keys before the portion, sort.portion.x, are subtracted.
+// most significant digit is COUNT_ON_DEVICE, the number is in the caller's buffer `count`. For a portion of an array, that
+// is the number of keys in the whole array, from which this function subtracts the keys before the portion,
+// sort.portion.x. The result is limited to what the sort's buffers hold.
 
 fn called_count() -> u32 {
     if (count_high.value == COUNT_ON_DEVICE) {

@@ -570,27 +570,47 @@ fn misuse_of_run<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Re
     let spec = Spec::of::<K>(case.options).map_err(failed)?;
     let mut words: Vec<K::Bits> = keys.iter().map(|&key| key.to_bits()).collect();
     let (untouched, offsets) = (words.clone(), [0, words.len() + 1]);
-    let mut values = vec![0_u32; words.len() + 1];
+    let (mut values, mut indices) = (vec![0_u32; words.len() + 1], vec![0; words.len() + 1]);
     let mut past = spec;
     past.end = K::Bits::BITS + 1;
-    let is_refused = matches!(
-        backend.run(Operation::Sort { keys: &mut words, segments: None }.into(), past),
-        Err(Error::InvalidRange { end, .. }) if end == past.end
-    ) && matches!(
-        backend.run(Operation::SortPairs { keys: &mut words, values: ValuesMut::of(&mut values), segments: None }.into(), spec),
-        Err(Error::LengthMismatch { .. })
-    ) && matches!(
-        backend.run(Operation::Argsort { keys: &words, segments: None, indices: &mut values }.into(), spec),
-        Err(Error::LengthMismatch { .. })
-    ) && matches!(
-        backend.run(Operation::Sort { keys: &mut words, segments: Some(Segments::Offsets(&offsets)) }.into(), spec),
-        Err(Error::InvalidOffsets { .. })
-    );
-    if !is_refused || words != untouched {
-        return Err(
-            "the backend itself does not refuse a window past the word, slices of unequal length, or a segment past the end"
-                .into(),
-        );
+    let refused = [
+        (
+            "a window past the word",
+            matches!(
+                backend.run(Operation::Sort { keys: &mut words, segments: None }.into(), past),
+                Err(Error::InvalidRange { end, .. }) if end == past.end
+            ),
+        ),
+        (
+            "values of another length",
+            matches!(
+                backend.run(
+                    Operation::SortPairs { keys: &mut words, values: ValuesMut::of(&mut values), segments: None }.into(),
+                    spec
+                ),
+                Err(Error::LengthMismatch { .. })
+            ),
+        ),
+        (
+            "indices of another length",
+            matches!(
+                backend.run(Operation::Argsort { keys: &words, segments: None, indices: &mut indices }.into(), spec),
+                Err(Error::LengthMismatch { .. })
+            ),
+        ),
+        (
+            "a segment past the end",
+            matches!(
+                backend.run(Operation::Sort { keys: &mut words, segments: Some(Segments::Offsets(&offsets)) }.into(), spec),
+                Err(Error::InvalidOffsets { .. })
+            ),
+        ),
+    ];
+    if let Some((what, _)) = refused.iter().find(|(_, refused)| !refused) {
+        return Err(format!("{what} was not refused by the backend itself"));
+    }
+    if words != untouched || values.iter().any(|&value| value != 0) {
+        return Err("a refused run has changed its slices".into());
     }
     Ok(())
 }

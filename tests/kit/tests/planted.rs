@@ -241,7 +241,7 @@ impl Backend for Idle {
     }
 }
 
-/// A check that a backend without any work passes checks nothing.
+/// If a backend that does nothing passes a check, the check is useless.
 #[test]
 fn every_check_fails_if_nothing_is_done() {
     let plan = Plan::up_to(1000, false);
