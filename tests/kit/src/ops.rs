@@ -89,25 +89,32 @@ pub fn checks() -> Vec<Check> {
     }
     enter!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f16 bf16 f32 f64 bool char Custom Scored);
     enter!(Reverse<f32> Reverse<char> (u16, i32) (bool, f32) (i8, char, Reverse<u16>) (Option<i8>, NoneLast<u16>));
-    checks.push(Check {
-        key: wide::NAME,
-        operation: "sort_wide",
-        cases: Plan::cases::<u64>,
-        salt: 19,
-        all: Plan::all::<u64>,
-        run: Box::new(wide::sort_wide),
-        is_of_segments: true,
-    });
-    checks.push(Check {
-        key: unruly::NAME,
-        operation: "broken_contract",
-        cases: |plan, salt| plan.of_lengths(&unruly::LENGTHS).cases::<char>(salt),
-        salt: 18,
-        all: |plan| plan.of_lengths(&unruly::LENGTHS).all::<char>(),
-        run: Box::new(unruly::broken_contract),
-        is_of_segments: false,
-    });
+    checks.extend(checks_of_own_keys());
     checks
+}
+
+/// The checks that bring their own keys.
+fn checks_of_own_keys() -> [Check; 2] {
+    [
+        Check {
+            key: wide::NAME,
+            operation: "sort_wide",
+            cases: Plan::cases::<u64>,
+            salt: 19,
+            all: Plan::all::<u64>,
+            run: Box::new(wide::sort_wide),
+            is_of_segments: true,
+        },
+        Check {
+            key: unruly::NAME,
+            operation: "broken_contract",
+            cases: |plan, salt| plan.of_lengths(&unruly::LENGTHS).cases::<char>(salt),
+            salt: 18,
+            all: |plan| plan.of_lengths(&unruly::LENGTHS).all::<char>(),
+            run: Box::new(unruly::broken_contract),
+            is_of_segments: false,
+        },
+    ]
 }
 
 /// Every operation on one key type.
@@ -711,10 +718,9 @@ mod tests {
     /// Checks with the same salt would get the same cases.
     #[test]
     fn each_check_has_a_salt_of_its_own() {
-        let mut checks_by_salt = BTreeMap::new();
-        for check in checks() {
-            let first = *checks_by_salt.entry(check.salt).or_insert(check.operation);
-            assert_eq!(first, check.operation, "salt {}", check.salt);
+        let mut operations = BTreeMap::new();
+        for check in checks_of::<u8>().into_iter().chain(checks_of_own_keys()) {
+            assert_eq!(operations.insert(check.salt, check.operation), None, "{} has the same salt", check.operation);
         }
     }
 }
