@@ -18,7 +18,7 @@ pub(crate) fn ask_behind<T>(target: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use core::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-        // On most processors.
+        // Bytes of a line of the cache, on most processors.
         const LINE_BYTES: usize = 64;
         let behind = target.as_ptr().wrapping_add(at).wrapping_byte_add(LINE_BYTES);
         // SAFETY: the instruction takes any address, and neither reads nor writes memory that a program can see. Processors without it do nothing.

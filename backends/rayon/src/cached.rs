@@ -34,12 +34,11 @@ pub(crate) fn sort<C: SortFew>(network: Network, mut columns: C, scratch: &mut [
     if narrow::suits::<C>(network, window, columns.len()) {
         return narrow::sort(&mut columns, scratch, window);
     }
-    if even && suits_passes::<C>(network, columns.len()) {
-        let mut sorted = Scratch::of::<C::Record>(columns.len());
-        let sorted = sorted.records(columns.len());
-        if sort_by_passes(&columns, window, scratch, sorted) {
-            return columns.write(sorted);
-        }
+    if even
+        && suits_passes::<C>(network, columns.len())
+        && let Some(mut sorted) = sorted_by_passes(&columns, window, scratch)
+    {
+        return columns.write(sorted.records(scratch.len()));
     }
     let (bits, mut ends) = (pass_bits::<C>(network, columns.len()), [0; MAX_DIGITS]);
     if let Some(digit) = partition(&columns, scratch, window, bits, even, &mut ends) {
@@ -61,12 +60,11 @@ pub(crate) fn sort_into<C: SortFew>(
     if narrow::suits::<C>(network, window, records.len()) {
         return narrow::sort_into(records, &mut columns, scratch, window);
     }
-    if even && suits_passes::<C>(network, records.len()) {
-        let mut sorted = Scratch::of::<C::Record>(records.len());
-        let sorted = sorted.records(records.len());
-        if sort_by_passes(&&*records, window, scratch, sorted) {
-            return columns.write(sorted);
-        }
+    if even
+        && suits_passes::<C>(network, records.len())
+        && let Some(mut sorted) = sorted_by_passes(&&*records, window, scratch)
+    {
+        return columns.write(sorted.records(scratch.len()));
     }
     let (bits, mut ends) = (pass_bits::<C>(network, records.len()), [0; MAX_DIGITS]);
     match partition(&*records, scratch, window, bits, even, &mut ends) {
@@ -91,21 +89,26 @@ fn suits_passes<C: SortFew>(network: Network, len: usize) -> bool {
     C::has_tickets(network) && len <= passes::MAX
 }
 
-/// Sorts as [`passes::sort_into`] does, if the top bits of keys, or of their differences from the least key, tell keys apart. Otherwise returns false, and leaves `room` and
-/// `sorted` as they were.
-fn sort_by_passes<R: Record>(source: &AnySource<R>, window: Window, room: &mut [R], sorted: &mut [R]) -> bool {
-    match Tops::of(source, window) {
-        Tops::Even => passes::sort_into(source, window, room, sorted),
-        Tops::TwoSides => {
-            let lowered = Lowered::of(source, window.ones());
-            let is_sorted = passes::sort_into(&lowered, window, room, sorted);
-            if is_sorted {
-                lowered.raise(sorted);
-            }
-            is_sorted
-        }
-        Tops::Lopsided => false,
+/// The records of `source` as [`passes::sort_into`] sorts them, by way of `room`; `None` if neither the top bits of keys nor those of their differences from the least key
+/// tell keys apart.
+fn sorted_by_passes<R: Record>(source: &AnySource<R>, window: Window, room: &mut [R]) -> Option<Scratch> {
+    let tops = Tops::of(source, window);
+    if tops == Tops::Lopsided {
+        return None;
     }
+    let mut scratch = Scratch::of::<R>(room.len());
+    let sorted = scratch.records(room.len());
+    let is_sorted = if tops == Tops::Even {
+        passes::sort_into(source, window, room, sorted)
+    } else {
+        let lowered = Lowered::of(source, window.ones());
+        let is_sorted = passes::sort_into(&lowered, window, room, sorted);
+        if is_sorted {
+            lowered.raise(sorted);
+        }
+        is_sorted
+    };
+    is_sorted.then_some(scratch)
 }
 
 /// Bits of a digit that leaves as few records of `len` in a bucket as networks sort best; of uneven records, as many as counters cost little
@@ -370,7 +373,7 @@ mod tests {
         assert!(suits::<Keys<'_, u32>>(WORDS, WHOLE, most) && !suits::<Keys<'_, u32>>(WORDS, WHOLE, most + 1));
     }
 
-    /// AnySource of several sizes: what a cache holds of each is more than one pass leaves to tickets, or less.
+    /// Records of several sizes: what a cache holds of each is more than one pass leaves to tickets, or less.
     #[test]
     fn stable_sorts_are_as_long_as_one_pass_leaves_few_records_in_a_bucket() {
         fn check<V: Pod + Send + Sync>() {

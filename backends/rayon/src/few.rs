@@ -3,7 +3,7 @@
 use crate::columns::{Columns, Indices, Keys, Pairs};
 use crate::quicksort;
 use crate::scratch::on_stack;
-use crate::simd::{Map, NetworkWord, Set};
+use crate::simd::{self, Map, NetworkWord, Set};
 use crate::source::Keyed;
 use crate::threads::Threads;
 use crate::tickets;
@@ -157,15 +157,8 @@ fn sort_words<W: Word>(set: Set, from: Option<&[W]>, keys: &mut [W], masks: Mask
     took(Step::Network(keys.len()));
     match W::BITS {
         8 => sort_bytes(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(keys), masks),
-        16 => sort_network::<u16>(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(keys), masks),
-        32 => sort_network::<u32>(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(keys), masks),
-        _ => sort_network::<u64>(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(keys), masks),
+        _ => simd::sort_words(set, from, keys, masks),
     }
-}
-
-fn sort_network<N: NetworkWord>(set: Set, from: Option<&[N]>, keys: &mut [N], masks: Masks) {
-    let enter = if from.is_some() { Map::identity() } else { Map::enter(masks) };
-    N::sort(set, from, keys, enter, Map::leave(masks));
 }
 
 /// Sorts bytes as words of 16 bits, of which registers hold half as many, but which they can sort.

@@ -1,4 +1,4 @@
-//! AnySource by how far their keys lie above the least of them.
+//! Records by how far their keys lie above the least of them.
 //!
 //! Keys that lie close to each other on both sides of a power of two, such as integers around zero, differ in all of their bits. Their differences from the least
 //! key have the same order, and differ in few bits.

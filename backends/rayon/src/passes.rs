@@ -1,7 +1,7 @@
 //! The stable sort of some hundred to some ten thousand records: passes, least significant digit first.
 //!
 //! The passes sort by the top bits of the window. Two passes take a few bits more than the logarithm of the length, so that nearly all records
-//! of even keys differ in them; uneven keys get a third pass. AnySource that are equal in the top bits are neighbors afterwards, and an
+//! of even keys differ in them; uneven keys get a third pass. Records that are equal in the top bits are neighbors afterwards, and an
 //! insertion sort orders each such run by the bits below.
 //!
 //! ```text
@@ -168,7 +168,7 @@ mod tests {
         for len in [300_usize, 1000, 4096, MAX] {
             for repeats in [1, 2, 30] {
                 for window in [Window { low: 0, high: 64 }, Window { low: 20, high: 60 }, Window { low: 0, high: 13 }] {
-                    // AnySource with the same top bits differ below them, in an order that is not the input's.
+                    // Records with the same top bits differ below them, in an order that is not the input's.
                     let key = |i: u32| spread(i % (len as u32 / repeats)) & !0xff | spread(i) & 0xff;
                     let records: Vec<Pair<u64, u32>> = (0..len as u32).map(|i| Pair { key: key(i), value: i }).collect();
                     let mut expected = records.clone();

@@ -5,7 +5,7 @@ use bytemuck::Zeroable;
 use core::ops::Range;
 use polysort_core::Word;
 
-/// AnySource that are mapped at a time: enough for vector code, few enough for the L1.
+/// Records that are mapped at a time: enough for vector code, few enough for the L1.
 pub(crate) const BLOCK: usize = 128;
 
 /// The key of a source's records.
@@ -31,7 +31,7 @@ pub(crate) trait Keyed: Sync {
     fn read_keys(&self, range: Range<usize>, read: Read<'_, Self::Key>);
 }
 
-/// AnySource to read, the same at every reading.
+/// Records to read, the same at every reading.
 pub(crate) trait Source: Keyed {
     type Record: Record<Key = Self::Key>;
 

@@ -41,8 +41,10 @@
 #![forbid(unsafe_code)]
 
 mod case;
+mod compare;
 mod keys;
 mod manifest;
+mod misuse;
 mod ops;
 mod oracle;
 mod patterns;

@@ -1,19 +1,19 @@
 //! The checks: one for each operation on each key type.
 
 use crate::case::{Case, Plan, mix};
+use crate::compare::{failed, same, same_keys};
 use crate::keys::{Custom, Scored, TestKey};
+use crate::misuse::misuse;
 use crate::oracle::Oracle;
 use crate::unruly;
 use crate::wide;
 use bytemuck::Pod;
 use core::cmp::Reverse;
-use core::fmt::{Debug, Display};
+use core::fmt::Debug;
 use core::ops::Range;
 use futures_lite::future::{block_on, zip};
 use half::{bf16, f16};
-use polysort_core::{
-    Backend, DynBackend, Error, NoneLast, Operation, Segments, Sort, SortAsync, Spec, ValuesMut, Window, Word, permutation,
-};
+use polysort_core::{DynBackend, Error, NoneLast, Segments, Sort, SortAsync, permutation};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -457,171 +457,6 @@ fn futures<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(
     }
 }
 
-/// Calls that must be refused and leave the slices as they were.
-fn misuse<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
-    let len = keys.len();
-    let (mut sorted, mut values) = (keys.to_vec(), (0..len as u32 + 1).collect::<Vec<_>>());
-    let untouched = values.clone();
-    let refused = [
-        (
-            "a length mismatch",
-            matches!(
-                backend.sort_pairs_with(&mut sorted, &mut values, case.options),
-                Err(Error::LengthMismatch { left_len, right_len, .. }) if (left_len, right_len) == (len, len + 1)
-            ),
-        ),
-        (
-            "an output of another length",
-            matches!(
-                backend.sort_into_with(keys, &mut vec![K::from_raw(1); len + 1], case.options),
-                Err(Error::LengthMismatch { left_len, right_len, .. }) if (left_len, right_len) == (len, len + 1)
-            ),
-        ),
-        ("an output of pairs of another length", {
-            let mut moved = vec![0_u32; len + 1];
-            matches!(
-                backend.sort_pairs_into_with(keys, &values[..len], &mut sorted, &mut moved, case.options),
-                Err(Error::LengthMismatch { left_len, right_len, .. }) if (left_len, right_len) == (len, len + 1)
-            )
-        }),
-        (
-            "the largest of all windows",
-            matches!(
-                backend.sort_into_with(keys, &mut sorted, case.options.bits(0..u32::MAX)),
-                Err(Error::InvalidRange { end: u32::MAX, .. })
-            ),
-        ),
-        (
-            "a window past the key",
-            matches!(
-                backend.sort_with(&mut sorted, case.options.bits(0..K::WIDTH + 1)),
-                Err(Error::InvalidRange { end, width, .. }) if (end, width) == (K::WIDTH + 1, K::WIDTH)
-            ),
-        ),
-        ("a window that ends before it begins", {
-            let mut options = case.options;
-            options.window = Some(Window { begin: 1, end: Some(0) });
-            matches!(
-                backend.sort_pairs_with(&mut sorted, &mut values[..len], options),
-                Err(Error::InvalidRange { begin: 1, end: 0, .. })
-            )
-        }),
-        (
-            "offsets that descend",
-            matches!(
-                backend.sort_segments_with(&mut sorted, &[0, len, len.saturating_sub(1), len + 1], case.options),
-                Err(Error::InvalidOffsets { index, .. }) if index == if len == 0 { 2 } else { 1 }
-            ),
-        ),
-        (
-            "segments past the end",
-            matches!(
-                backend.sort_pairs_segments_with(&mut sorted, &mut values[..len], &[0, len + 1], case.options),
-                Err(Error::InvalidOffsets { index: 0, end, keys, .. }) if (end, keys) == (len + 1, len)
-            ),
-        ),
-        ("segments that overlap", {
-            let ranges = Segments::Ranges { begins: &[0, 0], ends: &[len, len] };
-            len == 0
-                || matches!(
-                    backend.argsort_segments_with(keys, ranges, case.options),
-                    Err(Error::InvalidOffsets { index: 1, .. })
-                )
-        }),
-        (
-            "a selection past the end",
-            matches!(
-                backend.top_k_segments_with(keys, 1, &[0, len + 1], case.options),
-                Err(Error::InvalidOffsets { index: 0, end, keys, .. }) if (end, keys) == (len + 1, len)
-            ),
-        ),
-        (
-            "a partial sort past the end",
-            matches!(
-                backend.partial_sort_segments_with(&mut sorted, 1, &[0, len + 1], case.options),
-                Err(Error::InvalidOffsets { index: 0, end, keys, .. }) if (end, keys) == (len + 1, len)
-            ),
-        ),
-        (
-            "runs by a window past the key",
-            matches!(
-                backend.runs_with(keys, case.options.bits(0..K::WIDTH + 1)),
-                Err(Error::InvalidRange { end, width, .. }) if (end, width) == (K::WIDTH + 1, K::WIDTH)
-            ),
-        ),
-        ("no selection at all past the end", backend.top_k_segments_with(keys, 0, &[0, len + 1], case.options).is_err()),
-        ("rows that overlap", {
-            let rows = Segments::Rows { rows: 2, len: 1, stride: 0 };
-            len == 0
-                || matches!(backend.argsort_segments_with(keys, rows, case.options), Err(Error::InvalidOffsets { index: 1, .. }))
-        }),
-        ("rows past the end", {
-            let rows = Segments::Rows { rows: 3, len: 1, stride: len };
-            matches!(backend.sort_segments_with(&mut sorted, rows, case.options), Err(Error::InvalidOffsets { index, .. }) if index == usize::from(len > 0))
-        }),
-        ("more begins than ends", {
-            let ranges = Segments::Ranges { begins: &[0, 0], ends: &[0] };
-            matches!(backend.sort_segments_with(&mut sorted, ranges, case.options), Err(Error::LengthMismatch { .. }))
-        }),
-    ];
-    if let Some((what, _)) = refused.iter().find(|(_, refused)| !refused) {
-        return Err(format!("{what} was not refused as it should be"));
-    }
-    same_keys("keys after refusals", &sorted, keys)?;
-    same("values after refusals", &values, &untouched)?;
-    misuse_of_run(backend, keys, case)
-}
-
-/// Calls of [`Backend::run`] that a backend must refuse by itself. The methods of [`Sort`] refuse them before a backend sees them.
-fn misuse_of_run<K: TestKey>(backend: &DynBackend, keys: &[K], case: Case) -> Result<(), String> {
-    let spec = Spec::of::<K>(case.options).map_err(failed)?;
-    let mut words: Vec<K::Bits> = keys.iter().map(|&key| key.to_bits()).collect();
-    let (untouched, offsets) = (words.clone(), [0, words.len() + 1]);
-    let (mut values, mut indices) = (vec![0_u32; words.len() + 1], vec![0; words.len() + 1]);
-    let mut past = spec;
-    past.end = K::Bits::BITS + 1;
-    let refused = [
-        (
-            "a window past the word",
-            matches!(
-                backend.run(Operation::Sort { keys: &mut words, segments: None }.into(), past),
-                Err(Error::InvalidRange { end, .. }) if end == past.end
-            ),
-        ),
-        (
-            "values of another length",
-            matches!(
-                backend.run(
-                    Operation::SortPairs { keys: &mut words, values: ValuesMut::of(&mut values), segments: None }.into(),
-                    spec
-                ),
-                Err(Error::LengthMismatch { .. })
-            ),
-        ),
-        (
-            "indices of another length",
-            matches!(
-                backend.run(Operation::Argsort { keys: &words, segments: None, indices: &mut indices }.into(), spec),
-                Err(Error::LengthMismatch { .. })
-            ),
-        ),
-        (
-            "a segment past the end",
-            matches!(
-                backend.run(Operation::Sort { keys: &mut words, segments: Some(Segments::Offsets(&offsets)) }.into(), spec),
-                Err(Error::InvalidOffsets { .. })
-            ),
-        ),
-    ];
-    if let Some((what, _)) = refused.iter().find(|(_, refused)| !refused) {
-        return Err(format!("{what} was not refused by the backend itself"));
-    }
-    if words != untouched || values.iter().any(|&value| value != 0) {
-        return Err("a refused run has changed its slices".into());
-    }
-    Ok(())
-}
-
 /// Segments for a case: tiny, large and empty ones, and mixtures; as offsets, or with gaps. Or the rows of a matrix.
 #[derive(Debug)]
 enum Lists {
@@ -676,38 +511,6 @@ impl Lists {
             &Self::Rows { rows, len, stride } => Segments::Rows { rows, len, stride },
         }
     }
-}
-
-/// The first place where two lists of keys differ, bit for bit. `what` is formatted only then: a list of segments is long.
-fn same_keys<K: TestKey>(what: impl Display, got: &[K], expected: &[K]) -> Result<(), String> {
-    let raws = |keys: &[K]| keys.iter().map(|key| key.raw()).collect::<Vec<_>>();
-    if got.len() == expected.len() && got.iter().zip(expected).all(|(a, b)| a.raw() == b.raw()) {
-        return Ok(());
-    }
-    same(what, &raws(got), &raws(expected))
-}
-
-fn same<T: PartialEq + Debug>(what: impl Display, got: &[T], expected: &[T]) -> Result<(), String> {
-    if got == expected {
-        return Ok(());
-    }
-    if got.len() != expected.len() {
-        return Err(format!("{} {what} instead of {}", got.len(), expected.len()));
-    }
-    let wrong: Vec<usize> = (0..got.len()).filter(|&i| got[i] != expected[i]).collect();
-    let at = wrong[0];
-    let around: Range<usize> = at.saturating_sub(2)..(at + 3).min(got.len());
-    Err(format!(
-        "{} of {} {what} are wrong, the first at {at}: got {:x?}, expected {:x?}",
-        wrong.len(),
-        got.len(),
-        &got[around.clone()],
-        &expected[around]
-    ))
-}
-
-fn failed(error: Error) -> String {
-    format!("the backend failed: {error}")
 }
 
 #[cfg(test)]

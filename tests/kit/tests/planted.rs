@@ -17,6 +17,8 @@ struct Bug {
     unplaced: usize,
     /// Whether the last run counts as a part of the run before it.
     merges_runs: bool,
+    /// Whether calls return at once.
+    is_idle: bool,
 }
 
 /// Keys of any width.
@@ -29,7 +31,8 @@ struct Keys {
     descends: bool,
 }
 
-const NO_BUG: Bug = Bug { spec: |spec, _| spec, permutation: |_, _| {}, unwritten: 0, unplaced: 0, merges_runs: false };
+const NO_BUG: Bug =
+    Bug { spec: |spec, _| spec, permutation: |_, _| {}, unwritten: 0, unplaced: 0, merges_runs: false, is_idle: false };
 
 /// `std`'s stable sort with a bug in it.
 #[derive(Clone)]
@@ -64,6 +67,9 @@ impl Backend for Buggy {
     }
 
     fn run(&self, operation: AnyOperation<'_>, spec: Spec) -> Result<(), Error> {
+        if self.0.is_idle {
+            return Ok(());
+        }
         with_word!(operation, operation => match operation {
             Operation::SortInto { keys, sorted } => {
                 Error::check_lengths("keys", keys.len(), "sorted", sorted.len())?;
@@ -211,47 +217,17 @@ const SKIPPED_DIGIT: Bug = Bug {
     ..NO_BUG
 };
 
-/// A backend that does nothing.
-#[derive(Clone)]
-struct Idle;
-
-impl Backend for Idle {
-    fn open() -> Result<Self, Error> {
-        Ok(Self)
-    }
-
-    fn name(&self) -> String {
-        "idle".into()
-    }
-
-    fn limits(&self) -> Limits {
-        Limits::default()
-    }
-
-    fn sort_bits<W: Word>(&self, _: &mut [W], _: Spec) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn sort_pairs_bits<W: Word, V: bytemuck::Pod>(&self, _: &mut [W], _: &mut [V], _: Spec) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn run(&self, _: AnyOperation<'_>, _: Spec) -> Result<(), Error> {
-        Ok(())
-    }
-}
+/// Nothing is done.
+const IDLE: Bug = Bug { is_idle: true, ..NO_BUG };
 
 /// If a backend that does nothing passes a check, the check is useless.
 #[test]
 fn every_check_fails_if_nothing_is_done() {
     let plan = Plan::up_to(1000, false);
-    let passes = |check: &Check| check.run(&DynBackend::new(Idle), &plan).is_ok();
-    let passing: Vec<String> = checks_of::<u32>()
-        .into_iter()
-        .chain(checks().into_iter().filter(|check| ["sort_wide", "broken_contract"].contains(&check.operation)))
-        .filter(passes)
-        .map(|check| check.name())
-        .collect();
+    let asked =
+        checks().into_iter().filter(|check| check.key == "u32" || ["sort_wide", "broken_contract"].contains(&check.operation));
+    let passing: Vec<String> =
+        asked.filter(|check| check.run(&DynBackend::new(Buggy(IDLE)), &plan).is_ok()).map(|check| check.name()).collect();
     assert_eq!(passing, [""; 0]);
 }
 

@@ -19,7 +19,7 @@ mod split;
 pub(crate) use merge::MergePart;
 pub(crate) use registers::Map;
 
-use polysort_core::Word;
+use polysort_core::{Masks, Word};
 #[cfg(target_arch = "x86_64")]
 use registers::{Registers, Work};
 use std::sync::OnceLock;
@@ -100,6 +100,23 @@ pub(crate) trait NetworkWord: Word {
     /// Sorts `from`, or if there is none what is in `to`, into `to`, which is as long. Words are mapped by `enter` before they are
     /// compared, and by `leave` afterwards.
     fn sort(set: Set, from: Option<&[Self]>, to: &mut [Self], enter: Map<Self>, leave: Map<Self>);
+}
+
+/// Sorts the ordered words `from`, or if there are none the raw ones in `to`, to raw words in `to`.
+///
+/// # Panics
+/// If words do not have 16, 32 or 64 bits.
+pub(crate) fn sort_words<W: Word>(set: Set, from: Option<&[W]>, to: &mut [W], masks: Masks) {
+    fn sort<N: NetworkWord>(set: Set, from: Option<&[N]>, to: &mut [N], masks: Masks) {
+        let enter = if from.is_some() { Map::identity() } else { Map::enter(masks) };
+        N::sort(set, from, to, enter, Map::leave(masks));
+    }
+    match W::BITS {
+        16 => sort::<u16>(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(to), masks),
+        32 => sort::<u32>(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(to), masks),
+        64 => sort::<u64>(set, from.map(bytemuck::cast_slice), bytemuck::cast_slice_mut(to), masks),
+        bits => unreachable!("no network sorts words of {bits} bits"),
+    }
 }
 
 /// A word that is merged in registers.
