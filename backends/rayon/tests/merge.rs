@@ -82,10 +82,9 @@ macro_rules! keys {
         }
     )*};
 }
+// Each word, each kind of masks, and keys whose bits are not all of their word. Other keys are merged as the words of these.
 keys! {
-    of_u8: u8; of_u16: u16; of_u32: u32; of_u64: u64; of_u128: u128; of_usize: usize;
-    of_i8: i8; of_i16: i16; of_i32: i32; of_i64: i64; of_i128: i128; of_isize: isize;
-    of_f32: f32; of_f64: f64; of_bool: bool; of_char: char;
+    of_u8: u8; of_u16: u16; of_u32: u32; of_u64: u64; of_u128: u128; of_i32: i32; of_f32: f32; of_f64: f64; of_bool: bool;
     of_reversed: Reverse<f32>; of_tuples: (u16, i32); of_custom_keys: Custom; of_keys_larger_than_their_bits: Scored;
 }
 

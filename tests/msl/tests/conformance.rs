@@ -15,25 +15,24 @@ fn main() {
     // The checks in which a forced algorithm sorts. In other checks, the planner chooses another one.
     let by_words = move |check: &str| {
         let (key, operation) = check.split_once(' ').unwrap_or_default();
-        let words = ["u32", "i32", "f32", "u64", "i64", "f64", "char", "Reverse<f32>"];
-        full || words.contains(&key) && ["sort", "sort_pairs", "sort_by_key", "argsort"].contains(&operation)
+        let words = ["u32", "f32", "i64", "i32", "u64", "f64", "char", "Reverse<f32>"];
+        full || words[..if is_thorough() { 8 } else { 3 }].contains(&key)
+            && ["sort", "sort_pairs", "sort_by_key", "argsort"].contains(&operation)
     };
     // Compiling kernels takes the most time. So without `--full` and without `POLYSORT_THOROUGH=1`, kernels that naga translates are those of a few checks
     // (software Vulkan runs them in WGSL), and each native configuration has some of the keys.
     let thorough = full || is_thorough();
     let by_thorough = move |takes: bool| if takes || thorough { Ok(()) } else { Err("left out without POLYSORT_THOROUGH=1") };
-    let is_wide = |check: &str| {
-        let from_digit = check.trim_start_matches(|c: char| !c.is_ascii_digit());
-        ["16", "64", "128"].iter().any(|bits| from_digit.starts_with(bits))
-    };
     let only_thorough = move |_: &str| by_thorough(false);
-    let wide_keys = move |check: &str| by_thorough(is_wide(check));
-    let few_keys = move |check: &str| by_thorough(["u8 ", "u32 ", "u64 "].iter().any(|key| check.starts_with(key)));
+    let is_of = |check: &str, keys: &[&str]| check.split_once(' ').is_some_and(|(key, _)| keys.contains(&key));
+    let one_key = move |check: &str| by_thorough(is_of(check, &["u32"]));
+    let few_keys = move |check: &str| by_thorough(is_of(check, &["u8", "u32", "u64"]));
+    let other_keys = move |check: &str| by_thorough(is_of(check, &["u16", "bf16", "i64", "f64", "u128", "(u16,i32)"]));
     let words_if_thorough = move |check: &str| thorough && by_words(check);
     // The network or one threadgroup sorts segments of up to 2000 keys. Other tests have passes over longer segments.
     let plan = Plan::up_to(suite.longest(5000), false).segmented_up_to(2000);
     let any = Config::of(if suite.is_full() { Source::NAGA } else { Source::NAGA_ROLLED });
-    suite.enter_part("msl, naga's", plan.clone().sampled(4 * scale, 1), few_keys, move || MslBackend::open_with(any));
+    suite.enter_part("msl, naga's", plan.clone().sampled(4 * scale, 1), one_key, move || MslBackend::open_with(any));
     // Some tiles are blocked, so that other threadgroups recount them.
     let sweep = Config { algorithm: Some(Algorithm::OneSweep), blocked: Blocked::one_of(3), ..any };
     let tiles = Plan::up_to(suite.longest(20_000), false).segmented_up_to(33);
@@ -70,7 +69,7 @@ fn main() {
     });
     // Native kernels, for an older Metal and a newer one.
     let native = Config::of(Source::NATIVE);
-    suite.enter_part("msl, native", plan.sampled(6 * scale, 4), wide_keys, move || MslBackend::open_with(native));
+    suite.enter_part("msl, native", plan.sampled(6 * scale, 4), other_keys, move || MslBackend::open_with(native));
     let newer = Source { options: Options::metal(320), ..Source::NATIVE };
     let sweep = Config { source: newer, ..sweep };
     suite

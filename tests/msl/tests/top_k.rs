@@ -3,15 +3,16 @@
 #![cfg(unix)]
 
 use polysort_core::{Backend, Error, Masks, Sort, Spec, Word};
+use polysort_kit::is_thorough;
 use polysort_msl::{Buffer, Config, FACTS, Kernel, MslBackend, Schedule, Source};
 use polysort_shaders::abi::{NOTHING, STATE_COUNT};
 use polysort_shaders::plan::tuning::SELECT_SEGMENT;
 use polysort_shaders::plan::{self, Facts, Request, SortPlan, Top};
 
-/// Returns backends of both sources, on several schedules.
+/// Returns backends with native kernels, and if the test is thorough with naga's (software Vulkan runs the same WGSL), on several schedules.
 fn backends(seeds: u64) -> impl Iterator<Item = MslBackend> {
     let each = move |source| (1..=seeds).map(move |seed| MslBackend::open_with(Config { seed, ..Config::of(source) }).unwrap());
-    [Source::NATIVE, Source::NAGA_ROLLED].into_iter().flat_map(each)
+    [Source::NATIVE, Source::NAGA_ROLLED].into_iter().take(if is_thorough() { 2 } else { 1 }).flat_map(each)
 }
 
 /// Returns keys that differ in their `bits` top bits only.

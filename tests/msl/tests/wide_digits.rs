@@ -53,9 +53,9 @@ fn few_distinct_keys_keep_their_order(source: Source) {
         digit(9) | digit(15) << 11 | digit(21) << 22
     };
     let keys: Vec<u32> = (0..30_000).map(few).collect();
-    is_stable(source, &keys, Blocked::NONE, 20);
     is_stable(source, &keys, Blocked::one_of(2), 20);
     if is_thorough() {
+        is_stable(source, &keys, Blocked::NONE, 20);
         is_stable(source, &keys, Blocked::run(0, 19), 20);
     }
     let keys: Vec<u64> = (0..12_000).map(|i| u64::from(few(i)) << 32 | u64::from(few(i / 7))).collect();
@@ -69,10 +69,12 @@ fn few_distinct_keys_keep_their_order(source: Source) {
 fn keys_are_sorted_by_windows(source: Source) {
     let keys: Vec<u64> = (1..6000_u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
     let words: Vec<u32> = keys.iter().map(|&key| (key >> 32) as u32).collect();
-    for bits in [0..31, 0..23, 0..22, 1..32, 10..12, 11..32] {
+    // Every second window, if the test is not thorough.
+    let step = if is_thorough() { 1 } else { 2 };
+    for bits in [0..31, 0..23, 0..22, 1..32, 10..12, 11..32].into_iter().step_by(step) {
         sorts(source, &words, Blocked::one_of(2), Options::ascending().bits(bits));
     }
-    for bits in [0..63, 0..55, 32..64, 31..33, 9..60] {
+    for bits in [0..63, 0..55, 32..64, 31..33, 9..60].into_iter().skip(step - 1).step_by(step) {
         sorts(source, &keys, Blocked::one_of(2), Options::descending().bits(bits));
     }
 }
