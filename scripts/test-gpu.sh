@@ -43,7 +43,7 @@ run_program() {
         filter=("] u64" --skip "wide digits]" --skip "reduce then scan]" --skip "portions]")
         ;;
     yesswiftshaderwgpu_vectors) filter=("paged]" --skip "random shapes" --skip "dimensions with every remainder") ;;
-    # Those that take longest: from 7 to more than 30 s, without a program beside them.
+    # Those that take longest: from 6 to more than 30 s, without a program beside them.
     yesswiftshaderwgpu_kernels)
         for kernel in histogram runs spine top_k; do filter+=(--skip "no subgroups] kernel $kernel leaves"); done
         ;;

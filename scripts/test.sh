@@ -50,7 +50,7 @@ for features in "" rayon multi; do
     cargo clippy --quiet -p polysort --no-default-features --features "$features" --all-targets -- -D warnings
 done
 # By themselves these crates have the feature vector off; code that only searches use would be dead. The workspace above has it on. polysort-metal has code on
-# Macs only: scripts/check-mac.sh.
+# Macs only, which scripts/check-mac.sh checks.
 for crate in polysort-fallback polysort-rayon polysort-wgpu polysort-kit; do
     cargo clippy --quiet -p "$crate" -- -D warnings
 done

@@ -13,7 +13,7 @@ pub(crate) fn places(len: usize, samples: usize) -> impl Iterator<Item = usize> 
     (1..=samples as u64).map(place)
 }
 
-/// Sorts samples, by a network if they are few: a short input notices the time that std takes.
+/// Sorts samples, with a network if there are few: std's sort of them would take a good part of the time of a short input.
 pub(crate) fn sort<W: Word>(samples: &mut [W]) {
     match W::BITS {
         bits @ (16 | 32 | 64) if samples.len() <= few_keys(Set::widest(), bits) => {

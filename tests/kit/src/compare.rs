@@ -1,4 +1,4 @@
-//! How results are compared with what is expected, and how a difference is told.
+//! Compares results with what is expected, and describes the first difference.
 
 use crate::keys::TestKey;
 use core::fmt::{Debug, Display};
@@ -14,6 +14,7 @@ pub(crate) fn same_keys<K: TestKey>(what: impl Display, got: &[K], expected: &[K
     same(what, &raws(got), &raws(expected))
 }
 
+/// The first place where two lists differ.
 pub(crate) fn same<T: PartialEq + Debug>(what: impl Display, got: &[T], expected: &[T]) -> Result<(), String> {
     if got == expected {
         return Ok(());
@@ -33,6 +34,7 @@ pub(crate) fn same<T: PartialEq + Debug>(what: impl Display, got: &[T], expected
     ))
 }
 
+/// The message for an error that a check does not expect.
 pub(crate) fn failed(error: Error) -> String {
     format!("the backend failed: {error}")
 }

@@ -12,13 +12,6 @@ fn main() {
 
     let mut suite = Suite::from_args();
     let (full, scale) = if suite.is_full() { (true, 10) } else { (false, 1) };
-    // The checks in which a forced algorithm sorts. In other checks, the planner chooses another one.
-    let by_words = move |check: &str| {
-        let (key, operation) = check.split_once(' ').unwrap_or_default();
-        let words = ["u32", "f32", "i64", "i32", "u64", "f64", "char", "Reverse<f32>"];
-        full || words[..if is_thorough() { 8 } else { 3 }].contains(&key)
-            && ["sort", "sort_pairs", "sort_by_key", "argsort"].contains(&operation)
-    };
     // Compiling kernels takes the most time. So without `--full` and without `POLYSORT_THOROUGH=1`, kernels that naga translates are those of a few checks
     // (software Vulkan runs them in WGSL), and each native configuration has some of the keys.
     let thorough = full || is_thorough();
@@ -28,6 +21,13 @@ fn main() {
     let one_key = move |check: &str| by_thorough(is_of(check, &["u32"]));
     let few_keys = move |check: &str| by_thorough(is_of(check, &["u8", "u32", "u64"]));
     let other_keys = move |check: &str| by_thorough(is_of(check, &["u16", "bf16", "i64", "f64", "u128", "(u16,i32)"]));
+    // The checks in which a forced algorithm sorts. In other checks, the planner chooses another one.
+    let by_words = move |check: &str| {
+        let (key, operation) = check.split_once(' ').unwrap_or_default();
+        let words = ["u32", "f32", "i64", "i32", "u64", "f64", "char", "Reverse<f32>"];
+        full || words[..if thorough { 8 } else { 3 }].contains(&key)
+            && ["sort", "sort_pairs", "sort_by_key", "argsort"].contains(&operation)
+    };
     let words_if_thorough = move |check: &str| thorough && by_words(check);
     // The network or one threadgroup sorts segments of up to 2000 keys. Other tests have passes over longer segments.
     let plan = Plan::up_to(suite.longest(5000), false).segmented_up_to(2000);

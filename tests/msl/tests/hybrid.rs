@@ -328,7 +328,7 @@ fn buckets_of_u32_are_those_of_the_model(source: Source) {
 }
 
 fn buckets_of_u64_are_those_of_the_model(source: Source) {
-    // Every third pattern, if the test is not thorough: the kernels of `u32` sort them all.
+    // Every third pattern, if the test is not thorough: the test of `u32` has them all.
     for (number, pattern) in PATTERNS.into_iter().enumerate().step_by(if is_thorough() { 1 } else { 3 }) {
         let payload = [Payload::None, Payload::Words(2), Payload::Indices, Payload::Words(4)][number % 4];
         check::<u64>(source, pattern, payload, spec::<u64>(number), Blocked::NONE, number as u64);

@@ -9,7 +9,7 @@ use polysort_shaders::abi::{NOTHING, STATE_COUNT};
 use polysort_shaders::plan::tuning::SELECT_SEGMENT;
 use polysort_shaders::plan::{self, Facts, Request, SortPlan, Top};
 
-/// Returns backends with native kernels, and if the test is thorough with naga's (software Vulkan runs the same WGSL), on several schedules.
+/// Returns backends with native kernels, on several schedules. If the test is thorough, naga's kernels follow; software Vulkan runs the WGSL that naga translates.
 fn backends(seeds: u64) -> impl Iterator<Item = MslBackend> {
     let each = move |source| (1..=seeds).map(move |seed| MslBackend::open_with(Config { seed, ..Config::of(source) }).unwrap());
     [Source::NATIVE, Source::NAGA_ROLLED].into_iter().take(if is_thorough() { 2 } else { 1 }).flat_map(each)
