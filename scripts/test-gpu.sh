@@ -8,7 +8,7 @@
 # of all keys, lavapipe-8 and lavapipe-16 that of some.
 #
 # With --quick, lavapipe runs few kernels: it takes seconds to compile one.
-#   lavapipe-4     programs whose threads and calls run side by side, and the look-back of two kinds of sorts
+#   lavapipe-4     programs whose threads and calls run side by side, each for a second, and the look-back of two kinds of sorts
 #   lavapipe-8, lavapipe-16    nothing
 #   SwiftShader    which compiles at once and sorts slowly: single kernels with some of their cases, calls, long calls and faults but for those that take
 #                  longest, vector search in pages of some shapes, and the conformance suite for u64, with and without subgroups
@@ -45,7 +45,8 @@ run_program() {
     yesswiftshaderwgpu_vectors) filter=("paged]" --skip "random shapes" --skip "dimensions with every remainder") ;;
     # Those that take longest: from 6 to more than 30 s, without a program beside them.
     yesswiftshaderwgpu_kernels)
-        for kernel in histogram runs spine top_k; do filter+=(--skip "no subgroups] kernel $kernel leaves"); done
+        filter=(--skip "kernel histogram leaves")
+        for kernel in runs spine top_k; do filter+=(--skip "no subgroups] kernel $kernel leaves"); done
         ;;
     yesswiftshaderwgpu_calls)
         filter=(--skip "async variants: they compile kernels on other threads" --skip "portions: arrays that are longer than a buffer lie in several"
@@ -72,7 +73,7 @@ if [ "${1-}" = --quick ]; then
     quick=yes
     shift
 fi
-[ -n "$quick" ] || export POLYSORT_THOROUGH=1
+if [ -n "$quick" ]; then export POLYSORT_TEST_SECONDS=1; else export POLYSORT_THOROUGH=1; fi
 case ${1-} in
 --run) ;;
 -*) echo "usage: scripts/test-gpu.sh [--quick] [DEVICE…]" >&2 && exit 2 ;;

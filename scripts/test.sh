@@ -103,7 +103,7 @@ if [ "$mode" = --full ]; then
     step "type check for macOS"
     scripts/check-mac.sh
     step "sorts on a small stack, without optimization"
-    CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --quiet --target-dir target/unoptimized -p polysort-rayon --test stack 2>&1 | tee -a "$tests"
+    cargo test --config 'profile.dev.package.polysort-rayon.opt-level=0' --quiet --target-dir target/unoptimized -p polysort-rayon --test stack 2>&1 | tee -a "$tests"
     step "unsafe files under the address sanitizer"
     scripts/test-sanitized.sh 2>&1 | tee -a "$sanitized"
     step "the CPU backend on aarch64"

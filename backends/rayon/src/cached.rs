@@ -23,7 +23,9 @@ use crate::scratch::Scratch;
 use crate::source::{AnySource, Key, Source};
 use crate::threads::Threads;
 use crate::trace::{Step, took};
-use crate::tuning::{BUCKETS_OF_FEW, BUCKETS_OF_FEW_TICKETS, FAR_PASS_BITS, PASS_BITS, SPLIT_PASS_BITS, tuning};
+use crate::tuning::{
+    BUCKETS_OF_FEW, BUCKETS_OF_FEW_TICKETS, FAR_PASS_BITS, PASS_BITS, SPLIT_PASS_BITS, most_differences, tuning,
+};
 use crate::window::Window;
 
 /// Sorts `columns`, stably by `window`, with as much scratch. `even` as in [`Digit::choose`].
@@ -36,7 +38,7 @@ pub(crate) fn sort<C: SortFew>(network: Network, mut columns: C, scratch: &mut [
     }
     if even
         && suits_passes::<C>(network, columns.len())
-        && let Some(mut sorted) = sorted_by_passes(&columns, window, scratch)
+        && let Some(mut sorted) = sorted_by_passes(network, &columns, window, scratch)
     {
         return columns.write(sorted.records(scratch.len()));
     }
@@ -62,7 +64,7 @@ pub(crate) fn sort_into<C: SortFew>(
     }
     if even
         && suits_passes::<C>(network, records.len())
-        && let Some(mut sorted) = sorted_by_passes(&&*records, window, scratch)
+        && let Some(mut sorted) = sorted_by_passes(network, &&*records, window, scratch)
     {
         return columns.write(sorted.records(scratch.len()));
     }
@@ -90,10 +92,10 @@ fn suits_passes<C: SortFew>(network: Network, len: usize) -> bool {
 }
 
 /// The records of `source` as [`passes::sort_into`] sorts them, by way of `room`; `None` if neither the top bits of keys nor those of their differences from the least key
-/// tell keys apart.
-fn sorted_by_passes<R: Record>(source: &AnySource<R>, window: Window, room: &mut [R]) -> Option<Scratch> {
+/// tell keys apart, or if a partition by parts of the range is faster.
+fn sorted_by_passes<R: Record>(network: Network, source: &AnySource<R>, window: Window, room: &mut [R]) -> Option<Scratch> {
     let tops = Tops::of(source, window);
-    if tops == Tops::Lopsided {
+    if tops == Tops::Lopsided || tops == Tops::TwoSides && source.len() > most_differences(network.set) {
         return None;
     }
     let mut scratch = Scratch::of::<R>(room.len());
@@ -244,20 +246,20 @@ mod tests {
     }
 
     /// The steps of a stable sort of pairs, which are the same from records.
-    fn steps_of_pairs(keys: &[u32], window: Window, even: bool) -> Vec<Step> {
+    fn steps_of_pairs(network: Network, keys: &[u32], window: Window, even: bool) -> Vec<Step> {
         let mut order = Vec::from_iter(0..keys.len() as u32);
         order.sort_by_key(|&at| keys[at as usize] & window.ones::<u32>());
         let (mut own, mut values) = (keys.to_vec(), Vec::from_iter(0..keys.len() as u32));
         let mut records: Vec<_> = keys.iter().zip(0..).map(|(&key, value)| Pair { key, value }).collect();
         let mut scratch = records.clone();
         let columns = Pairs { keys: &mut own, values: &mut values, masks: Masks::UNSIGNED };
-        let steps = steps_of(|| sort(STABLE, columns, &mut scratch, window, even));
+        let steps = steps_of(|| sort(network, columns, &mut scratch, window, even));
         assert!(values == order);
         values.fill(0);
         let columns = Pairs { keys: &mut own, values: &mut values, masks: Masks::UNSIGNED };
-        let steps_of_records = steps_of(|| sort_into(STABLE, &mut records, columns, &mut scratch, window, even));
+        let steps_of_records = steps_of(|| sort_into(network, &mut records, columns, &mut scratch, window, even));
         assert!(values == order && own.iter().zip(&order).all(|(&key, &at)| key == keys[at as usize]));
-        if keys.len() > Pairs32::few(STABLE) {
+        if keys.len() > Pairs32::few(network) {
             assert_eq!(steps, steps_of_records);
         }
         steps
@@ -326,21 +328,21 @@ mod tests {
     #[test]
     fn even_pairs_take_passes_up_to_a_length() {
         for len in [4096, passes::MAX] {
-            let steps = steps_of_pairs(&keys(len, spread), WHOLE, true);
+            let steps = steps_of_pairs(STABLE, &keys(len, spread), WHOLE, true);
             assert!(matches!(steps[..], [Step::Passes { .. }]), "{steps:?}");
         }
-        assert_eq!(partitions(&steps_of_pairs(&keys(passes::MAX + 1, spread), WHOLE, true)), [(passes::MAX + 1, 1024)]);
-        assert_eq!(partitions(&steps_of_pairs(&keys(4096, spread), WHOLE, false)), [(4096, 1024)]);
+        assert_eq!(partitions(&steps_of_pairs(STABLE, &keys(passes::MAX + 1, spread), WHOLE, true)), [(passes::MAX + 1, 1024)]);
+        assert_eq!(partitions(&steps_of_pairs(STABLE, &keys(4096, spread), WHOLE, false)), [(4096, 1024)]);
     }
 
     #[test]
     fn lopsided_pairs_take_a_partition() {
         // Small numbers but for a few.
-        let steps = steps_of_pairs(&keys(4096, |i| if i % 50 == 1 { spread(i) } else { spread(i) >> 14 }), WHOLE, true);
+        let steps = steps_of_pairs(STABLE, &keys(4096, |i| if i % 50 == 1 { spread(i) } else { spread(i) >> 14 }), WHOLE, true);
         assert_eq!(partitions(&steps)[0].0, 4096);
         assert!(!steps.iter().any(|step| matches!(step, Step::Passes { .. })), "{steps:?}");
         // One partition by values is the whole sort.
-        let steps = steps_of_pairs(&keys(4096, |i| spread(i) % 5 * 0x1234_5678), WHOLE, true);
+        let steps = steps_of_pairs(STABLE, &keys(4096, |i| spread(i) % 5 * 0x1234_5678), WHOLE, true);
         assert_eq!(steps, [Step::Cached { len: 4096, digits: 11 }]);
     }
 
@@ -348,21 +350,34 @@ mod tests {
     #[test]
     fn pairs_on_both_sides_of_a_power_of_two_take_passes_by_their_differences() {
         let around = |middle: u32, i: usize| middle - 300_000 + (spread(i) >> 12) / 2;
-        let steps = |window| steps_of_pairs(&keys(1024, |i| around(1 << 31, i)), window, true);
+        let steps = |window| steps_of_pairs(STABLE, &keys(1024, |i| around(1 << 31, i)), window, true);
         assert_eq!(steps(WHOLE), [Step::Passes { len: 1024, bits: 15 }]);
         // Some of the bits: the differences have 18 of them.
         assert_eq!(steps(Window { low: 2, high: 32 }), [Step::Passes { len: 1024, bits: 15 }]);
         // Other bits above them.
         let shifted = keys(1024, |i| around(1 << 27, i) << 2 | spread(i) << 30 | spread(i + 7) & 3);
-        assert_eq!(steps_of_pairs(&shifted, Window { low: 2, high: 30 }, true)[0], Step::Passes { len: 1024, bits: 15 });
+        assert_eq!(steps_of_pairs(STABLE, &shifted, Window { low: 2, high: 30 }, true)[0], Step::Passes { len: 1024, bits: 15 });
         // Two values at either side, which are neighbors.
         let two = keys(1024, |i| if i % 50 == 1 { spread(i) } else { (1 << 31) - 2 + spread(i) % 4 });
-        assert!(!steps_of_pairs(&two, WHOLE, true).iter().any(|step| matches!(step, Step::Passes { .. })));
+        assert!(!steps_of_pairs(STABLE, &two, WHOLE, true).iter().any(|step| matches!(step, Step::Passes { .. })));
+    }
+
+    #[test]
+    fn many_pairs_on_both_sides_of_a_power_of_two_take_passes_or_parts_of_the_range_whichever_is_faster() {
+        for set in Set::all() {
+            for len in [2048, 2049, 8192] {
+                let around = keys(len, |i| (1 << 31) - 300_000 + (spread(i) >> 12) / 2);
+                let steps = steps_of_pairs(Network { set, ..STABLE }, &around, WHOLE, true);
+                let takes_passes = matches!(steps[..], [Step::Passes { .. }]);
+                assert_eq!(takes_passes, len <= most_differences(set), "{len}, {}: {steps:?}", set.name());
+                assert_eq!(partitions(&steps).is_empty(), takes_passes);
+            }
+        }
     }
 
     #[test]
     fn pairs_with_few_bits_take_narrow_passes() {
-        let steps = |high| steps_of_pairs(&keys(4096, spread), Window { low: 0, high }, true);
+        let steps = |high| steps_of_pairs(STABLE, &keys(4096, spread), Window { low: 0, high }, true);
         assert_eq!(steps(8), [Step::Narrow { len: 4096, passes: 1 }]);
         assert_eq!(steps(16), [Step::Narrow { len: 4096, passes: 2 }]);
     }
