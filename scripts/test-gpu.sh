@@ -8,10 +8,11 @@
 # of all keys, lavapipe-8 and lavapipe-16 that of some.
 #
 # With --quick, lavapipe runs few kernels: it takes seconds to compile one.
-#   lavapipe-4     programs whose threads and calls run side by side, each for a second, and the look-back of two kinds of sorts
+#   lavapipe-4     the program of calls side by side, whose repeated trials last 1 s instead of 3 s, and the look-back of two kinds of sorts
 #   lavapipe-8, lavapipe-16    nothing
-#   SwiftShader    which compiles at once and sorts slowly: single kernels with some of their cases, calls, long calls and faults but for those that take
-#                  longest, vector search in pages of some shapes, and the conformance suite for u64, with and without subgroups
+#   SwiftShader    which compiles at once and sorts slowly: some cases of each kernel, except of histogram, and without subgroups also except of runs, spine and
+#                  top_k; the calls, long calls and faults, except the slowest; vector search in pages of some shapes; and the conformance suite for u64, with and
+#                  without subgroups
 set -euo pipefail
 cd "$(dirname "$0")/.."
 logs=$PWD/target/gpu-tests
@@ -43,7 +44,7 @@ run_program() {
         filter=("] u64" --skip "wide digits]" --skip "reduce then scan]" --skip "portions]")
         ;;
     yesswiftshaderwgpu_vectors) filter=("paged]" --skip "random shapes" --skip "dimensions with every remainder") ;;
-    # Those that take longest: from 6 to more than 30 s, without a program beside them.
+    # The slowest trials are left out: each takes from 6 s to more than 30 s, even if no other program runs.
     yesswiftshaderwgpu_kernels)
         filter=(--skip "kernel histogram leaves")
         for kernel in runs spine top_k; do filter+=(--skip "no subgroups] kernel $kernel leaves"); done
@@ -73,7 +74,7 @@ if [ "${1-}" = --quick ]; then
     quick=yes
     shift
 fi
-if [ -n "$quick" ]; then export POLYSORT_TEST_SECONDS=1; else export POLYSORT_THOROUGH=1; fi
+if [ -n "$quick" ]; then export POLYSORT_TEST_SECONDS="${POLYSORT_TEST_SECONDS-1}"; else export POLYSORT_THOROUGH=1; fi
 case ${1-} in
 --run) ;;
 -*) echo "usage: scripts/test-gpu.sh [--quick] [DEVICE…]" >&2 && exit 2 ;;

@@ -7,6 +7,4 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 export ASAN_OPTIONS=allocator_may_return_null=1
 # The sanitizer is an option of nightly compilers. The target is named, so that build scripts are not instrumented.
 export RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address"
-# With less optimization, compiling takes less time than the tests then take longer.
-export CARGO_PROFILE_DEV_OPT_LEVEL=1
 cargo test --quiet --target "$host" --target-dir target/asan -p polysort-rayon -p polysort-arrow --features polysort-rayon/vector --lib --tests

@@ -6,7 +6,8 @@
 //! for each bucket      a network, written where it belongs            few.rs, simd/
 //! ```
 //!
-//! Stable sorts of fewer records take two passes instead ([`passes`]), and so do those by few bits ([`narrow`]).
+//! Stable sorts of up to 2^15 records take two passes instead ([`passes`]), if the top bits of their keys tell them apart. So do those by few bits ([`narrow`]), and those
+//! whose keys lie on both sides of a power of two: with AVX-512 up to 2^11 records.
 //!
 //! What makes it fast: a pass costs about as much as two levels of a quicksort and does the work of six to eleven; networks cost little
 //! for few keys, and nothing depends on what the keys are like. A bucket that came out large is sorted in the same way, from where it is.
@@ -38,7 +39,7 @@ pub(crate) fn sort<C: SortFew>(network: Network, mut columns: C, scratch: &mut [
     }
     if even
         && suits_passes::<C>(network, columns.len())
-        && let Some(mut sorted) = sorted_by_passes(network, &columns, window, scratch)
+        && let Some(mut sorted) = sorted_by_passes(most_differences(network.set), &columns, window, scratch)
     {
         return columns.write(sorted.records(scratch.len()));
     }
@@ -64,7 +65,7 @@ pub(crate) fn sort_into<C: SortFew>(
     }
     if even
         && suits_passes::<C>(network, records.len())
-        && let Some(mut sorted) = sorted_by_passes(network, &&*records, window, scratch)
+        && let Some(mut sorted) = sorted_by_passes(most_differences(network.set), &&*records, window, scratch)
     {
         return columns.write(sorted.records(scratch.len()));
     }
@@ -86,29 +87,35 @@ pub(crate) fn suits<C: SortFew>(network: Network, window: Window, len: usize) ->
         || narrow::suits::<C>(network, window, len) && bytes < tuning.narrow_bytes
 }
 
-/// Whether two passes are faster than a partition and tickets for so many records.
+/// Whether passes may be faster than a partition and tickets for so many records; the keys decide ([`sorted_by_passes`]).
 fn suits_passes<C: SortFew>(network: Network, len: usize) -> bool {
     C::has_tickets(network) && len <= passes::MAX
 }
 
-/// The records of `source` as [`passes::sort_into`] sorts them, by way of `room`; `None` if neither the top bits of keys nor those of their differences from the least key
-/// tell keys apart, or if a partition by parts of the range is faster.
-fn sorted_by_passes<R: Record>(network: Network, source: &AnySource<R>, window: Window, room: &mut [R]) -> Option<Scratch> {
-    let tops = Tops::of(source, window);
-    if tops == Tops::Lopsided || tops == Tops::TwoSides && source.len() > most_differences(network.set) {
-        return None;
-    }
+/// Sorts the records of `source` by passes, with `room` as scratch. Returns `None` if a partition suits the keys better: if neither their top bits nor those of their
+/// differences from the least key tell them apart, or if differences do and there are more than `most_differences` records.
+fn sorted_by_passes<R: Record>(
+    most_differences: usize,
+    source: &AnySource<R>,
+    window: Window,
+    room: &mut [R],
+) -> Option<Scratch> {
+    let by_differences = match Tops::of(source, window) {
+        Tops::Even => false,
+        Tops::TwoSides if source.len() <= most_differences => true,
+        Tops::TwoSides | Tops::Lopsided => return None,
+    };
     let mut scratch = Scratch::of::<R>(room.len());
     let sorted = scratch.records(room.len());
-    let is_sorted = if tops == Tops::Even {
-        passes::sort_into(source, window, room, sorted)
-    } else {
+    let is_sorted = if by_differences {
         let lowered = Lowered::of(source, window.ones());
         let is_sorted = passes::sort_into(&lowered, window, room, sorted);
         if is_sorted {
             lowered.raise(sorted);
         }
         is_sorted
+    } else {
+        passes::sort_into(source, window, room, sorted)
     };
     is_sorted.then_some(scratch)
 }
@@ -246,20 +253,20 @@ mod tests {
     }
 
     /// The steps of a stable sort of pairs, which are the same from records.
-    fn steps_of_pairs(network: Network, keys: &[u32], window: Window, even: bool) -> Vec<Step> {
+    fn steps_of_pairs(keys: &[u32], window: Window, even: bool) -> Vec<Step> {
         let mut order = Vec::from_iter(0..keys.len() as u32);
         order.sort_by_key(|&at| keys[at as usize] & window.ones::<u32>());
         let (mut own, mut values) = (keys.to_vec(), Vec::from_iter(0..keys.len() as u32));
         let mut records: Vec<_> = keys.iter().zip(0..).map(|(&key, value)| Pair { key, value }).collect();
         let mut scratch = records.clone();
         let columns = Pairs { keys: &mut own, values: &mut values, masks: Masks::UNSIGNED };
-        let steps = steps_of(|| sort(network, columns, &mut scratch, window, even));
+        let steps = steps_of(|| sort(STABLE, columns, &mut scratch, window, even));
         assert!(values == order);
         values.fill(0);
         let columns = Pairs { keys: &mut own, values: &mut values, masks: Masks::UNSIGNED };
-        let steps_of_records = steps_of(|| sort_into(network, &mut records, columns, &mut scratch, window, even));
+        let steps_of_records = steps_of(|| sort_into(STABLE, &mut records, columns, &mut scratch, window, even));
         assert!(values == order && own.iter().zip(&order).all(|(&key, &at)| key == keys[at as usize]));
-        if keys.len() > Pairs32::few(network) {
+        if keys.len() > Pairs32::few(STABLE) {
             assert_eq!(steps, steps_of_records);
         }
         steps
@@ -328,21 +335,21 @@ mod tests {
     #[test]
     fn even_pairs_take_passes_up_to_a_length() {
         for len in [4096, passes::MAX] {
-            let steps = steps_of_pairs(STABLE, &keys(len, spread), WHOLE, true);
+            let steps = steps_of_pairs(&keys(len, spread), WHOLE, true);
             assert!(matches!(steps[..], [Step::Passes { .. }]), "{steps:?}");
         }
-        assert_eq!(partitions(&steps_of_pairs(STABLE, &keys(passes::MAX + 1, spread), WHOLE, true)), [(passes::MAX + 1, 1024)]);
-        assert_eq!(partitions(&steps_of_pairs(STABLE, &keys(4096, spread), WHOLE, false)), [(4096, 1024)]);
+        assert_eq!(partitions(&steps_of_pairs(&keys(passes::MAX + 1, spread), WHOLE, true)), [(passes::MAX + 1, 1024)]);
+        assert_eq!(partitions(&steps_of_pairs(&keys(4096, spread), WHOLE, false)), [(4096, 1024)]);
     }
 
     #[test]
     fn lopsided_pairs_take_a_partition() {
         // Small numbers but for a few.
-        let steps = steps_of_pairs(STABLE, &keys(4096, |i| if i % 50 == 1 { spread(i) } else { spread(i) >> 14 }), WHOLE, true);
+        let steps = steps_of_pairs(&keys(4096, |i| if i % 50 == 1 { spread(i) } else { spread(i) >> 14 }), WHOLE, true);
         assert_eq!(partitions(&steps)[0].0, 4096);
         assert!(!steps.iter().any(|step| matches!(step, Step::Passes { .. })), "{steps:?}");
         // One partition by values is the whole sort.
-        let steps = steps_of_pairs(STABLE, &keys(4096, |i| spread(i) % 5 * 0x1234_5678), WHOLE, true);
+        let steps = steps_of_pairs(&keys(4096, |i| spread(i) % 5 * 0x1234_5678), WHOLE, true);
         assert_eq!(steps, [Step::Cached { len: 4096, digits: 11 }]);
     }
 
@@ -350,34 +357,34 @@ mod tests {
     #[test]
     fn pairs_on_both_sides_of_a_power_of_two_take_passes_by_their_differences() {
         let around = |middle: u32, i: usize| middle - 300_000 + (spread(i) >> 12) / 2;
-        let steps = |window| steps_of_pairs(STABLE, &keys(1024, |i| around(1 << 31, i)), window, true);
+        let steps = |window| steps_of_pairs(&keys(1024, |i| around(1 << 31, i)), window, true);
         assert_eq!(steps(WHOLE), [Step::Passes { len: 1024, bits: 15 }]);
         // Some of the bits: the differences have 18 of them.
         assert_eq!(steps(Window { low: 2, high: 32 }), [Step::Passes { len: 1024, bits: 15 }]);
         // Other bits above them.
         let shifted = keys(1024, |i| around(1 << 27, i) << 2 | spread(i) << 30 | spread(i + 7) & 3);
-        assert_eq!(steps_of_pairs(STABLE, &shifted, Window { low: 2, high: 30 }, true)[0], Step::Passes { len: 1024, bits: 15 });
+        assert_eq!(steps_of_pairs(&shifted, Window { low: 2, high: 30 }, true)[0], Step::Passes { len: 1024, bits: 15 });
         // Two values at either side, which are neighbors.
         let two = keys(1024, |i| if i % 50 == 1 { spread(i) } else { (1 << 31) - 2 + spread(i) % 4 });
-        assert!(!steps_of_pairs(STABLE, &two, WHOLE, true).iter().any(|step| matches!(step, Step::Passes { .. })));
+        assert!(!steps_of_pairs(&two, WHOLE, true).iter().any(|step| matches!(step, Step::Passes { .. })));
     }
 
     #[test]
-    fn many_pairs_on_both_sides_of_a_power_of_two_take_passes_or_parts_of_the_range_whichever_is_faster() {
-        for set in Set::all() {
-            for len in [2048, 2049, 8192] {
-                let around = keys(len, |i| (1 << 31) - 300_000 + (spread(i) >> 12) / 2);
-                let steps = steps_of_pairs(Network { set, ..STABLE }, &around, WHOLE, true);
-                let takes_passes = matches!(steps[..], [Step::Passes { .. }]);
-                assert_eq!(takes_passes, len <= most_differences(set), "{len}, {}: {steps:?}", set.name());
-                assert_eq!(partitions(&steps).is_empty(), takes_passes);
-            }
+    fn pairs_on_both_sides_of_a_power_of_two_take_passes_up_to_a_limit() {
+        for (len, limit, takes_passes) in [(2048, 2048, true), (2049, 2048, false), (2049, usize::MAX, true)] {
+            let key = |i: usize| (1 << 31) - 300_000 + (spread(i) >> 12) / 2;
+            let records = Vec::from_iter((0..len).map(|i| Pair { key: key(i), value: i as u32 }));
+            let sorted = sorted_by_passes(limit, &&records[..], WHOLE, &mut records.clone());
+            assert_eq!(sorted.is_some(), takes_passes, "{len} of at most {limit}");
         }
+        // Even pairs have no such limit.
+        let records = Vec::from_iter((0..4096).map(|i| Pair { key: spread(i), value: i as u32 }));
+        assert!(sorted_by_passes(2048, &&records[..], WHOLE, &mut records.clone()).is_some());
     }
 
     #[test]
     fn pairs_with_few_bits_take_narrow_passes() {
-        let steps = |high| steps_of_pairs(STABLE, &keys(4096, spread), Window { low: 0, high }, true);
+        let steps = |high| steps_of_pairs(&keys(4096, spread), Window { low: 0, high }, true);
         assert_eq!(steps(8), [Step::Narrow { len: 4096, passes: 1 }]);
         assert_eq!(steps(16), [Step::Narrow { len: 4096, passes: 2 }]);
     }

@@ -1,4 +1,4 @@
-//! Sorts fit on the stack of a thread of the pool, 2 MiB, also if the compiler does not optimize. `scripts/test.sh` runs this test without
+//! Sorts fit on the stack of a thread of the pool, 2 MiB, also if the compiler does not optimize. `scripts/test.sh --full` runs this test without
 //! optimization, as programs in development are built: then a function has room for each value of all code that is inlined into it.
 
 use polysort_core::{Options, Sort, Sortable};
