@@ -353,10 +353,13 @@ mod tests {
         assert_eq!(steps, [Step::Cached { len: 4096, digits: 11 }]);
     }
 
-    /// Integers around zero, as ordered bits: all bits differ, 20 of the differences do.
+    /// An integer around `middle`, a power of two. All bits of such integers differ, and 20 of their differences from the least one.
+    fn around(middle: u32, i: usize) -> u32 {
+        middle - 300_000 + (spread(i) >> 12) / 2
+    }
+
     #[test]
     fn pairs_on_both_sides_of_a_power_of_two_take_passes_by_their_differences() {
-        let around = |middle: u32, i: usize| middle - 300_000 + (spread(i) >> 12) / 2;
         let steps = |window| steps_of_pairs(&keys(1024, |i| around(1 << 31, i)), window, true);
         assert_eq!(steps(WHOLE), [Step::Passes { len: 1024, bits: 15 }]);
         // Some of the bits: the differences have 18 of them.
@@ -372,8 +375,7 @@ mod tests {
     #[test]
     fn pairs_on_both_sides_of_a_power_of_two_take_passes_up_to_a_limit() {
         for (len, limit, takes_passes) in [(2048, 2048, true), (2049, 2048, false), (2049, usize::MAX, true)] {
-            let key = |i: usize| (1 << 31) - 300_000 + (spread(i) >> 12) / 2;
-            let records = Vec::from_iter((0..len).map(|i| Pair { key: key(i), value: i as u32 }));
+            let records = Vec::from_iter((0..len).map(|i| Pair { key: around(1 << 31, i), value: i as u32 }));
             let sorted = sorted_by_passes(limit, &&records[..], WHOLE, &mut records.clone());
             assert_eq!(sorted.is_some(), takes_passes, "{len} of at most {limit}");
         }
