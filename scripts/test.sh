@@ -46,7 +46,9 @@ step "features, each by itself and none"
 for features in "" calibration derive multi rayon vector wgpu; do
     cargo clippy --quiet -p polysort --no-default-features --features "$features" -- -D warnings
 done
-for features in "" rayon multi; do
+targets_of=("" multi)
+[ "$mode" != --full ] || targets_of+=(rayon)
+for features in "${targets_of[@]}"; do
     cargo clippy --quiet -p polysort --no-default-features --features "$features" --all-targets -- -D warnings
 done
 # By themselves these crates have the feature vector off; code that only searches use would be dead. The workspace above has it on. polysort-metal has code on
@@ -59,7 +61,8 @@ cargo clippy --quiet -p polysort-wgpu --features vector -- -D warnings
 cargo clippy --quiet -p polysort-external --features lz4 --all-targets -- -D warnings
 cargo clippy --quiet -p polysort-vector --no-default-features --all-targets -- -D warnings
 cargo clippy --quiet -p polysort-arrow --no-default-features --all-targets -- -D warnings
-cargo clippy --quiet -p polysort-cli --no-default-features --all-targets -- -D warnings
+# Without Arrow, crates such as wgpu have other features, so that they are checked once more.
+[ "$mode" != --full ] || cargo clippy --quiet -p polysort-cli --no-default-features --all-targets -- -D warnings
 
 step "tests"
 [ "$mode" != --full ] || export POLYSORT_THOROUGH=1
@@ -85,11 +88,13 @@ step "examples"
 on_cpu=(quickstart custom_key ivf_search several_devices) on_gpu=(on_device indirect_count runs)
 cargo build --workspace --quiet $(printf -- '--example %s ' "${on_cpu[@]}" "${on_gpu[@]}" own_backend)
 for example in "${on_cpu[@]}"; do target/debug/examples/$example >/dev/null; done
-target/debug/examples/own_backend --quiet "u32 sort"
-for example in "${on_gpu[@]}"; do
-    POLYSORT_SOFTWARE_GPU=1 scripts/software-vulkan.sh run swiftshader target/debug/examples/$example >/dev/null
-done
-POLYSORT_SOFTWARE_GPU=1 scripts/software-vulkan.sh run swiftshader target/debug/examples/ivf_search --backend wgpu
+target/debug/examples/own_backend --quiet "u32 argsort"
+on_swiftshader=("${on_gpu[@]}")
+# It takes SwiftShader half a minute.
+[ "$mode" != --full ] || on_swiftshader+=("ivf_search --backend wgpu")
+export POLYSORT_SOFTWARE_GPU=1
+printf 'target/debug/examples/%s\n' "${on_swiftshader[@]}" | xargs -P 2 -L 1 scripts/software-vulkan.sh run swiftshader >/dev/null
+unset POLYSORT_SOFTWARE_GPU
 
 step "documentation and public API"
 scripts/api.sh --check
@@ -139,6 +144,6 @@ printf 'lavapipe-4 and SwiftShader in one process: %s\n' "$(count "$gpu")"
 printf 'backends that opened on this machine:\n'
 target/debug/polysort devices
 printf 'not run:\n'
-[ "$mode" = --full ] || printf '  what --full adds: 19 of 20 planted mistakes in kernels, most of the conformance suite and of the inputs of single kernels in the Metal language and on GPUs, kernels as naga translates them to Metal, most GPU tests on lavapipe, the longer ones on SwiftShader (the histogram kernel alone is one), trials of calls side by side for 3 s instead of 1 s, licenses and known vulnerabilities (scripts/deny.sh), the type check for macOS (scripts/check-mac.sh), unsafe code under the address sanitizer (scripts/test-sanitized.sh), the CPU backend on aarch64 (scripts/test-aarch64.sh) and on a small stack, WebGPU in a browser (scripts/test-web.sh), the page of examples/web (scripts/web-page.sh --test), the Python wheel (scripts/test-python.sh), polysort-datafusion and Ballista (scripts/test-data.sh --ballista), programs over crates of other people (scripts/test-clients.sh, scripts/test-gpu-clients.sh), the guide as a book (scripts/guide.sh), the fuzz targets (scripts/fuzz.sh)\n'
+[ "$mode" = --full ] || printf '  what --full adds: lints of the command line without Arrow and of the tests with the feature rayon alone, 19 of 20 planted mistakes in kernels, most of the conformance suite and of the inputs of single kernels in the Metal language and on GPUs, kernels as naga translates them to Metal, most GPU tests on lavapipe, the longer ones on SwiftShader (the histogram kernel alone is one), trials of calls side by side for 3 s instead of 1 s, licenses and known vulnerabilities (scripts/deny.sh), the type check for macOS (scripts/check-mac.sh), unsafe code under the address sanitizer (scripts/test-sanitized.sh), the CPU backend on aarch64 (scripts/test-aarch64.sh) and on a small stack, WebGPU in a browser (scripts/test-web.sh), the page of examples/web (scripts/web-page.sh --test), the Python wheel (scripts/test-python.sh), polysort-datafusion and Ballista (scripts/test-data.sh --ballista), programs over crates of other people (scripts/test-clients.sh, scripts/test-gpu-clients.sh), the guide as a book (scripts/guide.sh), the fuzz targets (scripts/fuzz.sh)\n'
 printf '  real GPUs: scripts/test-gpu.sh tests software Vulkan; MetalBackend on a Mac: scripts/test-metal.sh; Windows; mistakes planted in Rust code: scripts/mutants.sh\n'
 printf '\nall of it passed in %s s\n' "$SECONDS"

@@ -255,6 +255,11 @@ fn batches_stay_in_the_cache() {
     assert!(read >= 19.9 && written >= 15.9);
     let [read, written] = bytes_of_a_key(Algorithm::MsdHybrid, None);
     assert!(read < 12.5 && written < 9.5, "{read} bytes read for each key, {written} written");
+}
+
+#[test]
+#[ignore = "it prints a table"]
+fn batches_of_other_lengths() {
     for batch in [1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 24] {
         bytes_of_a_key(Algorithm::MsdHybrid, Some(batch));
     }

@@ -7,6 +7,11 @@ use polysort_shaders::plan::{Buffer, Command, Kernel, PATH_HEADER, RADIX, Segmen
 use polysort_shaders::prelude;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+/// Returns what is launched, each variant once: many launches differ only in what they bind.
+fn variants() -> HashSet<Variant> {
+    launches().iter().map(|(_, _, command)| command.variant).collect()
+}
+
 /// The constants of a kernel by their names.
 fn constants(text: &str) -> HashMap<&str, u32> {
     text.lines()
@@ -41,10 +46,10 @@ fn used(text: &str) -> String {
 fn no_kernel_uses_a_tile_of_no_keys() {
     let sizes = ["TILE", "KEYS", "HISTOGRAM_TILE", "SLICE", "SLICE_KEYS", "BOARD"];
     let mut empty = BTreeSet::new();
-    for (_, _, command) in launches() {
-        let text = prelude::wgsl(&command.variant);
+    for variant in variants() {
+        let text = prelude::wgsl(&variant);
         let (used, _) = used_constants(&text);
-        let kernel = command.variant.kernel().name();
+        let kernel = variant.kernel().name();
         empty.extend(
             used.into_iter()
                 .filter(|(name, value)| *value == 0 && sizes.contains(name))
@@ -103,10 +108,10 @@ fn kernels_know_the_bits_of_the_keys_that_they_read() {
 /// Threads share work evenly: as few rounds as cover it.
 #[test]
 fn constants_are_what_the_variant_needs() {
-    for &(device, _, Command { variant, .. }) in launches() {
+    for variant in variants() {
         let text = prelude::wgsl(&variant);
         let of = constants(&text);
-        let is = |name: &str, value: u32| assert_eq!(of.get(name), Some(&value), "{name} of {device}: {variant:?}");
+        let is = |name: &str, value: u32| assert_eq!(of.get(name), Some(&value), "{name} of {variant:?}");
         let Variant { group, key_bits, shape, .. } = variant;
         let (kernel, keys) = (variant.kernel(), shape.keys().unwrap_or(0));
         let rows = shape.ballot().map_or(1, |ballot| ballot.rows);
@@ -143,10 +148,8 @@ fn constants_are_what_the_variant_needs() {
 /// An unrolled loop over the pairs of a thread's keys has a block for each pair.
 #[test]
 fn networks_compare_every_pair_of_keys() {
-    let variants = launches().iter().map(|(_, _, command)| command.variant);
-    let mut networks = variants
-        .filter(|variant| variant.kernel() == Kernel::SegmentNetwork && variant.shape.unrolled() == Some(true))
-        .peekable();
+    let is_unrolled = |variant: &Variant| variant.kernel() == Kernel::SegmentNetwork && variant.shape.unrolled() == Some(true);
+    let mut networks = variants().into_iter().filter(is_unrolled).peekable();
     assert!(networks.peek().is_some());
     for variant in networks {
         let text = prelude::wgsl(&variant);
@@ -188,7 +191,7 @@ fn kernels_of_segments_have_the_classes_of_the_plan() {
 #[test]
 fn passes_with_values_are_stable() {
     let mut reorder = HashSet::new();
-    for &(_, _, Command { variant, .. }) in launches() {
+    for variant in variants() {
         let reorders = prelude::wgsl(&variant).contains("if (!stable)");
         if reorders {
             assert!(

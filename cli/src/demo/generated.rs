@@ -25,7 +25,7 @@ const CASES: [(&str, Op, Dtype, Payload); 8] = [
 /// Sorts every case on every backend and prints a line for each.
 pub(crate) fn show(out: &mut dyn Write, backends: &[AnyBackend], quick: bool) -> Result<Outcome> {
     // Few runs give a rough speed. `bench` measures more exactly.
-    let (len, reps) = if quick { (1 << 18, 5) } else { (1 << 24, 2) };
+    let (len, reps) = if quick { (1 << 16, 5) } else { (1 << 24, 2) };
     let mut outcome = Outcome::Fine;
     writeln!(out, "\n{len} generated keys, every bit random, and the speed of the fastest of std's sorts\n")?;
     write!(out, "{:<14}{:>18}", "", "std")?;

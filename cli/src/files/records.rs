@@ -146,10 +146,10 @@ mod tests {
 
     #[test]
     fn records_and_ends_of_lines_are_the_whole_text() -> Result<()> {
-        // Every text of up to seven of these characters that closes its quotes.
+        // Every text of up to six of these characters that closes its quotes.
         let letters = ['a', ',', '"', '\r', '\n'];
         let (mut whole, mut unclosed) = (0, 0);
-        for length in 0..=7 {
+        for length in 0..=6 {
             for code in 0..letters.len().pow(length) {
                 let text: String = (0..length).map(|i| letters[code / letters.len().pow(i) % letters.len()]).collect();
                 let Ok(records) = split(&text) else {
@@ -177,7 +177,7 @@ mod tests {
                 }
             }
         }
-        assert!(whole > 50_000 && unclosed > 10_000, "{whole} {unclosed}");
+        assert!(whole > 10_000 && unclosed > 2000, "{whole} {unclosed}");
         Ok(())
     }
 

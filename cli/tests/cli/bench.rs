@@ -25,21 +25,21 @@ fn rows(record: &str) -> Vec<Vec<&str>> {
 fn a_record_has_a_row_for_each_system_and_case() {
     let place = Place::new();
     let table = place
-        .run("bench --backends rayon --keys u32,f32 --ops sort --sizes 10,2^10,70_000 --orders asc,desc --reps 2 --seeds 2 --csv r.csv")
+        .run("bench --backends rayon --keys u32,f32 --ops sort --sizes 10,2^10 --orders asc,desc --reps 2 --seeds 2 --csv r.csv")
         .text();
     let record = String::from_utf8(place.read("r.csv")).expect("text");
     let rows = rows(&record);
-    assert_eq!(rows.len(), 2 * 3 * 2 * (1 + 3));
+    assert_eq!(rows.len(), 2 * 2 * 2 * (1 + 3));
     let column = |at: usize| rows.iter().map(|row| row[at]).collect::<BTreeSet<_>>();
     assert_eq!(column(1), BTreeSet::from(["polysort", "rayon", "std"]));
     assert_eq!(column(5), BTreeSet::from(["u32", "f32"]));
     assert_eq!(column(8), BTreeSet::from(["asc", "desc"]));
-    assert_eq!(column(9), BTreeSet::from(["10", "1024", "70000"]));
+    assert_eq!(column(9), BTreeSet::from(["10", "1024"]));
     // Two runs on each of two data sets.
     assert_eq!(column(16), BTreeSet::from(["4"]));
     assert!(table.contains("sort f32 uniform desc 2^10\n  polysort "), "{table}");
     // The fastest of std and rayon is the measure of each case.
-    assert!(table.matches(" 1.00x\n").count() >= 12, "{table}");
+    assert!(table.matches(" 1.00x\n").count() >= 8, "{table}");
     assert_eq!(place.files().len(), 1);
 }
 
@@ -53,7 +53,7 @@ fn a_cpu_has_one_way_to_sort() {
 #[test]
 fn every_operation_order_and_payload_is_verified() {
     let args = "bench --backends rayon --keys f16 --ops sort,sort_pairs,argsort,top_k,sort_segments --payloads u32,u64 --orders asc,desc \
-        --patterns uniform,equal,zipf --sizes 3000 --reps 1 --seeds 1 --csv -";
+        --patterns uniform,equal,zipf --sizes 1000 --reps 1 --seeds 1 --csv -";
     let record = Place::new().run(args).text();
     let rows = rows(&record);
     let cases: BTreeSet<_> = rows.iter().map(|row| row[4..10].to_vec()).collect();

@@ -21,7 +21,7 @@ fn what_is_measured_is_what_auto_chooses_by() {
     let place = Place::new();
     let (_, before, _) = run(&place, "devices", "in/here/calibration");
     assert!(before.contains("by the built-in table"), "{before}");
-    let (code, out, errors) = run(&place, "calibrate", "in/here/calibration");
+    let (code, out, errors) = run(&place, "calibrate --budget 2", "in/here/calibration");
     assert_eq!((code, &*errors), (0, ""), "{out}");
     assert!(out.contains("measuring rayon") && out.contains("as measured on this machine"), "{out}");
     let text = String::from_utf8(place.read("in/here/calibration")).expect("text");

@@ -53,7 +53,7 @@ fn kills_at_ten_moments() {
     assert!(expected == sorted_bytes(&keys::<u32>(LEN), false));
     // A linear congruential generator gives the same moments in every run of the test, as far as the machine does.
     let (mut state, mut killed) = (0x9e37_79b9_u32, 0);
-    for round in 0..20 {
+    for round in 0..10 {
         let (signal, number) = if round % 2 == 0 { ("KILL", 9) } else { ("TERM", 15) };
         place.write("out.bin", "old");
         let mut child = start(&place, SORT);
@@ -80,7 +80,7 @@ fn kills_at_ten_moments() {
             fs::remove_file(place.path(&name)).expect("it is there");
         }
     }
-    assert!(killed > 5, "only {killed} of 20 were killed before they ended");
+    assert!(killed > 2, "only {killed} of 10 were killed before they ended");
     place.run(SORT).ok();
     assert!(place.read("out.bin") == expected);
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const SIGNALS: [(&str, i32); 3] = [("HUP", 1), ("INT", 2), ("TERM", 15)];
 
 /// How often each signal is sent.
-const ROUNDS: u32 = 30;
+const ROUNDS: u32 = 12;
 
 /// Keys whose result takes a good part of a second to write as text.
 fn place() -> Place {

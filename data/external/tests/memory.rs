@@ -6,8 +6,10 @@ use polysort_rayon::RayonBackend;
 use std::io::{Read, Result, Write};
 use std::process::Command;
 
-const CAP: usize = 16 << 20;
+const CAP: usize = 8 << 20;
+/// What a process may take besides. Whoever keeps all of the input takes more.
 const SLACK: usize = 64 << 20;
+const _: () = assert!(16 * CAP > CAP + SLACK);
 const CHILD: &str = "POLYSORT_EXTERNAL_CHILD";
 
 /// So many random words of 32 bits, which are made as they are read.

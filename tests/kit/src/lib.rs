@@ -59,8 +59,8 @@ pub use keys::{Custom, Scored, TestKey};
 pub use ops::{Check, checks, checks_of};
 pub use oracle::{Oracle, StdBackend};
 pub use patterns::{Pattern, Place, Teeth};
-#[doc(hidden)]
-pub use suite::is_thorough;
 pub use suite::{Suite, Taken};
+#[doc(hidden)]
+pub use suite::{is_thorough, step};
 #[cfg(feature = "vector")]
 pub use vectors::{Exact, StdStore, VectorCheck, vector_checks};

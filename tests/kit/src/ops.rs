@@ -25,7 +25,7 @@ pub struct Check {
     pub operation: &'static str,
     /// The cases of a plan, by the salt of the operation.
     cases: fn(&Plan, u64) -> Vec<Case>,
-    salt: u64,
+    pub(crate) salt: u64,
     /// The number of all combinations of a plan.
     all: fn(&Plan) -> usize,
     run: RunCase,

@@ -19,8 +19,8 @@ fn main() {
     let only_thorough = move |_: &str| by_thorough(false);
     let is_of = |check: &str, keys: &[&str]| check.split_once(' ').is_some_and(|(key, _)| keys.contains(&key));
     let one_key = move |check: &str| by_thorough(is_of(check, &["u32"]));
-    let few_keys = move |check: &str| by_thorough(is_of(check, &["u8", "u32", "u64"]));
-    let other_keys = move |check: &str| by_thorough(is_of(check, &["u16", "bf16", "i64", "f64", "u128", "(u16,i32)"]));
+    let few_keys = move |check: &str| by_thorough(is_of(check, &["u8", "u32"]));
+    let other_keys = move |check: &str| by_thorough(is_of(check, &["bf16", "i64", "u128"]));
     // The checks in which a forced algorithm sorts. In other checks, the planner chooses another one.
     let by_words = move |check: &str| {
         let (key, operation) = check.split_once(' ').unwrap_or_default();
@@ -69,7 +69,7 @@ fn main() {
     });
     // Native kernels, for an older Metal and a newer one.
     let native = Config::of(Source::NATIVE);
-    suite.enter_part("msl, native", plan.sampled(6 * scale, 4), other_keys, move || MslBackend::open_with(native));
+    suite.enter_part("msl, native", plan.sampled(4 * scale, 4), other_keys, move || MslBackend::open_with(native));
     let newer = Source { options: Options::metal(320), ..Source::NATIVE };
     let sweep = Config { source: newer, ..sweep };
     suite
@@ -83,7 +83,7 @@ fn main() {
     let large = Config { facts: Facts { class: Class::Nvidia, workgroup_bytes: 48 << 10, ..long.facts }, ..long };
     let by_kinds = |check: &str| full || ["u32 sort", "u32 sort_pairs", "u64 sort_pairs", "u64 argsort"].contains(&check);
     let longer = Plan::up_to(suite.longest(40_000), false).segmented_up_to(33);
-    suite.enter_part("msl, native, large tiles", longer.clone().sampled(8 * scale, 13), by_kinds, move || {
+    suite.enter_part("msl, native, large tiles", longer.clone().sampled(4 * scale, 13), by_kinds, move || {
         MslBackend::open_with(large)
     });
     let large = Config { source: any.source, ..large };

@@ -5,7 +5,7 @@ mod mistakes;
 
 use mistakes::{BARRIERS, By, Mistake, mistakes, no_barrier, unnoticed};
 use polysort_core::{Backend, Masks, Operation, Options, Segments, Sort, Spec, ValuesMut, permutation};
-use polysort_kit::{StdBackend, is_thorough};
+use polysort_kit::{StdBackend, is_thorough, step};
 use polysort_msl::{Buffer as Bytes, Config, FACTS, Memory, MslBackend, Source, Text};
 use polysort_shaders::abi::NOTHING;
 use polysort_shaders::plan::tuning::SELECT_SEGMENT;
@@ -419,7 +419,7 @@ fn mistakes_are_found() {
         .chain(barriers(By::Segments, &segments, core::slice::from_ref(&pairs)))
         .chain(barriers(By::SegmentsOfKeys, &segments[1..2], core::slice::from_ref(&alone)));
     // A mistake takes about a second. A thorough test plants all of them, else every twentieth one.
-    let tried: Vec<Mistake> = mistakes().into_iter().chain(missing).step_by(if is_thorough() { 1 } else { 20 }).collect();
+    let tried: Vec<Mistake> = mistakes().into_iter().chain(missing).step_by(step(20)).collect();
     println!("{} mistakes", tried.len());
     let known: Vec<Mistake> = unnoticed().into_iter().filter(|known| tried.contains(known)).collect();
     assert_eq!(missed(&tried), known);

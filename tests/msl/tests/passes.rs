@@ -5,7 +5,7 @@ mod digits;
 mod sources;
 
 use polysort_core::Word;
-use polysort_kit::is_thorough;
+use polysort_kit::step;
 use polysort_msl::{Buffer as Bytes, Config, FACTS, Memory, MslBackend, Options, Source};
 use polysort_shaders::abi;
 use polysort_shaders::plan::{Algorithm, Blocked, Buffer, Command, Digit, Kernel, Number, Payload, Request, SortPlan};
@@ -124,7 +124,7 @@ fn mixed(i: u64) -> u64 {
 
 /// Checks each kernel on 36 schedules, or on every fourth of them, in an older and a newer version of the language.
 fn check_kernels(source: Source, algorithm: Algorithm) {
-    for seed in (0..36).step_by(if is_thorough() { 1 } else { 4 }) {
+    for seed in (0..36).step_by(step(4)) {
         let pick = |what: u64, of: usize| (mixed(16 * seed + what) >> 40) as usize % of;
         let source = Source { options: Options::metal([310, 320][pick(0, 2)]), ..source };
         let count = [5000, 2, 20_000, 12_345, 900, 4096][pick(1, 6)];

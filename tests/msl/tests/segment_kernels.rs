@@ -4,6 +4,7 @@
 mod sources;
 
 use polysort_core::{Masks, Spec, Word};
+use polysort_kit::step;
 use polysort_msl::{self as msl, Buffer as Bytes, Config, FACTS, Memory, MslBackend, Schedule, Source};
 use polysort_shaders::plan::{
     Algorithm, BATCH_WORDS, Blocked, BucketTable, Buffer, Command, Digit, Kernel, Number, Payload, Place, RADIX, Request,
@@ -455,7 +456,9 @@ const PATTERNS: [Pattern; 9] = [
 ];
 
 fn check_all<W: Word>(how: How, payload: Payload, spec: Spec) {
-    for (seed, pattern) in PATTERNS.into_iter().enumerate() {
+    // Keys of 32 bits begin with another pattern, so that all patterns occur.
+    let first = usize::from(W::BITS == 32) % step(2);
+    for (seed, pattern) in PATTERNS.into_iter().enumerate().skip(first).step_by(step(2)) {
         check::<W>(how, payload, spec, pattern, seed as u64);
     }
 }
@@ -560,7 +563,7 @@ fn overlapping(seed: u64) -> Vec<[u32; 2]> {
 
 /// Sorts segments that overlap. Their keys may then be arbitrary, but words around the keys must not be accessed, and each kernel must end.
 fn check_overlapping<W: Word>(how: How, payload: Payload, spec: Spec) {
-    for seed in 0..6 {
+    for seed in (0..6).step_by(step(2)) {
         let config = Config { seed, races: true, ..Config::of(how.source) };
         let bounds = overlapping(seed);
         let Launch { plan, backend, keys, count, mut memory } = Launch::<W>::new(how, payload, spec, &bounds, config);

@@ -4,7 +4,7 @@
 mod sources;
 
 use polysort_core::{MaskKey, Options, Sort, Sortable, Spec};
-use polysort_kit::is_thorough;
+use polysort_kit::{is_thorough, step};
 use polysort_msl::{Config, FACTS, MslBackend, Source, Traffic};
 use polysort_shaders::plan::{Algorithm, Blocked, Request, SortPlan};
 
@@ -52,17 +52,17 @@ fn few_distinct_keys_keep_their_order(source: Source) {
         let digit = |at: u32| [0, 1023, 2047][(i.wrapping_mul(0x9e37_79b9) >> at) as usize % 3];
         digit(9) | digit(15) << 11 | digit(21) << 22
     };
-    let keys: Vec<u32> = (0..30_000).map(few).collect();
-    is_stable(source, &keys, Blocked::one_of(2), 20);
+    let keys: Vec<u32> = (0..16_000).map(few).collect();
+    is_stable(source, &keys, Blocked::one_of(2), 10);
     if is_thorough() {
-        is_stable(source, &keys, Blocked::NONE, 20);
-        is_stable(source, &keys, Blocked::run(0, 19), 20);
+        is_stable(source, &keys, Blocked::NONE, 10);
+        is_stable(source, &keys, Blocked::run(0, 9), 10);
     }
-    let keys: Vec<u64> = (0..12_000).map(|i| u64::from(few(i)) << 32 | u64::from(few(i / 7))).collect();
-    is_stable(source, &keys, Blocked::one_of(3), 8);
+    let keys: Vec<u64> = (0..7000).map(|i| u64::from(few(i)) << 32 | u64::from(few(i / 7))).collect();
+    is_stable(source, &keys, Blocked::one_of(3), 5);
     // Keys as in the paper: one digit that repeats, below the index.
-    let keys: Vec<u32> = (0..20_000).rev().map(|i: u32| (i / 500) << 11 | (i % 3)).collect();
-    is_stable(source, &keys, Blocked::one_of(4), 10);
+    let keys: Vec<u32> = (0..10_000).rev().map(|i: u32| (i / 500) << 11 | (i % 3)).collect();
+    is_stable(source, &keys, Blocked::one_of(4), 6);
 }
 
 /// Windows with as many digits as the whole key, or fewer; across words; or at other bits than the digits of the whole key.
@@ -70,7 +70,7 @@ fn keys_are_sorted_by_windows(source: Source) {
     let keys: Vec<u64> = (1..6000_u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
     let words: Vec<u32> = keys.iter().map(|&key| (key >> 32) as u32).collect();
     // Every second window, if the test is not thorough.
-    let step = if is_thorough() { 1 } else { 2 };
+    let step = step(2);
     for bits in [0..31, 0..23, 0..22, 1..32, 10..12, 11..32].into_iter().step_by(step) {
         sorts(source, &words, Blocked::one_of(2), Options::ascending().bits(bits));
     }

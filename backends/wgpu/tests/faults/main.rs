@@ -126,8 +126,7 @@ fn lost_during() -> Result<(), Failed> {
     let keys: Vec<u32> = (0..200_000).map(|_| random() as u32).collect();
     let mut sorted = keys.clone();
     sorted.sort_unstable();
-    let mut lost = 0;
-    for delay in 0..8 {
+    for delay in (0..8).step_by(polysort_kit::step(3)) {
         let backend = WgpuBackend::open_with(config()).map_err(failed)?;
         backend.sort(&mut [2, 1]).map_err(failed)?;
         let sorting = backend.clone();
@@ -148,9 +147,8 @@ fn lost_during() -> Result<(), Failed> {
         backend.device().destroy();
         thread.join().map_err(|_| "it panicked")??;
         is_lost(&backend)?;
-        lost += 1;
     }
-    ensure(lost == 8, || format!("{lost} devices were lost"))
+    Ok(())
 }
 
 /// Loses a device right after each submission of a call in turn, while the host waits for the results.

@@ -13,7 +13,7 @@ mod support;
 use libtest_mimic::{Failed, Trial};
 use polysort_core::{Options, Spec};
 use polysort_shaders::abi;
-use polysort_shaders::manifest::Model;
+use polysort_shaders::manifest::{Model, Part, Source};
 use polysort_shaders::plan::tuning::SELECT_SEGMENT;
 use polysort_shaders::plan::{
     Algorithm, Buffer, Command, Facts, FindRuns, Gather, Groups, Kernel, Length, Payload, Place, Request, Segmented, SortPlan,
@@ -28,14 +28,7 @@ fn main() {
         let mut trials: Vec<Trial> = vec![];
         for (name, config) in [("", support::config()), (", no subgroups", support::config_without_subgroups())] {
             for kernel in Kernel::ALL {
-                // Some kernels need subgroups. `downsweep` is the same with and without them, so one run is enough.
-                let by_buckets = [Kernel::Buckets, Kernel::BucketTile, Kernel::BucketHistogram, Kernel::BucketSweep];
-                let sweeps = [&by_buckets[..], &[Kernel::Onesweep]].concat();
-                // Merges have no subgroup operations either.
-                let merges = [Kernel::MergePath, Kernel::MergeTile];
-                let sweeps = [&sweeps[..], &merges].concat();
-                let others: &[Kernel] = if config.subgroups { &[Kernel::Downsweep] } else { &sweeps };
-                if others.contains(&kernel) || kernel.entry().model != Model::Device {
+                if !is_tested(kernel, config.subgroups) || kernel.entry().model != Model::Device {
                     continue;
                 }
                 let what = format!("kernel {} leaves the buffers of the model", kernel.name());
@@ -47,6 +40,27 @@ fn main() {
         trials.push(support::trial(label, "subgroups have the lanes that they report", subgroups));
         trials
     })
+}
+
+/// Whether a kernel is tested with, or without, subgroups. One run is enough for a kernel that is the same with and without them.
+fn is_tested(kernel: Kernel, subgroups: bool) -> bool {
+    match kernel {
+        // It ranks without subgroups on any device.
+        Kernel::Downsweep => !subgroups,
+        // Without subgroups no plan has it.
+        Kernel::Onesweep | Kernel::BucketTile | Kernel::BucketSweep => subgroups,
+        _ => subgroups || names_subgroups(&kernel.entry().wgsl),
+    }
+}
+
+/// Whether some variant of a kernel may have operations of subgroups.
+fn names_subgroups(source: &Source) -> bool {
+    let names = |text: &str| text.contains("subgroup");
+    names(source.file)
+        || source.parts.iter().any(|part| match part {
+            Part::File(text) | Part::FileIf(_, text) => names(text),
+            Part::Ranking => true,
+        })
 }
 
 /// One sort: its plan, the number of keys, whether that number lies on the device, and the pattern of the keys.
