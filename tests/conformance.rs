@@ -8,7 +8,7 @@ use polysort_kit::{Plan, Suite};
 fn main() {
     let mut suite = Suite::from_args();
     // Shorter inputs than for two threads: one thread does not divide an input into tasks.
-    let (longest, full) = (suite.longest(if suite.is_full() { 3_000_000 } else { 100_000 }), suite.is_full());
+    let (longest, full) = (suite.longest(if suite.is_full() { 3_000_000 } else { 40_000 }), suite.is_full());
     suite.enter_with("rayon, 1 thread", Plan::up_to(longest, full), || RayonBackend::with_threads(1));
     suite.enter("rayon, 2 threads", || RayonBackend::with_threads(2));
     #[cfg(feature = "vector")]

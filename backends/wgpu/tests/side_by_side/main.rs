@@ -79,7 +79,7 @@ fn watched(what: &'static str, run: fn() -> Result<(), Failed>) -> Result<(), Fa
 /// Returns the time for which a trial repeats.
 fn duration() -> Duration {
     let seconds = std::env::var("POLYSORT_TEST_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(3))
+    Duration::from_secs_f64(seconds.unwrap_or(3.0))
 }
 
 /// Returns the numbers of the rounds until the time is over; there are at least two.
