@@ -60,7 +60,7 @@ cargo clippy --quiet -p polysort-rayon --features vector -- -D warnings
 cargo clippy --quiet -p polysort-wgpu --features vector -- -D warnings
 cargo clippy --quiet -p polysort-external --features lz4 --all-targets -- -D warnings
 cargo clippy --quiet -p polysort-vector --no-default-features --all-targets -- -D warnings
-# Here crates of other people have features of their own, so that they are checked once more.
+# For these two, cargo checks crates of other people once more, with other features.
 if [ "$mode" = --full ]; then
     cargo clippy --quiet -p polysort-arrow --no-default-features --all-targets -- -D warnings
     cargo clippy --quiet -p polysort-cli --no-default-features --all-targets -- -D warnings

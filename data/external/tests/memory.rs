@@ -7,7 +7,7 @@ use std::io::{Read, Result, Write};
 use std::process::Command;
 
 const CAP: usize = 8 << 20;
-/// What a process may take besides. Whoever keeps all of the input takes more.
+/// What a process may take besides. A sort that keeps all of its input takes more.
 const SLACK: usize = 64 << 20;
 const _: () = assert!(16 * CAP > CAP + SLACK);
 const CHILD: &str = "POLYSORT_EXTERNAL_CHILD";
