@@ -12,7 +12,7 @@
 #   lavapipe-8, lavapipe-16    nothing
 #   SwiftShader    which compiles at once and sorts slowly: some cases of each kernel, except of histogram and top_k, and without subgroups also except of runs;
 #                  the calls, long calls and faults, except the slowest; vector search in pages of some shapes; and the conformance suite for u64, but
-#                  without subgroups only its sorts of whole slices
+#                  without subgroups neither selections nor segments
 set -euo pipefail
 cd "$(dirname "$0")/.."
 logs=$PWD/target/gpu-tests

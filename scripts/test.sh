@@ -92,11 +92,9 @@ cargo build --workspace --quiet $(printf -- '--example %s ' "${on_cpu[@]}" "${on
 for example in "${on_cpu[@]}"; do target/debug/examples/$example >/dev/null; done
 target/debug/examples/own_backend --quiet "u32 argsort"
 on_swiftshader=("${on_gpu[@]}")
-# It takes SwiftShader half a minute.
+# The search takes SwiftShader half a minute.
 [ "$mode" != --full ] || on_swiftshader+=("ivf_search --backend wgpu")
-export POLYSORT_SOFTWARE_GPU=1
 printf 'target/debug/examples/%s\n' "${on_swiftshader[@]}" | xargs -P 2 -L 1 scripts/software-vulkan.sh run swiftshader >/dev/null
-unset POLYSORT_SOFTWARE_GPU
 
 step "documentation and public API"
 scripts/api.sh --check

@@ -3,12 +3,17 @@
 #[cfg(feature = "vector")]
 use polysort::{AnyBackend, Fallback};
 use polysort::{Auto, Backend, RayonBackend};
-use polysort_kit::{Plan, Suite};
+use polysort_kit::{Plan, Suite, is_thorough};
 
 fn main() {
     let mut suite = Suite::from_args();
     // Shorter inputs than for two threads: one thread does not divide an input into tasks.
-    let (longest, full) = (suite.longest(if suite.is_full() { 3_000_000 } else { 40_000 }), suite.is_full());
+    let full = suite.is_full();
+    let longest = suite.longest(match full {
+        true => 3_000_000,
+        false if is_thorough() => 100_000,
+        false => 40_000,
+    });
     suite.enter_with("rayon, 1 thread", Plan::up_to(longest, full), || RayonBackend::with_threads(1));
     suite.enter("rayon, 2 threads", || RayonBackend::with_threads(2));
     #[cfg(feature = "vector")]

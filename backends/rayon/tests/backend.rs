@@ -1,6 +1,7 @@
 //! What is particular to `RayonBackend`: long slices, pools, scratch.
 
 use polysort_core::{Backend, Error, Options, Order, Segments, Sort, permutation};
+use polysort_kit::is_thorough;
 use polysort_rayon::RayonBackend;
 use std::sync::Arc;
 
@@ -28,7 +29,9 @@ fn long_slices_of_every_distribution() {
         ("few values", |r| (r & 7) << 50 | (r >> 3 & 1)),
         ("top bits of one key alone", |r| if r % 3_000_017 == 0 { r } else { r >> 24 }),
     ];
-    let pools = [1, 5].map(|threads| RayonBackend::with_threads(threads).unwrap());
+    // Two threads too, if the test is thorough.
+    let threads: &[usize] = if is_thorough() { &[1, 2, 5] } else { &[1, 5] };
+    let pools: Vec<RayonBackend> = threads.iter().map(|&threads| RayonBackend::with_threads(threads).unwrap()).collect();
     for (name, distribution) in distributions {
         // The right answers: std takes most of the time of this test.
         let keys: Vec<u64> = random(len).map(distribution).collect();

@@ -2,6 +2,7 @@
 
 use crate::keys::TestKey;
 use crate::patterns::Pattern;
+use crate::suite::step;
 use polysort_core::{Options, Order, Window, Word};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -144,6 +145,8 @@ impl Plan {
         let windows = windows(key.width);
         let own: BTreeSet<usize> = self.lengths_of.get(&key.word_bits).into_iter().flatten().copied().collect();
         let lengths = self.lengths_for(key);
+        // Half as many long inputs, if the test is not thorough.
+        let rarer = step(2);
         let mut cases = vec![];
         for (l, &len) in lengths.iter().enumerate() {
             for (p, &pattern) in Pattern::ALL.iter().enumerate() {
@@ -155,8 +158,8 @@ impl Plan {
                         let share = match len {
                             0..2_000 => 4,
                             2_000..20_000 => 8,
-                            20_000..100_000 => 32,
-                            _ => 64,
+                            20_000..100_000 => 16 * rarer,
+                            _ => 32 * rarer,
                         };
                         let window_turn =
                             w == 0 || (turn / share).is_multiple_of(2) && w == 1 + turn / share / 2 % (windows.len() - 1).max(1);

@@ -314,9 +314,10 @@ fn check<W: Word>(source: Source, pattern: Pattern, payload: Payload, spec: Spec
 }
 
 fn buckets_of_u32_are_those_of_the_model(source: Source) {
+    // Every second pattern, if the test is not thorough, and in turn without and with a payload.
     for (number, pattern) in PATTERNS.into_iter().enumerate().step_by(step(2)) {
         let payloads = [Payload::None, [Payload::Indices, Payload::Words(1), Payload::Words(3)][number % 3]];
-        let taken = if is_thorough() { &payloads[..] } else { &payloads[number % 2..][..1] };
+        let taken = if is_thorough() { &payloads[..] } else { &payloads[number / 2 % 2..][..1] };
         for &payload in taken {
             check::<u32>(source, pattern, payload, Spec::unsigned::<u32>(), Blocked::NONE, number as u64);
         }

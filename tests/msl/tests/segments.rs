@@ -5,6 +5,7 @@ mod sources;
 
 use bytemuck::Pod;
 use polysort_core::{Backend, Masks, Operation, Segments, Spec, ValuesMut, Word, permutation};
+use polysort_kit::is_thorough;
 use polysort_msl::{Config, MslBackend, Source};
 use polysort_shaders::plan::{Algorithm, Blocked};
 
@@ -92,16 +93,16 @@ fn keys_that_are_equal_in_the_window_keep_their_order(source: Source) {
 
 /// Long segments with even and odd numbers of digits, and with blocked tiles.
 fn long_segments_are_sorted_by_passes(source: Source) {
-    let lengths = [5000, 3, 1025, 2, 4096, 40];
+    let lengths: &[usize] = if is_thorough() { &[9000, 3, 1025, 4097, 2, 8192, 40] } else { &[4097, 3, 1025, 2, 4096, 40] };
     let config = Config { small_bucket: Some(0), blocked: Blocked::one_of(2), ..Config::of(source) };
-    sorts::<u32, u32>(config, float::<u32>(), &lengths, |i| i);
-    sorts::<u32, u64>(config, Spec::new::<u32>(Masks::UNSIGNED, 8, 32).unwrap(), &lengths, u64::from);
-    sorts::<u8, u32>(config, float::<u8>(), &lengths, |i| i);
-    sorts::<u128, u32>(config, Spec::new::<u128>(Masks::UNSIGNED, 60, 128).unwrap(), &lengths, |i| i);
+    sorts::<u32, u32>(config, float::<u32>(), lengths, |i| i);
+    sorts::<u32, u64>(config, Spec::new::<u32>(Masks::UNSIGNED, 8, 32).unwrap(), lengths, u64::from);
+    sorts::<u8, u32>(config, float::<u8>(), lengths, |i| i);
+    sorts::<u128, u32>(config, Spec::new::<u128>(Masks::UNSIGNED, 60, 128).unwrap(), lengths, |i| i);
 }
 
 fn reduce_then_scan_sorts_segments(source: Source) {
-    let lengths = [2, 300, 1100, 3000, 1, 2049];
+    let lengths = [2, 300, 1100, if is_thorough() { 6000 } else { 3000 }, 1, 2049];
     let config = Config { algorithm: Some(Algorithm::ReduceThenScan), blocked: Blocked::one_of(2), ..Config::of(source) };
     sorts::<u32, u32>(config, float::<u32>(), &lengths, |i| i);
     sorts::<u64, [u32; 3]>(config, Spec::new::<u64>(Masks::UNSIGNED, 0, 40).unwrap(), &lengths, |i| [i, !i, i << 3]);

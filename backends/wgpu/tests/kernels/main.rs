@@ -45,9 +45,9 @@ fn main() {
 /// Whether a kernel is tested with, or without, subgroups. One run is enough for a kernel that is the same with and without them.
 fn is_tested(kernel: Kernel, subgroups: bool) -> bool {
     match kernel {
-        // It ranks without subgroups on any device.
+        // This kernel ranks without subgroups on any device.
         Kernel::Downsweep => !subgroups,
-        // Without subgroups no plan has it.
+        // Without subgroups, no plan has these kernels.
         Kernel::Onesweep | Kernel::BucketTile | Kernel::BucketSweep => subgroups,
         _ => subgroups || names_subgroups(&kernel.entry().wgsl),
     }
