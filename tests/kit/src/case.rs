@@ -2,7 +2,7 @@
 
 use crate::keys::TestKey;
 use crate::patterns::Pattern;
-use crate::suite::step;
+use crate::thorough::step;
 use polysort_core::{Options, Order, Window, Word};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -49,6 +49,7 @@ mod ops;
 mod oracle;
 mod patterns;
 mod suite;
+mod thorough;
 mod unruly;
 #[cfg(feature = "vector")]
 mod vectors;
@@ -61,6 +62,6 @@ pub use oracle::{Oracle, StdBackend};
 pub use patterns::{Pattern, Place, Teeth};
 pub use suite::{Suite, Taken};
 #[doc(hidden)]
-pub use suite::{is_thorough, step};
+pub use thorough::{is_thorough, step};
 #[cfg(feature = "vector")]
 pub use vectors::{Exact, StdStore, VectorCheck, vector_checks};
