@@ -220,7 +220,7 @@ mod tests {
     use crate::columns::{Keys, Pairs};
     use crate::record::Pair;
     use crate::simd::Set;
-    use crate::testing::spread;
+    use crate::testing::{numbered, pairs, spread};
     use crate::trace::steps_of;
     use bytemuck::Pod;
     use polysort_core::Masks;
@@ -229,7 +229,7 @@ mod tests {
     const STABLE: Network = Network { set: Set::Portable, whole: false };
     const WHOLE: Window = Window { low: 0, high: 32 };
 
-    type Pairs32 = Pairs<'static, u32, u32>;
+    type Pairs32 = Pairs<'static, u32, [u8; 4]>;
 
     fn keys(len: usize, key: impl Fn(usize) -> u32) -> Vec<u32> {
         (0..len).map(key).collect()
@@ -257,13 +257,13 @@ mod tests {
         let mut order = Vec::from_iter(0..keys.len() as u32);
         order.sort_by_key(|&at| keys[at as usize] & window.ones::<u32>());
         let (mut own, mut values) = (keys.to_vec(), Vec::from_iter(0..keys.len() as u32));
-        let mut records: Vec<_> = keys.iter().zip(0..).map(|(&key, value)| Pair { key, value }).collect();
+        let mut records = numbered(keys);
         let mut scratch = records.clone();
-        let columns = Pairs { keys: &mut own, values: &mut values, masks: Masks::UNSIGNED };
+        let columns = pairs(&mut own, &mut values, Masks::UNSIGNED);
         let steps = steps_of(|| sort(STABLE, columns, &mut scratch, window, even));
         assert!(values == order);
         values.fill(0);
-        let columns = Pairs { keys: &mut own, values: &mut values, masks: Masks::UNSIGNED };
+        let columns = pairs(&mut own, &mut values, Masks::UNSIGNED);
         let steps_of_records = steps_of(|| sort_into(STABLE, &mut records, columns, &mut scratch, window, even));
         assert!(values == order && own.iter().zip(&order).all(|(&key, &at)| key == keys[at as usize]));
         if keys.len() > Pairs32::few(STABLE) {

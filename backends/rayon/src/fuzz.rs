@@ -6,11 +6,12 @@
 //!
 //! `POLYSORT_FUZZ_SET` names the only set to try ("AVX-512", "AVX2", "NEON" or "portable"), `POLYSORT_FUZZ_SEED` the first case.
 
-use crate::columns::{Indices, Pairs};
+use crate::columns::Indices;
 use crate::few::Network;
 use crate::in_place;
 use crate::simd::Set;
 use crate::sort::{sort_by, sort_keys_by};
+use crate::testing::pairs;
 use crate::threads::Threads;
 use crate::window::Window;
 use polysort_core::{Masks, Spec, Word};
@@ -94,7 +95,7 @@ fn case<W: Word>(random: &mut Random, set: Set) {
 
         let (mut sorted, mut values) = (keys.clone(), Vec::from_iter(0..len as u32));
         let stable = Network { set, whole: false };
-        sort_by(stable, Pairs { keys: &mut sorted, values: &mut values, masks }, window, threads);
+        sort_by(stable, pairs(&mut sorted, &mut values, masks), window, threads);
         assert!(is_right(&sorted) && values == order, "pairs: {what}");
 
         let mut indices = Vec::from_iter(0..len as u32);

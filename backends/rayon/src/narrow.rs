@@ -96,7 +96,7 @@ mod tests {
     use crate::columns::{Indices, Keys, Pairs};
     use crate::scratch::Scratch;
     use crate::simd::Set;
-    use crate::testing::spread;
+    use crate::testing::{numbered, pairs, spread};
     use crate::trace::steps_of;
     use crate::tuning::tuning;
     use polysort_core::Masks;
@@ -153,8 +153,8 @@ mod tests {
     fn passes_are_as_many_as_digits() {
         let passes = |width| {
             let (mut keys, mut values) = (vec![5_u64; 600], vec![0_u32; 600]);
-            let mut columns = Pairs { keys: &mut keys, values: &mut values, masks: Masks::UNSIGNED };
-            let mut scratch = vec![crate::record::Pair { key: 0, value: 0 }; 600];
+            let mut columns = pairs(&mut keys, &mut values, Masks::UNSIGNED);
+            let mut scratch = numbered(&[0; 600]);
             steps_of(|| sort(&mut columns, &mut scratch, bits(width)))
         };
         assert_eq!(passes(8), [Step::Narrow { len: 600, passes: 1 }]);
@@ -171,8 +171,8 @@ mod tests {
             let mut order = Vec::from_iter(1000..(len + 1000) as u32);
             order.sort_by_key(|&at| masks.apply(keys[at as usize]) & window.ones::<u32>());
             let (mut sorted, mut values) = (keys[1000..].to_vec(), Vec::from_iter(1000..(len + 1000) as u32));
-            let mut scratch = vec![crate::record::Pair { key: 0, value: 0 }; len];
-            sort(&mut Pairs { keys: &mut sorted, values: &mut values, masks }, &mut scratch, window);
+            let mut scratch = numbered(&vec![0; len]);
+            sort(&mut pairs(&mut sorted, &mut values, masks), &mut scratch, window);
             assert!(values == order && sorted.iter().zip(&order).all(|(&key, &at)| key == keys[at as usize]));
             let (mut indices, mut scratch) = (vec![0; len], Scratch::of::<crate::record::Pair<u32, [u8; 4]>>(len));
             sort(&mut Indices::new(&keys, 1000, &mut indices, masks), scratch.records(len), window);
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn a_few_records_are_sorted_without_scratch() {
         let (mut keys, mut values): (Vec<u64>, Vec<u32>) = ((0..100).rev().collect(), (0..100).collect());
-        sort_few(&mut Pairs { keys: &mut keys, values: &mut values, masks: Masks::UNSIGNED }, Window { low: 0, high: 8 });
+        sort_few(&mut pairs(&mut keys, &mut values, Masks::UNSIGNED), Window { low: 0, high: 8 });
         assert!(keys.iter().copied().eq(0..100) && values.iter().copied().eq((0..100).rev()));
     }
 
@@ -231,13 +231,12 @@ mod tests {
                 order.sort_by_key(|&at| keys[at as usize] & window.ones::<u32>());
                 let masks = Masks::UNSIGNED;
                 let (mut sorted, mut values) = (keys.clone(), Vec::from_iter(0..len as u32));
-                let mut scratch = vec![crate::record::Pair { key: 0, value: 0 }; len];
-                sort(&mut Pairs { keys: &mut sorted, values: &mut values, masks }, &mut scratch, window);
+                let mut scratch = numbered(&vec![0; len]);
+                sort(&mut pairs(&mut sorted, &mut values, masks), &mut scratch, window);
                 let is_right = |sorted: &[u32]| sorted.iter().zip(&order).all(|(&key, &at)| key == keys[at as usize]);
                 assert!(values == order && is_right(&sorted), "{len}, {window:?}");
-                let records: Vec<_> = keys.iter().zip(0..).map(|(&key, value)| crate::record::Pair { key, value }).collect();
                 let (mut sorted, mut values) = (vec![0; len], vec![0; len]);
-                sort_into(&records, &mut Pairs { keys: &mut sorted, values: &mut values, masks }, &mut scratch, window);
+                sort_into(&numbered(&keys), &mut pairs(&mut sorted, &mut values, masks), &mut scratch, window);
                 assert!(values == order && is_right(&sorted), "records: {len}, {window:?}");
             }
         }

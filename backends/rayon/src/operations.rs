@@ -193,6 +193,7 @@ fn is_compiled_for(value_bytes: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::{Step, steps_of};
 
     #[test]
     fn indices_of_any_length_are_numbered_by_any_threads() {
@@ -203,5 +204,17 @@ mod tests {
                 assert!(indices.into_iter().eq(0..len as u32), "{len}");
             }
         }
+    }
+
+    /// A selection of an eighth of the keys or more sorts them all.
+    #[test]
+    fn most_keys_are_sorted_rather_than_selected() {
+        let backend = RayonBackend::with_threads(1).unwrap();
+        let keys = Vec::from_iter((0..8000_u32).map(|i| i.wrapping_mul(0x9e37_79b9)));
+        let sorts_all = |k: usize| {
+            let steps = steps_of(|| backend.select(&keys, k, &mut vec![0; k], Spec::unsigned::<u32>()).unwrap());
+            steps.iter().any(|step| matches!(step, Step::Passes { len, .. } if *len == keys.len()))
+        };
+        assert!(sorts_all(1000) && !sorts_all(999));
     }
 }

@@ -205,8 +205,9 @@ fn ties_within<W: Word>(columns: &dyn Keyed<Key = W>, range: Range<usize>, ones:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::{Keys, Pairs};
+    use crate::columns::Keys;
     use crate::simd::Set;
+    use crate::testing::pairs;
     use crate::trace::steps_of;
     use crate::tuning::STEP_NS;
     use polysort_core::Masks;
@@ -417,7 +418,7 @@ mod tests {
         let (mut sorted, mut values) = (keys.to_vec(), Vec::from_iter(0..keys.len() as u32));
         let network = Network { set: Set::Portable, whole };
         let steps = steps_of(|| {
-            let columns = Pairs { keys: &mut sorted, values: &mut values, masks: Masks::UNSIGNED };
+            let columns = pairs(&mut sorted, &mut values, Masks::UNSIGNED);
             let rest = settle(columns, Window { low: 0, high: 32 }, network, merges, Threads::ONE);
             assert_eq!(rest.is_none(), sorts, "{keys:?}");
         });
@@ -475,7 +476,7 @@ mod tests {
                 let mut expected = Vec::from_iter((0..len).map(|i| (keys[i as usize], i)));
                 expected.sort_unstable();
                 let (mut sorted, mut values) = (keys, Vec::from_iter(0..len));
-                let columns = Pairs { keys: &mut sorted, values: &mut values, masks: Masks::UNSIGNED };
+                let columns = pairs(&mut sorted, &mut values, Masks::UNSIGNED);
                 let network = Network { set: Set::Portable, whole: false };
                 assert!(settle(columns, Window { low: 0, high: 32 }, network, true, Threads::ONE).is_none());
                 assert!(sorted.into_iter().zip(values).eq(expected), "equal from {start} to {end}");

@@ -87,8 +87,8 @@ pub(crate) fn sort_unordered<C: SortFew>(mut columns: C, window: Window, network
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::{Indices, Pairs};
-    use crate::testing::spread_wide as spread;
+    use crate::columns::Indices;
+    use crate::testing::{pairs, spread_wide as spread};
     use crate::trace::{Step, steps_of};
     use crate::tuning::{ROWS_OF_BYTES, ROWS_OF_PAIRED_BYTES, few_keys, few_tickets, quicksort_keys, short_tickets, tuning};
     use polysort_core::Masks;
@@ -118,7 +118,7 @@ mod tests {
         let (mut sorted, mut values) = (keys.clone(), Vec::from_iter(0..keys.len() as u32));
         let mut order = values.clone();
         order.sort_by_key(|&at| spec.rank(keys[at as usize]));
-        let columns = Pairs { keys: &mut sorted, values: &mut values, masks: spec.masks };
+        let columns = pairs(&mut sorted, &mut values, spec.masks);
         let of_pairs = steps_of(|| sort(columns, Window::of(spec), false, Threads::ONE));
         assert!(values == order && sorted.iter().zip(&order).all(|(&key, &at)| key == keys[at as usize]));
         let mut indices = Vec::from_iter(0..keys.len() as u32);

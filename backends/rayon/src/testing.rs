@@ -1,8 +1,11 @@
 //! What the tests of several modules need.
 
+use crate::columns::Pairs;
+use crate::record::Pair;
 use crate::threads::Threads;
 use crate::trace::{Step, steps_of};
 use num_traits::AsPrimitive;
+use polysort_core::{Masks, Word};
 
 /// A number that looks random, another one for each `i`.
 pub(crate) fn spread(i: impl AsPrimitive<u32>) -> u32 {
@@ -20,4 +23,14 @@ pub(crate) fn spread_wide(i: impl AsPrimitive<u64>) -> u64 {
 pub(crate) fn steps_of_threads(work: impl FnOnce(Threads) + Send) -> Vec<Step> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
     pool.install(|| steps_of(|| work(Threads::several(3))))
+}
+
+/// The columns of a sort of pairs whose values are numbers, as an operation hands them over: a value is its bytes.
+pub(crate) fn pairs<'a, W>(keys: &'a mut [W], numbers: &'a mut [u32], masks: Masks) -> Pairs<'a, W, [u8; 4]> {
+    Pairs { keys, values: bytemuck::cast_slice_mut(numbers), masks }
+}
+
+/// The records of such columns, keys numbered from 0.
+pub(crate) fn numbered<W: Word>(keys: &[W]) -> Vec<Pair<W, [u8; 4]>> {
+    keys.iter().zip(0..).map(|(&key, number): (_, u32)| Pair { key, value: number.to_ne_bytes() }).collect()
 }

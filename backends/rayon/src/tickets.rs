@@ -160,17 +160,18 @@ fn order<R: Record>(set: Set, records: &[R], window: Window) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{numbered, pairs};
     use polysort_core::Masks;
 
     /// Sorts keys with their positions as values, by every set.
     fn check<W: Word>(keys: &[W], window: Window) {
-        let records: Vec<_> = keys.iter().zip(0..).map(|(&key, value)| crate::record::Pair { key, value }).collect();
+        let records = numbered(keys);
         let ones = window.ones::<W>();
         let mut expected = Vec::from_iter(0..keys.len() as u32);
         expected.sort_by_key(|&at| keys[at as usize] & ones);
         for set in Set::all() {
             let (mut sorted, mut values) = (vec![W::zero(); keys.len()], vec![0_u32; keys.len()]);
-            let mut columns = Pairs { keys: &mut sorted, values: &mut values, masks: Masks::UNSIGNED };
+            let mut columns = pairs(&mut sorted, &mut values, Masks::UNSIGNED);
             sort_into(set, &records, &mut columns, window);
             assert!(values == expected, "{} keys of {} bits, {window:?}, {}", keys.len(), W::BITS, set.name());
             assert!(sorted.iter().zip(&expected).all(|(&key, &at)| key == keys[at as usize]));
@@ -180,11 +181,11 @@ mod tests {
                 argsort(set, &mut Indices::new(&all, 100, &mut indices, Masks::UNSIGNED), window);
                 assert!(indices.iter().zip(&expected).all(|(&index, &at)| index == 100 + at), "{window:?}, {}", set.name());
             }
-            if hold_keys::<W, u32>(window, keys.len()) {
+            if hold_keys::<W, [u8; 4]>(window, keys.len()) {
                 let masks = Masks::signed(W::BITS);
                 let mut raw: Vec<W> = keys.iter().map(|&key| masks.invert(key)).collect();
                 let mut values = Vec::from_iter(0..keys.len() as u32);
-                sort_pairs(set, &mut Pairs { keys: &mut raw, values: &mut values, masks }, window);
+                sort_pairs(set, &mut pairs(&mut raw, &mut values, masks), window);
                 assert!(values == expected, "{} keys of {} bits, {}", keys.len(), W::BITS, set.name());
                 assert!(raw.iter().zip(&expected).all(|(&raw, &at)| masks.apply(raw) == keys[at as usize]));
             }
