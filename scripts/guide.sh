@@ -13,5 +13,5 @@ if ! "$mdbook" build docs/guide 2>&1 | tee target/guide.log || grep -Eq 'WARN|ER
     echo "the guide is not complete: see the messages of mdBook above" >&2
     exit 1
 fi
-cargo test --quiet --workspace --test guide -- --include-ignored
+cargo test --quiet --test guide -- --include-ignored
 echo "the guide: target/guide/index.html"

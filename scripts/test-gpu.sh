@@ -101,7 +101,7 @@ scripts/software-vulkan.sh install
 mkdir -p "$logs"
 rm -f "$logs"/*
 # What the other tests are built with, so that nothing is built twice. No examples.
-build=(cargo test --workspace --lib --bins --tests --no-run --quiet)
+build=(cargo test --lib --bins --tests --no-run --quiet)
 "${build[@]}"
 built=$("${build[@]}" --message-format=json | grep -oE '"executable":"[^"]*/wgpu_(calls|conformance|faults|kernels|long|look_back|side_by_side|vectors)-[0-9a-f]+"' | cut -d'"' -f4)
 [ "$(wc -w <<<"$built")" = 8 ] || { echo "not every program was built: $built" >&2; exit 1; }

@@ -70,25 +70,25 @@ step "tests"
 [ "$mode" != --full ] || export POLYSORT_THOROUGH=1
 if cargo nextest --version >/dev/null 2>&1; then
     # The conformance suites have thousands of short tests: a process for each would take longer than the tests.
-    cargo nextest run --workspace --lib --bins --tests -E 'not binary(conformance)' --no-fail-fast --status-level fail --final-status-level slow 2>&1 | tee -a "$tests"
-    cargo test --workspace --test conformance --no-fail-fast --quiet 2>&1 | tee -a "$tests"
+    cargo nextest run --lib --bins --tests -E 'not binary(conformance)' --no-fail-fast --status-level fail --final-status-level slow 2>&1 | tee -a "$tests"
+    cargo test --test conformance --no-fail-fast --quiet 2>&1 | tee -a "$tests"
 else
-    cargo test --workspace --lib --bins --tests --no-fail-fast --quiet 2>&1 | tee -a "$tests"
+    cargo test --lib --bins --tests --no-fail-fast --quiet 2>&1 | tee -a "$tests"
 fi
 # Tests of single kernels as naga translates them to Metal, which are ignored above (tests/msl/tests/sources).
-[ "$mode" != --full ] || cargo test --workspace --tests --no-fail-fast --quiet -- --ignored naga:: 2>&1 | tee -a "$tests"
-cargo test --workspace --doc --quiet 2>&1 | tee -a "$tests"
+[ "$mode" != --full ] || cargo test --tests --no-fail-fast --quiet -- --ignored naga:: 2>&1 | tee -a "$tests"
+cargo test --doc --quiet 2>&1 | tee -a "$tests"
 
 step "GPU tests on software Vulkan"
 if [ "$mode" = --full ]; then scripts/test-gpu.sh; else scripts/test-gpu.sh --quick; fi 2>&1 | tee -a "$gpu"
 
 step "two software GPUs at once"
-scripts/software-vulkan.sh run both cargo test --workspace --test several_gpus 2>&1 | tee -a "$gpu"
+scripts/software-vulkan.sh run both cargo test --test several_gpus 2>&1 | tee -a "$gpu"
 
 step "examples"
 # Those that measure are only compiled, by the lints.
 on_cpu=(quickstart custom_key ivf_search several_devices) on_gpu=(on_device indirect_count runs)
-cargo build --workspace --quiet $(printf -- '--example %s ' "${on_cpu[@]}" "${on_gpu[@]}" own_backend)
+cargo build --quiet $(printf -- '--example %s ' "${on_cpu[@]}" "${on_gpu[@]}" own_backend)
 for example in "${on_cpu[@]}"; do target/debug/examples/$example >/dev/null; done
 target/debug/examples/own_backend --quiet "u32 argsort"
 on_swiftshader=("${on_gpu[@]}")

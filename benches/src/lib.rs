@@ -9,7 +9,6 @@
 //! timing    the systems of a cell take turns, by polysort-measure
 //! machine   the text about the machine that lies beside a record
 //! table     ratios to the best peer
-//! plot      the plot of the README: which records it shows; polysort-report draws it
 //! ```
 #![allow(missing_debug_implementations, reason = "systems and tasks hold functions, and no other crate uses them")]
 #![deny(unsafe_code)]
@@ -18,7 +17,6 @@ pub mod input;
 pub mod key;
 pub mod machine;
 pub mod peers;
-pub mod plot;
 pub mod system;
 pub mod table;
 pub mod task;

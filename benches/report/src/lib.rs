@@ -9,7 +9,7 @@
 //! page        the report: its figures, each with the record, the machine, the date and the statistic
 //! ```
 //!
-//! The program `polysort` writes reports with it, and `cpu_plot` in `benches` draws the plot of the README. Other programs should not depend on this crate:
+//! The program `polysort` writes reports with it, and the example `cpu_plot` draws the plot of the README. Other programs should not depend on this crate:
 //! its interface follows these two.
 #![forbid(unsafe_code)]
 

@@ -10,19 +10,19 @@ use std::path::Path;
 
 /// One row of panels: what one record has of one number of threads.
 #[derive(Clone, Copy, Debug)]
-pub struct Series {
+pub(crate) struct Series {
     /// The machine, for readers.
-    pub machine: &'static str,
+    pub(crate) machine: &'static str,
     /// The record, in `benches/record`.
-    pub record: &'static str,
+    pub(crate) record: &'static str,
     /// Threads of the runs.
-    pub threads: usize,
+    pub(crate) threads: usize,
     /// Which of a run's times counts.
-    pub by: By,
+    pub(crate) by: By,
 }
 
 /// The rows of the plot.
-pub const SERIES: [Series; 3] = [
+pub(crate) const SERIES: [Series; 3] = [
     Series {
         machine: "Xeon (Emerald Rapids)",
         record: "xeon-emerald-rapids-16-threads/2026-11-29-grid.csv",
@@ -53,7 +53,7 @@ const SPEEDS: std::ops::Range<f64> = 5.0..5000.0;
 ///
 /// # Errors
 /// If a record cannot be read.
-pub fn draw(folder: &Path) -> Result<String> {
+pub(crate) fn draw(folder: &Path) -> Result<String> {
     let mut svg = String::new();
     {
         let size = (PANEL.0 * OPERATIONS.len() as u32, PANEL.1 * SERIES.len() as u32 + LEGEND);

@@ -7,7 +7,7 @@ use std::path::Path;
 
 #[test]
 fn every_figure_of_the_records_names_its_source() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("record");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../record");
     let Collection { records, older, others } = Collection::read(&[folder]).expect("records");
     let page = Page { title: "Benchmarks", records: &records, older: &older, by: By::Median, notes: &others, has_results: false };
     let html = page.html().expect("a page");
