@@ -92,9 +92,9 @@ if [ "${1-}" = --run ]; then
     exit
 fi
 
-# What takes longest is among the first: with --quick SwiftShader, else the suite on lavapipe-4.
+# What takes longest is among the first: with --quick the calls side by side, which wait for each other, else the suite on lavapipe-4.
 if [ $# = 0 ]; then
-    set -- swiftshader lavapipe-4
+    set -- lavapipe-4 swiftshader
     [ -n "$quick" ] || set -- lavapipe-4 lavapipe-16 lavapipe-8 swiftshader
 fi
 scripts/software-vulkan.sh install

@@ -73,3 +73,18 @@ pub fn derive_sortable(input: TokenStream) -> TokenStream {
     });
     written.unwrap_or_else(|error| error.to_compile_error()).into()
 }
+
+/// The types of `tests/refused`, each as a doctest that does not compile.
+#[cfg(doctest)]
+mod refused {
+    macro_rules! refused {
+        ($($name:ident)*) => {$(
+            #[doc = concat!("```compile_fail\n", include_str!(concat!("../tests/refused/", stringify!($name), ".rs")), "\n```")]
+            mod $name {}
+        )*};
+    }
+    refused! {
+        field_is_no_key generic_field_is_no_key more_than_128_bits not_copy reversed_field_is_no_key skipped_field union_is_no_key unknown_options
+        variant_with_fields wider_than_its_word
+    }
+}

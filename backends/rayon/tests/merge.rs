@@ -11,15 +11,20 @@ type Run<K> = (Vec<K>, Vec<u64>);
 
 /// Cuts `keys` into runs of the lengths of `lens`, the last one of what is left, and sorts each run.
 fn runs_of<K: TestKey>(keys: &[K], lens: &[usize], options: Options) -> Vec<Run<K>> {
-    let (mut rest, mut runs, mut number) = (keys, vec![], 0);
+    let (mut begin, mut runs) = (0, vec![]);
     for len in lens.iter().copied().chain([usize::MAX]) {
-        let (head, tail) = rest.split_at(len.min(rest.len()));
-        let mut run: Vec<(K, u64)> = head.iter().copied().zip(number..).collect();
-        run.sort_by_key(|&(key, _)| rank(key, options));
-        runs.push(run.into_iter().unzip());
-        (rest, number) = (tail, number + head.len() as u64);
+        let end = begin + len.min(keys.len() - begin);
+        let numbers = sorted((begin as u64..end as u64).map(|number| (rank(keys[number as usize], options), number)).collect());
+        runs.push((numbers.iter().map(|&number| keys[number as usize]).collect(), numbers));
+        begin = end;
     }
     runs
+}
+
+/// The numbers in the order of the ranks beside them, those of equal ranks as they come.
+fn sorted(mut ranks: Vec<(u128, u64)>) -> Vec<u64> {
+    ranks.sort_by_key(|&(rank, _)| rank);
+    ranks.into_iter().map(|(_, number)| number).collect()
 }
 
 /// What a key is sorted by.
@@ -35,12 +40,12 @@ fn rank<K: Sortable>(key: K, options: Options) -> u128 {
 
 /// Merges all records, the first `part` of them, and the rest, and compares with a stable sort of the concatenated runs.
 fn check<K: TestKey>(backend: &RayonBackend, runs: &[Run<K>], options: Options, part: usize) {
-    let mut expected: Vec<(K, u64)> =
-        runs.iter().flat_map(|(keys, values)| keys.iter().copied().zip(values.iter().copied())).collect();
-    expected.sort_by_key(|&(key, _)| rank(key, options));
+    let records = || runs.iter().flat_map(|(keys, values)| keys.iter().copied().zip(values.iter().copied()));
+    let numbers = sorted(records().map(|(key, number)| (rank(key, options), number)).collect());
+    let len = numbers.len();
+    let mut raw_of = vec![0; len];
+    records().for_each(|(key, number)| raw_of[number as usize] = key.raw());
     let raws = |keys: &[K]| -> Vec<u128> { keys.iter().map(|key| key.raw()).collect() };
-    let (expected, numbers): (Vec<K>, Vec<u64>) = expected.into_iter().unzip();
-    let len = expected.len();
     let mut left: Vec<(&[K], &[u64])> = runs.iter().map(|(keys, values)| (&keys[..], &values[..])).collect();
     for range in [0..part.min(len), part.min(len)..len] {
         let (mut keys, mut both, mut values) =
@@ -49,14 +54,11 @@ fn check<K: TestKey>(backend: &RayonBackend, runs: &[Run<K>], options: Options, 
         let taken = backend.merge_into_with(&alone, &mut keys, options).unwrap();
         assert_eq!(backend.merge_pairs_into_with(&left, &mut both, &mut values, options).unwrap(), taken);
         assert_eq!(taken.iter().sum::<usize>(), range.len());
-        assert!(
-            values == numbers[range.clone()],
-            "the values of {range:?} of {len} {}, {} runs, {options:?}",
-            K::NAME,
-            runs.len()
-        );
-        assert!(raws(&both) == raws(&expected[range.clone()]), "pairs {range:?} of {len} {}, {options:?}", K::NAME);
-        assert!(raws(&keys) == raws(&expected[range.clone()]), "keys {range:?} of {len} {}, {options:?}", K::NAME);
+        let expected: Vec<u128> = numbers[range.clone()].iter().map(|&number| raw_of[number as usize]).collect();
+        let what = format!("{range:?} of {len} {}, {} runs, {options:?}", K::NAME, runs.len());
+        assert!(values == numbers[range], "the values of {what}");
+        assert!(raws(&both) == expected, "pairs {what}");
+        assert!(raws(&keys) == expected, "keys {what}");
         for (run, taken) in left.iter_mut().zip(taken) {
             *run = (&run.0[taken..], &run.1[taken..]);
         }

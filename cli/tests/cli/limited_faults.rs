@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const LEN: usize = 2_000_000;
+const LEN: usize = 1_200_000;
 const SORT: &str = "sort a.bin --dtype u32 -o out.bin --memory 1M --temp spill";
 
 fn place() -> Place {
@@ -151,8 +151,9 @@ fn the_peak_of_memory_is_within_the_cap_and_64_mib() {
     let place = place();
     let numbers = keys::<u64>(8 * CAP / 8);
     place.write("a.bin", bytes(&numbers));
+    // Of about 110 bytes each.
     let rows: Vec<String> =
-        numbers[..8 * CAP / 32].iter().map(|key| format!("{},some text {}\n", key >> 40, key % 1000)).collect();
+        numbers[..8 * CAP / 128].iter().map(|key| format!("{},some text {:>90}\n", key >> 40, key % 1000)).collect();
     place.write("t.csv", format!("k,v\n{}", rows.concat()));
     for i in 0..4 {
         let mut part = numbers[i * CAP / 4..(i + 1) * CAP / 4].to_vec();

@@ -14,9 +14,9 @@ const SIGNALS: [(&str, i32); 3] = [("HUP", 1), ("INT", 2), ("TERM", 15)];
 /// How often each signal is sent.
 const ROUNDS: u32 = 12;
 
-/// Keys whose result takes a good part of a second to write as text.
+/// Keys whose result takes some tenths of a second to write as text.
 fn place() -> Place {
-    let place = Place::with("a.bin", bytes(&keys::<u32>(1_500_000)));
+    let place = Place::with("a.bin", bytes(&keys::<u32>(600_000)));
     place.write("out.csv", "old");
     place
 }
@@ -96,7 +96,7 @@ fn nothing_stays_of_an_interrupted_write() {
 #[test]
 fn an_ignored_signal_stays_ignored() {
     let place = place();
-    let least = u32::from_le_bytes(sorted_bytes(&keys::<u32>(1_500_000), false)[..4].try_into().expect("four bytes"));
+    let least = u32::from_le_bytes(sorted_bytes(&keys::<u32>(600_000), false)[..4].try_into().expect("four bytes"));
     for (signal, _) in SIGNALS {
         place.write("out.csv", "old");
         let script = format!("trap '' {signal}; exec \"$0\" sort a.bin --dtype u32 -o out.csv");

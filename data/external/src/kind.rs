@@ -5,6 +5,17 @@ use core::ops::Range;
 use polysort_core::{Backend, Error};
 use std::io::{self, Write};
 
+// What callers hand over is called once for many records. Without a type of its own for each, the phases are compiled once for each kind.
+
+/// What a result is written to.
+pub(crate) type Output<'a> = &'a mut (dyn Write + Send);
+
+/// Replaces records by the next run of an input, and returns whether the input has ended.
+pub(crate) type Fill<'a, R> = &'a mut (dyn FnMut(&mut R) -> Result<bool, ExternalError> + Send);
+
+/// Replaces records by the next block of the run with this number, or by none at its end.
+pub(crate) type Next<'a, R> = &'a mut (dyn FnMut(usize, &mut R) -> Result<(), ExternalError> + Send);
+
 /// Neighboring records in memory.
 pub(crate) type Part<'r, R> = (&'r R, Range<usize>);
 

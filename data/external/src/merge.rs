@@ -7,10 +7,9 @@
 use crate::ExternalError;
 use crate::files::Files;
 use crate::job::{Job, joined};
-use crate::kind::{Kind, Part};
+use crate::kind::{Kind, Next, Output, Part};
 use crate::progress::Phase;
 use crate::spill::{Block, Spill};
-use std::io::Write;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::scope;
@@ -27,18 +26,18 @@ pub(crate) struct Merged {
     pub(crate) bytes: u64,
 }
 
-/// Merges sorted inputs into `output`, `fan_in` at a time. `next` replaces records by the next block of the input with this number, or by none at its end.
+/// Merges sorted inputs into `output`, `fan_in` at a time. An input is a run for `next`.
 pub(crate) fn merge_inputs<K: Kind, F: Files>(
     job: &mut Job<'_, '_, F>,
     kind: &K,
     (inputs, fan_in): (usize, usize),
-    mut next: impl FnMut(usize, &mut K::Records) -> Result<(), ExternalError> + Send,
-    output: impl Write + Send,
+    next: Next<'_, K::Records>,
+    output: Output<'_>,
 ) -> Result<Merged, ExternalError> {
     let at_once = fan_in.min(MOST_INPUTS);
     if inputs <= at_once {
         let (phase, mut records) = (Phase::Merge { pass: 0, passes: 1 }, 0);
-        merge_to(job, kind, 0..inputs, next, output, |job, count| {
+        merge_to(job, kind, 0..inputs, next, output, &mut |job, count| {
             records += count;
             job.report(phase, records, None)
         })?;
@@ -54,9 +53,9 @@ pub(crate) fn merge_inputs<K: Kind, F: Files>(
             job,
             kind,
             start..inputs.min(start + group_len),
-            &mut next,
-            |merged| spill.append(kind, merged),
-            |job, count| {
+            next,
+            &mut |merged| spill.append(kind, merged),
+            &mut |job, count| {
                 records += count;
                 job.report(Phase::Merge { pass: 0, passes }, records, None)
             },
@@ -75,7 +74,7 @@ pub(crate) fn merge_all<'f, K: Kind, F: Files>(
     fan_in: usize,
     mut spill: Spill<'f, F>,
     (total, passes_before): (u64, usize),
-    output: impl Write + Send,
+    output: Output<'_>,
 ) -> Result<Merged, ExternalError> {
     let (passes, mut bytes) = (passes_before + passes(spill.runs().len(), fan_in), 0);
     for pass in passes_before..passes - 1 {
@@ -86,24 +85,17 @@ pub(crate) fn merge_all<'f, K: Kind, F: Files>(
         for group in runs.chunks(runs.len().div_ceil(groups)) {
             next.begin_run();
             let phase = Phase::Merge { pass, passes };
-            let blocks = blocks_of(kind, &mut spill, group);
-            merge(
-                job,
-                kind,
-                0..group.len(),
-                blocks,
-                |records| next.append(kind, records),
-                |job, count| {
-                    merged += count;
-                    job.report(phase, merged, Some(total))
-                },
-            )?;
+            let mut blocks = blocks_of(kind, &mut spill, group);
+            merge(job, kind, 0..group.len(), &mut blocks, &mut |records| next.append(kind, records), &mut |job, count| {
+                merged += count;
+                job.report(phase, merged, Some(total))
+            })?;
         }
         bytes += next.bytes();
         spill = next;
     }
     let (runs, phase, mut merged) = (spill.runs().to_vec(), Phase::Merge { pass: passes - 1, passes }, 0);
-    merge_to(job, kind, 0..runs.len(), blocks_of(kind, &mut spill, &runs), output, |job, count| {
+    merge_to(job, kind, 0..runs.len(), &mut blocks_of(kind, &mut spill, &runs), output, &mut |job, count| {
         merged += count;
         job.report(phase, merged, Some(total))
     })?;
@@ -136,28 +128,30 @@ fn blocks_of<'s, 'f, K: Kind, F: Files>(
     }
 }
 
+/// Gets the number of records that were merged since the last call.
+type Report<'a, 'f, 'p, F> = &'a mut dyn FnMut(&mut Job<'f, 'p, F>, u64) -> Result<(), ExternalError>;
+
 /// Merges some runs into an output.
 fn merge_to<'f, 'p, K: Kind, F: Files>(
     job: &mut Job<'f, 'p, F>,
     kind: &K,
     runs: Range<usize>,
-    next: impl FnMut(usize, &mut K::Records) -> Result<(), ExternalError> + Send,
-    mut output: impl Write + Send,
-    report: impl FnMut(&mut Job<'f, 'p, F>, u64) -> Result<(), ExternalError>,
+    next: Next<'_, K::Records>,
+    output: Output<'_>,
+    report: Report<'_, 'f, 'p, F>,
 ) -> Result<(), ExternalError> {
-    merge(job, kind, runs, next, |records| kind.write(records, &mut output).map_err(ExternalError::Output), report)?;
+    merge(job, kind, runs, next, &mut |records| kind.write(records, output).map_err(ExternalError::Output), report)?;
     output.flush().map_err(ExternalError::Output)
 }
 
-/// Merges the runs with these numbers. `next` replaces records by the next block of a run, or by none. `write` gets the records in order on a thread of its
-/// own, `report` how many there are.
+/// Merges the runs with these numbers. `write` gets the records in order on a thread of its own.
 fn merge<'f, 'p, K: Kind, F: Files>(
     job: &mut Job<'f, 'p, F>,
     kind: &K,
     runs: Range<usize>,
-    mut next: impl FnMut(usize, &mut K::Records) -> Result<(), ExternalError> + Send,
-    mut write: impl FnMut(&K::Records) -> Result<(), ExternalError> + Send,
-    mut report: impl FnMut(&mut Job<'f, 'p, F>, u64) -> Result<(), ExternalError>,
+    next: Next<'_, K::Records>,
+    write: &mut (dyn FnMut(&K::Records) -> Result<(), ExternalError> + Send),
+    report: Report<'_, 'f, 'p, F>,
 ) -> Result<(), ExternalError> {
     scope(|scope| {
         let (ask, asked) = channel::<(usize, K::Records)>();

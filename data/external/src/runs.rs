@@ -3,7 +3,7 @@
 use crate::ExternalError;
 use crate::files::Files;
 use crate::job::{Job, joined};
-use crate::kind::Kind;
+use crate::kind::{Fill, Kind};
 use crate::progress::Phase;
 use crate::spill::Spill;
 use polysort_core::Backend;
@@ -21,12 +21,12 @@ pub(crate) enum Formed<'f, R, F: Files> {
     Spilled(Spill<'f, F>, u64),
 }
 
-/// Sorts the records of an input run by run. `fill` replaces records by the next run of the input, and returns whether the input has ended.
+/// Sorts the records of an input run by run.
 pub(crate) fn form<'f, K: Kind, F: Files>(
     job: &mut Job<'f, '_, F>,
     kind: &K,
     backend: &impl Backend,
-    mut fill: impl FnMut(&mut K::Records) -> Result<bool, ExternalError> + Send,
+    fill: Fill<'_, K::Records>,
 ) -> Result<Formed<'f, K::Records, F>, ExternalError> {
     let (files, compress) = (job.files, job.compress);
     scope(|scope| {

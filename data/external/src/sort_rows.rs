@@ -5,7 +5,7 @@ use crate::budget::RowBudget;
 use crate::checked::Checked;
 use crate::files::Files;
 use crate::job::Job;
-use crate::kind::Kind;
+use crate::kind::{Kind, Output};
 use crate::layout::ordered;
 use crate::merge::merge_inputs;
 use crate::rows::{RowsInMemory, Table, table_budget};
@@ -83,10 +83,10 @@ impl<K: Sortable + Pod + Send + Sync, B: Backend> Sorter<'_, Rows<K>, B> {
     pub fn sort_rows(
         &mut self,
         next: impl FnMut(&mut Vec<u8>) -> io::Result<Option<K>> + Send,
-        output: impl Write + Send,
+        mut output: impl Write + Send,
     ) -> Result<Summary, ExternalError> {
         let files = self.files();
-        self.sort_rows_on(&files, next, output)
+        self.sort_rows_on(&files, next, &mut output)
     }
 
     /// Merges sorted inputs of rows into `output`. Of rows with equal keys, those of an earlier input come first. Each input is a function as in
@@ -98,13 +98,13 @@ impl<K: Sortable + Pod + Send + Sync, B: Backend> Sorter<'_, Rows<K>, B> {
     pub fn merge_rows<N: FnMut(&mut Vec<u8>) -> io::Result<Option<K>> + Send>(
         &mut self,
         inputs: impl IntoIterator<Item = N>,
-        output: impl Write + Send,
+        mut output: impl Write + Send,
     ) -> Result<Summary, ExternalError> {
         let files = self.files();
         let (table, _, mut job) = self.table(&files)?;
         let mut inputs: Vec<_> = inputs.into_iter().map(|next| (Some(next), 0, Checked::default())).collect();
         let (count, fan_in) = (inputs.len(), table.budget.fan_in(table.budget.longest_merged));
-        let next = |input: usize, rows: &mut RowsInMemory<K>| {
+        let mut next = |input: usize, rows: &mut RowsInMemory<K>| {
             let (next, before, checked) = &mut inputs[input];
             if let Some(open) = next {
                 if table.fill_block(rows, *before, open)? {
@@ -117,7 +117,7 @@ impl<K: Sortable + Pod + Send + Sync, B: Backend> Sorter<'_, Rows<K>, B> {
             }
             Ok(())
         };
-        let merged = merge_inputs(&mut job, &table, (count, fan_in), next, output)?;
+        let merged = merge_inputs(&mut job, &table, (count, fan_in), &mut next, &mut output)?;
         Ok(Summary::of_merge(merged))
     }
 
@@ -126,17 +126,17 @@ impl<K: Sortable + Pod + Send + Sync, B: Backend> Sorter<'_, Rows<K>, B> {
         &mut self,
         files: &F,
         mut next: impl FnMut(&mut Vec<u8>) -> io::Result<Option<K>> + Send,
-        output: impl Write + Send,
+        output: Output<'_>,
     ) -> Result<Summary, ExternalError> {
         let (table, backend, mut job) = self.table(files)?;
         let mut before = 0;
-        let fill = |rows: &mut RowsInMemory<K>| {
+        let mut fill = |rows: &mut RowsInMemory<K>| {
             let has_ended = table.fill_run(rows, before, &mut next)?;
             before += table.len(rows) as u64;
             Ok(has_ended)
         };
         let fan_in = || table.budget.fan_in(table.longest.load(Ordering::Relaxed));
-        sort_kind(&mut job, &table, backend, fan_in, fill, output)
+        sort_kind(&mut job, &table, backend, fan_in, &mut fill, output)
     }
 
     /// The order of the rows, and what a sort needs beside.

@@ -5,7 +5,7 @@ use crate::checked::Checked;
 use crate::files::{Files, TempFiles};
 use crate::fixed::{Fixed, Stretch};
 use crate::job::Job;
-use crate::kind::Kind;
+use crate::kind::{Fill, Kind, Output};
 use crate::layout::Layout;
 use crate::merge::{Merged, merge_all, merge_inputs};
 use crate::runs::{Formed, form};
@@ -65,19 +65,18 @@ impl Summary {
     }
 }
 
-/// Sorts records of any kind. `fill` replaces records by the next run of the input, and returns whether the input has ended. `fan_in` is called after all runs
-/// were read.
+/// Sorts records of any kind. `fan_in` is called after all runs were read.
 pub(crate) fn sort_kind<K: Kind, F: Files>(
     job: &mut Job<'_, '_, F>,
     kind: &K,
     backend: &impl Backend,
     fan_in: impl FnOnce() -> usize,
-    fill: impl FnMut(&mut K::Records) -> Result<bool, ExternalError> + Send,
-    mut output: impl Write + Send,
+    fill: Fill<'_, K::Records>,
+    output: Output<'_>,
 ) -> Result<Summary, ExternalError> {
     match form(job, kind, backend, fill)? {
         Formed::InMemory(records) => {
-            kind.write(&records, &mut output).and_then(|()| output.flush()).map_err(ExternalError::Output)?;
+            kind.write(&records, output).and_then(|()| output.flush()).map_err(ExternalError::Output)?;
             Ok(Summary { records: kind.len(&records) as u64, runs: 0, passes: 0, spilled_bytes: 0 })
         }
         Formed::Spilled(spill, records) => {
@@ -171,9 +170,9 @@ impl<L: Layout, B: Backend> Sorter<'_, L, B> {
     ///
     /// # Panics
     /// If `input`, `output`, a key's own code or the progress callback panics; the panic goes on.
-    pub fn sort(&mut self, input: impl Read + Send, output: impl Write + Send) -> Result<Summary, ExternalError> {
+    pub fn sort(&mut self, input: impl Read + Send, mut output: impl Write + Send) -> Result<Summary, ExternalError> {
         let files = self.files();
-        self.sort_on(&files, input, output)
+        self.sort_on(&files, input, &mut output)
     }
 
     /// Sorts the file `input` to the file `output`, which may be the same. `output` appears under its name when it is complete, and replaces a file of
@@ -213,13 +212,13 @@ impl<L: Layout, B: Backend> Sorter<'_, L, B> {
     pub fn merge<R: Read + Send>(
         &mut self,
         inputs: impl IntoIterator<Item = R>,
-        output: impl Write + Send,
+        mut output: impl Write + Send,
     ) -> Result<Summary, ExternalError> {
         let files = self.files();
         let (kind, _, mut job) = self.parts(&files)?;
         let mut inputs: Vec<_> = inputs.into_iter().map(|input| (Some(input), Checked::default())).collect();
         let (count, block) = (inputs.len(), kind.budget.block);
-        let next = |input: usize, records: &mut Stretch<L::Record>| {
+        let mut next = |input: usize, records: &mut Stretch<L::Record>| {
             let (reader, checked) = &mut inputs[input];
             kind.clear(records);
             if let Some(open) = reader {
@@ -230,7 +229,7 @@ impl<L: Layout, B: Backend> Sorter<'_, L, B> {
             }
             Ok(())
         };
-        let merged = merge_inputs(&mut job, &kind, (count, kind.budget.fan_in), next, output)?;
+        let merged = merge_inputs(&mut job, &kind, (count, kind.budget.fan_in), &mut next, &mut output)?;
         Ok(Summary::of_merge(merged))
     }
 
@@ -239,12 +238,12 @@ impl<L: Layout, B: Backend> Sorter<'_, L, B> {
         &mut self,
         files: &F,
         mut input: impl Read + Send,
-        output: impl Write + Send,
+        output: Output<'_>,
     ) -> Result<Summary, ExternalError> {
         let (kind, backend, mut job) = self.parts(files)?;
         let run = kind.budget.run;
-        let fill = move |records: &mut Stretch<L::Record>| records.fill(&mut input, run);
-        sort_kind(&mut job, &kind, backend, || kind.budget.fan_in, fill, output)
+        let mut fill = move |records: &mut Stretch<L::Record>| records.fill(&mut input, run);
+        sort_kind(&mut job, &kind, backend, || kind.budget.fan_in, &mut fill, output)
     }
 
     /// What the records are sorted by, and what a sort needs beside.

@@ -81,7 +81,7 @@ fn input(len: u32) -> Vec<Large> {
 #[test]
 fn every_call_can_fail() {
     let folder = tempfile::tempdir().unwrap();
-    let records = input(40_000);
+    let records = input(25_000);
     let mut expected = records.clone();
     expected.sort_by_key(|record| record[0]);
     // With `POLYSORT_THOROUGH=1` each call fails in turn, else every third.
@@ -92,7 +92,7 @@ fn every_call_can_fail() {
         let files = Faulty(&fault, TempFiles(folder.path().into()));
         let mut output = vec![];
         let mut sorter = Sorter::new(ByKey::new(|record: &Large| record[0]), RayonBackend::default()).memory(1 << 20);
-        let result = sorter.sort_on(&files, Faulty(&fault, bytemuck::cast_slice(&records)), Faulty(&fault, &mut output));
+        let result = sorter.sort_on(&files, Faulty(&fault, bytemuck::cast_slice(&records)), &mut Faulty(&fault, &mut output));
         assert_eq!(files_in(folder.path()), 0, "call {failing}");
         match result {
             Ok(summary) => {
@@ -140,7 +140,7 @@ fn a_truncated_spill_file_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let records = input(40_000);
     let mut sorter = Sorter::new(ByKey::new(|record: &Large| record[0]), RayonBackend::default()).memory(1 << 20);
-    let result = sorter.sort_on(&Truncated(TempFiles(folder.path().into())), bytemuck::cast_slice(&records), vec![]);
+    let result = sorter.sort_on(&Truncated(TempFiles(folder.path().into())), bytemuck::cast_slice(&records), &mut vec![]);
     let error = result.unwrap_err();
     assert!(
         matches!(&error, ExternalError::Spill { what: "read", source, .. } if source.kind() == io::ErrorKind::UnexpectedEof),

@@ -9,7 +9,9 @@ use std::process::Command;
 const CAP: usize = 8 << 20;
 /// What a process may take besides. A sort that keeps all of its input takes more.
 const SLACK: usize = 64 << 20;
-const _: () = assert!(16 * CAP > CAP + SLACK);
+/// Bytes of an input.
+const INPUT: usize = 10 * CAP;
+const _: () = assert!(INPUT > CAP + SLACK);
 const CHILD: &str = "POLYSORT_EXTERNAL_CHILD";
 
 /// So many random words of 32 bits, which are made as they are read.
@@ -44,19 +46,19 @@ impl Write for Count {
     }
 }
 
-/// Sorts 16 times the cap, and returns the peak of this process.
+/// Sorts [`INPUT`] bytes of records, and returns the peak of this process.
 fn peak<L: Layout>(layout: L) -> usize {
     let mut output = Count(0);
     let summary =
-        Sorter::new(layout, RayonBackend::default()).memory(CAP).sort(Random { state: 1, left: 4 * CAP }, &mut output).unwrap();
-    assert!(output.0 == 16 * CAP && summary.runs > 16, "{summary:?}");
+        Sorter::new(layout, RayonBackend::default()).memory(CAP).sort(Random { state: 1, left: INPUT / 4 }, &mut output).unwrap();
+    assert!(output.0 == INPUT && summary.runs > 10, "{summary:?}");
     peak_of_this_process()
 }
 
-/// Sorts rows of 1 to `longest` bytes, 16 times the cap together.
+/// Sorts rows of 1 to `longest` bytes, [`INPUT`] together.
 fn peak_of_rows(longest: usize) -> usize {
     let (mut output, mut random, mut word) = (Count(0), Random { state: 1, left: usize::MAX }, [0; 4]);
-    let mut left = 16 * CAP;
+    let mut left = INPUT;
     let next = |row: &mut Vec<u8>| {
         if left == 0 {
             return Ok(None);
@@ -69,7 +71,7 @@ fn peak_of_rows(longest: usize) -> usize {
         Ok(Some(key))
     };
     let summary = Sorter::new(Rows::<u32>::new(), RayonBackend::default()).memory(CAP).sort_rows(next, &mut output).unwrap();
-    assert!(output.0 == 16 * CAP && summary.runs > 16, "{summary:?}");
+    assert!(output.0 == INPUT && summary.runs > 10, "{summary:?}");
     peak_of_this_process()
 }
 
