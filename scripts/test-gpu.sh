@@ -12,7 +12,7 @@
 #   lavapipe-8, lavapipe-16    nothing
 #   SwiftShader    which compiles at once and sorts slowly: some cases of each kernel, except of histogram and top_k, and without subgroups also except of runs;
 #                  the calls, long calls and faults, except the slowest; vector search in pages of some shapes; and the conformance suite for u64, but
-#                  without subgroups neither selections nor segments
+#                  without subgroups only sorts in place, argsorts and runs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 logs=$PWD/target/gpu-tests
@@ -42,7 +42,7 @@ run_program() {
     yesswiftshaderwgpu_side_by_side | yesswiftshaderwgpu_look_back) return ;;
     yesswiftshaderwgpu_conformance)
         filter=("] u64" --skip "wide digits]" --skip "reduce then scan]" --skip "portions]")
-        for operation in top_k partial_sort select_nth sort_segments sort_pairs_segments argsort_segments; do
+        for operation in sort_into sort_pairs_into sort_by_key top_k partial_sort select_nth sort_segments sort_pairs_segments argsort_segments; do
             filter+=(--skip "no subgroups] u64 $operation")
         done
         ;;

@@ -46,18 +46,15 @@ step "features, each by itself and none"
 for features in "" calibration derive multi rayon vector wgpu; do
     cargo clippy --quiet -p polysort --no-default-features --features "$features" -- -D warnings
 done
-targets_of=("" multi)
-[ "$mode" != --full ] || targets_of+=(rayon)
+targets_of=("")
+[ "$mode" != --full ] || targets_of+=(multi rayon)
 for features in "${targets_of[@]}"; do
     cargo clippy --quiet -p polysort --no-default-features --features "$features" --all-targets -- -D warnings
 done
 # By themselves these crates have the feature vector off; code that only searches use would be dead. The workspace above has it on. polysort-metal has code on
 # Macs only, which scripts/check-mac.sh checks.
-for crate in polysort-fallback polysort-rayon polysort-wgpu polysort-kit; do
-    cargo clippy --quiet -p "$crate" -- -D warnings
-done
-cargo clippy --quiet -p polysort-rayon --features vector -- -D warnings
-cargo clippy --quiet -p polysort-wgpu --features vector -- -D warnings
+cargo clippy --quiet -p polysort-fallback -p polysort-rayon -p polysort-wgpu -p polysort-kit -- -D warnings
+cargo clippy --quiet -p polysort-rayon -p polysort-wgpu --features polysort-rayon/vector,polysort-wgpu/vector -- -D warnings
 cargo clippy --quiet -p polysort-external --features lz4 --all-targets -- -D warnings
 cargo clippy --quiet -p polysort-vector --no-default-features --all-targets -- -D warnings
 # For these two, cargo checks crates of other people once more, with other features.
@@ -145,6 +142,6 @@ printf 'lavapipe-4 and SwiftShader in one process: %s\n' "$(count "$gpu")"
 printf 'backends that opened on this machine:\n'
 target/debug/polysort devices
 printf 'not run:\n'
-[ "$mode" = --full ] || printf '  what --full adds: lints of the command line without Arrow, of polysort-arrow without default features and of the tests with the feature rayon alone, 19 of 20 planted mistakes in kernels, most of the conformance suite and of the inputs of single kernels in the Metal language and on GPUs, kernels as naga translates them to Metal, the messages for types that are no keys, most GPU tests on lavapipe, the longer ones on SwiftShader (the histogram kernel alone is one), trials of calls side by side for 3 s instead of 0.3 s, licenses and known vulnerabilities (scripts/deny.sh), the type check for macOS (scripts/check-mac.sh), unsafe code under the address sanitizer (scripts/test-sanitized.sh), the CPU backend on aarch64 (scripts/test-aarch64.sh) and on a small stack, WebGPU in a browser (scripts/test-web.sh), the page of examples/web (scripts/web-page.sh --test), the Python wheel (scripts/test-python.sh), polysort-datafusion and Ballista (scripts/test-data.sh --ballista), programs over crates of other people (scripts/test-clients.sh, scripts/test-gpu-clients.sh), the guide as a book (scripts/guide.sh), the fuzz targets (scripts/fuzz.sh)\n'
+[ "$mode" = --full ] || printf '  what --full adds: lints of the command line without Arrow, of polysort-arrow without default features and of the tests with the features multi and rayon alone, 19 of 20 planted mistakes in kernels, most of the conformance suite and of the inputs of single kernels in the Metal language and on GPUs, kernels as naga translates them to Metal, the messages for types that are no keys, most GPU tests on lavapipe, the longer ones on SwiftShader (the histogram kernel alone is one), trials of calls side by side for 3 s instead of 0.3 s, licenses and known vulnerabilities (scripts/deny.sh), the type check for macOS (scripts/check-mac.sh), unsafe code under the address sanitizer (scripts/test-sanitized.sh), the CPU backend on aarch64 (scripts/test-aarch64.sh) and on a small stack, WebGPU in a browser (scripts/test-web.sh), the page of examples/web (scripts/web-page.sh --test), the Python wheel (scripts/test-python.sh), polysort-datafusion and Ballista (scripts/test-data.sh --ballista), programs over crates of other people (scripts/test-clients.sh, scripts/test-gpu-clients.sh), the guide as a book (scripts/guide.sh), the fuzz targets (scripts/fuzz.sh)\n'
 printf '  real GPUs: scripts/test-gpu.sh tests software Vulkan; MetalBackend on a Mac: scripts/test-metal.sh; Windows; mistakes planted in Rust code: scripts/mutants.sh\n'
 printf '\nall of it passed in %s s\n' "$SECONDS"

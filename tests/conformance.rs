@@ -7,15 +7,19 @@ use polysort_kit::{Plan, Suite, is_thorough};
 
 fn main() {
     let mut suite = Suite::from_args();
-    // Shorter inputs than for two threads: one thread does not divide an input into tasks.
     let full = suite.is_full();
-    let longest = suite.longest(match full {
-        true => 3_000_000,
-        false if is_thorough() => 100_000,
-        false => 40_000,
-    });
-    suite.enter_with("rayon, 1 thread", Plan::up_to(longest, full), || RayonBackend::with_threads(1));
-    suite.enter("rayon, 2 threads", || RayonBackend::with_threads(2));
+    let plan = |thorough, quick| {
+        let longest = match (full, is_thorough()) {
+            (true, _) => 3_000_000,
+            (false, true) => thorough,
+            (false, false) => quick,
+        };
+        Plan::up_to(suite.longest(longest), full)
+    };
+    // One thread gets shorter inputs: it does not divide them into tasks.
+    let (of_one, of_two) = (plan(100_000, 40_000), plan(300_000, 150_000));
+    suite.enter_with("rayon, 1 thread", of_one, || RayonBackend::with_threads(1));
+    suite.enter_with("rayon, 2 threads", of_two, || RayonBackend::with_threads(2));
     #[cfg(feature = "vector")]
     {
         for (name, threads) in [("rayon, 1 thread", 1), ("rayon, 2 threads", 2)] {

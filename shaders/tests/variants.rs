@@ -29,7 +29,8 @@ fn used_constants(text: &str) -> (Vec<(&str, u32)>, String) {
         .skip(names.len())
         .map(|line| line.split_once("//").map_or(line, |(code, _)| code).to_owned() + "\n")
         .collect();
-    let words: HashSet<&str> = body.split(|c| !is_part(c)).collect();
+    // Names of constants have no small letters.
+    let words: HashSet<&str> = body.split(|c| !is_part(c)).filter(|word| word.starts_with(char::is_uppercase)).collect();
     let mut used: Vec<_> = names.into_iter().filter(|(name, _)| words.contains(name)).collect();
     used.sort_unstable();
     (used, body)

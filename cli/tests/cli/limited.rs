@@ -22,7 +22,8 @@ fn is_clean(place: &Place) -> bool {
 #[test]
 fn arrays_of_every_dtype() {
     fn check<K: Key>() {
-        let (place, len) = (place(), 500_000 / size_of::<K>());
+        // More than one run.
+        let (place, len) = (place(), 350_000 / size_of::<K>());
         let keys = keys::<K>(len);
         place.write("a.bin", bytes(&keys));
         for (options, is_descending) in [("", false), ("--descending", true)] {

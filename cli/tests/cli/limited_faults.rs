@@ -178,7 +178,7 @@ fn a_full_disk_is_an_error() {
     let place = place();
     let before = place.files();
     for (blocks, words) in
-        [(64, "a spill file in spill could not be written"), (5000, "a spill file in spill could not be written")]
+        [(64, "a spill file in spill could not be written"), (3000, "a spill file in spill could not be written")]
     {
         let ran = place.shell(&format!("ulimit -f {blocks}; trap '' XFSZ; polysort {SORT}"));
         assert_eq!((ran.code, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
