@@ -12,7 +12,7 @@
 #   lavapipe-8, lavapipe-16    nothing
 #   SwiftShader    which compiles at once and sorts slowly: some cases of each kernel, except of histogram and top_k, and without subgroups also except of runs;
 #                  the calls, long calls and faults, except the slowest; vector search in pages of some shapes; and the conformance suite for u64, but
-#                  without subgroups only sorts in place, argsorts and runs
+#                  without subgroups only `sort`, `sort_pairs`, `argsort`, `runs`, `async` and `misuse`
 set -euo pipefail
 cd "$(dirname "$0")/.."
 logs=$PWD/target/gpu-tests
@@ -92,7 +92,8 @@ if [ "${1-}" = --run ]; then
     exit
 fi
 
-# What takes longest is among the first: with --quick the calls side by side, which wait for each other, else the suite on lavapipe-4.
+# What takes longest is among the first.
+programs=(calls kernels conformance long faults side_by_side vectors look_back)
 if [ $# = 0 ]; then
     set -- lavapipe-4 swiftshader
     [ -n "$quick" ] || set -- lavapipe-4 lavapipe-16 lavapipe-8 swiftshader
@@ -103,11 +104,16 @@ rm -f "$logs"/*
 # What the other tests are built with, so that nothing is built twice. No examples.
 build=(cargo test --lib --bins --tests --no-run --quiet)
 "${build[@]}"
-built=$("${build[@]}" --message-format=json | grep -oE '"executable":"[^"]*/wgpu_(calls|conformance|faults|kernels|long|look_back|side_by_side|vectors)-[0-9a-f]+"' | cut -d'"' -f4)
-[ "$(wc -w <<<"$built")" = 8 ] || { echo "not every program was built: $built" >&2; exit 1; }
+built=$("${build[@]}" --message-format=json | grep -oE '"executable":"[^"]*/wgpu_[a-z_]+-[0-9a-f]+"' | cut -d'"' -f4)
+# Every program but wgpu_large.
+[ "$(wc -w <<<"$built")" = $((${#programs[@]} + 1)) ] || { echo "not the programs that this script knows: $built" >&2; exit 1; }
+paths=()
+for program in "${programs[@]}"; do
+    paths+=("$(grep -E "/wgpu_$program-[0-9a-f]+$" <<<"$built")") || { echo "wgpu_$program was not built" >&2; exit 1; }
+done
 status=0
-for device in "$@"; do
-    for program in $built; do printf '%s %s\n' "$device" "$program"; done
+for path in "${paths[@]}"; do
+    for device in "$@"; do printf '%s %s\n' "$device" "$path"; done
 done | xargs -P 2 -L 1 "$0" --run || status=1
 adapters=$(cat "$logs"/*.log | grep -hE 'subgroups (Some|None)' | sort -u)
 printf 'adapters:\n%s\n%s tests passed, %s failed, %s s\n' "$adapters" "$(cat "$logs"/*.log | grep -cE '^test .* ok$')" \

@@ -74,7 +74,7 @@ pub fn derive_sortable(input: TokenStream) -> TokenStream {
     written.unwrap_or_else(|error| error.to_compile_error()).into()
 }
 
-/// The types of `tests/refused`, each as a doctest that does not compile.
+/// The files of `tests/refused`, each as a doctest that does not compile.
 #[cfg(doctest)]
 mod refused {
     macro_rules! refused {

@@ -9,9 +9,9 @@ fn what_is_no_key_does_not_compile() {
     trybuild::TestCases::new().compile_fail("tests/refused/*.rs");
 }
 
-/// The doctests of the same files say without `--full` that they do not compile, whatever the message.
+/// Without `--full`, a doctest of each file checks only that the file does not compile, whatever the error.
 #[test]
-fn each_refused_type_is_a_doctest() {
+fn each_refused_file_is_a_doctest() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let source = std::fs::read_to_string(folder.join("src/lib.rs")).expect("the crate");
     let list = source.split_once("refused! {\n").expect("a list").1.split_once('}').expect("its end").0;

@@ -29,7 +29,8 @@ fn used_constants(text: &str) -> (Vec<(&str, u32)>, String) {
         .skip(names.len())
         .map(|line| line.split_once("//").map_or(line, |(code, _)| code).to_owned() + "\n")
         .collect();
-    // Names of constants have no small letters.
+    // Names of constants begin with a capital letter. Other words are not compared.
+    assert!(names.keys().all(|name| name.starts_with(char::is_uppercase)), "{names:?}");
     let words: HashSet<&str> = body.split(|c| !is_part(c)).filter(|word| word.starts_with(char::is_uppercase)).collect();
     let mut used: Vec<_> = names.into_iter().filter(|(name, _)| words.contains(name)).collect();
     used.sort_unstable();

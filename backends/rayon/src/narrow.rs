@@ -96,7 +96,7 @@ mod tests {
     use crate::columns::{Indices, Keys, Pairs};
     use crate::scratch::Scratch;
     use crate::simd::Set;
-    use crate::testing::{numbered, pairs, spread};
+    use crate::testing::{numbered, pairs, room, spread};
     use crate::trace::steps_of;
     use crate::tuning::tuning;
     use polysort_core::Masks;
@@ -154,7 +154,7 @@ mod tests {
         let passes = |width| {
             let (mut keys, mut values) = (vec![5_u64; 600], vec![0_u32; 600]);
             let mut columns = pairs(&mut keys, &mut values, Masks::UNSIGNED);
-            let mut scratch = numbered(&[0; 600]);
+            let mut scratch = room(600);
             steps_of(|| sort(&mut columns, &mut scratch, bits(width)))
         };
         assert_eq!(passes(8), [Step::Narrow { len: 600, passes: 1 }]);
@@ -171,7 +171,7 @@ mod tests {
             let mut order = Vec::from_iter(1000..(len + 1000) as u32);
             order.sort_by_key(|&at| masks.apply(keys[at as usize]) & window.ones::<u32>());
             let (mut sorted, mut values) = (keys[1000..].to_vec(), Vec::from_iter(1000..(len + 1000) as u32));
-            let mut scratch = numbered(&vec![0; len]);
+            let mut scratch = room(len);
             sort(&mut pairs(&mut sorted, &mut values, masks), &mut scratch, window);
             assert!(values == order && sorted.iter().zip(&order).all(|(&key, &at)| key == keys[at as usize]));
             let (mut indices, mut scratch) = (vec![0; len], Scratch::of::<crate::record::Pair<u32, [u8; 4]>>(len));
@@ -231,7 +231,7 @@ mod tests {
                 order.sort_by_key(|&at| keys[at as usize] & window.ones::<u32>());
                 let masks = Masks::UNSIGNED;
                 let (mut sorted, mut values) = (keys.clone(), Vec::from_iter(0..len as u32));
-                let mut scratch = numbered(&vec![0; len]);
+                let mut scratch = room(len);
                 sort(&mut pairs(&mut sorted, &mut values, masks), &mut scratch, window);
                 let is_right = |sorted: &[u32]| sorted.iter().zip(&order).all(|(&key, &at)| key == keys[at as usize]);
                 assert!(values == order && is_right(&sorted), "{len}, {window:?}");

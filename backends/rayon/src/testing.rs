@@ -4,6 +4,7 @@ use crate::columns::Pairs;
 use crate::record::Pair;
 use crate::threads::Threads;
 use crate::trace::{Step, steps_of};
+use bytemuck::Zeroable;
 use num_traits::AsPrimitive;
 use polysort_core::{Masks, Word};
 
@@ -25,12 +26,17 @@ pub(crate) fn steps_of_threads(work: impl FnOnce(Threads) + Send) -> Vec<Step> {
     pool.install(|| steps_of(|| work(Threads::several(3))))
 }
 
-/// The columns of a sort of pairs whose values are numbers, as an operation hands them over: a value is its bytes.
+/// Columns whose values are the bytes of `numbers`, because operations pass values as bytes.
 pub(crate) fn pairs<'a, W>(keys: &'a mut [W], numbers: &'a mut [u32], masks: Masks) -> Pairs<'a, W, [u8; 4]> {
     Pairs { keys, values: bytemuck::cast_slice_mut(numbers), masks }
 }
 
-/// The records of such columns, keys numbered from 0.
+/// A record of each key, whose value is the bytes of the key's index.
 pub(crate) fn numbered<W: Word>(keys: &[W]) -> Vec<Pair<W, [u8; 4]>> {
     keys.iter().zip(0..).map(|(&key, number): (_, u32)| Pair { key, value: number.to_ne_bytes() }).collect()
+}
+
+/// So many records of such columns, to be overwritten.
+pub(crate) fn room<W: Word>(len: usize) -> Vec<Pair<W, [u8; 4]>> {
+    vec![Pair::zeroed(); len]
 }

@@ -21,7 +21,7 @@ fn runs_of<K: TestKey>(keys: &[K], lens: &[usize], options: Options) -> Vec<Run<
     runs
 }
 
-/// The numbers in the order of the ranks beside them, those of equal ranks as they come.
+/// Sorts numbers stably by the ranks beside them.
 fn sorted(mut ranks: Vec<(u128, u64)>) -> Vec<u64> {
     ranks.sort_by_key(|&(rank, _)| rank);
     ranks.into_iter().map(|(_, number)| number).collect()

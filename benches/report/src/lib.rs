@@ -9,8 +9,8 @@
 //! page        the report: its figures, each with the record, the machine, the date and the statistic
 //! ```
 //!
-//! The program `polysort` writes reports with it, and the example `cpu_plot` draws the plot of the README. Other programs should not depend on this crate:
-//! its interface follows these two.
+//! The program `polysort` writes reports with it; in polysort's repository, the example `cpu_plot` draws the plot of the README, and the benchmarks read records.
+//! Other programs should not depend on this crate: its interface follows what these need.
 #![forbid(unsafe_code)]
 
 mod collection;

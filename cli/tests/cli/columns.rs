@@ -338,7 +338,7 @@ fn a_full_disk_is_an_error() {
     }
 }
 
-/// The whole process, for rows of 12 times the cap.
+/// The whole process, for rows of 10 times the cap.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_peak_of_memory_is_within_the_cap_and_64_mib() {

@@ -5,13 +5,14 @@ use core::ops::Range;
 use polysort_core::{Backend, Error};
 use std::io::{self, Write};
 
-// What callers hand over is called once for many records. Without a type of its own for each, the phases are compiled once for each kind.
+// Outputs and functions of callers are `dyn`, so the compiler makes both phases once for each kind and backend, and not for each caller. One call handles many
+// records.
 
 /// What a result is written to.
 pub(crate) type Output<'a> = &'a mut (dyn Write + Send);
 
-/// Replaces records by the next run of an input, and returns whether the input has ended.
-pub(crate) type Fill<'a, R> = &'a mut (dyn FnMut(&mut R) -> Result<bool, ExternalError> + Send);
+/// Replaces records by the next run of an input, and returns whether the input has ended. The thread that reads drops it, and with it the input.
+pub(crate) type Fill<'a, R> = Box<dyn FnMut(&mut R) -> Result<bool, ExternalError> + Send + 'a>;
 
 /// Replaces records by the next block of the run with this number, or by none at its end.
 pub(crate) type Next<'a, R> = &'a mut (dyn FnMut(usize, &mut R) -> Result<(), ExternalError> + Send);

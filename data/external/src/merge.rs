@@ -26,7 +26,7 @@ pub(crate) struct Merged {
     pub(crate) bytes: u64,
 }
 
-/// Merges sorted inputs into `output`, `fan_in` at a time. An input is a run for `next`.
+/// Merges sorted inputs into `output`, `fan_in` at a time. `next` gets the number of an input as the number of the run.
 pub(crate) fn merge_inputs<K: Kind, F: Files>(
     job: &mut Job<'_, '_, F>,
     kind: &K,

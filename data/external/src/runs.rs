@@ -26,7 +26,7 @@ pub(crate) fn form<'f, K: Kind, F: Files>(
     job: &mut Job<'f, '_, F>,
     kind: &K,
     backend: &impl Backend,
-    fill: Fill<'_, K::Records>,
+    mut fill: Fill<'_, K::Records>,
 ) -> Result<Formed<'f, K::Records, F>, ExternalError> {
     let (files, compress) = (job.files, job.compress);
     scope(|scope| {

@@ -130,13 +130,13 @@ impl<K: Sortable + Pod + Send + Sync, B: Backend> Sorter<'_, Rows<K>, B> {
     ) -> Result<Summary, ExternalError> {
         let (table, backend, mut job) = self.table(files)?;
         let mut before = 0;
-        let mut fill = |rows: &mut RowsInMemory<K>| {
+        let fill = Box::new(|rows: &mut RowsInMemory<K>| {
             let has_ended = table.fill_run(rows, before, &mut next)?;
             before += table.len(rows) as u64;
             Ok(has_ended)
-        };
+        });
         let fan_in = || table.budget.fan_in(table.longest.load(Ordering::Relaxed));
-        sort_kind(&mut job, &table, backend, fan_in, &mut fill, output)
+        sort_kind(&mut job, &table, backend, &fan_in, fill, output)
     }
 
     /// The order of the rows, and what a sort needs beside.

@@ -70,7 +70,7 @@ pub(crate) fn sort_kind<K: Kind, F: Files>(
     job: &mut Job<'_, '_, F>,
     kind: &K,
     backend: &impl Backend,
-    fan_in: impl FnOnce() -> usize,
+    fan_in: &dyn Fn() -> usize,
     fill: Fill<'_, K::Records>,
     output: Output<'_>,
 ) -> Result<Summary, ExternalError> {
@@ -242,8 +242,8 @@ impl<L: Layout, B: Backend> Sorter<'_, L, B> {
     ) -> Result<Summary, ExternalError> {
         let (kind, backend, mut job) = self.parts(files)?;
         let run = kind.budget.run;
-        let mut fill = move |records: &mut Stretch<L::Record>| records.fill(&mut input, run);
-        sort_kind(&mut job, &kind, backend, || kind.budget.fan_in, &mut fill, output)
+        let fill = Box::new(move |records: &mut Stretch<L::Record>| records.fill(&mut input, run));
+        sort_kind(&mut job, &kind, backend, &|| kind.budget.fan_in, fill, output)
     }
 
     /// What the records are sorted by, and what a sort needs beside.

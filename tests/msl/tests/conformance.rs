@@ -21,8 +21,8 @@ fn main() {
     let one_key = move |check: &str| by_thorough(is_of(check, &["u32"]));
     let few_keys = move |check: &str| by_thorough(is_of(check, &["u8", "u32"]));
     let other_keys = move |check: &str| by_thorough(is_of(check, &["bf16", "i64", "u128"]));
-    // The checks in which a forced algorithm sorts. In other checks, the planner chooses another one. Of keys that sort as the same word, one or two are enough:
-    // words differ in their kernels, keys in the masks.
+    // The checks in which a forced algorithm sorts. In other checks, the planner chooses another one. Keys that sort as the same word use the same
+    // kernels and differ in masks alone, so one or two keys of each word are enough.
     let by_words = move |check: &str| {
         let (key, operation) = check.split_once(' ').unwrap_or_default();
         let words = ["u32", "f32", "i64", "i32", "u64", "f64", "char", "Reverse<f32>"];

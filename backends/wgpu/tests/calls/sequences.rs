@@ -34,7 +34,7 @@ use std::time::Instant;
 const STEPS: usize = 40;
 
 /// The sequences of a quick run. They have keys of two types: each type has kernels of its own, which take most of the time.
-const QUICK: u64 = 2;
+const QUICK: u64 = 3;
 
 /// The sequences of a thorough run, on a software device and on a GPU. From [`QUICK`] on, each has keys of a third type.
 const THOROUGH: [u64; 2] = [12, 60];
