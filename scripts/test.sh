@@ -90,7 +90,7 @@ step "two software GPUs at once"
 scripts/software-vulkan.sh run both cargo test --test several_gpus 2>&1 | tee -a "$gpu"
 
 step "examples"
-# The lints compile the others: those that measure, and cpu_plot, of which a test of polysort-report draws the plot.
+# The lints compile the other examples: those that measure, and cpu_plot, whose plot a test of polysort-report draws.
 on_cpu=(quickstart custom_key ivf_search several_devices) on_gpu=(on_device indirect_count runs)
 cargo build --quiet $(printf -- '--example %s ' "${on_cpu[@]}" "${on_gpu[@]}" own_backend)
 for example in "${on_cpu[@]}"; do target/debug/examples/$example >/dev/null; done

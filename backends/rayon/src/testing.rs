@@ -36,7 +36,7 @@ pub(crate) fn numbered<W: Word>(keys: &[W]) -> Vec<Pair<W, [u8; 4]>> {
     keys.iter().zip(0..).map(|(&key, number): (_, u32)| Pair { key, value: number.to_ne_bytes() }).collect()
 }
 
-/// So many records of such columns, to be overwritten.
+/// Scratch of `len` records for a sort of [`pairs`].
 pub(crate) fn room<W: Word>(len: usize) -> Vec<Pair<W, [u8; 4]>> {
     vec![Pair::zeroed(); len]
 }

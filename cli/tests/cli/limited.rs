@@ -22,7 +22,7 @@ fn is_clean(place: &Place) -> bool {
 #[test]
 fn arrays_of_every_dtype() {
     fn check<K: Key>() {
-        // More bytes than one run has: a third of the cap at most.
+        // More bytes than a run has, which is at most a third of the cap.
         let (place, len) = (place(), 350_000 / size_of::<K>());
         let keys = keys::<K>(len);
         place.write("a.bin", bytes(&keys));

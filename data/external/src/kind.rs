@@ -11,7 +11,7 @@ use std::io::{self, Write};
 /// What a result is written to.
 pub(crate) type Output<'a> = &'a mut (dyn Write + Send);
 
-/// Replaces records by the next run of an input, and returns whether the input has ended. The thread that reads drops it, and with it the input.
+/// Replaces records by the next run of an input, and returns whether the input has ended. The thread that reads drops the function, with what the function owns.
 pub(crate) type Fill<'a, R> = Box<dyn FnMut(&mut R) -> Result<bool, ExternalError> + Send + 'a>;
 
 /// Replaces records by the next block of the run with this number, or by none at its end.

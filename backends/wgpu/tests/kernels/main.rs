@@ -141,7 +141,7 @@ fn alone(config: Config, kernel: Kernel) -> Result<(), Failed> {
 }
 
 /// The most cases of a kernel, unless `POLYSORT_THOROUGH=1`.
-const SOME: usize = 24;
+const SOME: usize = 32;
 
 /// Returns about `SOME` of the cases, or all, each with its index.
 fn some(cases: Vec<Case>) -> impl Iterator<Item = (u64, Case)> {
